@@ -1,0 +1,55 @@
+# make book    set up, run every notebook at laptop size, build the site into _build/html
+# make test    set up and run the tests
+# PROFILE=paper applies the full-size parameters; CORES=n takes fewer cores than there are.
+
+PYTHON ?= python3.11
+PROFILE ?= laptop
+CORES ?= all
+VENV := .venv
+READY := $(VENV)/.ready
+# The environment's programs come first, so that a recipe and what it starts use the same ones.
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help book test serve lint pair bench clean
+
+help: ## say what there is to make
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+$(READY): pyproject.toml constraints.txt
+	@echo "setting up $(VENV) (once; a few minutes)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed"; exit 1; }
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,test]'
+	@touch $(READY)
+
+book: $(READY) ## run what has changed and build the site
+	@snakemake site --cores $(CORES) --config profile=$(PROFILE) --keep-going --rerun-incomplete \
+	  --rerun-triggers mtime params input --resources gpu=1 --quiet rules host reason
+	@book verdicts --profile $(PROFILE)
+	@echo "the book is at _build/html/index.html; make serve shows it"
+
+test: $(READY) ## run the tests
+	@python -m pytest
+
+serve: book ## build the book and serve it on http://localhost:8000
+	@python -m http.server 8000 --bind 127.0.0.1 --directory _build/html
+
+lint: $(READY) ## formatting, types, pairing and workflows
+	@ruff format --check .
+	@ruff check .
+	@mypy
+	@book pair --check
+	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@zizmor --offline --quiet .github/workflows
+
+pair: $(READY) ## bring every .ipynb in step with its .py
+	@book pair
+
+bench: $(READY) ## the benchmarks: fast forms beside literal ones
+	@for file in benchmarks/*.py; do echo "== $$file"; python $$file || exit 1; done
+
+clean: ## remove everything made, the environment included
+	@rm -rf $(VENV) .snakemake build _build book/notebooks book/generated book/figures book/_toc.yml
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	@echo "removed the environment, the runs and the site"

@@ -1,0 +1,43 @@
+"""Deciding rank and equality in floating point, and exactly where it must be exact."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+#: A prime whose products fit in 64-bit integers: 2**31 - 1.
+PRIME = 2_147_483_647
+
+
+def relative_error(ours: Tensor, reference: Tensor) -> float:
+    """Largest absolute difference over the largest absolute value of the reference (or 1, if that is 0)."""
+    scale = reference.abs().max().item() or 1.0
+    return (ours - reference).abs().max().item() / scale
+
+
+def numerical_rank(matrix: Float[Tensor, "... rows columns"], rtol: float = 1e-9) -> Int[Tensor, "..."]:
+    """The number of singular values above ``rtol`` times the largest."""
+    values = torch.linalg.svdvals(matrix)
+    return (values > rtol * values[..., :1]).sum(dim=-1)
+
+
+def modular_rank(matrix: Int[Tensor, "rows columns"], prime: int = PRIME) -> int:
+    """The rank of an integer matrix modulo a prime, exactly: a lower bound on its rank over the rationals.
+
+    The two agree unless the prime divides a minor. Entries are int64; the elimination never leaves the integers.
+    """
+    work = matrix.remainder(prime).clone()
+    rank = 0
+    for column in range(work.shape[1]):
+        pivots = work[rank:, column].nonzero()
+        if not len(pivots):
+            continue
+        pivot = rank + int(pivots[0])
+        work[[rank, pivot]] = work[[pivot, rank]]
+        work[rank] = work[rank] * pow(int(work[rank, column]), -1, prime) % prime
+        below = work[rank + 1 :]
+        below -= below[:, column : column + 1] * work[rank] % prime
+        below %= prime
+        rank += 1
+        if rank == work.shape[0]:
+            break
+    return rank

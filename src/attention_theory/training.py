@@ -1,0 +1,96 @@
+"""Training many small models at once.
+
+The models are stacked along the first axis of every parameter. Adam works entry by entry, so one step on the sum of
+the losses is the same step on each model by itself; only the learning rate has to be kept per model.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.validation import require
+
+Parameters = dict[str, Tensor]
+Schedule = Literal["constant", "cosine"]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Stacked models after training.
+
+    Attributes:
+        parameters: as given, trained.
+        losses: the loss of each model at the end.
+        history: the losses at the recorded steps, one row a record.
+        steps: the number of steps taken before each record.
+    """
+
+    parameters: Parameters
+    losses: Float[Tensor, "models"]
+    history: Float[Tensor, "records models"]
+    steps: list[int]
+
+
+def train_many(
+    loss: Callable[[Parameters, int], Float[Tensor, "models"]],
+    start: Mapping[str, Tensor],
+    steps: int,
+    rate: float | Float[Tensor, "models"],
+    schedule: Schedule = "constant",
+    weight_decay: float = 0.0,
+    betas: tuple[float, float] = (0.9, 0.999),
+    record_every: int | None = None,
+) -> Trained:
+    """Train stacked models by Adam (AdamW with ``weight_decay``), each by its own loss and learning rate.
+
+    Args:
+        loss: the loss of every model at given parameters and step; the step lets it draw its batch.
+        start: the stacked parameters to begin from, the models first in every one; not changed.
+        steps: the number of steps, at least 1.
+        rate: the learning rate, one for all or one a model.
+        schedule: ``cosine`` lets the rate fall to zero along a half cosine.
+        weight_decay: decoupled decay, as a multiple of the rate.
+        betas: Adam's two averages.
+        record_every: record the losses every so many steps; ``steps // 50`` unless given.
+
+    Raises:
+        ParameterError: an argument out of its range.
+    """
+    require(steps=(steps, 1, None), schedule=(schedule, {"constant", "cosine"}))
+    every = record_every or max(1, steps // 50)
+    models = {name: value.detach().clone().requires_grad_() for name, value in start.items()}
+    first = {name: torch.zeros_like(value) for name, value in models.items()}
+    second = {name: torch.zeros_like(value) for name, value in models.items()}
+    history, marks = [], []
+    for step in range(steps):
+        losses = loss(models, step)
+        if step % every == 0:
+            history.append(losses.detach().clone())
+            marks.append(step)
+        gradients = torch.autograd.grad(losses.sum(), list(models.values()))
+        share = 0.5 * (1 + math.cos(math.pi * step / steps)) if schedule == "cosine" else 1.0
+        with torch.no_grad():
+            for (name, value), gradient in zip(models.items(), gradients, strict=True):
+                first[name].lerp_(gradient, 1 - betas[0])
+                second[name].lerp_(gradient * gradient, 1 - betas[1])
+                now = share * _per_model(rate, value)
+                mean = first[name] / (1 - betas[0] ** (step + 1))
+                spread = (second[name] / (1 - betas[1] ** (step + 1))).sqrt_().add_(1e-8)
+                if weight_decay:
+                    value.mul_(1 - now * weight_decay)
+                value.sub_(now * mean / spread)
+    with torch.no_grad():
+        final = loss(models, steps)
+    history.append(final.clone())
+    marks.append(steps)
+    trained = {name: value.detach() for name, value in models.items()}
+    return Trained(trained, final, torch.stack(history), marks)
+
+
+def _per_model(rate: float | Tensor, like: Tensor) -> float | Tensor:
+    return rate.reshape(-1, *[1] * (like.ndim - 1)) if isinstance(rate, Tensor) else rate

@@ -1,0 +1,270 @@
+"""Evidence given inside a notebook, and the verdict that is computed from it.
+
+A claim is settled by *checks* that must pass and by at least one comparison that is seen to fail: a *control* (the
+same check with an assumption broken), the form *as printed* where the print is wrong, or a *counterexample* to a false
+statement. *Numbers* set ours beside a printed or an earlier one. Nobody types a verdict: :meth:`Claim.verdict` computes
+it, compares it with the registry, and stops the notebook where the two differ.
+"""
+
+import math
+import operator
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from bookpress.registry import Entry, Registry, Verdict
+
+#: The output type under which a claim's evidence travels in an executed notebook.
+CLAIM_MIME = "application/vnd.bookpress.claim+json"
+
+Number = float | int | bool | str
+
+
+class EvidenceError(Exception):
+    """The evidence itself is at fault: a value that is not a number, a control that did not fail, nothing to judge."""
+
+
+class FailedCheck(Exception):
+    """The verdict computed from the evidence is not the one that the registry expects."""
+
+
+class Role(StrEnum):
+    CHECK = "check"
+    CONTROL = "control"
+    PRINTED = "printed"
+    COUNTEREXAMPLE = "counterexample"
+    NUMBER = "number"
+
+    @property
+    def must_fail(self) -> bool:
+        return self in (Role.CONTROL, Role.PRINTED, Role.COUNTEREXAMPLE)
+
+
+_RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class Item(BaseModel):
+    """One comparison: ``measured relation bound``, exact unless a tolerance is given.
+
+    ``tolerance`` is absolute; for a number it is the half-width of the band around the value it is set beside.
+    ``passed`` is ``None`` for a number without a band, which is shown and not judged.
+    """
+
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="strings")
+
+    role: Role
+    label: str
+    measured: Number
+    relation: str
+    bound: Number
+    tolerance: float = 0.0
+    source: str = ""
+    passed: bool | None
+
+
+class Settled(BaseModel):
+    """A claim with its evidence and the verdict that follows from it."""
+
+    model_config = ConfigDict(ser_json_inf_nan="strings")
+
+    claim: str
+    label: str
+    verdict: Verdict
+    expected: Verdict
+    stand_in: str | None = None
+    evidence: list[Item]
+
+
+class Claim:
+    """A claim of the registry, to which a notebook gives evidence.
+
+    Args:
+        claim: ``paper/id`` as in the registry, e.g. ``"memorization/proposition-2"``.
+
+    Raises:
+        RegistryError: the registry holds no such claim.
+    """
+
+    def __init__(self, claim: str, registry: Registry | None = None) -> None:
+        self.name = claim
+        self.entry: Entry = (registry or Registry.load()).entry(claim)
+        self.evidence: list[Item] = []
+        self._stand_in: str | None = None
+
+    def check(self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0) -> Self:
+        """A comparison that must pass if the claim, in its right form, is true."""
+        return self._compare(Role.CHECK, label, measured, relation, bound, tolerance)
+
+    def control(self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0) -> Self:
+        """The same comparison with an assumption broken. It must fail, or the check could not have told."""
+        return self._compare(Role.CONTROL, label, measured, relation, bound, tolerance)
+
+    def printed(self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0) -> Self:
+        """What the form as printed would have to satisfy. Its failure shows the misprint."""
+        return self._compare(Role.PRINTED, label, measured, relation, bound, tolerance)
+
+    def counterexample(self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0) -> Self:
+        """What the statement asserts, on an example where it is false. Its failure refutes the statement."""
+        return self._compare(Role.COUNTEREXAMPLE, label, measured, relation, bound, tolerance)
+
+    def number(
+        self,
+        label: str,
+        ours: Any,
+        *,
+        printed: Any = None,
+        earlier: Any = None,
+        within: float | None = None,
+    ) -> Self:
+        """Our value beside the paper's (``printed``) or beside an earlier run of the same check (``earlier``).
+
+        ``within`` is the band as a fraction of the other value; without it the two are shown and not judged.
+        """
+        if (printed is None) == (earlier is None):
+            raise EvidenceError(f"{label}: give the value to set ours beside, either printed or earlier")
+        beside = _plain(label, printed if earlier is None else earlier)
+        measured = _plain(label, ours)
+        tolerance = 0.0 if within is None else within * abs(float(beside))
+        passed = None if within is None else abs(float(measured) - float(beside)) <= tolerance
+        source = "printed" if earlier is None else "earlier run"
+        self.evidence.append(
+            Item(
+                role=Role.NUMBER,
+                label=label,
+                measured=measured,
+                relation="==",
+                bound=beside,
+                tolerance=tolerance,
+                source=source,
+                passed=passed,
+            )
+        )
+        return self
+
+    def stand_in(self, what: str) -> Self:
+        """Say what stands in for data or weights that cannot be had. The verdict is then at most ``stand-in``."""
+        self._stand_in = what
+        return self
+
+    def settle(self) -> Settled:
+        """The verdict that follows from the evidence so far.
+
+        Raises:
+            EvidenceError: there is no check, nothing that was seen to fail, or a control that did not fail.
+        """
+        _refuse_weak_evidence(self.name, self.evidence)
+        return Settled(
+            claim=self.name,
+            label=self.entry.label,
+            verdict=_verdict(self.entry, self.evidence, self._stand_in),
+            expected=self.entry.expected,
+            stand_in=self._stand_in,
+            evidence=self.evidence,
+        )
+
+    def verdict(self) -> None:
+        """Compute the verdict, show the panel, and stop the notebook if the registry expects another one.
+
+        Raises:
+            FailedCheck: the verdict is not the expected one; the message lists the comparisons that decided it.
+            EvidenceError: as :meth:`settle`.
+        """
+        from IPython.display import display
+
+        from bookpress.panel import panel_markdown, panel_text
+        from bookpress.provenance import environment
+
+        settled = self.settle()
+        bundle = {
+            "text/markdown": panel_markdown(settled),
+            "text/plain": panel_text(settled),
+            CLAIM_MIME: {"settled": settled.model_dump(mode="json"), "environment": environment()},
+        }
+        display(bundle, raw=True)
+        if settled.verdict is not settled.expected:
+            wrong = [item for item in settled.evidence if item.passed is item.role.must_fail]
+            lines = [f"  {item.role}: {describe(item)}" for item in wrong] or ["  every comparison came out as it must"]
+            raise FailedCheck(
+                f"{self.name}: the evidence says '{settled.verdict}', the registry expects '{settled.expected}'\n"
+                + "\n".join(lines)
+            )
+
+    def _compare(self, role: Role, label: str, measured: Any, relation: str, bound: Any, tolerance: float) -> Self:
+        if relation not in _RELATIONS:
+            raise EvidenceError(f"{label}: unknown relation {relation!r}; use one of {', '.join(_RELATIONS)}")
+        ours, limit = _plain(label, measured), _plain(label, bound)
+        if tolerance and relation != "==":
+            raise EvidenceError(f"{label}: a tolerance goes with '==' only; put it into the bound of '{relation}'")
+        passed = abs(float(ours) - float(limit)) <= tolerance if tolerance else bool(_RELATIONS[relation](ours, limit))
+        self.evidence.append(
+            Item(
+                role=role,
+                label=label,
+                measured=ours,
+                relation=relation,
+                bound=limit,
+                tolerance=tolerance,
+                passed=passed,
+            )
+        )
+        return self
+
+
+def describe(item: Item) -> str:
+    """``label: measured relation bound`` in one line of text."""
+    band = f" ± {item.tolerance:.3g}" if item.tolerance else ""
+    return f"{item.label}: {format_number(item.measured)} {item.relation} {format_number(item.bound)}{band}"
+
+
+def format_number(value: Number) -> str:
+    """A value as a reader wants it: integers whole, reals to four figures."""
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
+    return f"{value:.4g}"
+
+
+def _plain(label: str, value: Any) -> Number:
+    """A Python scalar out of a tensor, an array or a NumPy scalar."""
+    if hasattr(value, "item"):
+        if getattr(value, "ndim", 0) and math.prod(value.shape) != 1:
+            raise EvidenceError(f"{label}: one value is compared, not {tuple(value.shape)} of them")
+        value = value.item()
+    if not isinstance(value, bool | int | float | str):
+        raise EvidenceError(f"{label}: {value!r} is not a number")
+    if isinstance(value, float) and math.isnan(value):
+        raise EvidenceError(f"{label}: the value is not a number (NaN), which every comparison rejects")
+    return value
+
+
+def _refuse_weak_evidence(name: str, evidence: list[Item]) -> None:
+    if not any(item.role is Role.CHECK for item in evidence):
+        raise EvidenceError(f"{name}: no check was given")
+    held = [item for item in evidence if item.role is Role.CONTROL and item.passed]
+    if held:
+        raise EvidenceError(f"{name}: a control did not fail: " + "; ".join(describe(item) for item in held))
+    if not any(item.role.must_fail and not item.passed for item in evidence):
+        raise EvidenceError(f"{name}: nothing was seen to fail; give a control")
+
+
+def _verdict(entry: Entry, evidence: list[Item], stand_in: str | None) -> Verdict:
+    judged = [item.passed for item in evidence if item.role in (Role.CHECK, Role.NUMBER) and item.passed is not None]
+    misprinted = any(item.role is Role.PRINTED and not item.passed for item in evidence)
+    refuted = any(item.role is Role.COUNTEREXAMPLE and not item.passed for item in evidence)
+    if entry.kind.is_measured or stand_in:
+        if all(judged):
+            return Verdict.STAND_IN if stand_in else Verdict.REPRODUCED
+        return Verdict.PARTLY_REPRODUCED if any(judged) else Verdict.NOT_REPRODUCED
+    if refuted or not all(judged):
+        return Verdict.REFUTED
+    return Verdict.HOLDS_WITH_CORRECTION if misprinted else Verdict.HOLDS

@@ -1,0 +1,77 @@
+"""Where things are in the house. Every path of the press is named here and nowhere else."""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The folders of one book. ``BOOKPRESS_ROOT`` names another book than the one this package was installed from."""
+
+    root: Path
+
+    @classmethod
+    def here(cls) -> "Layout":
+        named = os.environ.get("BOOKPRESS_ROOT")
+        return cls(Path(named).resolve() if named else Path(__file__).resolve().parents[2])
+
+    @cached_property
+    def sources(self) -> Path:
+        return self.root / "notebooks"
+
+    @cached_property
+    def profiles(self) -> Path:
+        return self.sources / "profiles"
+
+    @cached_property
+    def packages(self) -> Path:
+        return self.root / "src"
+
+    @cached_property
+    def book(self) -> Path:
+        return self.root / "book"
+
+    @cached_property
+    def claims(self) -> Path:
+        return self.book / "claims"
+
+    @cached_property
+    def results(self) -> Path:
+        """Recorded full-size runs, kept in git."""
+        return self.root / "results"
+
+    @cached_property
+    def build(self) -> Path:
+        """Executed notebooks and records, made by running."""
+        return self.root / "build"
+
+    def source(self, notebook: str) -> Path:
+        return self.sources / f"{notebook}.py"
+
+    def executed(self, notebook: str, profile: str) -> Path:
+        return self.build / profile / f"{notebook}.ipynb"
+
+    def record(self, notebook: str, profile: str) -> Path:
+        return self.build / profile / f"{notebook}.json"
+
+    def page(self, notebook: str) -> Path:
+        """A notebook's page in the book."""
+        return self.book / "notebooks" / f"{notebook}.ipynb"
+
+    def figure(self, name: str) -> Path:
+        return self.book / "figures" / f"{name}.svg"
+
+    @cached_property
+    def generated(self) -> Path:
+        """Pages made from records."""
+        return self.book / "generated"
+
+    def kept(self, notebook: str) -> Path:
+        """The record of a full-size run, kept in git."""
+        return self.results / "records" / f"{notebook}.json"
+
+    def notebooks(self) -> list[str]:
+        """Every notebook as ``paper/name``, in the order of the folders."""
+        return sorted(path.relative_to(self.sources).with_suffix("").as_posix() for path in self.sources.glob("*/*.py"))

@@ -1,0 +1,193 @@
+"""The pages that nobody writes: notebooks, scoreboard, errata, gallery, status and the table of contents."""
+
+import shutil
+from collections import Counter
+
+import yaml
+
+from bookpress.layout import Layout
+from bookpress.notebook import read_source, title_of
+from bookpress.page import badge, figure_block, write_page
+from bookpress.profile import PAPER, Settings, load_profile
+from bookpress.record import Record, write_whole
+from bookpress.registry import Entry, Paper, Registry, Verdict
+
+
+class Book:
+    """The registry and the records of one book, as its pages show them."""
+
+    def __init__(self, layout: Layout, profile: str) -> None:
+        self.layout = layout
+        self.registry = Registry.load(layout)
+        self.full_size = load_profile(PAPER, layout) if (layout.profiles / f"{PAPER}.yaml").is_file() else {}
+        self.records = {
+            name: Record.read(path)
+            for name in layout.notebooks()
+            if (path := layout.record(name, profile)).is_file() and layout.executed(name, profile).is_file()
+        }
+        self.found = {one.claim: one.verdict for record in self.records.values() for one in record.claims}
+
+    def verdict(self, paper: Paper, entry: Entry) -> Verdict:
+        return self.found.get(f"{paper.paper}/{entry.id}", Verdict.NOT_RUN)
+
+    def notebooks_of(self, paper: Paper) -> list[str]:
+        """The paper's notebooks in the order in which the registry first names them."""
+        named = dict.fromkeys(entry.notebook for entry in paper.claims if entry.notebook)
+        rest = [name for name in self.records if name.startswith(f"{paper.paper}/") and name not in named]
+        return [name for name in named if name in self.records] + rest
+
+
+def bind_book(layout: Layout, profile: str) -> str:
+    """Write every generated page; returns one line that says how many."""
+    book = Book(layout, profile)
+    for made in (layout.book / "notebooks", layout.book / "figures", layout.generated):
+        shutil.rmtree(made, ignore_errors=True)
+    for name, record in book.records.items():
+        write_page(record, book.registry, book.full_size.get(name, Settings()), layout)
+    pages = {
+        "summary": summary_page(book),
+        "scoreboard": scoreboard_page(book),
+        "errata": errata_page(book),
+        "gallery": gallery_page(book),
+        "status": status_page(book),
+    }
+    for name, text in pages.items():
+        write_whole(layout.generated / f"{name}.md", text)
+    write_whole(layout.book / "_toc.yml", contents(book))
+    return f"{len(book.records)} notebooks and {len(pages)} pages bound"
+
+
+def summary_page(book: Book) -> str:
+    """Verdicts counted by paper; included by the front page and the scoreboard."""
+    shown = [verdict for verdict in Verdict if verdict in {*book.found.values(), Verdict.NOT_RUN}]
+    lines = [
+        "---\norphan: true\n---\n",
+        _row(["paper", "claims", *(badge(verdict) for verdict in shown)]),
+        _row(["---", *["---:"] * (len(shown) + 1)]),
+    ]
+    totals: Counter[Verdict] = Counter()
+    for paper in book.registry.papers:
+        counted = Counter(book.verdict(paper, entry) for entry in paper.claims)
+        totals += counted
+        name = f"[{paper.short_title}](/papers/{paper.paper}.md)"
+        lines.append(_row([name, str(len(paper.claims)), *(str(counted[verdict] or "") for verdict in shown)]))
+    lines.append(_row(["**all**", f"**{totals.total()}**", *(f"**{totals[verdict]}**" for verdict in shown)]))
+    return "\n".join(lines) + "\n"
+
+
+def scoreboard_page(book: Book) -> str:
+    lines = [
+        "# Scoreboard",
+        "",
+        "Every numbered item of the five papers, with the verdict that its notebook computed. A verdict is never "
+        "typed: it follows from checks that can fail and from controls that were seen to fail.",
+        "",
+        "```{include} summary.md\n:start-line: 3\n```",
+    ]
+    for paper in book.registry.papers:
+        lines += ["", f"## {paper.short_title}", "", f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`.", ""]
+        lines += [_row(["claim", "what it is", "verdict"]), _row(["---"] * 3)]
+        lines += [_row(_score(book, paper, entry)) for entry in paper.claims]
+    return "\n".join(lines) + "\n"
+
+
+def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
+    verdict = book.verdict(paper, entry)
+    label = f"[{entry.label}](/notebooks/{entry.notebook}.ipynb)" if entry.notebook in book.records else entry.label
+    reason = f" {entry.why}" if verdict is Verdict.NOT_RUN and entry.why else ""
+    return [label, entry.title or entry.kind.value, badge(verdict) + reason]
+
+
+def errata_page(book: Book) -> str:
+    lines = [
+        "# Errata",
+        "",
+        "What is wrong in print, with the form that is right. A page's link leads to the run that shows both: the "
+        "printed form failing and the corrected one passing.",
+    ]
+    for paper in book.registry.papers:
+        wrong = [entry for entry in paper.claims if entry.printed and entry.notebook in book.records]
+        if not wrong:
+            continue
+        lines += ["", f"## {paper.short_title}"]
+        for entry in wrong:
+            title = f"{entry.label}: {entry.title}" if entry.title else entry.label
+            lines += ["", f"### {title}", "", badge(book.verdict(paper, entry)), ""]
+            lines += [
+                f"**Printed.** {(entry.printed or '').strip()}",
+                "",
+                f"**Corrected.** {(entry.corrected or '').strip()}",
+            ]
+            lines += ["", f"[The run](/notebooks/{entry.notebook}.ipynb)"]
+    return "\n".join(lines) + "\n"
+
+
+def gallery_page(book: Book) -> str:
+    lines = ["# Gallery", "", "Every figure of the book, drawn by the run behind it. A picture leads to its page."]
+    for paper in book.registry.papers:
+        figures = [(name, one) for name in book.notebooks_of(paper) for one in book.records[name].figures]
+        if not figures:
+            continue
+        lines += ["", f"## {paper.short_title}", "", "::::::::{grid} 1 1 2 2", ":gutter: 3"]
+        for name, one in figures:
+            picture = figure_block(f"{name}-{one.name}", one.model_dump(), link=f"../notebooks/{name}.html")
+            lines += ["", ":::::::{grid-item}", picture, ":::::::"]
+        lines += ["::::::::"]
+    return "\n".join(lines) + "\n"
+
+
+def status_page(book: Book) -> str:
+    seconds = sum(record.seconds for record in book.records.values())
+    lines = [
+        "# Status",
+        "",
+        f"{len(book.records)} notebooks, {seconds:.0f} s of run time. Every page says what its run took; the full-size "
+        "column says whether a run at the papers' own parameters is on record.",
+        "",
+        _row(["notebook", "seconds", "device", "python", "torch", "full size"]),
+        _row(["---", "---:", "---", "---", "---", "---"]),
+    ]
+    for paper in book.registry.papers:
+        for name in book.notebooks_of(paper):
+            lines.append(_row(_status(book, name)))
+    return "\n".join(lines) + "\n"
+
+
+def _status(book: Book, name: str) -> list[str]:
+    record = book.records[name]
+    kept = book.layout.kept(name)
+    settings = book.full_size.get(name)
+    if kept.is_file():
+        full = Record.read(kept)
+        full_size = f"recorded: {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
+    elif settings is None:
+        full_size = "the laptop run is full size"
+    else:
+        full_size = f"not run. {settings.cost or ''}"
+    ran_on = [record.environment.get(key, "") for key in ("device", "python", "torch")]
+    return [f"[{record.title}](/notebooks/{name}.ipynb)", f"{record.seconds:.1f}", *ran_on, full_size]
+
+
+def contents(book: Book) -> str:
+    """The table of contents, in the registry's order."""
+    chapters = []
+    for paper in book.registry.papers:
+        chapter: dict[str, object] = {"file": f"papers/{paper.paper}"}
+        sections = [
+            {"file": f"notebooks/{name}", "title": title_of(read_source(book.layout.source(name)))}
+            for name in book.notebooks_of(paper)
+        ]
+        chapters.append(chapter | ({"sections": sections} if sections else {}))
+    book_pages = ["generated/scoreboard", "generated/errata", "generated/gallery", "generated/status"]
+    reading = ["notation", "rerun", "contributing", "references"]
+    parts = [
+        {"caption": "What was found", "chapters": [{"file": page} for page in book_pages]},
+        {"caption": "The five papers", "chapters": chapters},
+        {"caption": "About the book", "chapters": [{"file": page} for page in reading]},
+    ]
+    text: str = yaml.safe_dump({"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False)
+    return text
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(cell.replace("\n", " ").replace(" | ", " &#124; ") for cell in cells) + " |"

@@ -1,0 +1,67 @@
+"""Profiles: the laptop run is each notebook's own defaults, the paper run sets the full-size parameters."""
+
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from bookpress.layout import Layout
+from bookpress.notebook import SourceError, parameters_of, read_source
+
+LAPTOP = "laptop"
+PAPER = "paper"
+
+#: Limits at laptop size; a profile may raise the one for a whole notebook.
+NOTEBOOK_MINUTES = 10.0
+CELL_MINUTES = 8.0
+
+
+class ProfileError(Exception):
+    """A profile file does not fit its schema, or names a notebook or a parameter that there is not."""
+
+
+class Settings(BaseModel):
+    """How one notebook is run under a profile."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    gpu: bool = False
+    minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
+    cost: str | None = None
+
+
+def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
+    """The settings of every notebook that the profile names.
+
+    Raises:
+        ProfileError: no such profile, or its file is at fault.
+    """
+    if name == LAPTOP:
+        return {}
+    path = layout.profiles / f"{name}.yaml"
+    if not path.is_file():
+        raise ProfileError(f"no profile '{name}' (there are: {LAPTOP}, {PAPER})")
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) or {}
+        return TypeAdapter(dict[str, Settings]).validate_python(content)
+    except (yaml.YAMLError, ValidationError) as error:
+        raise ProfileError(f"{path.name}: {error}") from error
+
+
+def settings_for(notebook: str, profile: str, layout: Layout) -> Settings:
+    """The settings of one notebook; its own defaults where the profile does not name it."""
+    return load_profile(profile, layout).get(notebook, Settings())
+
+
+def check_profile(name: str, layout: Layout) -> list[str]:
+    """Faults of a profile against the sources: unknown notebooks and unknown parameters."""
+    faults = []
+    for notebook, settings in load_profile(name, layout).items():
+        try:
+            known = {one.name for one in parameters_of(read_source(layout.source(notebook)), notebook)}
+        except SourceError as error:
+            faults.append(str(error))
+            continue
+        faults += [f"{notebook}: no parameter '{unknown}'" for unknown in settings.parameters.keys() - known]
+    return sorted(faults)

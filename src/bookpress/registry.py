@@ -1,0 +1,176 @@
+"""The claims registry: what the book sets out to settle, read from ``book/claims/<paper>.yaml``."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from bookpress.layout import Layout
+
+
+class RegistryError(Exception):
+    """A claims file does not fit its schema, or a claim is asked for that no file holds."""
+
+
+class Kind(StrEnum):
+    """What the paper calls the item."""
+
+    ALGORITHM = "algorithm"
+    ASSUMPTION = "assumption"
+    CONSTRUCTION = "construction"
+    COROLLARY = "corollary"
+    DEFINITION = "definition"
+    EXAMPLE = "example"
+    FIGURE = "figure"
+    LEMMA = "lemma"
+    PROPOSITION = "proposition"
+    REMARK = "remark"
+    TABLE = "table"
+    THEOREM = "theorem"
+
+    @property
+    def is_measured(self) -> bool:
+        """Figures and tables report what was measured: they are reproduced or not, rather than true or false."""
+        return self in (Kind.FIGURE, Kind.TABLE)
+
+
+class Verdict(StrEnum):
+    HOLDS = "holds"
+    HOLDS_WITH_CORRECTION = "holds with correction"
+    REFUTED = "refuted"
+    REPRODUCED = "reproduced"
+    PARTLY_REPRODUCED = "partly reproduced"
+    NOT_REPRODUCED = "not reproduced"
+    STAND_IN = "stand-in"
+    NOT_RUN = "not run"
+
+
+class Entry(BaseModel):
+    """One claim of a paper.
+
+    ``statement``, ``printed`` and ``corrected`` are MyST Markdown in our own words. ``printed`` and ``corrected`` come
+    together, where the print is wrong. ``notebook`` is the page that settles the claim, as ``paper/name``, and
+    ``expected`` the verdict its evidence must lead to. A claim that no notebook settles says ``why``, with what it
+    would cost.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    label: str = Field(min_length=1)
+    title: str | None = None
+    kind: Kind
+    where: str | None = None
+    statement: str | None = None
+    printed: str | None = None
+    corrected: str | None = None
+    check: str = Field(min_length=1)
+    notebook: str | None = Field(default=None, pattern=r"^[a-z0-9-]+/[a-z0-9_]+$")
+    expected: Verdict = Verdict.NOT_RUN
+    why: str | None = None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.notebook is None and self.expected is not Verdict.NOT_RUN:
+            raise ValueError("a claim without a notebook can only be expected 'not run'")
+        if self.expected is Verdict.NOT_RUN and not self.why:
+            raise ValueError("a claim that is not run must say why")
+        if self.notebook is not None and not self.statement:
+            raise ValueError("a claim with a notebook needs its statement")
+        if (self.printed is None) != (self.corrected is None):
+            raise ValueError("'printed' and 'corrected' come together")
+        if self.expected in (Verdict.HOLDS_WITH_CORRECTION, Verdict.REFUTED) and self.printed is None:
+            raise ValueError(f"a claim expected '{self.expected}' must say what is printed and what is right")
+        return self
+
+
+class Paper(BaseModel):
+    """The claims of one paper, in the paper's order; ``number`` is the paper's place in the book."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    paper: str = Field(pattern=r"^[a-z-]+$")
+    number: int = Field(default=1, ge=1)
+    title: str
+    short_title: str
+    authors: str
+    cite: str
+    claims: list[Entry]
+
+    @model_validator(mode="after")
+    def _ids_are_distinct(self) -> Self:
+        seen: set[str] = set()
+        for claim in self.claims:
+            if claim.id in seen:
+                raise ValueError(f"claim id '{claim.id}' is given twice")
+            seen.add(claim.id)
+        return self
+
+
+class Registry(BaseModel):
+    """Every claim of the book."""
+
+    papers: list[Paper]
+
+    @classmethod
+    def load(cls, layout: Layout | None = None) -> "Registry":
+        folder = (layout or Layout.here()).claims
+        papers = [load_paper(path) for path in sorted(folder.glob("*.yaml"))]
+        return cls(papers=sorted(papers, key=lambda paper: paper.number))
+
+    def entry(self, claim: str) -> Entry:
+        """The entry of ``paper/id``.
+
+        Raises:
+            RegistryError: no such claim; the message lists the nearest ids.
+        """
+        paper_name, _, claim_id = claim.partition("/")
+        paper = next((paper for paper in self.papers if paper.paper == paper_name), None)
+        if paper is None:
+            names = ", ".join(paper.paper for paper in self.papers)
+            raise RegistryError(f"unknown claim '{claim}': no paper '{paper_name}' (there are: {names})")
+        for entry in paper.claims:
+            if entry.id == claim_id:
+                return entry
+        import difflib
+
+        near = difflib.get_close_matches(claim_id, [entry.id for entry in paper.claims], n=3, cutoff=0.3)
+        raise RegistryError(f"unknown claim '{claim}'; nearest in {paper_name}: {', '.join(near) or 'none'}")
+
+    def of_notebook(self, notebook: str) -> dict[str, Entry]:
+        """The claims that a notebook is to settle, keyed ``paper/id``."""
+        return {
+            f"{paper.paper}/{entry.id}": entry
+            for paper in self.papers
+            for entry in paper.claims
+            if entry.notebook == notebook
+        }
+
+
+def load_paper(path: Path) -> Paper:
+    """Read one claims file.
+
+    Raises:
+        RegistryError: the file is not YAML or does not fit the schema; one line for each fault, naming the claim.
+    """
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    except yaml.YAMLError as error:
+        raise RegistryError(f"{path.name} is not YAML: {error}") from error
+    try:
+        return Paper.model_validate(content)
+    except ValidationError as error:
+        faults = [f"{path.name}: {_place(fault['loc'], content)}: {fault['msg']}" for fault in error.errors()]
+        raise RegistryError("\n".join(faults)) from error
+
+
+def _place(location: tuple[int | str, ...], content: object) -> str:
+    """Name the faulty field by the claim's id instead of its number in the list."""
+    parts = [str(part) for part in location]
+    if len(location) > 1 and location[0] == "claims" and isinstance(content, dict):
+        claim = content["claims"][location[1]]
+        name = claim.get("id", f"number {location[1]}") if isinstance(claim, dict) else f"number {location[1]}"
+        parts = [f"claim '{name}'", *parts[2:]]
+    return ", ".join(parts) or "the file"

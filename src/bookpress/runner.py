@@ -1,0 +1,214 @@
+"""Running one notebook: from its source to an executed copy and a record, or to a named failure and neither."""
+
+import os
+import tempfile
+import time
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+import papermill
+from jupyter_client.manager import AsyncKernelManager
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+from papermill.exceptions import PapermillExecutionError
+
+from bookpress.layout import Layout
+from bookpress.notebook import parameters_of, read_source, title_of
+from bookpress.profile import CELL_MINUTES, LAPTOP, Settings, settings_for
+from bookpress.reach import Reach
+from bookpress.record import Record, claims_in, commit_of, environment_in, figures_in, write_whole
+
+
+class Exit(IntEnum):
+    """How a run ended; the exit code of ``book run``."""
+
+    DONE = 0
+    USAGE = 2
+    BAD_PARAMETER = 3
+    FAILED_CHECK = 4
+    FAILED_CELL = 5
+    TIME_OUT = 6
+    DEAD_KERNEL = 7
+    BAD_REGISTRY = 8
+
+
+#: Exceptions that a notebook may end in, by the name that reaches us from its kernel.
+_BY_NAME = {
+    "ParameterError": Exit.BAD_PARAMETER,
+    "FailedCheck": Exit.FAILED_CHECK,
+    "EvidenceError": Exit.FAILED_CHECK,
+    "RegistryError": Exit.BAD_REGISTRY,
+}
+
+#: Small matrices run many times slower with threads that fight over two cores.
+_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+}
+
+
+class RunFailed(Exception):
+    """A notebook did not run to its end. ``code`` says how it failed, the message where and why."""
+
+    def __init__(self, code: Exit, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class IpcKernelManager(AsyncKernelManager):
+    """Kernels reached through files in place of network ports, which parallel runs can take from each other."""
+
+    def _transport_default(self) -> str:
+        return "ipc"
+
+
+def run(
+    notebook: str,
+    parameters: dict[str, Any] | None = None,
+    profile: str = LAPTOP,
+    layout: Layout | None = None,
+    output: Path | None = None,
+    cell_minutes: float = CELL_MINUTES,
+) -> Record:
+    """Run a notebook and keep what it found.
+
+    Without ``parameters`` the executed copy and the record become the profile's; with them the run is a reader's own
+    and goes to ``output`` alone, with its record beside it. Both files are renamed into place when they are whole. A
+    kernel that dies is given one more try.
+
+    Raises:
+        RunFailed: the notebook ended early; the executed part lies beside the output as ``.failed.ipynb``.
+    """
+    layout = layout or Layout.here()
+    source = read_source(layout.source(notebook))
+    settings = settings_for(notebook, profile, layout)
+    values = settings.parameters | (parameters or {})
+    known = parameters_of(source, notebook)
+    unknown = sorted(values.keys() - {one.name for one in known})
+    if unknown:
+        names = ", ".join(one.name for one in known)
+        raise RunFailed(Exit.BAD_PARAMETER, f"{notebook} has no parameter {unknown[0]!r}; it has: {names}")
+    fingerprint = Reach(layout, profile).fingerprint(notebook)
+    executed_path = output or layout.executed(notebook, profile)
+    started = time.perf_counter()
+    try:
+        executed = _execute(notebook, source, values, settings, cell_minutes, executed_path)
+    except RunFailed as failure:
+        if failure.code is not Exit.DEAD_KERNEL:
+            raise
+        executed = _execute(notebook, source, values, settings, cell_minutes, executed_path)
+    record = Record(
+        notebook=notebook,
+        title=title_of(source),
+        profile=profile,
+        parameters={one.name: one.default for one in known} | values,
+        claims=claims_in(executed),
+        figures=figures_in(executed),
+        fingerprint=fingerprint,
+        commit=commit_of(layout.root),
+        environment=environment_in(executed),
+        seconds=round(time.perf_counter() - started, 1),
+    )
+    _failed_path(executed_path).unlink(missing_ok=True)
+    write_whole(executed_path, nbformat.writes(executed) + "\n")
+    record.write(executed_path.with_suffix(".json"))
+    return record
+
+
+def _execute(
+    name: str, source: NotebookNode, values: dict[str, Any], settings: Settings, cell_minutes: float, target: Path
+) -> NotebookNode:
+    """Execute in a fresh kernel. The kernel starts in the repository's root, as it does under plain papermill."""
+    os.environ.update(_ENVIRONMENT)
+    deadline = time.monotonic() + 60 * settings.minutes
+
+    def seconds_for(_: NotebookNode) -> float:
+        return max(1.0, min(60 * cell_minutes, deadline - time.monotonic()))
+
+    with tempfile.TemporaryDirectory(prefix="book-") as folder:
+        os.environ["JUPYTER_RUNTIME_DIR"] = folder
+        prepared, running = Path(folder, "source.ipynb"), Path(folder, "running.ipynb")
+        jupytext.write(source, prepared, fmt="ipynb")
+        try:
+            papermill.execute_notebook(
+                str(prepared),
+                str(running),
+                parameters=values,
+                progress_bar=False,
+                log_output=False,
+                timeout_func=seconds_for,
+                record_timing=False,
+                kernel_manager_class=IpcKernelManager,
+            )
+            failure = _silent_failure(name, nbformat.read(running, as_version=4))
+        except (PapermillExecutionError, CellTimeoutError, DeadKernelError) as error:
+            failure = _explain(name, error, running)
+        executed = clean(nbformat.read(running, as_version=4)) if running.is_file() else source
+    if failure:
+        write_whole(_failed_path(target), nbformat.writes(executed) + "\n")
+        raise failure
+    return executed
+
+
+def clean(notebook: NotebookNode) -> NotebookNode:
+    """Strip what differs between two runs and says nothing: times, paths, papermill's own cells and notes."""
+    notebook.metadata.pop("papermill", None)
+    notebook.cells = [
+        cell for cell in notebook.cells if "papermill-error-cell-tag" not in cell.metadata.get("tags", [])
+    ]
+    for number, cell in enumerate(notebook.cells):
+        cell["id"] = f"cell-{number}"
+        cell.metadata.pop("papermill", None)
+        cell.metadata.pop("execution", None)
+    return notebook
+
+
+def _silent_failure(name: str, executed: NotebookNode) -> RunFailed | None:
+    """An error output in a notebook that came back as a success."""
+    for number, cell in enumerate(executed.cells, start=1):
+        for output in cell.get("outputs", []):
+            if output["output_type"] == "error":
+                return _failed_in(name, number, cell, output["ename"], output["evalue"])
+    return None
+
+
+def _explain(name: str, error: Exception, running: Path) -> RunFailed:
+    executed = nbformat.read(running, as_version=4) if running.is_file() else None
+    if isinstance(error, PapermillExecutionError) and executed is not None:
+        found = _silent_failure(name, clean(executed))
+        return found or RunFailed(Exit.FAILED_CELL, f"{name}: {error.ename}: {error.evalue}")
+    number, cell = _last_started(executed)
+    place = f"{name}, cell {number}" + (f" (`{_first_line(cell)}`)" if cell is not None else "")
+    if isinstance(error, CellTimeoutError):
+        return RunFailed(Exit.TIME_OUT, f"{place}: stopped at its time limit")
+    return RunFailed(Exit.DEAD_KERNEL, f"{place}: the kernel died (killed, or out of memory)")
+
+
+def _last_started(executed: NotebookNode | None) -> tuple[int, NotebookNode | None]:
+    """The cell that was running: the last one for which papermill noted a start."""
+    numbered = list(enumerate(executed.cells if executed else [], start=1))
+    started = [(number, cell) for number, cell in numbered if _was_started(cell)]
+    return started[-1] if started else (0, None)
+
+
+def _was_started(cell: NotebookNode) -> bool:
+    return cell.cell_type == "code" and bool(cell.metadata.get("papermill", {}).get("start_time"))
+
+
+def _failed_in(name: str, number: int, cell: NotebookNode, ename: str, evalue: str) -> RunFailed:
+    code = _BY_NAME.get(ename, Exit.FAILED_CELL)
+    return RunFailed(code, f"{name}, cell {number} (`{_first_line(cell)}`): {ename}: {evalue}")
+
+
+def _first_line(cell: NotebookNode) -> str:
+    return next((line for line in cell.source.splitlines() if line.strip()), "")[:60]
+
+
+def _failed_path(target: Path) -> Path:
+    return target.with_suffix(".failed.ipynb")

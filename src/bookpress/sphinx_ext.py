@@ -1,0 +1,53 @@
+"""What the site needs of Sphinx: formulas without a network, and nothing that asks another host."""
+
+import importlib.util
+import shutil
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+#: The part of MathJax that a page with TeX needs: the combined component, its fonts, the TeX extensions.
+_MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("config-inited", _use_own_mathjax, priority=900)
+    app.connect("builder-inited", _drop_thebe, priority=1)
+    app.connect("build-finished", _copy_mathjax)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _use_own_mathjax(_: Sphinx, config: Config) -> None:
+    config.mathjax_path = "mathjax/tex-mml-chtml.js"
+    config.html_context["default_mode"] = "auto"
+
+
+def _drop_thebe(app: Sphinx) -> None:
+    """sphinx-thebe would load a live-code script from another host on every page."""
+    for listeners in app.events.listeners.values():
+        listeners[:] = [
+            one for one in listeners if not getattr(one.handler, "__module__", "").startswith("sphinx_thebe")
+        ]
+
+
+def _copy_mathjax(app: Sphinx, failure: Exception | None) -> None:
+    """Copy the subset after the build: a static path would put every script of it onto every page."""
+    if failure or app.builder.name != "html":
+        return
+    source, target = _mathjax_folder(), Path(app.outdir, "_static", "mathjax")
+    for name in _MATHJAX:
+        if (source / name).is_dir():
+            shutil.copytree(source / name, target / name, dirs_exist_ok=True)
+        else:
+            target.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source / name, target / name)
+
+
+def _mathjax_folder() -> Path:
+    """The wheel's package is spelled with dashes, which an import statement cannot write."""
+    found = importlib.util.find_spec("sphinx-mathjax-offline")
+    if found is None or found.origin is None:
+        raise RuntimeError("sphinx-mathjax-offline is not installed: formulas would need the network")
+    return Path(found.origin).parent / "static" / "mathjax"
