@@ -62,10 +62,16 @@ class RunFailed(Exception):
 
 
 class IpcKernelManager(AsyncKernelManager):
-    """Kernels reached through files in place of network ports, which parallel runs can take from each other."""
+    """Kernels reached through files in place of network ports, which parallel runs can take from each other.
+
+    The files lie in the run's own folder: the default is a fixed name in the working directory.
+    """
 
     def _transport_default(self) -> str:
         return "ipc"
+
+    def _ip_default(self) -> str:
+        return str(Path(os.environ["JUPYTER_RUNTIME_DIR"], "kernel"))
 
 
 def run(
@@ -147,7 +153,7 @@ def _execute(
                 kernel_manager_class=IpcKernelManager,
             )
             failure = _silent_failure(name, nbformat.read(running, as_version=4))
-        except (PapermillExecutionError, CellTimeoutError, DeadKernelError) as error:
+        except (PapermillExecutionError, CellTimeoutError, RuntimeError) as error:
             failure = _explain(name, error, running)
         executed = clean(nbformat.read(running, as_version=4)) if running.is_file() else source
     if failure:
@@ -187,7 +193,8 @@ def _explain(name: str, error: Exception, running: Path) -> RunFailed:
     place = f"{name}, cell {number}" + (f" (`{_first_line(cell)}`)" if cell is not None else "")
     if isinstance(error, CellTimeoutError):
         return RunFailed(Exit.TIME_OUT, f"{place}: stopped at its time limit")
-    return RunFailed(Exit.DEAD_KERNEL, f"{place}: the kernel died (killed, or out of memory)")
+    cause = "the kernel died (killed, or out of memory)" if isinstance(error, DeadKernelError) else str(error)
+    return RunFailed(Exit.DEAD_KERNEL, f"{place}: {cause}")
 
 
 def _last_started(executed: NotebookNode | None) -> tuple[int, NotebookNode | None]:

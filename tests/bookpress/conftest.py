@@ -1,0 +1,109 @@
+"""A toy book on disk: one paper, one package of two modules, and notebooks that are made to fail in every way."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bookpress.layout import Layout
+
+CLAIMS = """\
+paper: demo
+title: A demonstration
+short_title: Demonstration
+authors: Nobody
+cite: demo
+claims:
+  - {id: lemma-1, label: Lemma 1, title: One is less, kind: lemma, statement: "$1 < n$", check: c,
+     notebook: demo/good, expected: holds}
+  - {id: lemma-2, label: Lemma 2, kind: lemma, statement: s, check: c, notebook: demo/failed_check, expected: holds}
+  - {id: lemma-3, label: Lemma 3, kind: lemma, statement: s, check: c, notebook: demo/idle_control, expected: holds}
+  - {id: lemma-4, label: Lemma 4, kind: lemma, statement: s, printed: p, corrected: q, check: c,
+     notebook: demo/other_verdict, expected: refuted}
+  - {id: lemma-5, label: Lemma 5, kind: lemma, check: c, why: It is about all machines at once.}
+"""
+
+HEAD = """\
+# %% [markdown]
+# # {title}
+# *Nobody: Lemma.* {prose}
+
+# %%
+{imports}
+from bookpress import Claim, show
+from attention_theory.validation import require
+
+# %% tags=["parameters"]
+n = 3  # n, at least 1
+
+# %%
+require(n=(n, 1, None))
+
+# %%
+"""
+
+BODIES = {
+    "good": """\
+fig, axis = show.axes()
+axis.plot([1, 2, n], label="line")
+show.figure(fig, name="line", caption="A line, $y = x$.", alt="a rising line")
+show.table(["a", "b"], [[1, 0.5]])
+
+# %%
+claim = Claim("demo/lemma-1")
+claim.check("one is less", 1 / 3, "<", n)
+claim.control("four is less", 4, "<", n)
+claim.verdict()
+""",
+    "failed_check": 'claim = Claim("demo/lemma-2").check("c", 4, "<", n).control("x", 4, "<", n)\nclaim.verdict()\n',
+    "idle_control": 'claim = Claim("demo/lemma-3").check("c", 1, "<", n).control("x", 2, "<", n)\nclaim.verdict()\n',
+    "other_verdict": 'claim = Claim("demo/lemma-4").check("c", 1, "<", n).control("x", 4, "<", n)\nclaim.verdict()\n',
+    "unknown_claim": 'Claim("demo/lemma-9")\n',
+    "raises": "1 / 0\n",
+    "leaves": "raise SystemExit\n",
+    "endless": "while True:\n    pass\n",
+    "killed": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n",
+}
+
+
+class ToyBook:
+    """Writes notebooks of :data:`BODIES` into a book of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.layout = Layout(root)
+        for folder in (self.layout.claims, self.layout.sources / "demo", root / "src" / "toy_package"):
+            folder.mkdir(parents=True)
+        (self.layout.claims / "demo.yaml").write_text(CLAIMS)
+        for name, text in {
+            "__init__": '"""Toy."""\n',
+            "near": "from toy_package import far\n",
+            "far": "VALUE = 1\n",
+            "alone": "VALUE = 2\n",
+        }.items():
+            (root / "src" / "toy_package" / f"{name}.py").write_text(text)
+
+    def add(self, body: str, name: str | None = None, imports: str = "import math", prose: str = "") -> str:
+        name = name or body
+        text = HEAD.format(title=name.title(), imports=imports, prose=prose) + BODIES[body]
+        self.layout.source(f"demo/{name}").write_text(text)
+        return f"demo/{name}"
+
+    def module(self, name: str) -> Path:
+        return self.layout.packages / "toy_package" / f"{name}.py"
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBook:
+    monkeypatch.setenv("BOOKPRESS_ROOT", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "src"))
+    return ToyBook(tmp_path)
+
+
+@pytest.fixture
+def edit() -> Callable[[Path, str, str], None]:
+    def replace(path: Path, old: str, new: str) -> None:
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+
+    return replace

@@ -1,0 +1,95 @@
+"""The command line as a stranger meets it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookpress import cli
+
+
+def book(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The exit code of ``book ARGUMENTS``."""
+    monkeypatch.setattr(sys, "argv", ["book", *arguments])
+    try:
+        cli.main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def test_run_show_list_and_verdicts_of_a_good_notebook(
+    toy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toy.add("good")
+    assert book("show", "demo/good", monkeypatch=monkeypatch) == 0
+    assert "not run yet" in capsys.readouterr().out
+    assert book("run", "demo/good", monkeypatch=monkeypatch) == 0
+    assert "four is less: 4 < 3" in capsys.readouterr().out
+    assert book("show", "demo/good", monkeypatch=monkeypatch) == 0
+    assert "n, at least 1" in capsys.readouterr().out
+    assert book("list", monkeypatch=monkeypatch) == 0
+    assert "demo/good" in capsys.readouterr().out
+    assert book("verdicts", monkeypatch=monkeypatch) == 0
+    assert "1 holds" in capsys.readouterr().out
+
+
+def test_each_way_to_fail_has_its_exit_code(
+    toy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toy.add("good")
+    monkeypatch.chdir(tmp_path)
+    assert book("run", "demo/good", "-p", "n=0", monkeypatch=monkeypatch) == 3
+    assert "n must be an integer, at least 1, got 0" in capsys.readouterr().err
+    assert book("run", "demo/good", "-p", "n", monkeypatch=monkeypatch) == 3
+    assert "key=value" in capsys.readouterr().err
+    assert book("run", "demo/nowhere", monkeypatch=monkeypatch) == 2
+    assert "nowhere.py" in capsys.readouterr().err
+    assert book("run", "demo/good", "--profile", "desk", monkeypatch=monkeypatch) == 2
+    assert "there are: laptop, paper" in capsys.readouterr().err
+    assert book("new", "demo", "lemma-9", monkeypatch=monkeypatch) == 8
+    assert "nearest" in capsys.readouterr().err
+
+
+def test_new_writes_a_notebook_that_says_what_is_missing(
+    toy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert book("new", "demo", "lemma-5", monkeypatch=monkeypatch) == 0
+    assert toy.layout.source("demo/lemma_5").with_suffix(".ipynb").is_file()
+    assert book("new", "demo", "lemma-5", monkeypatch=monkeypatch) == 2
+    assert "there already" in capsys.readouterr().err
+    assert book("pair", "--check", monkeypatch=monkeypatch) == 0
+    assert book("run", "demo/lemma_5", monkeypatch=monkeypatch) == 4
+    assert "no check was given" in capsys.readouterr().err
+
+
+def test_pairs_are_written_without_outputs_and_drift_is_told(
+    toy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toy.add("good")
+    assert book("pair", "--check", monkeypatch=monkeypatch) == 4
+    assert "demo/good" in capsys.readouterr().err
+    assert book("pair", monkeypatch=monkeypatch) == 0
+    assert book("pair", "--check", monkeypatch=monkeypatch) == 0
+    pair = json.loads(toy.layout.source("demo/good").with_suffix(".ipynb").read_text())
+    assert all(not cell.get("outputs") for cell in pair["cells"])
+
+
+def test_a_full_size_record_is_kept(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy.add("good")
+    assert book("keep", "demo/good", monkeypatch=monkeypatch) == 2
+    toy.layout.profiles.mkdir()
+    (toy.layout.profiles / "paper.yaml").write_text("demo/good: {parameters: {n: 2}, cost: A second.}\n")
+    assert book("run", "demo/good", "--profile", "paper", monkeypatch=monkeypatch) == 0
+    assert book("keep", "demo/good", monkeypatch=monkeypatch) == 0
+    assert json.loads(toy.layout.kept("demo/good").read_text())["parameters"] == {"n": 2}
+
+
+def test_help_names_the_commands_and_the_exit_codes() -> None:
+    program = Path(sys.executable).with_name("book")
+    done = subprocess.run([program, "--help"], capture_output=True, text=True, check=True)
+    for word in ("list", "run", "show", "new", "pair", "bind", "keep", "Exit codes"):
+        assert word in done.stdout

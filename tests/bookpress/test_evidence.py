@@ -1,0 +1,124 @@
+"""Evidence and the verdict computed from it."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookpress.evidence import Claim, EvidenceError, FailedCheck, Item, Role, describe
+from bookpress.registry import Entry, Kind, Paper, Registry, Verdict
+
+Give = Callable[[Claim], object]
+
+
+def claim_of(kind: str = "lemma", expected: str = "holds") -> Claim:
+    entry = Entry(
+        id="x",
+        label="X",
+        kind=Kind(kind),
+        statement="s",
+        printed="p",
+        corrected="q",
+        check="c",
+        notebook="demo/x",
+        expected=Verdict(expected),
+    )
+    paper = Paper(paper="demo", title="T", short_title="T", authors="A", cite="c", claims=[entry])
+    return Claim("demo/x", Registry(papers=[paper]))
+
+
+def passing(claim: Claim) -> Claim:
+    return claim.check("passes", 1, "<", 2)
+
+
+def failing(claim: Claim) -> Claim:
+    return claim.check("fails", 3, "<", 2)
+
+
+def controlled(claim: Claim) -> Claim:
+    return claim.control("control", 3, "<", 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "give", "verdict"),
+    [
+        ("lemma", lambda c: controlled(passing(c)), Verdict.HOLDS),
+        ("lemma", lambda c: passing(c).printed("p", 3, "<", 2), Verdict.HOLDS_WITH_CORRECTION),
+        ("lemma", lambda c: controlled(passing(c)).printed("p", 1, "<", 2), Verdict.HOLDS),
+        ("lemma", lambda c: passing(c).counterexample("x", 3, "<", 2), Verdict.REFUTED),
+        ("lemma", lambda c: passing(c).printed("p", 3, "<", 2).counterexample("x", 3, "<", 2), Verdict.REFUTED),
+        ("lemma", lambda c: controlled(failing(passing(c))), Verdict.REFUTED),
+        ("lemma", lambda c: controlled(passing(c)).number("n", 2.0, printed=1.0, within=0.1), Verdict.REFUTED),
+        ("lemma", lambda c: controlled(passing(c)).number("n", 2.0, printed=1.0), Verdict.HOLDS),
+        ("figure", lambda c: controlled(passing(c)), Verdict.REPRODUCED),
+        ("figure", lambda c: controlled(failing(passing(c))), Verdict.PARTLY_REPRODUCED),
+        ("figure", lambda c: controlled(failing(c)), Verdict.NOT_REPRODUCED),
+        ("figure", lambda c: controlled(passing(c)).stand_in("crops"), Verdict.STAND_IN),
+        ("table", lambda c: controlled(failing(passing(c))).stand_in("crops"), Verdict.PARTLY_REPRODUCED),
+    ],
+)
+def test_the_verdict_follows_from_the_evidence(kind: str, give: Give, verdict: Verdict) -> None:
+    claim = claim_of(kind)
+    give(claim)
+    assert claim.settle().verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("give", "message"),
+    [
+        (lambda c: controlled(c), "no check"),
+        (lambda c: passing(c), "nothing was seen to fail"),
+        (lambda c: passing(c).printed("p", 1, "<", 2), "nothing was seen to fail"),
+        (lambda c: controlled(passing(c)).control("idle", 1, "<", 2), "did not fail.*idle"),
+        (lambda c: c.check("n", float("nan"), "<", 2), "not a number"),
+        (lambda c: c.control("n", float("nan"), "<", 2), "not a number"),
+        (lambda c: c.check("n", torch.ones(2), "<", 2), "one value is compared"),
+        (lambda c: c.check("n", None, "<", 2), "not a number"),
+        (lambda c: c.check("n", 1, "~", 2), "unknown relation"),
+        (lambda c: c.check("n", 1, "<", 2, tolerance=0.1), "goes with '=='"),
+        (lambda c: c.number("n", 1), "either printed or earlier"),
+        (lambda c: c.number("n", 1, printed=1, earlier=1), "either printed or earlier"),
+    ],
+)
+def test_weak_evidence_is_refused(give: Give, message: str) -> None:
+    def give_and_settle(claim: Claim) -> None:
+        give(claim)
+        claim.settle()
+
+    with pytest.raises(EvidenceError, match=message):
+        give_and_settle(claim_of())
+
+
+def test_another_verdict_than_the_expected_one_stops_and_names_what_decided() -> None:
+    claim = controlled(failing(claim_of()))
+    with pytest.raises(FailedCheck, match=r"says 'refuted', the registry expects 'holds'\n  check: fails: 3 < 2"):
+        claim.verdict()
+    controlled(passing(claim_of())).verdict()
+
+
+def test_values_come_out_of_tensors_exactly() -> None:
+    value = torch.tensor([[0.1]], dtype=torch.float64)
+    claim = claim_of().check("t", value, "==", 0.1)
+    assert claim.evidence[0].measured == 0.1
+    assert claim.evidence[0].passed
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=6), st.booleans())
+def test_a_theorem_holds_exactly_when_every_check_passes(outcomes: list[bool], misprint: bool) -> None:
+    claim = controlled(claim_of())
+    for passes in outcomes:
+        claim.check("c", 1 if passes else 3, "<", 2)
+    if misprint:
+        claim.printed("p", 3, "<", 2)
+    right = Verdict.HOLDS_WITH_CORRECTION if misprint else Verdict.HOLDS
+    assert claim.settle().verdict is (right if all(outcomes) else Verdict.REFUTED)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=True), st.sampled_from(list(Role)))
+def test_an_item_survives_its_way_through_json(value: float, role: Role) -> None:
+    item = Item(role=role, label="l", measured=value, relation="<=", bound=1, passed=True)
+    again = Item.model_validate_json(item.model_dump_json())
+    assert float(again.measured) == value
+    assert describe(item)

@@ -1,0 +1,87 @@
+"""From an executed notebook to pages: what the reader sees is the registry's words and the run's values."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import yaml
+
+from bookpress.page import StalePage, statement_block
+from bookpress.pages import bind_book
+from bookpress.registry import Registry
+from bookpress.runner import run
+
+Edit = Callable[[Path, str, str], None]
+FENCE = "```{claim} demo/lemma-1\n# ```"
+
+
+@pytest.fixture
+def bound(toy: Any) -> Any:
+    notebook = toy.add("good", prose=f"Words.\n#\n# {FENCE}")
+    run(notebook, layout=toy.layout)
+    bind_book(toy.layout, "laptop")
+    return toy
+
+
+def page_text(toy: Any) -> str:
+    page = nbformat.read(toy.layout.page("demo/good"), as_version=4)
+    return "\n\n".join(cell.source for cell in page.cells if cell.cell_type == "markdown")
+
+
+def test_the_page_carries_badge_statement_figure_table_and_panel(bound: Any) -> None:
+    text = page_text(bound)
+    assert '<span class="verdict verdict-holds">Lemma 1: holds</span>' in text
+    assert "{prf:lemma} 1, One is less" in text
+    assert "$1 < n$" in text
+    assert "{figure} /figures/demo/good-line.svg" in text
+    assert ":alt: a rising line" in text
+    assert "| 1 | 0.5 |" in text
+    assert "| Control | four is less | 4 | < | 3 | fails, as it must |" in text
+    assert bound.layout.figure("demo/good-line").read_text().startswith("<?xml")
+
+
+def test_a_change_of_prose_reaches_the_page_without_a_run(bound: Any, edit: Edit) -> None:
+    record = bound.layout.record("demo/good", "laptop").read_bytes()
+    edit(bound.layout.source("demo/good"), "Words.", "Better words.")
+    edit(bound.layout.claims / "demo.yaml", "$1 < n$", "$1 < n$ always")
+    bind_book(bound.layout, "laptop")
+    assert "Better words." in page_text(bound)
+    assert "$1 < n$ always" in page_text(bound)
+    assert bound.layout.record("demo/good", "laptop").read_bytes() == record
+
+
+def test_a_page_of_older_code_is_refused(bound: Any, edit: Edit) -> None:
+    edit(bound.layout.source("demo/good"), "n = 3", "n = 4")
+    with pytest.raises(StalePage, match="run it again"):
+        bind_book(bound.layout, "laptop")
+
+
+def test_the_made_pages_show_every_claim_and_why_some_are_not_run(bound: Any) -> None:
+    made = bound.layout.generated
+    scoreboard = (made / "scoreboard.md").read_text()
+    for entry in Registry.load(bound.layout).papers[0].claims:
+        assert entry.label in scoreboard
+    assert "It is about all machines at once." in scoreboard
+    assert "| [Demonstration](/papers/demo.md) | 5 | 1 | 4 |" in (made / "summary.md").read_text()
+    assert "good-line" in (made / "gallery.md").read_text()
+    assert "not run" not in (made / "status.md").read_text()
+    contents = yaml.safe_load((bound.layout.book / "_toc.yml").read_text())
+    assert contents["parts"][1]["chapters"][0]["sections"][0]["title"] == "Good"
+
+
+def test_what_is_wrong_in_print_stands_beside_its_correction(toy: Any) -> None:
+    entry = Registry.load(toy.layout).entry("demo/lemma-4")
+    block = statement_block("demo/lemma-4", entry)
+    assert "**Printed.** p" in block
+    assert "**Corrected.** q" in block
+
+
+def test_binding_twice_gives_the_same_bytes(bound: Any) -> None:
+    def contents() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in bound.layout.book.rglob("*") if path.is_file()}
+
+    before = contents()
+    bind_book(bound.layout, "laptop")
+    assert contents() == before

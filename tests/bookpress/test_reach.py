@@ -1,0 +1,85 @@
+"""What re-runs when something is edited: the fingerprint, and the graph that acts on it."""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookpress.layout import Layout
+from bookpress.reach import Reach
+
+ROOT = Path(__file__).resolve().parents[2]
+Edit = Callable[[Path, str, str], None]
+
+
+@pytest.fixture
+def book(toy: Any) -> Any:
+    toy.add("good", "through", imports="from toy_package.near import far")
+    toy.add("good", "direct", imports="from toy_package import alone")
+    toy.add("good", "neither")
+    return toy
+
+
+def fingerprints(layout: Layout) -> dict[str, str]:
+    reach = Reach(layout, "laptop")
+    return {name: reach.fingerprint(name) for name in layout.notebooks()}
+
+
+def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+    return {name.removeprefix("demo/") for name in before if before[name] != after[name]}
+
+
+def test_modules_are_found_directly_and_through_others(book: Any) -> None:
+    reach = Reach(book.layout, "laptop")
+    assert reach.modules("demo/through") == ["toy_package", "toy_package.far", "toy_package.near"]
+    assert reach.modules("demo/direct") == ["toy_package", "toy_package.alone"]
+    assert reach.modules("demo/neither") == []
+
+
+@pytest.mark.parametrize(
+    ("module", "reached"),
+    [("far", {"through"}), ("near", {"through"}), ("alone", {"direct"}), ("__init__", {"through", "direct"})],
+)
+def test_editing_a_module_touches_exactly_the_notebooks_that_reach_it(
+    book: Any, module: str, reached: set[str]
+) -> None:
+    before = fingerprints(book.layout)
+    path = book.module(module)
+    path.write_text(path.read_text() + "# edited\n")
+    assert changed(before, fingerprints(book.layout)) == reached
+
+
+def test_code_parameters_and_expectations_count_and_prose_does_not(book: Any, edit: Edit) -> None:
+    before = fingerprints(book.layout)
+    edit(book.layout.source("demo/neither"), "*Nobody: Lemma.*", "*Nobody: Lemma.* More words.")
+    edit(book.layout.claims / "demo.yaml", "$1 < n$", "$1 < n$, in other words")
+    assert changed(before, fingerprints(book.layout)) == set()
+    edit(book.layout.source("demo/neither"), "n = 3", "n = 5")
+    assert changed(before, fingerprints(book.layout)) == {"neither"}
+
+
+def scheduled(layout: Layout, *options: str) -> set[str]:
+    """The notebooks that the graph would run."""
+    command = ["snakemake", "notebooks", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(layout.root)]
+    command += ["--cores", "2", "--keep-going", "--rerun-triggers", "mtime", "params", "input", *options]
+    environment = {**os.environ, "BOOKPRESS_ROOT": str(layout.root)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    print(done.stdout, done.stderr)
+    return set(re.findall(r"\brun demo/(\w+)$", done.stdout + done.stderr, flags=re.MULTILINE))
+
+
+def test_the_graph_runs_what_changed_keeps_what_finished_and_resumes(book: Any, edit: Edit) -> None:
+    book.add("raises")
+    assert scheduled(book.layout) == {"through", "direct", "neither", "raises"}
+    assert {path.stem for path in book.layout.build.rglob("*.json")} == {"through", "direct", "neither"}
+    assert scheduled(book.layout, "--dry-run") == {"raises"}
+    book.add("good", "raises")
+    assert scheduled(book.layout) == {"raises"}
+    edit(book.layout.source("demo/neither"), "*Nobody: Lemma.*", "Other prose.")
+    assert scheduled(book.layout, "--dry-run") == set()
+    edit(book.module("far"), "VALUE = 1", "VALUE = 3")
+    assert scheduled(book.layout, "--dry-run") == {"through"}

@@ -1,0 +1,76 @@
+"""The registry: all claims there, faults named, unknown claims refused."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from bookpress.registry import Registry, RegistryError, Verdict, load_paper
+
+CLAIMS_OF_THE_FIVE_PAPERS = {
+    "linear-attention": 47,
+    "in-context-reasoning": 50,
+    "looped-transformers": 79,
+    "hyper-attention": 78,
+    "memorization": 47,
+}
+
+
+def test_every_claim_of_the_five_papers_is_there() -> None:
+    papers = Registry.load().papers
+    assert {paper.paper: len(paper.claims) for paper in papers} == CLAIMS_OF_THE_FIVE_PAPERS
+    assert [paper.paper for paper in papers] == list(CLAIMS_OF_THE_FIVE_PAPERS)
+
+
+def test_a_claim_is_found_by_name_and_an_unknown_one_refused_with_its_neighbours() -> None:
+    registry = Registry.load()
+    assert registry.entry("linear-attention/theorem-2-1").label.startswith("Theorem 2.1")
+    with pytest.raises(RegistryError, match=r"theorem-2-2.*nearest.*theorem-2-1"):
+        registry.entry("linear-attention/theorem-2-2")
+    with pytest.raises(RegistryError, match="no paper 'nonlinear-attention'"):
+        registry.entry("nonlinear-attention/theorem-2-1")
+
+
+def test_claims_that_are_not_run_say_why() -> None:
+    for paper in Registry.load().papers:
+        for entry in paper.claims:
+            assert entry.expected is not Verdict.NOT_RUN or entry.why
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("kind: lema", "claim 'x', kind"),
+        ("kind: lemma, colour: red", "claim 'x', colour"),
+        ("kind: lemma, expected: holds", "without a notebook"),
+        ("kind: lemma", "must say why"),
+        ("kind: lemma, notebook: demo/x, expected: holds", "needs its statement"),
+        ("kind: lemma, why: w, printed: p", "come together"),
+        ("kind: lemma, notebook: demo/x, statement: s, expected: refuted", "what is printed"),
+        ("kind: lemma, notebook: x, statement: s, expected: holds", "claim 'x', notebook"),
+    ],
+)
+def test_a_fault_is_named_by_claim_and_field(tmp_path: Path, fields: str, message: str) -> None:
+    path = tmp_path / "demo.yaml"
+    claim = f"{{id: x, label: X, check: c, {fields}}}"
+    path.write_text(f"{{paper: demo, title: T, short_title: T, authors: A, cite: c, claims: [{claim}]}}")
+    with pytest.raises(RegistryError, match=message):
+        load_paper(path)
+
+
+def test_a_claim_given_twice_and_a_file_that_is_not_yaml_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "demo.yaml"
+    claim = "{id: x, label: X, kind: lemma, check: c, why: w}"
+    path.write_text(f"{{paper: demo, title: T, short_title: T, authors: A, cite: c, claims: [{claim}, {claim}]}}")
+    with pytest.raises(RegistryError, match="given twice"):
+        load_paper(path)
+    path.write_text("claims: [")
+    with pytest.raises(RegistryError, match="not YAML"):
+        load_paper(path)
+
+
+def test_verdicts_expected_of_one_notebook_are_found_together() -> None:
+    registry = Registry.load()
+    by_notebook = Counter(entry.notebook for paper in registry.papers for entry in paper.claims if entry.notebook)
+    for notebook, count in by_notebook.items():
+        assert len(registry.of_notebook(notebook)) == count

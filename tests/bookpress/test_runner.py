@@ -1,0 +1,87 @@
+"""Running notebooks that are made to fail, each in its own way."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookpress.record import Record
+from bookpress.runner import Exit, RunFailed, run
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        ("failed_check", Exit.FAILED_CHECK, "cell 5.*the evidence says 'refuted', the registry expects 'holds'"),
+        ("idle_control", Exit.FAILED_CHECK, "cell 5.*a control did not fail"),
+        ("other_verdict", Exit.FAILED_CHECK, "cell 5.*the evidence says 'holds', the registry expects 'refuted'"),
+        ("unknown_claim", Exit.BAD_REGISTRY, "cell 5.*unknown claim 'demo/lemma-9'"),
+        ("raises", Exit.FAILED_CELL, "cell 5.*`1 / 0`.*ZeroDivisionError"),
+        ("leaves", Exit.FAILED_CELL, "cell 5.*SystemExit"),
+        ("killed", Exit.DEAD_KERNEL, "cell 5.*`import os, signal`.*the kernel died"),
+        ("endless", Exit.TIME_OUT, "cell 5.*`while True:`.*time limit"),
+    ],
+)
+def test_each_failure_has_its_code_and_names_notebook_and_cell(toy: Any, body: str, code: Exit, message: str) -> None:
+    notebook = toy.add(body)
+    with pytest.raises(RunFailed, match=f"(?s){notebook}, {message}") as failure:
+        run(notebook, layout=toy.layout, cell_minutes=0.05)
+    assert failure.value.code is code
+    assert files(toy.layout.build) == {f"{body}.failed.ipynb"}
+
+
+def test_a_parameter_out_of_range_or_unknown_is_named(toy: Any) -> None:
+    notebook = toy.add("good")
+    with pytest.raises(RunFailed, match="n must be an integer, at least 1, got 0") as failure:
+        run(notebook, {"n": 0}, layout=toy.layout)
+    assert failure.value.code is Exit.BAD_PARAMETER
+    with pytest.raises(RunFailed, match="no parameter 'm'; it has: n") as failure:
+        run(notebook, {"m": 0}, layout=toy.layout)
+    assert failure.value.code is Exit.BAD_PARAMETER
+
+
+def test_a_good_run_is_whole_repeats_to_the_bit_and_clears_an_earlier_failure(toy: Any) -> None:
+    notebook = toy.add("good")
+    with pytest.raises(RunFailed):
+        run(notebook, {"n": 0}, layout=toy.layout, output=toy.layout.executed(notebook, "laptop"))
+    first = run(notebook, layout=toy.layout)
+    executed = toy.layout.executed(notebook, "laptop").read_bytes()
+    assert files(toy.layout.build) == {"good.ipynb", "good.json"}
+    assert Record.read(toy.layout.record(notebook, "laptop")) == first
+
+    second = run(notebook, layout=toy.layout)
+    assert second.claims == first.claims
+    assert second.figures == first.figures
+    assert toy.layout.executed(notebook, "laptop").read_bytes() == executed
+    assert str(toy.layout.root) not in executed.decode()
+
+
+def test_a_run_that_fails_leaves_the_last_good_one(toy: Any) -> None:
+    notebook = toy.add("good")
+    run(notebook, layout=toy.layout)
+    kept = toy.layout.record(notebook, "laptop").read_bytes()
+    toy.add("raises", name="good")
+    with pytest.raises(RunFailed):
+        run(notebook, layout=toy.layout)
+    assert toy.layout.record(notebook, "laptop").read_bytes() == kept
+
+
+def test_own_parameters_go_to_an_output_of_their_own(toy: Any, tmp_path: Path) -> None:
+    notebook = toy.add("good")
+    record = run(notebook, {"n": 2}, layout=toy.layout, output=tmp_path / "mine.ipynb")
+    assert record.parameters == {"n": 2}
+    assert (tmp_path / "mine.json").is_file()
+    assert not toy.layout.record(notebook, "laptop").exists()
+
+
+def test_the_paper_profile_sets_parameters(toy: Any) -> None:
+    notebook = toy.add("good")
+    toy.layout.profiles.mkdir()
+    (toy.layout.profiles / "paper.yaml").write_text(f"{notebook}: {{parameters: {{n: 4}}, minutes: 1}}\n")
+    with pytest.raises(RunFailed, match="four is less") as failure:
+        run(notebook, profile="paper", layout=toy.layout)
+    assert failure.value.code is Exit.FAILED_CHECK

@@ -1,0 +1,48 @@
+"""The records of the last laptop run, where there is one: whole, and as the registry expects."""
+
+import pytest
+
+from bookpress.layout import Layout
+from bookpress.profile import LAPTOP
+from bookpress.reach import Reach
+from bookpress.record import Record
+from bookpress.registry import Registry, Verdict
+
+LAYOUT = Layout.here()
+NOTEBOOKS = LAYOUT.notebooks()
+
+
+@pytest.fixture(scope="module")
+def records() -> dict[str, Record]:
+    paths = {notebook: LAYOUT.record(notebook, LAPTOP) for notebook in NOTEBOOKS}
+    if not all(path.is_file() for path in paths.values()):
+        pytest.skip("the book is not built: `make book` first")
+    return {notebook: Record.read(path) for notebook, path in paths.items()}
+
+
+def test_every_claim_is_settled_once_by_the_notebook_that_the_registry_names(records: dict[str, Record]) -> None:
+    registry = Registry.load(LAYOUT)
+    for notebook, record in records.items():
+        found = {settled.claim: settled.verdict for settled in record.claims}
+        assert len(found) == len(record.claims), notebook
+        assert found == {name: entry.expected for name, entry in registry.of_notebook(notebook).items()}, notebook
+
+
+def test_every_verdict_rests_on_a_check_and_on_something_that_failed(records: dict[str, Record]) -> None:
+    for record in records.values():
+        for settled in record.claims:
+            assert any(item.role == "check" for item in settled.evidence), settled.claim
+            assert any(item.role.must_fail and not item.passed for item in settled.evidence), settled.claim
+
+
+def test_records_are_of_the_code_that_is_here(records: dict[str, Record]) -> None:
+    reach = Reach(LAYOUT, LAPTOP)
+    stale = [notebook for notebook, record in records.items() if record.fingerprint != reach.fingerprint(notebook)]
+    assert stale == []
+
+
+def test_kept_full_size_records_are_of_claims_that_there_are() -> None:
+    registry = Registry.load(LAYOUT)
+    for path in (LAYOUT.results / "records").rglob("*.json"):
+        for settled in Record.read(path).claims:
+            assert registry.entry(settled.claim).expected is not Verdict.NOT_RUN

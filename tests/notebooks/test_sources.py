@@ -1,0 +1,49 @@
+"""Every notebook has the form that the book promises."""
+
+import json
+import re
+
+import pytest
+
+from bookpress.layout import Layout
+from bookpress.notebook import code_of, parameters_of, read_source, title_of
+from bookpress.pairing import unpaired
+from bookpress.registry import Registry
+
+LAYOUT = Layout.here()
+NOTEBOOKS = LAYOUT.notebooks()
+
+
+def test_pairs_are_in_step_and_carry_no_outputs() -> None:
+    assert unpaired(LAYOUT) == []
+    for notebook in NOTEBOOKS:
+        pair = json.loads(LAYOUT.source(notebook).with_suffix(".ipynb").read_text())
+        assert all(not cell.get("outputs") for cell in pair["cells"]), notebook
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_parameters_are_commented_and_refused_by_name(notebook: str) -> None:
+    source = read_source(LAYOUT.source(notebook))
+    parameters = parameters_of(source, notebook)
+    assert parameters
+    checked = set(re.findall(r"\b(\w+)=\(", code_of(source)))
+    for parameter in parameters:
+        assert parameter.comment, f"{parameter.name} has no comment"
+        assert parameter.name in checked, f"{parameter.name} is not checked by require"
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_it_has_a_title_and_shows_and_settles_its_claims(notebook: str) -> None:
+    source = read_source(LAYOUT.source(notebook))
+    assert source.cells[0].cell_type == "markdown"
+    assert title_of(source) != "Untitled"
+    registered = set(Registry.load(LAYOUT).of_notebook(notebook))
+    assert registered, "no claim of the registry names this notebook"
+    prose = "\n".join(cell.source for cell in source.cells if cell.cell_type == "markdown")
+    shown = set(re.findall(r"^```\{claim\} (\S+)", prose, re.MULTILINE))
+    assert shown == registered
+
+
+def test_every_notebook_that_the_registry_names_is_there() -> None:
+    named = {entry.notebook for paper in Registry.load(LAYOUT).papers for entry in paper.claims if entry.notebook}
+    assert named == set(NOTEBOOKS)

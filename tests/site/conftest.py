@@ -1,0 +1,95 @@
+"""The built site, served on this machine and read in a real browser that reaches no other host."""
+
+import functools
+import http.server
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, sync_playwright
+
+SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@dataclass
+class Site:
+    """Where the site is served, and its pages by their paths below it."""
+
+    address: str
+    pages: list[str]
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[Site]:
+    if not (SITE / "index.html").is_file():
+        pytest.skip("the site is not built: `make book` first")
+    handler = functools.partial(_Quiet, directory=str(SITE))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    own = {"genindex.html", "search.html", "prf-prf.html"}
+    pages = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+    yield Site(f"http://127.0.0.1:{server.server_port}", [page for page in pages if page not in own])
+    server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium on this machine: `apt-get install chromium`")
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=program, args=flags)
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Visit:
+    """One tab, with everything that went wrong in it."""
+
+    page: Page
+    site: Site
+    faults: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> None:
+        self.page.goto(f"{self.site.address}/{path}", wait_until="load")
+        self.page.wait_for_function("!window.MathJax || !MathJax.startup || MathJax.startup.promise")
+        self.page.evaluate("() => window.MathJax?.startup?.promise")
+
+
+def _visit(browser: Browser, site: Site, scheme: str) -> Iterator[Visit]:
+    context = browser.new_context(color_scheme=scheme, viewport={"width": 1300, "height": 900})  # type: ignore[arg-type]
+    visit = Visit(context.new_page(), site)
+
+    def guard(route: Route) -> None:
+        if route.request.url.startswith((site.address, "data:")):
+            route.continue_()
+        else:
+            visit.strangers.append(route.request.url)
+            route.abort()
+
+    context.route("**/*", guard)
+    visit.page.on("console", lambda said: visit.faults.append(said.text) if said.type == "error" else None)
+    visit.page.on("pageerror", lambda error: visit.faults.append(str(error)))
+    yield visit
+    context.close()
+
+
+@pytest.fixture
+def light(browser: Browser, site: Site) -> Iterator[Visit]:
+    yield from _visit(browser, site, "light")
+
+
+@pytest.fixture(params=["light", "dark"])
+def visit(browser: Browser, site: Site, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    yield from _visit(browser, site, request.param)

@@ -1,0 +1,98 @@
+"""The site as a reader meets it."""
+
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urldefrag
+
+from axe_playwright_python.sync_playwright import Axe
+
+SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
+
+
+def test_every_page_loads_alone_with_its_formulas_and_pictures(light: Any) -> None:
+    wrong = {}
+    for path in light.site.pages:
+        light.open(path)
+        wrong[path] = [
+            *light.faults,
+            *light.strangers,
+            *light.page.evaluate(
+                "() => [...document.querySelectorAll('mjx-merror, .math-error')].map(e => e.textContent)"
+            ),
+            *light.page.evaluate(
+                "() => [...document.querySelectorAll('span.math, div.math')]"
+                ".filter(e => !e.querySelector('mjx-container')).map(e => 'not set: ' + e.textContent)"
+            ),
+            *light.page.evaluate(
+                "() => [...document.images].filter(e => !e.complete || !e.naturalWidth).map(e => 'not loaded: ' + e.src)"
+            ),
+            *light.page.evaluate("() => [...document.images].filter(e => !e.alt).map(e => 'no alt text: ' + e.src)"),
+        ]
+        light.faults.clear()
+        light.strangers.clear()
+    assert {path: faults for path, faults in wrong.items() if faults} == {}
+
+
+def test_no_page_violates_wcag_a_or_aa(visit: Any) -> None:
+    axe = Axe()
+    options = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
+    wrong = {}
+    for path in visit.site.pages:
+        visit.open(path)
+        found = axe.run(visit.page, options=options).response["violations"]
+        wrong[path] = [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"][:3]]
+    assert {path: faults for path, faults in wrong.items() if faults} == {}
+
+
+def test_search_finds_a_word_of_the_book(light: Any) -> None:
+    light.open("search.html?q=identifiability")
+    light.page.wait_for_selector("#search-results li", timeout=20_000)
+    results = light.page.locator("#search-results li a").all_inner_texts()
+    assert len(results) > 1
+    assert light.faults == []
+    assert light.strangers == []
+
+
+def test_the_theme_is_switched_and_remembered(light: Any) -> None:
+    light.open("index.html")
+    switch = light.page.locator("button.theme-switch-button").first
+    modes = []
+    for _ in range(3):
+        switch.click()
+        modes.append(light.page.evaluate("() => document.documentElement.dataset.mode"))
+    assert set(modes) == {"light", "dark", "auto"}
+
+
+class _Links(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.names: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if value and name in ("href", "src"):
+                self.links.append(value)
+            if value and (name == "id" or (tag == "a" and name == "name")):
+                self.names.add(value)
+
+
+def _broken(path: str, parsed: dict[str, _Links]) -> Iterator[str]:
+    for link in parsed[path].links:
+        if link.startswith(("http:", "https:", "mailto:", "data:", "javascript:")):
+            continue
+        target, fragment = urldefrag(unquote(link).split("?")[0] + ("#" + link.split("#")[1] if "#" in link else ""))
+        file = (SITE / path).parent.joinpath(target).resolve() if target else SITE / path
+        name = file.relative_to(SITE.resolve()).as_posix() if file.is_relative_to(SITE.resolve()) else ""
+        known = name not in parsed or not fragment or unquote(fragment) in parsed[name].names
+        if not file.exists() or not known:
+            yield link
+
+
+def test_every_internal_link_resolves(site: Any) -> None:
+    parsed = {path: _Links((SITE / path).read_text()) for path in [*site.pages, "search.html", "genindex.html"]}
+    wrong = {path: list(_broken(path, parsed)) for path in site.pages}
+    assert {path: links for path, links in wrong.items() if links} == {}
