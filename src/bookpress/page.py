@@ -5,6 +5,7 @@ under the title from the record, and figures, tables and verdict panels become M
 and links.
 """
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -78,9 +79,18 @@ def _cells(
             continue
         for code in [next(ran), *(injected if "parameters" in cell.metadata.get("tags", []) else [])]:
             shown = [markdown for output in code.outputs if (markdown := _lifted(output, record, layout))]
+            if _is_plumbing(code):
+                code.metadata["tags"] = ["hide-input"]
             code.outputs = [output for output in code.outputs if "data" not in output or not _is_ours(output)]
             yield code
             yield from (new_markdown_cell(markdown) for markdown in shown)
+
+
+def _is_plumbing(code: NotebookNode) -> bool:
+    """Imports and the drawing of figures are folded away; a click opens them."""
+    statements = ast.parse(code.source).body
+    only_imports = all(isinstance(one, ast.Import | ast.ImportFrom) for one in statements)
+    return only_imports or any(FIGURE_MIME in output.get("data", {}) for output in code.outputs)
 
 
 def _is_ours(output: NotebookNode) -> bool:

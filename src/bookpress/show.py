@@ -6,6 +6,7 @@ mode; ``photo=True`` keeps the colours of pictures as they are. The plotted data
 """
 
 import io
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
 
 from bookpress.evidence import format_number
 
@@ -68,6 +70,8 @@ def figure(fig: Figure, *, name: str, caption: str, alt: str, photo: bool = Fals
 
     if not (name and caption and alt):
         raise ValueError("a figure needs its name, caption and alt text")
+    for axis in fig.axes:
+        _label_short_logarithms(axis)
     picture = io.StringIO()
     fig.savefig(picture, format="svg", metadata={"Date": None, "Creator": None})
     details = {"name": name, "caption": caption, "alt": alt, "photo": photo, "data": _data(fig)}
@@ -89,6 +93,18 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = 
 def _cell(value: Any) -> str:
     value = value.item() if hasattr(value, "item") else value
     return format_number(value) if isinstance(value, bool | int | float) else str(value)
+
+
+def _label_short_logarithms(axis: Axes) -> None:
+    """On a logarithmic axis of a decade or two, matplotlib labels every minor tick, one over the other."""
+    for line in (axis.xaxis, axis.yaxis):
+        if line.get_scale() != "log" or isinstance(line.get_major_locator(), FixedLocator):
+            continue
+        low, high = sorted(line.get_view_interval())
+        line.set_minor_formatter(NullFormatter())
+        if low > 0 and math.log10(high / low) < 2:
+            line.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            line.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def _data(fig: Figure) -> list[dict[str, Any]]:
