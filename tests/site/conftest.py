@@ -36,7 +36,8 @@ def site() -> Iterator[Site]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     own = {"genindex.html", "search.html", "prf-prf.html"}
     pages = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
-    yield Site(f"http://127.0.0.1:{server.server_port}", [page for page in pages if page not in own])
+    shown = [page for page in pages if page not in own and not page.startswith("_static/")]
+    yield Site(f"http://127.0.0.1:{server.server_port}", shown)
     server.shutdown()
 
 

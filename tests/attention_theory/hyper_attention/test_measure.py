@@ -1,0 +1,31 @@
+import torch
+
+from attention_theory.hyper_attention.measure import matrix_operations, peak_bytes
+
+
+def test_operations_of_a_product() -> None:
+    a, b = torch.ones(3, 4), torch.ones(4, 5)
+    assert matrix_operations(lambda: a @ b) == 2 * 3 * 4 * 5
+
+
+def test_peak_counts_what_is_alive_at_once() -> None:
+    def one_after_another() -> None:
+        for _ in range(3):
+            torch.ones(100, dtype=torch.float64)
+
+    def together() -> list[torch.Tensor]:
+        return [torch.ones(100, dtype=torch.float64) for _ in range(3)]
+
+    assert peak_bytes(one_after_another) in (800, 1600)
+    assert peak_bytes(together) == 2400
+
+
+def test_inputs_and_views_cost_nothing() -> None:
+    x = torch.ones(10, 10)
+    assert peak_bytes(lambda: x.T[2:].unsqueeze(0)) == 0
+    assert peak_bytes(lambda: x.add_(1)) == 0
+
+
+def test_backward_is_counted() -> None:
+    x = torch.ones(1000, dtype=torch.float64, requires_grad=True)
+    assert peak_bytes(lambda: torch.autograd.grad((x * x).sum(), x)) >= 16_000

@@ -1,0 +1,98 @@
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from attention_theory.hyper_attention.language_model import TABLE_1, LanguageModel
+from attention_theory.hyper_attention.pretraining import (
+    Course,
+    Training,
+    evaluate,
+    gap,
+    gaussian_smooth,
+    pretrain,
+    train_table,
+    unigram_loss,
+)
+from attention_theory.hyper_attention.token_files import Tokens
+from attention_theory.validation import ParameterError
+
+SMALL = Training(
+    steps=60, batch=8, window=8, rate=1e-2, warm_up=6, micro_batch=8, evaluate_every=20, validation_windows=10
+)
+#: Every token tells the next: 0, 1, 2, 3, 4, 0, ...
+CYCLE = Tokens([np.arange(400, dtype=np.uint16) % 5], 5)
+
+
+def model(name: str = "Self-Attention", seed: int = 0) -> LanguageModel:
+    return LanguageModel(5, 8, 12, TABLE_1[name], seed=seed)
+
+
+@pytest.mark.parametrize("name", TABLE_1)
+def test_a_cycle_is_learned(name: str) -> None:
+    course = pretrain(model(name), CYCLE, CYCLE, SMALL, seed=0)
+    assert course.steps == [0, 20, 40, 60]
+    assert course.losses[0] > 1.5
+    assert course.perplexity < 1.2
+    assert unigram_loss(CYCLE, CYCLE) == pytest.approx(math.log(5), abs=1e-6)
+
+
+def test_micro_batches_change_nothing_but_rounding_and_seeds_repeat() -> None:
+    whole = pretrain(model(), CYCLE, CYCLE, SMALL, seed=0)
+    again = pretrain(model(), CYCLE, CYCLE, SMALL, seed=0)
+    parts = pretrain(model(), CYCLE, CYCLE, dataclasses.replace(SMALL, micro_batch=3), seed=0)
+    assert whole.losses == again.losses
+    assert parts.losses == pytest.approx(whole.losses, abs=1e-3)
+
+
+def test_schedule_rises_then_falls_to_a_tenth() -> None:
+    rates = [SMALL.rate_at(step) for step in range(SMALL.steps)]
+    assert rates[0] == pytest.approx(1e-2 / 6)
+    assert max(rates) == rates[5] == rates[6] == 1e-2
+    assert rates[-1] == pytest.approx(1e-3)
+    assert rates[6:] == sorted(rates[6:], reverse=True)
+
+
+def test_evaluation_does_not_depend_on_the_micro_batch() -> None:
+    inputs, targets = CYCLE.every_window(8, 10)
+    assert evaluate(model(), inputs, targets, 3) == pytest.approx(evaluate(model(), inputs, targets, 10), abs=1e-6)
+
+
+def test_smoothing_keeps_constants_and_means_neighbours() -> None:
+    steady = torch.full((5,), 3.0, dtype=torch.float64)
+    torch.testing.assert_close(gaussian_smooth(steady, 1.5), steady)
+    spike = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0], dtype=torch.float64)
+    smooth = gaussian_smooth(spike, 1.0)
+    near = math.exp(-0.5)
+    assert smooth[2].item() == pytest.approx(1 / (1 + 2 * near + 2 * math.exp(-2)))
+    assert smooth[1] > smooth[0]
+
+
+def test_a_table_is_every_model_from_every_seed() -> None:
+    names = ("Self-Attention", "HyperAttention")
+    brief = dataclasses.replace(SMALL, steps=6)
+    table = train_table({name: TABLE_1[name] for name in names}, 12, 1, (CYCLE, CYCLE), brief, [0, 1])
+    alone = pretrain(model("HyperAttention", seed=1), CYCLE, CYCLE, brief, seed=1)
+    assert table["HyperAttention"][1].losses == alone.losses
+    assert [len(courses) for courses in table.values()] == [2, 2]
+
+
+def test_a_gap_is_beyond_the_noise_only_if_it_is_larger_and_of_one_sign() -> None:
+    def ends(*losses: float) -> list[Course]:
+        return [Course([0], [loss]) for loss in losses]
+
+    clear = gap(ends(1.0, 1.1), ends(2.0, 2.2))
+    assert clear.mean == pytest.approx(-1.05)
+    assert clear.noise == pytest.approx(0.2)
+    assert clear.is_beyond_noise
+    assert not gap(ends(1.0, 1.5), ends(1.1, 1.6)).is_beyond_noise
+    assert not gap(ends(1.0, 2.0), ends(2.0, 1.0)).is_beyond_noise
+
+
+def test_bad_settings_are_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match="warm_up"):
+        dataclasses.replace(SMALL, warm_up=61)
+    with pytest.raises(ParameterError, match="micro_batch"):
+        dataclasses.replace(SMALL, micro_batch=9)

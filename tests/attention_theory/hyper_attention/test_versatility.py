@@ -1,0 +1,55 @@
+import pytest
+import torch
+
+from attention_theory.hyper_attention.interactions import counts, sample_sequences
+from attention_theory.hyper_attention.versatility import (
+    count_moments,
+    data_matrix,
+    rank_fails,
+    rank_failure_bound,
+    uniform_second_moment,
+    unique_null_vector,
+    versatility,
+)
+from attention_theory.numerics import modular_rank
+
+
+@pytest.mark.parametrize(("samples", "unique"), [(8, False), (40, False), (300, False), (300, True)])
+def test_ranks_are_exact(samples: int, unique: bool) -> None:
+    size = 6
+    symbols = sample_sequences(samples, 4, size, seed=samples, unique=unique)
+    found = versatility(symbols, size)
+    for symbol in range(size):
+        matrix = data_matrix(symbols, symbol, size)
+        assert found.ranks[symbol] == modular_rank(matrix.long())
+        if found.ranks[symbol] == size:
+            torch.testing.assert_close(found.least[symbol], torch.linalg.svdvals(matrix)[-1])
+        else:
+            assert found.least[symbol] == 0
+
+
+def test_the_data_matrix_holds_the_sequences_with_the_symbol() -> None:
+    symbols = torch.tensor([[0, 1], [1, 1], [2, 0]])
+    assert data_matrix(symbols, 0, 3).tolist() == [[1, 1, 0], [1, 0, 1]]
+
+
+def test_unique_tokens_leave_the_null_vector() -> None:
+    symbols = sample_sequences(200, 4, 7, seed=0, unique=True)
+    for symbol in range(7):
+        assert (data_matrix(symbols, symbol, 7) @ unique_null_vector(symbol, 7, 4) == 0).all()
+
+
+def test_moments_come_out_as_the_formula_says() -> None:
+    symbols = sample_sequences(100_000, 5, 3, seed=0)
+    covariance, moment = count_moments(symbols, 3)
+    torch.testing.assert_close(moment, uniform_second_moment(5, 3), rtol=0.02, atol=0)
+    rows = counts(symbols, 3)
+    torch.testing.assert_close(covariance, torch.cov(rows.mT, correction=0))
+
+
+def test_failures_stay_below_the_bound() -> None:
+    moment = uniform_second_moment(4, 2)
+    for samples in (2, 20, 2000):
+        frequency = rank_fails(500, samples, 4, 2, seed=samples).double().mean().item()
+        assert frequency <= rank_failure_bound(samples, 4, moment)
+    assert rank_failure_bound(10**6, 4, moment) < 1e-9

@@ -1,0 +1,47 @@
+"""The loss and its slope in the log domain against autograd, and where the subtraction gives up."""
+
+import math
+
+import pytest
+import torch
+
+from attention_theory.in_context_reasoning.cross_entropy import cross_entropy, expected_loss
+from attention_theory.randomness import generator
+from attention_theory.validation import ParameterError
+
+
+@pytest.mark.parametrize("arithmetic", ["log-domain", "subtraction"])
+def test_loss_and_slope_agree_with_autograd(arithmetic: str) -> None:
+    draw = generator(0)
+    logits = torch.randn(2, 7, 5, generator=draw, dtype=torch.float64).mul(3).requires_grad_()
+    labels = torch.randint(5, (2, 7), generator=draw)
+    ours = cross_entropy(logits, labels, arithmetic)  # type: ignore[arg-type]
+    reference = torch.nn.functional.cross_entropy(logits.mT, labels, reduction="none")
+    (slope,) = torch.autograd.grad(reference.sum(), logits)
+    assert (ours.losses - reference).abs().max() < 1e-12
+    assert (ours.error * ours.log_scale.exp()[:, None, None] - slope).abs().max() < 1e-12
+
+
+def test_tiny_slopes_keep_their_digits() -> None:
+    logits = torch.tensor([[[100.0, 0.0, 1.0]], [[0.0, 300.0, 0.0]]], dtype=torch.float64)
+    labels = torch.tensor([[0], [1]])
+    ours = cross_entropy(logits, labels)
+    share = torch.tensor([1.0, torch.e], dtype=torch.float64) / (1 + torch.e)
+    assert (ours.error[0, 0] - torch.tensor([-1.0, share[0], share[1]])).abs().max() < 1e-13
+    assert (ours.error[1, 0] - torch.tensor([0.5, -1.0, 0.5])).abs().max() < 1e-13
+    assert ours.log_scale[1].item() == pytest.approx(-300 + math.log(2), abs=1e-12)
+    assert ours.losses[0, 0].item() == pytest.approx((1 + torch.e) * 2.718281828459045**-100, rel=1e-9)
+    assert cross_entropy(logits, labels, "subtraction").error[1, 0, 1] == 0
+
+
+def test_expected_loss_is_the_mean_over_labels() -> None:
+    logits = torch.randn(6, 5, generator=generator(3), dtype=torch.float64)
+    output = torch.tensor([0, 1, 2, 0, 1, 2])
+    at_output = cross_entropy(logits, output).losses
+    at_noise = cross_entropy(logits, torch.full((6,), 4)).losses
+    assert (expected_loss(logits, output, 4, 0.3) - 0.7 * at_output - 0.3 * at_noise).abs().max() < 1e-13
+
+
+def test_unknown_arithmetic_is_refused() -> None:
+    with pytest.raises(ParameterError, match="arithmetic"):
+        cross_entropy(torch.zeros(1, 2), torch.zeros(1, dtype=torch.long), "fast")  # type: ignore[arg-type]

@@ -1,0 +1,33 @@
+"""Codes against Assumption 2.2."""
+
+import pytest
+import torch
+
+from attention_theory.in_context_reasoning.embedding import embed, embedding, random_units
+from attention_theory.validation import ParameterError
+
+
+@pytest.mark.parametrize("codes", ["basis", "rotated"])
+def test_codes_are_orthonormal(codes: str) -> None:
+    rows = embedding(5, 12, codes, seed=3).stacked  # type: ignore[arg-type]
+    assert (rows @ rows.mT - torch.eye(10)).abs().max() < 1e-13
+
+
+def test_too_narrow_a_space_is_refused() -> None:
+    with pytest.raises(ParameterError, match="width must be an integer, at least 10"):
+        embedding(5, 9)
+
+
+def test_random_units_are_units_and_not_orthogonal() -> None:
+    rows = random_units(10, 15, seed=0).stacked
+    gram = rows @ rows.mT
+    assert (gram.diagonal() - 1).abs().max() < 1e-14
+    assert gram.fill_diagonal_(0).abs().max() > 0.1
+
+
+def test_the_first_word_has_no_previous_word() -> None:
+    codes = embedding(4, 8)
+    inputs = embed(torch.tensor([[2, 0, 3]]), codes)[0]
+    assert torch.equal(inputs[0], codes.word[2])
+    assert torch.equal(inputs[1], codes.word[0] + codes.previous[2])
+    assert torch.equal(inputs[2], codes.word[3] + codes.previous[0])

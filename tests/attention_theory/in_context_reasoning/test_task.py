@@ -1,0 +1,106 @@
+"""Sentences against Definition 2.1."""
+
+import itertools
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attention_theory.in_context_reasoning.task import (
+    Sentences,
+    Task,
+    bigram_count,
+    draw_labels,
+    recover_output,
+    sample_sentences,
+    violations,
+)
+from attention_theory.validation import ParameterError
+
+
+def conditions_by_hand(words: list[int], q: int, y: int, task: Task) -> bool:
+    """Definition 2.1, word by word."""
+    pairs = list(itertools.pairwise(words))
+    follows_q = all(
+        second in ({y, task.noise_token} if task.noisy else {y}) and first == q
+        for first, second in pairs
+        if first < task.triggers
+    )
+    noise_after_q = words[0] != task.noise_token and all(
+        first == q for first, second in pairs if second == task.noise_token
+    )
+    return words[-1] == q and (q, y) in pairs and follows_q and noise_after_q
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    noisy=st.booleans(),
+    fillers=st.sampled_from(["neutral", "outputs allowed"]),
+    copies=st.integers(1, 3),
+    noise_copies=st.integers(0, 3),
+    unseen=st.booleans(),
+    length=st.integers(14, 30),
+    seed=st.integers(0, 10_000),
+)
+def test_sampled_sentences_satisfy_the_definition(
+    noisy: bool, fillers: str, copies: int, noise_copies: int, unseen: bool, length: int, seed: int
+) -> None:
+    task = Task(16, 3, 3, length, noisy, fillers)  # type: ignore[arg-type]
+    sentences = sample_sentences(task, 20, seed, copies, noise_copies, unseen)
+    assert not torch.stack(list(violations(sentences, task).values())).any()
+    assert all(
+        conditions_by_hand(words, q, y, task)
+        for words, q, y in zip(*(part.tolist() for part in sentences), strict=True)
+    )
+    assert (bigram_count(sentences.tokens, sentences.trigger, sentences.output) == copies).all()
+    assert (recover_output(sentences.tokens, task) == sentences.output).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(words=st.lists(st.integers(0, 6), min_size=6, max_size=6), q=st.integers(0, 1), y=st.integers(2, 3))
+def test_violations_agree_with_the_definition_read_aloud(words: list[int], q: int, y: int) -> None:
+    task = Task(7, 2, 2, 6, noisy=True)
+    sentences = Sentences(torch.tensor([words]), torch.tensor([q]), torch.tensor([y]))
+    broken = bool(torch.stack(list(violations(sentences, task).values())).any())
+    assert broken != conditions_by_hand(words, q, y, task)
+
+
+def test_every_placement_is_as_likely() -> None:
+    task = Task(10, 1, 1, 8, noisy=True)
+    sentences = sample_sentences(task, 30_000, seed=0)
+    before_y = (sentences.tokens == sentences.output[:, None]).int().argmax(dim=1)
+    before_noise = (sentences.tokens == task.noise_token).int().argmax(dim=1)
+    seen = torch.bincount(before_y * 10 + before_noise)
+    seen = seen[seen > 0]
+    assert len(seen) == 5 * 4  # ordered pairs of the six starts that differ by two or more
+    assert (seen - 1500).abs().max() < 5 * 1500**0.5
+
+
+def test_levels_share_their_sentences() -> None:
+    task = Task(noisy=True, length=16)
+    sentences = sample_sentences(task, 500, seed=1)
+    labels = draw_labels(sentences, task, torch.tensor([0.0, 0.3, 0.9], dtype=torch.float64), seed=2)
+    is_noise = labels == task.noise_token
+    assert not is_noise[0].any()
+    assert (is_noise[1] <= is_noise[2]).all()
+    assert (labels[~is_noise] == sentences.output.expand(3, -1)[~is_noise]).all()
+
+
+def test_the_same_seed_gives_the_same_sentences() -> None:
+    first, second = (sample_sentences(Task(length=20), 10, seed=5) for _ in range(2))
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def test_bad_input_is_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match="tokens must be an integer, at least 10"):
+        Task(tokens=9, triggers=5, outputs=4)
+    with pytest.raises(ParameterError, match="bigrams"):
+        sample_sentences(Task(length=8), 3, seed=0, copies=4)
+    with pytest.raises(ParameterError, match="copies"):
+        sample_sentences(Task(length=8), 3, seed=0, copies=0)
+    sentences = sample_sentences(Task(length=8), 3, seed=0)
+    with pytest.raises(ParameterError, match="noise"):
+        draw_labels(sentences, Task(length=8), torch.tensor([0.5]), seed=0)
+    with pytest.raises(ParameterError, match="tokens must hold"):
+        recover_output(torch.tensor([[3, 4, 5, 0]]), Task(length=4))

@@ -1,0 +1,102 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_theory.looped_transformers.assembler import AssemblyError, assemble
+from attention_theory.looped_transformers.fleq import FUNCTIONS, Program, interpret, variable
+from attention_theory.validation import ParameterError
+
+
+def program(text: str, **variables: float | torch.Tensor) -> Program:
+    return assemble(text, variables, size=3)
+
+
+@given(st.integers(-20, 20), st.integers(0, 8))
+def test_a_loop_multiplies_by_repeated_addition(x: int, times: int) -> None:
+    text = """
+    loop: total = add(total, x)
+          count = add(count, one)
+          if count <= 0 goto loop
+          halt
+    """
+    run = interpret(program(text, total=0.0, x=float(x), count=float(-times)))
+    assert run.halted
+    assert variable(program(text, total=0.0, x=0.0, count=0.0), run.memory, "total")[0, 0] == x * (times + 1)
+    assert len(run.counters) == 3 * (times + 1)
+    assert run.executed[0] == 0
+    assert run.executed[1:] == run.counters[:-1]
+
+
+def test_one_instruction_computes_and_jumps() -> None:
+    built = program("again: t = add(t, one) if t <= 0 goto again\n halt", t=-2.0)
+    assert interpret(built).counters == [0, 0, 1]
+
+
+def test_matrices_lie_in_consecutive_cells() -> None:
+    matrix = torch.arange(6.0, dtype=torch.float64).reshape(2, 3)
+    built = program("b = transpose(a)\nhalt", a=matrix, b=0.0)
+    assert torch.equal(variable(built, built.memory, "a")[:2], matrix)
+    assert torch.equal(variable(built, interpret(built).memory, "b")[:, :2], matrix.mT)
+
+
+def test_a_narrow_instruction_leaves_the_other_columns() -> None:
+    a = torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    built = program("b[1] = add(a[2], zero) width 1\nhalt", a=a, b=torch.ones(3, 3))
+    after = variable(built, interpret(built).memory, "b")
+    assert torch.equal(after[:, 1], a[:, 2])
+    assert torch.equal(after[:, [0, 2]], torch.ones(3, 2, dtype=torch.float64))
+
+
+def test_pointers_move_through_the_cells() -> None:
+    text = """
+    read: total = add(total, first)
+          advance read.b by 3
+          count = add(count, one)
+          if count <= 0 goto read
+          rewind read.b to first
+          total = sub(zero, total)
+          halt
+    """
+    run = interpret(program(text, total=0.0, count=-1.0, first=5.0, second=7.0))
+    assert run.memory[9, 0] == -12
+
+
+def test_every_function_is_what_it_says() -> None:
+    a = torch.rand(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) + 0.5
+    b = a.flip(0)
+    assert torch.equal(FUNCTIONS["mul"](a, b), torch.einsum("ki,kj->ij", a, b))
+    assert torch.equal(FUNCTIONS["rowsigmoid"](a, b)[0], 1 / (1 + torch.exp(-a[0])))
+    assert torch.equal(FUNCTIONS["sigmoid"](a, b)[:, 0], FUNCTIONS["rowsigmoid"](a.mT, b)[0])
+    assert FUNCTIONS["inverse"](a, b)[0, 0] == 1 / a[0, 0]
+    assert FUNCTIONS["root"](a, b).count_nonzero() == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = add(x, nothing)\nhalt", "line 1: unknown variable 'nothing'"),
+        ("\nx = cube(x)\nhalt", "line 2: unknown function 'cube'"),
+        ("if x <= 0 goto nowhere\nhalt", "line 1: unknown label 'nowhere'"),
+        ("a: x = add(x, x)\na: halt", "line 2: label 'a' is given twice"),
+        ("x := 3\nhalt", "line 1: cannot read"),
+        ("x = add(x, x) width 9\nhalt", "line 1: width must be from 1 to 3"),
+        ("x = add(x, x)", "the last statement must be 'halt'"),
+    ],
+)
+def test_bad_text_is_refused_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(AssemblyError, match=message.replace("(", r"\(")):
+        program(text, x=1.0)
+
+
+def test_a_matrix_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(AssemblyError, match="variable 'x'"):
+        program("halt", x=torch.ones(4, 1))
+    with pytest.raises(ParameterError, match="size"):
+        assemble("halt", {}, size=0)
+
+
+def test_comments_and_empty_lines_are_skipped() -> None:
+    built = program("# nothing\n\n  x = add(x, x)  # twice\n halt", x=2.0)
+    assert len(built.code) == 2
+    assert built.labels == {}

@@ -1,0 +1,71 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attention_theory.memorization.attention import (
+    capacity,
+    features,
+    matrix_form,
+    memorises,
+    parameter_count,
+    predict,
+    predict_literally,
+    random_heads,
+    random_readout,
+    softmax_weights,
+)
+from attention_theory.memorization.examples import sample_examples
+from attention_theory.validation import ParameterError
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    count=st.integers(1, 6),
+    heads=st.integers(1, 4),
+    tokens=st.integers(1, 4),
+    head_width=st.integers(1, 6),
+    outputs=st.integers(1, 4),
+    shared=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_all_forms_agree(
+    count: int, heads: int, tokens: int, head_width: int, outputs: int, shared: bool, seed: int
+) -> None:
+    examples = sample_examples(count, tokens, 6, shared, seed=seed)
+    model, readout = random_heads(heads, 6, head_width, seed), random_readout(heads, 6, 3, outputs, seed)
+    batched = predict(model, readout, examples)
+    literal = [
+        predict_literally(model, readout, context, query)
+        for context, query in zip(examples.context_of_each, examples.queries, strict=True)
+    ]
+    assert batched.shape == (count, outputs)
+    assert torch.allclose(batched, torch.stack(literal), atol=1e-12)
+    assert torch.allclose(batched, matrix_form(features(model, examples), readout), atol=1e-12)
+    assert torch.allclose(softmax_weights(model, examples).sum(-1), torch.ones(()).double(), atol=1e-14)
+
+
+def test_skip_adds_the_decoded_query() -> None:
+    examples = sample_examples(5, 3, 6, seed=0)
+    model, readout = random_heads(2, 6, 3, 1), random_readout(2, 6, 3, 2, 2)
+    difference = predict(model, readout, examples, skip=True) - predict(model, readout, examples)
+    assert torch.allclose(difference, examples.queries @ readout.decode, atol=1e-13)
+
+
+def test_parameter_count_counts_the_parameters() -> None:
+    model, readout = random_heads(3, 8, 4, 0), random_readout(3, 8, 5, 2, 0)
+    counted = sum(part.numel() for part in (model.keys, model.queries, readout.values, readout.output, readout.decode))
+    assert parameter_count(3, 8, 4, 5, 2) == counted
+    assert counted - parameter_count(3, 8, 4, 5, 2, form="printed") == 3 * 8 * 5
+
+
+def test_capacity_and_memorises() -> None:
+    assert [capacity(4, 4, 8), capacity(4, 8, 4), capacity(9, 1, 3)] == [13, 13, 1]
+    labels = torch.ones(2, 1).double()
+    assert memorises(labels + 1e-12, labels)
+    assert not memorises(labels + 1e-3, labels)
+
+
+def test_as_many_tokens_as_the_width_are_refused() -> None:
+    with pytest.raises(ParameterError, match="tokens"):
+        sample_examples(3, 6, 6)

@@ -1,0 +1,68 @@
+from itertools import combinations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attention_theory.memorization.examples import integer_vectors
+from attention_theory.memorization.kruskal import (
+    context_fraction,
+    dependent_subset,
+    is_in_general_position,
+    kruskal_rank,
+    modular_ranks,
+    sampled_ranks,
+    satisfied_fraction,
+)
+from attention_theory.numerics import modular_rank
+from attention_theory.validation import ParameterError
+
+
+def rank_by_definition(vectors: torch.Tensor) -> int:
+    for size in range(1, min(vectors.shape) + 1):
+        for subset in combinations(range(len(vectors)), size):
+            if torch.linalg.matrix_rank(vectors[list(subset)].double()) < size:
+                return size - 1
+    return min(vectors.shape)
+
+
+@settings(max_examples=30, deadline=None)
+@given(count=st.integers(1, 7), width=st.integers(1, 4), seed=st.integers(0, 999))
+def test_kruskal_rank_is_the_definition(count: int, width: int, seed: int) -> None:
+    vectors = integer_vectors(count, width, seed, largest=2)
+    assert kruskal_rank(vectors) == rank_by_definition(vectors)
+    assert kruskal_rank(vectors, most=2) == min(2, rank_by_definition(vectors))
+
+
+@settings(max_examples=30, deadline=None)
+@given(rows=st.integers(1, 5), columns=st.integers(1, 5), seed=st.integers(0, 999))
+def test_batched_ranks_are_the_single_ones(rows: int, columns: int, seed: int) -> None:
+    draw = torch.Generator().manual_seed(seed)
+    matrices = torch.randint(-1, 2, (6, rows, columns), generator=draw)
+    assert modular_ranks(matrices).tolist() == [modular_rank(matrix) for matrix in matrices]
+
+
+def test_a_planted_subset_is_found() -> None:
+    vectors = integer_vectors(10, 4, seed=1, largest=20)
+    vectors[7] = vectors[2] + vectors[5] - vectors[6]
+    assert dependent_subset(vectors, 4) == (2, 5, 6, 7)
+    assert not is_in_general_position(vectors)
+
+
+def test_entries_too_large_to_be_exact_are_refused() -> None:
+    with pytest.raises(ParameterError, match="largest_minor"):
+        kruskal_rank(integer_vectors(8, 6, seed=0, largest=10_000))
+
+
+def test_sampled_ranks_see_what_is_common() -> None:
+    vectors = integer_vectors(12, 5, seed=0).double()
+    vectors[:, 4] = 0
+    assert (sampled_ranks(vectors, 5, draws=50) == 4).all()
+    assert satisfied_fraction(vectors, 4, draws=50) > 0.9
+
+
+def test_context_fraction() -> None:
+    contexts = torch.eye(3, 5).double().repeat(4, 1, 1)
+    contexts[0, 2] = contexts[0, 1]
+    assert context_fraction(contexts) == 0.75

@@ -1,0 +1,61 @@
+import math
+
+import pytest
+import torch
+
+from attention_theory.memorization.panel import forward, initial_weights, make_panel
+from attention_theory.memorization.synthetic import Setting, sample_data_sets
+from attention_theory.training import Parameters
+
+SETTINGS = [Setting(3, 4, 7, 5, seed=0), Setting(1, 2, 9, 2, seed=1), Setting(2, 5, 4, 3, seed=2)]
+
+
+def literal_output(weights: Parameters, setting: Setting, query: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
+    """One example through one model, one head after another, positions written out."""
+    d = query.shape[0]
+
+    def position(place: int) -> torch.Tensor:
+        angles = [place / 10_000 ** (2 * (i // 2) / d) for i in range(d)]
+        return torch.tensor([math.sin(a) if i % 2 == 0 else math.cos(a) for i, a in enumerate(angles)]).double()
+
+    e = query @ weights["embed"] + weights["embed_bias"] + position(0)
+    E = torch.stack([x @ weights["embed"] + weights["embed_bias"] + position(i + 1) for i, x in enumerate(context)])
+    mixed = torch.zeros(d, dtype=torch.float64)
+    for h in range(setting.heads):
+        logits = (E @ weights["keys"][h]) @ (weights["queries"][h].T @ e) / math.sqrt(d)
+        mixed += (logits.softmax(0) @ E @ weights["values"][h]) * weights["output"][h]
+    return mixed @ weights["decode"] + weights["decode_bias"]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_forward_is_the_literal_model(shared: bool) -> None:
+    data = sample_data_sets(SETTINGS, width=6, shared=shared, classes=5, dtype=torch.float64)
+    panel = make_panel(SETTINGS, 6, 5, torch.float64)
+    weights = initial_weights(panel, torch.float64)
+    outputs, attention = forward(panel, weights, data.queries, data.contexts)
+    assert torch.allclose(attention.sum(-1), torch.ones(()).double(), atol=1e-14)
+    first_head = 0
+    for model, setting in enumerate(SETTINGS):
+        heads = slice(first_head, first_head + setting.heads)
+        own = {name: value[model] for name, value in weights.items() if name not in ("keys", "queries", "values")}
+        own |= {name: weights[name][heads] for name in ("keys", "queries", "values")}
+        first_head += setting.heads
+        for t in range(setting.examples):
+            context = data.contexts[model] if shared else data.contexts[model, t]
+            literal = literal_output(own, setting, data.queries[model, t], context[: setting.tokens])
+            assert torch.allclose(outputs[model, t], literal, atol=1e-12)
+
+
+def test_tokens_that_a_model_lacks_get_no_weight() -> None:
+    data = sample_data_sets(SETTINGS, width=6, classes=5)
+    panel = make_panel(SETTINGS, 6, 5)
+    _, attention = forward(panel, initial_weights(panel), data.queries, data.contexts)
+    assert (attention[3][:, 2:] == 0).all()  # the only head of the second model, which has two tokens
+
+
+def test_weights_of_a_model_do_not_depend_on_its_neighbours() -> None:
+    together = initial_weights(make_panel(SETTINGS, 6, 5))
+    alone = initial_weights(make_panel(SETTINGS[2:], 6, 5))
+    assert torch.equal(together["embed"][2], alone["embed"][0])
+    assert torch.equal(together["keys"][4:, :, :3], alone["keys"])
+    assert torch.equal(together["output"][2, :2], alone["output"][0])

@@ -1,0 +1,16 @@
+import pytest
+import torch
+
+from attention_theory.encodings import sinusoidal
+from attention_theory.memorization.positions import smallest_singular_ratio
+from attention_theory.validation import ParameterError
+
+
+def test_agrees_with_double_precision_where_that_can_tell() -> None:
+    values = torch.linalg.svdvals(sinusoidal(5, 16))
+    assert smallest_singular_ratio(5, 16, 40) == pytest.approx((values[-1] / values[0]).item(), rel=1e-6)
+
+
+def test_odd_width_is_refused() -> None:
+    with pytest.raises(ParameterError, match="odd_width"):
+        smallest_singular_ratio(3, 7)

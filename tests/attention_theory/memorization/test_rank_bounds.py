@@ -1,0 +1,31 @@
+import torch
+
+from attention_theory.memorization.attention import random_heads
+from attention_theory.memorization.examples import sample_examples
+from attention_theory.memorization.rank_bounds import (
+    block_differences,
+    features_of_unnormalised_weights,
+    rank_and_gap,
+    softmax_matrix,
+)
+
+
+def test_block_differences_by_hand() -> None:
+    assert block_differences(3, 2).T.tolist() == [[-1, -1, 1, 1, 0, 0], [-1, -1, 0, 0, 1, 1]]
+
+
+def test_they_are_null_vectors_of_the_softmax_weights() -> None:
+    examples = sample_examples(20, 4, 8, seed=0)
+    theta = softmax_matrix(random_heads(3, 8, 8, 1), examples)
+    assert (theta @ block_differences(3, 4)).abs().max() < 1e-14
+
+
+def test_rank_and_gap() -> None:
+    kept, dropped = rank_and_gap(torch.diag(torch.tensor([2.0, 1.0, 0.0])), 2)
+    assert (kept, dropped) == (0.5, 0.0)
+    assert rank_and_gap(torch.eye(2), 2) == (1.0, 0.0)
+
+
+def test_unnormalised_features_have_the_shape_of_Z() -> None:
+    examples = sample_examples(5, 4, 8, seed=0)
+    assert features_of_unnormalised_weights(random_heads(3, 8, 8, 1), examples).shape == (5, 24)

@@ -1,0 +1,29 @@
+import torch
+
+from attention_theory.memorization.relu_network import (
+    apply_network,
+    flatten,
+    fold_prefix,
+    hard_examples,
+    jacobian_ranks,
+    network_size,
+    random_network,
+)
+
+
+def test_folding_a_constant_prefix_changes_nothing() -> None:
+    x = torch.randn(7, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    long = flatten(hard_examples(x, 6))
+    network = random_network(24, 4, 2, seed=1)
+    assert torch.equal(long[:, -3:], x)
+    folded = fold_prefix(network, long[0, :-3])
+    assert torch.allclose(apply_network(folded, x), apply_network(network, long), atol=1e-12)
+
+
+def test_network_size_counts_the_parameters() -> None:
+    assert network_size(5, 4, 2) == sum(part.numel() for part in random_network(5, 4, 2, 0).values())
+
+
+def test_jacobian_rank_of_a_linear_region() -> None:
+    x = torch.zeros(6, 2, dtype=torch.float64)  # equal inputs: equal outputs, whatever the parameters
+    assert (jacobian_ranks(x, 3, points=4, seed=0) == 1).all()

@@ -1,0 +1,26 @@
+import math
+
+import pytest
+import torch
+
+from attention_theory.memorization.saturation import mean_entropy, saturation
+from attention_theory.validation import ParameterError
+
+
+def test_counts_by_hand() -> None:
+    one_hot, nearly, even = [1.0, 0.0, 0.0], [0.995, 0.005, 0.0], [1 / 3] * 3
+    found = saturation(torch.tensor([[one_hot, even], [nearly, one_hot]]))
+    assert found.saturated.tolist() == [[True, False], [True, True]]
+    assert found.heads_per_example.tolist() == [2, 1]
+    assert found.share == 0.75
+    assert found.share_with_a_free_head == 0.5
+
+
+def test_entropy_of_even_and_one_hot_weights() -> None:
+    assert mean_entropy(torch.full((2, 3, 4), 0.25)) == pytest.approx(math.log(4))
+    assert mean_entropy(torch.eye(3)[None]) == 0.0
+
+
+def test_threshold_is_refused_below_one_half() -> None:
+    with pytest.raises(ParameterError, match="threshold"):
+        saturation(torch.ones(1, 1, 1), threshold=0.2)

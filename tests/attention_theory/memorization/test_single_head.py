@@ -1,0 +1,63 @@
+import pytest
+import torch
+
+from attention_theory.memorization.attention import softmax_weights
+from attention_theory.memorization.examples import sample_examples
+from attention_theory.memorization.single_head import (
+    column_logits,
+    fit_targets,
+    one_hot_of_largest,
+    saturating_scale,
+    silent_direction,
+)
+from attention_theory.validation import ParameterError
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_targets_are_met(shared: bool) -> None:
+    examples = sample_examples(5, 5, 9, shared, seed=0)
+    targets = torch.rand(5, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).softmax(-1)
+    columns = fit_targets(examples, targets)
+    assert torch.allclose(column_logits(examples, columns).softmax(-1), targets, atol=1e-13)
+    assert torch.allclose(softmax_weights(columns.as_head(7), examples)[:, 0], targets, atol=1e-13)
+
+
+def test_targets_on_the_boundary_are_refused() -> None:
+    with pytest.raises(ParameterError, match="targets"):
+        fit_targets(sample_examples(1, 3, 5), torch.tensor([[1.0, 0.0, 0.0]]).double())
+
+
+def test_too_few_columns_are_refused() -> None:
+    columns = fit_targets(sample_examples(3, 3, 5), torch.full((3, 3), 1 / 3).double())
+    with pytest.raises(ParameterError, match="head_width"):
+        columns.as_head(2)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_silent_direction_is_silent_and_decided(shared: bool) -> None:
+    examples = sample_examples(12, 4, 8, shared, seed=3)
+    silent = torch.arange(12) < 3
+    found = silent_direction(examples, silent, ~silent, seed=0)
+    values = column_logits(examples, found.columns)
+    assert values[silent].abs().max() < 1e-13
+    two_largest = values[~silent].topk(2).values
+    assert found.gap == pytest.approx((two_largest[:, 0] - two_largest[:, 1]).min().item())
+    assert found.gap > 0
+
+
+def test_saturating_scale_is_enough_and_not_wasteful() -> None:
+    draw = torch.Generator().manual_seed(0)
+    fixed, decisive = torch.randn(2, 6, 5, dtype=torch.float64, generator=draw)
+    scale = saturating_scale(fixed, decisive, 1e-3)
+    limit = one_hot_of_largest(decisive)
+
+    def distance(size: float) -> float:
+        return ((fixed + size * decisive).softmax(-1) - limit).abs().sum(-1).max().item()
+
+    assert distance(scale) <= 1e-3
+    assert distance(0.5 * scale) > 1e-3
+
+
+def test_a_tie_cannot_be_saturated() -> None:
+    with pytest.raises(ParameterError, match="lead"):
+        saturating_scale(torch.zeros(1, 3).double(), torch.tensor([[1.0, 1.0, 0.0]]).double(), 0.1)

@@ -1,0 +1,61 @@
+"""Attention against a loop over queries and keys, and its rules against what they promise."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attention_theory.layers import Rule, attention, attention_weights, causal_mask
+from attention_theory.randomness import generator
+from attention_theory.validation import ParameterError
+
+
+def by_loops(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, scale: float) -> Tensor:
+    rows = []
+    for i, query in enumerate(queries):
+        weights = [math.exp(scale * float(query @ key)) if mask[i, j] else 0.0 for j, key in enumerate(keys)]
+        total = sum(weights)
+        rows.append(
+            sum((weight / total * value for weight, value in zip(weights, values, strict=True)), torch.zeros(1))
+        )
+    return torch.stack(rows)
+
+
+@given(st.integers(1, 5), st.integers(1, 4), st.integers(0, 2**31), st.floats(0.1, 3.0))
+def test_softmax_attention_is_the_loop(tokens: int, width: int, seed: int, scale: float) -> None:
+    queries, keys, values = torch.randn(3, tokens, width, generator=generator(seed), dtype=torch.float64)
+    mask = causal_mask(tokens)
+    fast = attention(queries, keys, values, mask=mask, scale=scale)
+    assert torch.allclose(fast, by_loops(queries, keys, values, mask, scale), atol=1e-12)
+
+
+def test_batches_are_the_single_ones() -> None:
+    queries, keys, values = torch.randn(3, 4, 2, 5, 3, generator=generator(0), dtype=torch.float64)
+    together = attention(queries, keys, values)
+    for i in range(4):
+        for j in range(2):
+            assert torch.equal(together[i, j], attention(queries[i, j], keys[i, j], values[i, j]))
+
+
+def test_hardmax_shares_evenly_among_ties_and_is_the_limit_of_softmax() -> None:
+    scores = torch.tensor([[1.0, 3.0, 3.0], [2.0, 1.0, 0.0]], dtype=torch.float64)
+    hard = attention_weights(scores, "hardmax")
+    assert hard.tolist() == [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]
+    assert torch.allclose(attention_weights(1000 * scores), hard)
+
+
+@pytest.mark.parametrize("rule", ["softmax", "hardmax", "linear"])
+def test_a_masked_key_has_weight_zero(rule: Rule) -> None:
+    scores = torch.randn(4, 4, generator=generator(1), dtype=torch.float64)
+    weights = attention_weights(scores, rule, causal_mask(4))
+    assert torch.equal(weights.triu(1), torch.zeros(4, 4, dtype=torch.float64))
+
+
+def test_linear_weights_are_the_scores_and_an_unknown_rule_is_refused() -> None:
+    scores = torch.randn(2, 3)
+    assert attention_weights(scores, "linear") is scores
+    with pytest.raises(ParameterError, match="rule must be one of"):
+        attention_weights(scores, "sparse")  # type: ignore[arg-type]

@@ -1,0 +1,51 @@
+"""Rank in floating point and exactly."""
+
+from fractions import Fraction
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attention_theory.numerics import modular_rank, numerical_rank, relative_error
+from attention_theory.randomness import generator
+
+
+def rational_rank(rows: list[list[int]]) -> int:
+    """Gaussian elimination in fractions."""
+    work = [[Fraction(value) for value in row] for row in rows]
+    rank = 0
+    for column in range(len(work[0])):
+        pivot = next((i for i in range(rank, len(work)) if work[i][column]), None)
+        if pivot is None:
+            continue
+        work[rank], work[pivot] = work[pivot], work[rank]
+        for i in range(rank + 1, len(work)):
+            factor = work[i][column] / work[rank][column]
+            work[i] = [a - factor * b for a, b in zip(work[i], work[rank], strict=True)]
+        rank += 1
+        if rank == len(work):
+            break
+    return rank
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**31))
+@settings(deadline=None)
+def test_modular_rank_is_the_rational_rank(rows: int, columns: int, inner: int, seed: int) -> None:
+    source = generator(seed)
+    left = torch.randint(-9, 10, (rows, inner), generator=source)
+    right = torch.randint(-9, 10, (inner, columns), generator=source)
+    product = left @ right
+    before = product.clone()
+    assert modular_rank(product) == rational_rank(product.tolist())
+    assert torch.equal(product, before)
+
+
+def test_numerical_rank_sees_planted_rank_and_batches() -> None:
+    left, right = torch.randn(2, 5, 7, 3, generator=generator(0), dtype=torch.float64)
+    assert numerical_rank(left @ right.mT).tolist() == [3] * 5
+    assert numerical_rank(torch.eye(4, dtype=torch.float64)).item() == 4
+
+
+def test_relative_error_is_relative_and_absolute_at_zero() -> None:
+    assert relative_error(torch.tensor([2.0, 4.0]), torch.tensor([2.0, 5.0])) == 0.2
+    assert relative_error(torch.tensor([0.5]), torch.tensor([0.0])) == 0.5

@@ -1,0 +1,56 @@
+"""Training stacked models is training each of them alone."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from attention_theory.randomness import generator
+from attention_theory.training import Parameters, train_many
+from attention_theory.validation import ParameterError
+
+TARGETS = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+RATES = torch.tensor([0.1, 0.01, 0.05], dtype=torch.float64)
+
+
+def start() -> Parameters:
+    source = generator(0)
+    return {
+        "weight": torch.randn(3, 2, 2, generator=source, dtype=torch.float64),
+        "bias": torch.randn(3, generator=source, dtype=torch.float64),
+    }
+
+
+def loss(models: Parameters, step: int) -> Tensor:
+    return (models["weight"].square().sum(dim=(1, 2)) + models["bias"] - TARGETS[: len(models["bias"])]).square()
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_each_stacked_model_takes_the_steps_of_the_library_optimiser(decay: float) -> None:
+    trained = train_many(loss, start(), steps=50, rate=RATES, weight_decay=decay)
+    for i in range(3):
+        alone = {name: value[i].clone().requires_grad_() for name, value in start().items()}
+        optimiser = torch.optim.AdamW(alone.values(), lr=RATES[i].item(), weight_decay=decay)
+        for _ in range(50):
+            optimiser.zero_grad()
+            (alone["weight"].square().sum() + alone["bias"] - TARGETS[i]).square().backward()
+            optimiser.step()
+        for name, value in alone.items():
+            assert torch.allclose(trained.parameters[name][i], value, atol=1e-10)
+
+
+def test_the_start_is_kept_and_the_history_begins_and_ends_with_it() -> None:
+    begin = start()
+    trained = train_many(loss, begin, steps=20, rate=0.01, schedule="cosine", record_every=5)
+    assert torch.equal(begin["weight"], start()["weight"])
+    assert trained.steps == [0, 5, 10, 15, 20]
+    assert torch.equal(trained.history[0], loss(begin, 0))
+    assert torch.equal(trained.history[-1], trained.losses)
+    assert torch.equal(trained.losses, loss(trained.parameters, 20))
+    assert (trained.losses < trained.history[0]).all()
+
+
+def test_bad_arguments_are_refused() -> None:
+    with pytest.raises(ParameterError, match="steps must be an integer, at least 1"):
+        train_many(loss, start(), steps=0, rate=0.1)
+    with pytest.raises(ParameterError, match="schedule must be one of"):
+        train_many(loss, start(), steps=1, rate=0.1, schedule="linear")  # type: ignore[arg-type]

@@ -1,0 +1,41 @@
+"""Bad input is refused by name, all of it at once."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_theory.validation import ParameterError, require
+
+
+@given(st.integers(-100, 100), st.integers(-50, 0), st.integers(1, 50))
+def test_an_integer_passes_exactly_within_its_range(value: int, least: int, most: int) -> None:
+    if least <= value <= most:
+        require(d=(value, least, most))
+    else:
+        with pytest.raises(ParameterError, match=f"d must be an integer from {least} to {most}, got {value}"):
+            require(d=(value, least, most))
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ((0, 1, None), "d must be an integer, at least 1, got 0"),
+        ((5, None, 4), "d must be an integer, at most 4, got 5"),
+        ((2.5, 1, None), "d must be an integer, at least 1, got 2.5"),
+        ((True, 0, 1), "d must be an integer from 0 to 1, got True"),
+        (("3", 1, None), "d must be an integer, at least 1, got '3'"),
+        ((1.5, 0.0, 1.0), "d must be a number from 0.0 to 1.0, got 1.5"),
+        ((float("nan"), 0.0, 1.0), "d must be a number from 0.0 to 1.0, got nan"),
+        (("poisson", {"gaussian", "uniform"}), "d must be one of 'gaussian', 'uniform', got 'poisson'"),
+        (([1, 0], 1, None), "each of d must be an integer, at least 1, got 0"),
+        (([], 1, None), "d must hold at least one value"),
+    ],
+)
+def test_the_message_names_the_parameter_its_range_and_the_value(rule: tuple[object, ...], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        require(d=rule)
+
+
+def test_every_fault_is_told_at_once() -> None:
+    with pytest.raises(ParameterError, match=r"(?s)heads.*\nwidth"):
+        require(heads=(0, 1, None), rate=(0.5, 0.0, 1.0), width=(0, 1, None))
