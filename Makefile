@@ -25,8 +25,9 @@ $(READY): pyproject.toml constraints.txt
 
 book: $(READY) ## run what has changed and build the site
 	@snakemake site --cores $(CORES) --config profile=$(PROFILE) --keep-going --rerun-incomplete \
-	  --rerun-triggers mtime params input --resources gpu=1 --quiet rules host reason
-	@book verdicts --profile $(PROFILE)
+	  --rerun-triggers mtime params input --resources gpu=1 --quiet host reason; code=$$?; \
+	  book verdicts --profile $(PROFILE); \
+	  test $$code = 0 || { echo "the book is not whole: see what failed above"; exit $$code; }
 	@echo "the book is at _build/html/index.html; make serve shows it"
 
 test: $(READY) ## run the tests

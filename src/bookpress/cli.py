@@ -143,7 +143,8 @@ def verdicts(profile: ProfileName = LAPTOP) -> None:
     total = 0.0
     for name in layout.notebooks():
         record = _record(layout, name, profile)
-        found = _verdicts(record) if record else "not run"
+        failed = layout.failed(name, profile)
+        found = _verdicts(record) if record else f"FAILED, see {failed.name}" if failed.is_file() else "not run"
         total += record.seconds if record else 0.0
         table.add_row(name, found, f"{record.seconds:.1f}" if record else "-")
     console.print(table)

@@ -53,6 +53,10 @@ class Layout:
     def executed(self, notebook: str, profile: str) -> Path:
         return self.build / profile / f"{notebook}.ipynb"
 
+    def failed(self, notebook: str, profile: str) -> Path:
+        """What a run got to that ended early."""
+        return self.executed(notebook, profile).with_suffix(".failed.ipynb")
+
     def record(self, notebook: str, profile: str) -> Path:
         return self.build / profile / f"{notebook}.json"
 

@@ -16,6 +16,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("build-finished", _copy_mathjax)
+    app.connect("build-finished", _name_toggles)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -43,6 +44,18 @@ def _copy_mathjax(app: Sphinx, failure: Exception | None) -> None:
         else:
             target.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source / name, target / name)
+
+
+def _name_toggles(app: Sphinx, failure: Exception | None) -> None:
+    """The theme's sidebar toggles carry an icon and no name; a screen reader needs one."""
+    if failure or app.builder.name != "html":
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        if "<summary><" in text:
+            page.write_text(
+                text.replace("<summary><", '<summary aria-label="pages of this chapter"><'), encoding="utf-8"
+            )
 
 
 def _mathjax_folder() -> Path:

@@ -1,0 +1,46 @@
+"""The site is made of its sources alone: two clean folders give the same files."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from bookpress.pages import bind_book
+from bookpress.runner import run
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def build(root: Path) -> dict[str, bytes]:
+    """Build the book in ``root``; every file of the site by its path."""
+    command = ["jupyter-book", "build", "book", "--config", "_config.yml", "--path-output", ".", "-W", "-n"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, env={**os.environ})
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    site = root / "_build" / "html"
+    return {
+        path.relative_to(site).as_posix(): path.read_bytes()
+        for path in site.rglob("*")
+        if path.is_file() and path.name != ".buildinfo"
+    }
+
+
+def test_two_builds_from_clean_folders_are_identical(toy: Any, tmp_path_factory: Any) -> None:
+    run(toy.add("good"), layout=toy.layout)
+    bind_book(toy.layout, "laptop")
+    book = toy.layout.book
+    shutil.copy(ROOT / "_config.yml", toy.layout.root)
+    shutil.copytree(ROOT / "book" / "static", book / "static")
+    (book / "references.bib").write_text("@misc{demo, title={Demo}, author={Nobody}, year={2020}}\n")
+    (book / "papers").mkdir()
+    for page in ("index", "notation", "rerun", "contributing", "papers/demo"):
+        (book / f"{page}.md").write_text(f"# {page}\n\nWords and $x^2$.\n")
+    (book / "references.md").write_text("# References\n\n```{bibliography}\n:all:\n```\n")
+
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "book-of-another-name"
+    shutil.copytree(toy.layout.root, elsewhere)
+    first, second = build(toy.layout.root), build(elsewhere)
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name] != second[name]] == []
+    assert "_static/mathjax/tex-mml-chtml.js" in first
+    assert b"Lemma 1: holds" in first["notebooks/demo/good.html"]
