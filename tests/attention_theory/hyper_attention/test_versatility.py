@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.hyper_attention.interactions import counts, sample_sequences
+from attention_theory.hyper_attention.interactions import counts, outputs_from_counts, sample_sequences
 from attention_theory.hyper_attention.versatility import (
     count_moments,
     data_matrix,
@@ -10,6 +10,7 @@ from attention_theory.hyper_attention.versatility import (
     uniform_second_moment,
     unique_null_vector,
     versatility,
+    visible_part,
 )
 from attention_theory.numerics import modular_rank
 
@@ -37,6 +38,15 @@ def test_unique_tokens_leave_the_null_vector() -> None:
     symbols = sample_sequences(200, 4, 7, seed=0, unique=True)
     for symbol in range(7):
         assert (data_matrix(symbols, symbol, 7) @ unique_null_vector(symbol, 7, 4) == 0).all()
+
+
+def test_the_visible_part_looks_the_same_to_the_data() -> None:
+    tensor = torch.randn(6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    few, many = sample_sequences(9, 4, 6, seed=0), sample_sequences(300, 4, 6, seed=1)
+    seen = visible_part(few, tensor)
+    torch.testing.assert_close(outputs_from_counts(few, seen[..., None]), outputs_from_counts(few, tensor[..., None]))
+    assert (seen.norm(dim=1) < tensor.norm(dim=1)).any()
+    torch.testing.assert_close(visible_part(many, tensor), tensor)
 
 
 def test_moments_come_out_as_the_formula_says() -> None:

@@ -1,0 +1,53 @@
+"""Algorithm 1 by summed statistics beside the regression as it is written (Eqs. 8 to 10).
+
+Every position of every sequence is a sample. The fast form takes them all; the literal form, with d⁴ unknowns, a subset,
+and its time per sample is set beside that of the fast form. Both must find the same coefficients.
+
+    python benchmarks/linear_attention_regression.py
+"""
+
+import resource
+import time
+
+import torch
+
+from attention_theory.linear_attention.literal import literal_regression
+from attention_theory.linear_attention.mhla import mhla_causal, random_heads, stack_lengths
+from attention_theory.linear_attention.parameters import coefficients_of_matrix, distance, head_matrix
+from attention_theory.linear_attention.regression import learn_causal
+
+SEQUENCES, POSITIONS, LITERAL_SEQUENCES = 2048, 100, 4
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    print(f"{'d':>2} {'form':>8} {'samples':>8} {'CPU s':>8} {'µs/sample':>10} {'distance':>9} {'peak MB':>8}")
+    for width in (2, 4):
+        source = torch.Generator().manual_seed(width)
+        teacher = random_heads(1, width, source, scale=width**-0.5)
+        tokens = torch.randn(SEQUENCES, POSITIONS, width, generator=source, dtype=torch.float64) / POSITIONS**0.5
+        labels = mhla_causal(teacher, tokens)
+
+        begin = time.process_time()
+        learned = learn_causal(tokens, labels)
+        fast = time.process_time() - begin
+        _row(width, "fast", SEQUENCES * POSITIONS, fast, distance(learned.heads, teacher).item())
+
+        begin = time.process_time()
+        prefixes = [sequence[: t + 1] for sequence in tokens[:LITERAL_SEQUENCES] for t in range(POSITIONS)]
+        matrix = literal_regression(stack_lengths(prefixes), labels[:LITERAL_SEQUENCES].flatten(0, 1))
+        literal = time.process_time() - begin
+        gap = coefficients_of_matrix(matrix) - coefficients_of_matrix(head_matrix(teacher))
+        _row(width, "literal", len(prefixes), literal, gap.norm().item())
+        ratio = literal / len(prefixes) / (fast / SEQUENCES / POSITIONS)
+        print(f"   ratio of times per sample at d = {width}: {ratio:.0f}")
+
+
+def _row(width: int, form: str, samples: int, seconds: float, distance_of_p: float) -> None:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    each = 1e6 * seconds / samples
+    print(f"{width:2} {form:>8} {samples:8} {seconds:8.3f} {each:10.2f} {distance_of_p:9.1e} {peak:8.0f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # The next value of a series
+# *Ustaomeroglu, Qu: Appendix B.4.*
+#
+# ```{claim} hyper-attention/time-series-construction
+# ```
+#
+# A series follows $m[t] = \sum_{k \in D} a_k\, A\, m[t-k]$, for example with delays 2 and 5. A token is the value and
+# a one-hot for its time. The scores look at times only: time $u$ looks at time $u - k$ with strength $a_k$. The value
+# matrix applies $A$. The last token stands for the time that is to come; its output is the prediction.
+#
+# **What is wrong in print.** Tokens are rows, so the value matrix must hold $A^\top$, not $A$. There are $L + 1$
+# times, not $L$, since the query has one too. And entries of 1 for the delays are called equivalent to entries $a_k$,
+# which they are not. The query token carries a value as well; what it is does not matter, as nobody looks at it.
+
+# %%
+import torch
+
+from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.hyper_attention.time_series import delay_score, roll_out, series_tokens, transition_value
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+width = 3  # d_2, values at a time, at least 2
+length = 12  # L, times that are known, at least 5
+samples = 50  # series, at least 1
+picture_length = 60  # times in the picture, at least 20
+seed = 0  # of every draw, at least 0
+
+# %%
+require(width=(width, 2, 50), length=(length, 5, 300), samples=(samples, 1, 5000))
+require(picture_length=(picture_length, 20, 300), seed=(seed, 0, None))
+delays = {2: 3.0, 5: 7.0}  # the paper's example
+
+# %%
+draw = generator(seed)
+transition = torch.randn(width, width, generator=draw, dtype=torch.float64) / width
+series = roll_out(torch.randn(samples, 5, width, generator=draw, dtype=torch.float64), transition, delays, length - 4)
+known, coming = series[:, :-1], series[:, -1]
+slots = length + 1
+tokens = series_tokens(known, query=torch.randn(samples, width, generator=draw, dtype=torch.float64))
+scale = coming.abs().max()
+
+
+def prediction_error(score, value, tokens=tokens):
+    """The error of the last output, relative to the largest value that is to come."""
+    return ((linear_attention(tokens, score, value)[:, -1] - coming).abs().max() / scale).item()
+
+
+right = prediction_error(delay_score(delays, slots, width), transition_value(transition, slots))
+not_transposed = prediction_error(
+    delay_score(delays, slots, width), transition_value(transition, slots, form="printed")
+)
+ones_for_factors = prediction_error(
+    delay_score(delays, slots, width, entries="indicator"), transition_value(transition, slots)
+)
+other_query = series_tokens(known, query=100 * torch.ones(samples, width, dtype=torch.float64))
+any_query = prediction_error(delay_score(delays, slots, width), transition_value(transition, slots), tokens=other_query)
+wrong_delay = prediction_error(delay_score({2: 3.0, 4: 7.0}, slots, width), transition_value(transition, slots))
+
+# %% [markdown]
+# ## A picture
+# A gentle series with delays 1 and 2, one value a time. Every point is predicted from those before it.
+
+# %%
+gentle = {1: 1.9, 2: -0.98}
+identity = torch.eye(1, dtype=torch.float64)
+wave = roll_out(torch.randn(1, 5, 1, generator=draw, dtype=torch.float64), identity, gentle, picture_length - 5)[0]
+predicted, predicted_with_ones = [], []
+for time in range(6, picture_length):
+    before = series_tokens(wave[:time], query=torch.zeros(1, dtype=torch.float64))
+    value = transition_value(identity, time + 1)
+    predicted.append(linear_attention(before, delay_score(gentle, time + 1, 1), value)[-1, 0])
+    with_ones = delay_score(gentle, time + 1, 1, entries="indicator")
+    predicted_with_ones.append(linear_attention(before, with_ones, value)[-1, 0])
+
+fig, axis = show.axes(width=7)
+times = range(6, picture_length)
+axis.plot(wave[:, 0], color=show.COLOURS[0], label="series")
+axis.plot(times, predicted, "o", color=show.COLOURS[1], label="predicted by the layer")
+axis.plot(times, predicted_with_ones, ":", color=show.COLOURS[3], label="1 in place of the factors")
+axis.set_xlabel("time t")
+axis.set_ylabel("m[t]")
+axis.legend()
+show.figure(
+    fig,
+    name="series",
+    caption="The layer's predictions (dots) lie on the series. With 1 in place of the factors they do not (dotted).",
+    alt="A fading oscillation with dots on it, and a dotted line of the wrong size.",
+)
+
+# %%
+claim = Claim("hyper-attention/time-series-construction")
+claim.check("last output against the value to come, relative error", right, "<=", 1e-12)
+claim.check("another value in the query token, relative error", any_query, "<=", 1e-12)
+claim.printed("value matrix [A; 0], relative error", not_transposed, "<=", 1e-12)
+claim.printed("1 in place of the factors, relative error", ones_for_factors, "<=", 1e-12)
+claim.control("a delay of 4 for 5, relative error", wrong_delay, "<=", 1e-12)
+claim.verdict()

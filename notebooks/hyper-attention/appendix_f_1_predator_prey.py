@@ -1,0 +1,180 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Hunters and prey: an HFA layer that is the value function
+# *Ustaomeroglu, Qu: Appendix F.1, "Non-identical agents revisited", Eqs. 35 and 36.*
+#
+# ```{claim} hyper-attention/predator-prey-construction
+# ```
+#
+# ```{claim} hyper-attention/remark-predator-prey-counts
+# ```
+#
+# Entities on a grid are hunters or prey and move right (R) or up (U), one cell a step. A hunter gains 1 for every prey
+# that it ever meets, and the prey loses 1. What an entity gains is a sum over the others of a product: the species
+# differ, the policies are such and such, the coordinates meet a condition. That is one head of HyperFeatureAttention
+# for each pair of policies.
+#
+# **The condition.** Let $i$ move right and $j$ move up, $y$ upwards. They meet at time $t$ where $n^x_i + t = n^x_j$
+# and $n^y_i = n^y_j + t$. So $n^x_i + n^y_i = n^x_j + n^y_j$: one *rising* diagonal sum, and $t = n^x_j - n^x_i \ge
+# 0$: $i$ starts to the left. The print has $n^x_i - n^x_j = n^y_i - n^y_j$, the other diagonal, and no condition on
+# time. It has one head for both directions of the pair, but the condition on time turns round with the pair, so two
+# heads are needed.
+#
+# **Two things left unsaid.** Entities that move alike never meet on an open plane; the print counts them as meeting
+# when they share a row or column, which a wall brings about that stops the one in front. And a condition on both
+# coordinates is not bilinear in one-hots of $x$ and $y$: the diagonal needs a one-hot of its own.
+
+# %%
+from attention_theory.hyper_attention.coupled_features import (
+    block_parameters,
+    coupled_interaction,
+    embed_features,
+    layer_of,
+)
+from attention_theory.hyper_attention.hyper_feature_attention import linear_hyper_feature_attention
+from attention_theory.hyper_attention.predator_prey import (
+    HUNTER,
+    POLICY,
+    RIGHT,
+    SPECIES,
+    X,
+    Y,
+    crossing_condition,
+    diagonal_residual,
+    feature_sizes,
+    meetings,
+    sample_worlds,
+    simulated_values,
+    value_heads,
+)
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+size = 12  # cells along each axis N, from 2 to 40
+entities = 12  # entities in a world L, at least 2
+worlds = 200  # random worlds, at least 10
+paper_size = 360  # N of the paper's count, at least 2
+seed = 0  # of every draw, at least 0
+
+# %%
+require(size=(size, 2, 40), entities=(entities, 2, 100), worlds=(worlds, 10, 10_000))
+require(paper_size=(paper_size, 2, 10_000), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## The play
+# Every world is played step by step, and who is ever in one cell with whom is written down. No formula is used.
+
+# %%
+world = sample_worlds(worlds, entities, size, seed)
+met = meetings(world, size)
+value = simulated_values(world, size)
+
+# %%
+shown = world[0]
+fig, axis = show.axes(width=5.0, height=4.6)
+for row, entity in enumerate(shown):
+    hunter, right = entity[SPECIES] == HUNTER, entity[POLICY] == RIGHT
+    colour = show.COLOURS[1] if hunter else show.COLOURS[0]
+    x, y = entity[X].item(), entity[Y].item()
+    end = (size - 0.5, y) if right else (x, size - 0.5)
+    axis.annotate("", xy=end, xytext=(x, y), arrowprops={"arrowstyle": "->", "color": colour, "alpha": 0.35})
+    axis.plot(x, y, "o" if hunter else "s", color=colour, markersize=8)
+    axis.annotate(f"{value[0, row]:+.0f}" if value[0, row] else "0", (x, y), xytext=(5, 5), textcoords="offset points")
+axis.set(xlim=(-0.7, size - 0.3), ylim=(-0.7, size - 0.3), xlabel="$n^x$", ylabel="$n^y$", aspect="equal")
+show.figure(
+    fig,
+    name="world",
+    caption="One world. Hunters are circles, prey squares; arrows show where they go; the number is the value.",
+    alt="A grid with twelve marks, circles for hunters and squares for prey, with faint arrows to the right or upwards "
+    "and small whole numbers beside them.",
+)
+
+# %% [markdown]
+# ## The layer
+# Four heads with four, four, three and three factors. Every table has entries 0 and 1. The layer reads one-hots of
+# species, policy, $x$, $y$ and the two diagonals, side by side.
+
+# %%
+heads = value_heads(size)
+tokens = embed_features(world, feature_sizes(size))
+outputs = sum(linear_hyper_feature_attention(tokens, *layer_of(head, feature_sizes(size))) for head in heads)[..., 0]
+printed = coupled_interaction(world, value_heads(size, "printed"))
+
+crossing = met & (world[:, :, None, POLICY] != world[:, None, :, POLICY])
+claimed = {form: crossing_condition(world, form) for form in ("correct", "printed")}
+show.table(
+    ["condition", "pairs it names", "of these meet", "meetings it misses", "wrong pairs in all"],
+    [
+        [form, int(one.sum()), int((one & crossing).sum()), int((crossing & ~one).sum()), int((one != crossing).sum())]
+        for form, one in claimed.items()
+    ],
+    caption=f"Pairs of different policies; {int(crossing.sum())} of them meet.",
+)
+
+# %%
+claim = Claim("hyper-attention/predator-prey-construction")
+claim.check("layer against the play, largest error", (outputs - value).abs().max(), "<=", 1e-12)
+claim.check("tables against the play, largest error", (coupled_interaction(world, heads) - value).abs().max(), "==", 0)
+claim.check("condition against the play, wrong pairs", (claimed["correct"] != crossing).sum(), "==", 0)
+claim.number("diagonal missed by bilinear forms in x and y, N = 8", diagonal_residual(8), earlier=0.88, within=0.01)
+one_less = coupled_interaction(world, heads[1:])
+claim.control("without the first head, largest error", (one_less - value).abs().max(), "==", 0)
+claim.control("diagonal as a bilinear form in one-hots of x and y, missed", diagonal_residual(size), "<=", 1e-12)
+claim.printed("printed value function against the play, largest error", (printed - value).abs().max(), "==", 0)
+claim.printed("printed condition, wrong pairs", (claimed["printed"] != crossing).sum(), "==", 0)
+claim.verdict()
+
+# %% [markdown]
+# ## How many parameters
+# The text says that at $N = 360$ about $10^6$ parameters suffice for HyperFeatureAttention, and that self-attention
+# needs about $10^7$. The tables can be counted.
+#
+# - The printed three heads, with a one-hot for the diagonal: $24 + (2N-1)^2 + 2N^2$. This is near $10^6$.
+# - The correct four heads: $32 + 2(2N-1)^2 + 4N^2$.
+# - The printed set of features has positions as $|\mathcal S_r| = N^2$ symbols: $3(8 + N^4)$. Far from $10^6$.
+# - Self-attention needs one symbol for every combination, $2 \cdot 2 \cdot N^2$ of them, and the square of that.
+#
+# The number $10^7$ comes out only if the sizes are *added or multiplied wrongly*: $(2 \cdot 2 \cdot 2N)^2 = 8.3 \cdot
+# 10^6$, with $2N$ in the place of $N^2$ positions.
+
+# %%
+N = paper_size
+tables = {form: block_parameters(value_heads(N, form)) for form in ("printed", "correct")}
+positions_as_printed = 3 * (8 + N**4)
+self_attention = (2 * 2 * N**2) ** 2
+mistaken = (2 * 2 * 2 * N) ** 2
+show.table(
+    ["what is counted", "parameters"],
+    [
+        ["HFA, printed heads with a one-hot for the diagonal", tables["printed"]],
+        ["HFA, correct heads", tables["correct"]],
+        ["HFA, printed features (N² positions)", positions_as_printed],
+        ["self-attention, one symbol for every combination", self_attention],
+        ["self-attention, 2N in the place of N²", mistaken],
+    ],
+)
+
+# %%
+claim = Claim("hyper-attention/remark-predator-prey-counts")
+claim.check(
+    "HFA, printed heads with a diagonal, against the formula", tables["printed"], "==", 24 + (2 * N - 1) ** 2 + 2 * N**2
+)
+claim.check("HFA, correct heads, against the formula", tables["correct"], "==", 32 + 2 * (2 * N - 1) ** 2 + 4 * N**2)
+claim.number(
+    "HFA, printed heads with a diagonal, N = 360",
+    block_parameters(value_heads(360, "printed")),
+    earlier=776_185,
+    within=0.0,
+)
+claim.number("HFA, correct heads, N = 360", block_parameters(value_heads(360)), earlier=1_552_354, within=0.0)
+claim.counterexample("HFA with the printed features, about 10^6", positions_as_printed, "<=", 2_000_000)
+claim.counterexample("self-attention, about 10^7", self_attention, "<=", 20_000_000)
+claim.verdict()

@@ -1,0 +1,163 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # When two layers are the same
+# *Ustaomeroglu, Qu: Corollary 4.9, Section 4.3; Corollary D.3 and Remark D.2, Appendix D.2.*
+#
+# ```{claim} hyper-attention/corollary-4-9
+# ```
+#
+# ```{claim} hyper-attention/remark-d-2
+# ```
+#
+# The output at a token $\mu$ is $\sum_\nu s_\nu T_{\mu\nu k}$ with $T_{\mu\nu k} = (x_\mu^\top C x_\nu)(x_\nu^\top
+# W_{:,k})$. Two layers with the same $T$ are the same function. And $T$ can be read off from outputs: a sequence of
+# one token $\mu$ shows $T_{\mu\mu}$, a sequence $(\mu, \nu)$ shows $T_{\mu\mu} + T_{\mu\nu}$. So layers with
+# different $T$ differ on a sequence of at most two tokens.
+#
+# The appendix says this entry by entry. The main text prints a sum over $\nu$ instead, which throws the information
+# away: below are two layers with equal sums and very different outputs.
+
+# %%
+import torch
+
+from attention_theory.encodings import random_orthonormal
+from attention_theory.hyper_attention.gradients import training_loss
+from attention_theory.hyper_attention.interactions import functional_tensor, sample_sequences
+from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+size = 4  # symbols |S| and embedding dimension d, at least 2
+features = 2  # d_2, at least 1
+length = 7  # tokens L, at least 2
+samples = 100  # sequences tried, at least 1
+seed = 0  # of every draw, at least 0
+
+# %%
+require(size=(size, 2, 50), features=(features, 1, 20), length=(length, 2, 100), samples=(samples, 1, 5000))
+require(seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Equal entry by entry
+# $C' = C\,\mathrm{diag}(1/g)$ and $W' = \mathrm{diag}(g) W$ in the one-hot basis: other parameters, the same $T$.
+
+# %%
+draw = generator(seed)
+embedding = random_orthonormal(size, size, draw)
+score = torch.randn(size, size, generator=draw, dtype=torch.float64)
+value = torch.randn(size, features, generator=draw, dtype=torch.float64)
+gains = 0.5 + torch.rand(size, generator=draw, dtype=torch.float64)
+other_score = embedding.mT @ ((embedding @ score @ embedding.mT) / gains) @ embedding
+other_value = embedding.mT @ ((embedding @ value) * gains[:, None])
+
+tokens = embedding[sample_sequences(samples, length, size, draw)]
+tensor = functional_tensor(embedding, score, value)
+same_tensor = (functional_tensor(embedding, other_score, other_value) - tensor).abs().max()
+same_outputs = (linear_attention(tokens, other_score, other_value) - linear_attention(tokens, score, value)).abs().max()
+
+# %% [markdown]
+# ## Reading $T$ off
+# From all sequences of one and two tokens.
+
+# %%
+alone = linear_attention(embedding[torch.arange(size)[:, None]], score, value)[:, 0]
+pairs = torch.cartesian_prod(torch.arange(size), torch.arange(size))
+first_of_pair = linear_attention(embedding[pairs], score, value)[:, 0].reshape(size, size, features)
+read_off = first_of_pair - alone[:, None]
+diagonal = torch.arange(size)
+read_off[diagonal, diagonal] = alone
+
+# %% [markdown]
+# ## Equal sums only
+# With $w = \mathbf 1$, two columns of $C$ are exchanged: the sum over $\nu$ stays.
+
+# %%
+hot = torch.eye(size, dtype=torch.float64)[sample_sequences(samples, length, size, draw)]
+ones = torch.ones(size, 1, dtype=torch.float64)
+exchanged = score.clone()
+exchanged[:, [0, 1]] = score[:, [1, 0]]
+identity = torch.eye(size, dtype=torch.float64)
+one, two = (functional_tensor(identity, matrix, ones) for matrix in (score, exchanged))
+sums_apart = (one.sum(dim=1) - two.sum(dim=1)).abs().max()
+one_outputs, two_outputs = (linear_attention(hot, matrix, ones) for matrix in (score, exchanged))
+outputs_apart = (one_outputs - two_outputs).abs().max()
+
+fig, axes = show.axes(1, 2, width=7, height=3.2)
+first = linear_attention(tokens, score, value).flatten()
+second = linear_attention(tokens, other_score, other_value).flatten()
+clouds = (
+    (first, second, "equal T, entry by entry"),
+    (one_outputs.flatten(), two_outputs.flatten(), "equal sums over ν"),
+)
+for axis, (mine, theirs, title) in zip(axes, clouds, strict=True):
+    axis.plot(mine, theirs, ".", markersize=2, color=show.COLOURS[0])
+    axis.axline((0, 0), slope=1, color="grey", linewidth=0.8)
+    axis.set_title(title, fontsize=10)
+    axis.set_xlabel("output of the first layer")
+axes[0].set_ylabel("output of the second layer")
+show.figure(
+    fig,
+    name="equivalent",
+    caption="Outputs of two layers against each other, over all tokens. Equal entries of $T$ make the layers equal; "
+    "equal "
+    "sums, as printed in the main text, do not.",
+    alt="Two scatter plots. On the left all points lie on the diagonal, on the right they are scattered around it.",
+)
+
+# %%
+claim = Claim("hyper-attention/corollary-4-9")
+claim.check("equal parameters are not needed: difference of C", (other_score - score).abs().max(), ">", 0.1)
+claim.check("difference of T", same_tensor, "<=", 1e-12)
+claim.check("equal T: difference of the outputs", same_outputs, "<=", 1e-12)
+claim.check("T read off from one and two tokens, largest error", (read_off - tensor).abs().max(), "<=", 1e-12)
+claim.check("columns exchanged: difference of the sums over ν", sums_apart, "<=", 1e-12)
+claim.printed("equal sums over ν: difference of the outputs", outputs_apart, "<=", 1e-12)
+claim.control("columns exchanged: difference of T", (one - two).abs().max(), "<=", 1e-12)
+claim.number("equal sums over ν: difference of the outputs", outputs_apart, earlier=5.8)
+claim.verdict()
+
+# %% [markdown]
+# ## Skip connections
+# With a skip connection the layer returns $X + \mathrm{SA}(X)$. If the targets carry the same skip, the residuals are
+# those of the plain layer, and so are the gradients and the whole path of training. If the targets are left as they
+# were, nothing of this is true.
+
+# %%
+square_value = torch.randn(size, size, generator=draw, dtype=torch.float64)
+wanted = linear_attention(tokens, *torch.randn(2, size, size, generator=draw, dtype=torch.float64))
+
+
+def train(skip, targets, steps=50, rate=1e-4):
+    """Residuals at the start, and parameters after some steps of descent."""
+    parameters = [score.clone().requires_grad_(), square_value.clone().requires_grad_()]
+    first = None
+    for _ in range(steps):
+        outputs = linear_attention(tokens, *parameters) + skip * tokens
+        first = outputs.detach() - targets if first is None else first
+        gradients = torch.autograd.grad(training_loss(outputs, targets), parameters)
+        with torch.no_grad():
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                parameter -= rate * gradient
+    return first, torch.stack([parameter.detach() for parameter in parameters])
+
+
+plain, plain_end = train(0, wanted)
+skipped, skipped_end = train(1, wanted + tokens)
+unshifted, unshifted_end = train(1, wanted)
+
+claim = Claim("hyper-attention/remark-d-2")
+claim.check("residuals with skip and shifted targets, difference", (skipped - plain).abs().max(), "<=", 1e-12)
+claim.check("parameters after training, difference", (skipped_end - plain_end).abs().max(), "<=", 1e-12)
+claim.check("training moved the parameters by", (plain_end[0] - score).abs().max(), ">", 1e-3)
+claim.control("targets not shifted: difference of the residuals", (unshifted - plain).abs().max(), "<=", 1e-12)
+claim.control("targets not shifted: difference after training", (unshifted_end - plain_end).abs().max(), "<=", 1e-12)
+claim.verdict()

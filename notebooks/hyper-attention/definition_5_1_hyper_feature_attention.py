@@ -1,0 +1,214 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Products of interactions: HyperFeatureAttention
+# *Ustaomeroglu, Qu: Eqs. 3, 35 and 36, Definition 5.1, Section 5 and Appendix F.2.*
+#
+# ```{claim} hyper-attention/definition-coupled-interaction
+# ```
+#
+# ```{claim} hyper-attention/definition-5-1
+# ```
+#
+# ```{claim} hyper-attention/remark-hfa-counts
+# ```
+#
+# Entities often come in features: a species, a colour, a coordinate. What one entity does to another can then be a
+# *product*: it matters that the species differ **and** that the rows agree. Self-attention has one score for each pair
+# of entities, so it can only express such a product if every combination of values gets a symbol of its own. Their
+# number is the product of the features' sizes.
+#
+# HyperFeatureAttention computes several score matrices and multiplies them entry by entry. The one-hots of the
+# features stand side by side, so the width is the *sum* of the sizes.
+
+# %%
+from itertools import pairwise
+
+import torch
+
+from attention_theory.hyper_attention.coupled_features import (
+    CoupledHead,
+    Factor,
+    Weight,
+    block_parameters,
+    coupled_interaction,
+    dense_parameters,
+    embed_features,
+    layer_of,
+    product_parameters,
+    product_symbols,
+    product_tables,
+)
+from attention_theory.hyper_attention.hyper_feature_attention import linear_hyper_feature_attention, score_features
+from attention_theory.hyper_attention.interactions import aggregate_interactions
+from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+sizes = [2, 3, 4]  # values of each feature, each at least 2
+heads = 3  # heads of the target, at least 1
+order = 3  # factors of a head, at least 2
+sequences = 50  # random sequences, at least 1
+tokens = 8  # entities in a sequence, at least 2
+most_features = 6  # features M in the count, at least 4
+feature_size = 4  # values of each feature in the count, at least 2
+seed = 0  # of every draw, at least 0
+
+# %%
+require(sizes=(sizes, 2, 50), heads=(heads, 1, 20), order=(order, 2, 8), sequences=(sequences, 1, None))
+require(tokens=(tokens, 2, 200), most_features=(most_features, 4, 12), feature_size=(feature_size, 2, 100))
+require(seed=(seed, 0, None))
+
+# %% [markdown]
+# ## The target
+# A head of Eq. 3 picks features for the entity that looks ($i$) and the one looked at ($j$), reads a table for each
+# pair, and multiplies; weights are read at $j$. Random heads, features picked at random.
+
+# %%
+draw = generator(seed)
+
+
+def random_head() -> CoupledHead:
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=draw, dtype=torch.float64)
+
+    picks = torch.randint(len(sizes), (3, order), generator=draw).tolist()
+    factors = [Factor(at, of, normal(sizes[at], sizes[of])) for at, of in zip(*picks[:2], strict=True)]
+    return CoupledHead(factors, [Weight(of, normal(sizes[of])) for of in picks[2]])
+
+
+target = [random_head() for _ in range(heads)]
+columns = [torch.randint(size, (sequences, tokens), generator=draw) for size in sizes]
+entities = torch.stack(columns, dim=-1)
+direct = coupled_interaction(entities, target)
+
+# %% [markdown]
+# Plain attention can do it on one symbol for every combination of values: a pair function and a weight are all that
+# Theorem 3.1 needs. Equation 35 gives the weight the indices of $i$ as well. Only those of $j$ belong there; a
+# weight read at $i$ is another function.
+
+# %%
+symbols = product_symbols(entities, sizes)
+tables = [product_tables(head, sizes) for head in target]
+plain = sum(aggregate_interactions(symbols, effect, weight[:, None]) for effect, weight in tables)[..., 0]
+at_i = coupled_interaction(entities, target, form="printed")
+
+claim = Claim("hyper-attention/definition-coupled-interaction")
+claim.check("one pair table on product symbols against the sum, error", relative_error(plain, direct), "<=", 1e-12)
+one_head = relative_error(coupled_interaction(entities, target[:-1]), direct)
+claim.control("with the last head left out", one_head, "<=", 1e-12)
+claim.printed("weights read at i as in Eq. 35, error", relative_error(at_i, direct), "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## The layer
+# Tables become blocks of the score matrices. Three ways to the same outputs: the definition; ordinary linear attention
+# on rows whose inner products are the products of the factors' (a row-by-row Kronecker product); the sum over tables.
+#
+# Appendix F.2 writes the layer with plain product signs and a small $x$. Taken at its word it multiplies the score
+# matrices as *matrices*, which mixes entities and is another function.
+
+# %%
+embedded = embed_features(entities, sizes)
+layers = [layer_of(head, sizes) for head in target]
+outputs = sum(linear_hyper_feature_attention(embedded, *layer) for layer in layers)[..., 0]
+as_printed = sum(linear_hyper_feature_attention(embedded, *layer, form="printed") for layer in layers)[..., 0]
+
+dense = torch.randn(order, sum(sizes), sum(sizes), generator=draw, dtype=torch.float64)
+values = torch.randn(order, sum(sizes), 2, generator=draw, dtype=torch.float64)
+by_definition = linear_hyper_feature_attention(embedded, dense, values)
+queries = score_features([embedded @ score for score in dense])
+keys = score_features([embedded] * order)
+by_features = queries @ (keys.mT @ (embedded @ values[:, None]).prod(dim=0))
+single = linear_hyper_feature_attention(embedded, dense[:1], values[:1])
+
+claim = Claim("hyper-attention/definition-5-1")
+claim.check("layer against the target, error", relative_error(outputs, direct), "<=", 1e-12)
+claim.check(
+    "random dense layer against Kronecker features, error", relative_error(by_features, by_definition), "<=", 1e-12
+)
+claim.check(
+    "order 1 against linear attention, error",
+    relative_error(single, linear_attention(embedded, dense[0], values[0])),
+    "<=",
+    1e-14,
+)
+claim.control("order 1 in place of the full order, error", relative_error(single, by_definition), "<=", 1e-12)
+claim.printed("matrix products as printed in App. F.2, error", relative_error(as_printed, direct), "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## What it costs
+# $M$ features of the same size, one factor for each. Three counts: the tables themselves, that is the blocks of the
+# score matrices that are not zero; all entries of the matrices; and plain attention on product symbols.
+#
+# The paper says that HyperFeatureAttention needs $\Theta(M)$ parameters. That is so for the tables. A layer that is
+# not told which feature goes with which factor has dense matrices of width $d = \sum_\phi |\mathcal S_\phi|$: with a
+# fixed number of factors their entries grow as $M^2$, with a factor for each feature as $M^3$. Still nothing against
+# the exponential of plain attention.
+
+# %%
+features = range(1, most_features + 1)
+unit = torch.eye(feature_size, dtype=torch.float64)
+blocks = [block_parameters([CoupledHead([Factor(k, k, unit) for k in range(m)], [])]) for m in features]
+dense_two = [dense_parameters(2, [feature_size] * m) for m in features]
+dense_each = [dense_parameters(m, [feature_size] * m) for m in features]
+product = [product_parameters([feature_size] * m) for m in features]
+counted = {
+    "tables (non-zero blocks)": blocks,
+    "dense, two factors": dense_two,
+    "dense, a factor a feature": dense_each,
+    "plain attention on product symbols": product,
+}
+show.table(["M", *counted], zip(features, *counted.values(), strict=True))
+
+# %%
+fig, axis = show.axes(height=3.4)
+for (name, values_of), marker in zip(counted.items(), show.MARKERS, strict=False):
+    axis.loglog(features, values_of, marker=marker, label=name)
+axis.set(xlabel="features M", ylabel="parameters", xticks=features, xticklabels=features)
+axis.minorticks_off()
+axis.legend(fontsize=8)
+show.figure(
+    fig,
+    name="parameters-by-features",
+    caption="Parameters against the number of features. Three straight lines are powers of $M$; the bent one is "
+    "exponential.",
+    alt="Four curves on logarithmic axes. Tables, dense with two factors and dense with a factor for each feature are "
+    "straight lines of slopes about one, two and three; plain attention on product symbols bends upwards, far above.",
+)
+
+
+# %%
+def differences(values: list[int], times: int) -> int:
+    """The largest entry left after taking differences so many times: 0 for polynomials of lower degree."""
+    return int(torch.tensor(values).diff(n=times).abs().max())
+
+
+claim = Claim("hyper-attention/remark-hfa-counts")
+claim.check("tables: second differences in M (linear)", differences(blocks, 2), "==", 0)
+claim.check("dense, two factors: third differences (quadratic)", differences(dense_two, 3), "==", 0)
+claim.check(
+    "dense, a factor a feature: third differences of count / M (cubic)",
+    differences([d // m for d, m in zip(dense_each, features, strict=True)], 3),
+    "==",
+    0,
+)
+claim.check(
+    "plain attention: ratio of neighbours is the squared size",
+    {b // a for a, b in pairwise(product)} == {feature_size**2},
+    "==",
+    True,
+)
+claim.control("plain attention: third differences", differences(product, 3), "==", 0)
+claim.printed("dense parameters linear in M: second differences", differences(dense_two, 2), "==", 0)
+claim.verdict()

@@ -1,0 +1,235 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Heads: self-attention and HyperFeatureAttention side by side
+# *Ustaomeroglu, Qu: Definitions F.2 and F.3, Remarks F.4 and F.5, Appendix F.2.*
+#
+# ```{claim} hyper-attention/definition-f-2
+# ```
+#
+# ```{claim} hyper-attention/definition-f-3
+# ```
+#
+# ```{claim} hyper-attention/remark-f-4
+# ```
+#
+# ```{claim} hyper-attention/remark-f-5
+# ```
+#
+# A head of HyperFeatureAttention of order $A$ cuts its $d_h$ features into $A$ parts. Every part has its own scores;
+# the scores are multiplied entry by entry, and then comes the softmax. Because the parts share the head's features,
+# queries and keys cost what they cost in self-attention. Values may be multiplied too (*value product*), which takes
+# $A$ value matrices in the place of one.
+#
+# **The scale.** The print has no $1/\sqrt{d}$ on the scores. A product of $A$ unscaled scores has the size of the
+# $A$-th power of one, and the softmax then looks at a single token. Here every factor is divided by the root of its
+# width, which at order 1 is the usual scale.
+
+# %%
+import torch
+from torch import Tensor
+
+from attention_theory.hyper_attention.hyper_feature_attention import HyperFeatureAttention, hyper_feature_parameters
+from attention_theory.hyper_attention.rotary import rotate
+from attention_theory.layers import attention, attention_weights, causal_mask
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import generator
+from attention_theory.validation import ParameterError, require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+width = 48  # features of a token d, a multiple of 48
+tokens = 10  # tokens in a sequence, at least 4
+batch = 3  # sequences, at least 1
+shifts = [1, 7, 1000]  # positions of the first token for rotary encoding, each at least 1
+seed = 0  # of every draw, at least 0
+
+# %%
+require(
+    multiple_of_48=(width // 48 if width % 48 == 0 else -1, 1, None), tokens=(tokens, 4, 500), batch=(batch, 1, 100)
+)
+require(shifts=(shifts, 1, 100_000), seed=(seed, 0, None))
+
+
+# %%
+def block(orders: list[int], **options: bool) -> HyperFeatureAttention:
+    """A block in float64 with weights of the seed."""
+    torch.manual_seed(seed)
+    return HyperFeatureAttention(width, orders, **options).double()
+
+
+def count(module: torch.nn.Module) -> int:
+    return sum(value.numel() for value in module.parameters())
+
+
+def with_last_token_changed(x: Tensor) -> Tensor:
+    return torch.cat([x[:, :-1], x[:, -1:] + 1], dim=1)
+
+
+x = torch.randn(batch, tokens, width, generator=generator(seed), dtype=torch.float64)
+mask = causal_mask(tokens)
+
+# %% [markdown]
+# ## Definition F.2: self-attention
+# Order 1 in every head, against one head after another by the shared attention function, with scale and mask.
+
+# %%
+plain = block([1, 1, 1])
+parts = zip(*(project(x).chunk(3, dim=-1) for project in (plain.queries, plain.keys, plain.values)), strict=True)
+heads = [attention(q, k, v, mask=mask, scale=(width / 3) ** -0.5) for q, k, v in parts]
+by_head = plain.out(torch.cat(heads, dim=-1))
+leaks = {
+    causal: (one(x) - one(with_last_token_changed(x)))[:, :-1].abs().max().item()
+    for causal, one in ((True, plain), (False, block([1, 1, 1], causal=False)))
+}
+
+claim = Claim("hyper-attention/definition-f-2")
+claim.check("block against its heads one by one, error", relative_error(plain(x), by_head), "<=", 1e-12)
+claim.check("parameters", count(plain), "==", 4 * width**2)
+claim.check("change of earlier outputs when the last token changes", leaks[True], "==", 0)
+claim.control("the same without the mask", leaks[False], "==", 0)
+claim.verdict()
+
+# %% [markdown]
+# ## Definition F.3: products of scores
+# One head, cut into its factors by hand. A hybrid block with orders 1, 1, 2, 2 is two such halves.
+
+# %%
+order = 4
+
+
+def one_head(module: HyperFeatureAttention) -> Tensor:
+    """Definition F.3 for a block of one head, factor by factor."""
+    scores = torch.ones(batch, tokens, tokens, dtype=torch.float64)
+    for q, k in zip(module.queries(x).chunk(order, dim=-1), module.keys(x).chunk(order, dim=-1), strict=True):
+        scores = scores * (q @ k.mT) * (width / order) ** -0.5
+    values = module.values(x).unflatten(-1, (-1, width)).prod(dim=-2)
+    return module.out(attention_weights(scores, mask=mask) @ values)
+
+
+products, values_too = block([order]), block([order], value_product=True)
+hybrid = block([1, 1, 2, 2])
+hybrid_leak = (hybrid(x) - hybrid(with_last_token_changed(x)))[:, :-1].abs().max()
+unscaled = block([order], scaled=False)
+try:
+    block([5])
+    refusal = "none"
+except ParameterError as error:
+    refusal = str(error)
+show.table(
+    ["block", "parameters", "in units of d²"],
+    [
+        [name, count(module), count(module) / width**2]
+        for name, module in (
+            ("self-attention, 3 heads", plain),
+            ("order 4", products),
+            ("order 4, value product", values_too),
+            ("orders 1, 1, 2, 2", hybrid),
+        )
+    ],
+)
+print(refusal)
+
+# %%
+claim = Claim("hyper-attention/definition-f-3")
+claim.check(
+    "order 4 against its factors one by one, error", relative_error(products(x), one_head(products)), "<=", 1e-12
+)
+claim.check("with value product, error", relative_error(values_too(x), one_head(values_too)), "<=", 1e-12)
+same = relative_error(
+    block([1])(x),
+    attention(*(p(x) for p in (block([1]).queries, block([1]).keys, block([1]).values)), mask=mask, scale=width**-0.5)
+    @ block([1]).out.weight.T,
+)
+claim.check("order 1 against self-attention, error", same, "<=", 1e-12)
+claim.check("parameters without value product", count(products), "==", 4 * width**2)
+claim.check("parameters with value product", count(values_too), "==", (3 + order) * width**2)
+claim.check("hybrid: change of earlier outputs when the last token changes", hybrid_leak, "==", 0)
+claim.check("order 5, which does not divide the head, is refused", refusal != "none", "==", True)
+claim.control(
+    "order 4 against order 1 with the same weights, error", relative_error(block([1])(x), products(x)), "<=", 1e-12
+)
+claim.control("without the scale, difference", relative_error(unscaled(x), products(x)), "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## Remark F.4: "slightly more parameters"
+# Without value product the count is that of self-attention, exactly. With it a block of order $A$ has $(A - 1) d^2$
+# more: at order 4 three quarters more.
+
+# %%
+claim = Claim("hyper-attention/remark-f-4")
+excess = [hyper_feature_parameters(768, [a], value_product=True) - 4 * 768**2 for a in (1, 2, 3, 4)]
+claim.check("without value product, width 768", hyper_feature_parameters(768, [4]), "==", 4 * 768**2)
+claim.check(
+    "excess with value product is (A-1) d^2 at A = 1 to 4", excess == [a * 768**2 for a in range(4)], "==", True
+)
+claim.control("a count without the output matrix", 3 * 768**2, "==", hyper_feature_parameters(768, [4]))
+claim.printed("slightly more: excess at order 4 as a share", excess[-1] / (4 * 768**2), "<", 0.1)
+claim.verdict()
+
+# %% [markdown]
+# ## Remark F.5: rotary encoding
+# A rotary encoding turns the features of a token by angles that grow with its position, so that the product of a query
+# and a key depends on the distance alone. Turned factor by factor, the product of several scores does too. Learned
+# absolute positions, which are added to the tokens, do not have this property.
+
+# %%
+q, k = (project(x).chunk(order, dim=-1) for project in (products.queries, products.keys))
+
+
+def product_of_scores(first: int) -> Tensor:
+    """Entrywise product of the rotary scores of all factors, with the first token at position ``first``."""
+    scores = [rotate(a, first) @ rotate(b, first).mT for a, b in zip(q, k, strict=True)]
+    return torch.stack(scores).prod(dim=0)
+
+
+positions = torch.randn(tokens + max(shifts), width, generator=generator(seed + 1), dtype=torch.float64)
+
+
+def with_learned_positions(first: int) -> Tensor:
+    """The same with learned positions added to the tokens."""
+    moved = x + positions[first : first + tokens]
+    pairs = zip(products.queries(moved).chunk(order, -1), products.keys(moved).chunk(order, -1), strict=True)
+    return torch.stack([a @ b.mT for a, b in pairs]).prod(dim=0)
+
+
+rotary_change = {shift: relative_error(product_of_scores(shift), product_of_scores(0)) for shift in shifts}
+learned_change = {shift: relative_error(with_learned_positions(shift), with_learned_positions(0)) for shift in shifts}
+show.table(
+    ["shift", "change of the scores, rotary", "change, learned positions"],
+    [[shift, rotary_change[shift], learned_change[shift]] for shift in shifts],
+)
+
+# %%
+ones = torch.ones(1, 41, width // order, dtype=torch.float64)
+single = (rotate(ones) @ rotate(ones).mT)[0, 0] / (width // order)
+fig, axis = show.axes(height=2.8)
+for power, marker in zip((1, 2, 4), show.MARKERS, strict=False):
+    axis.plot(single**power, marker=marker, label=f"order {power}")
+axis.set(xlabel="distance between query and key", ylabel="score, share of that at 0")
+axis.legend()
+show.figure(
+    fig,
+    name="rotary",
+    caption="Score of equal queries and keys against their distance, for the product of 1, 2 and 4 equal rotary "
+    "factors. The product falls off faster and is even in the order.",
+    alt="Three curves that begin at one and fall with distance with some waves. Higher orders fall faster and "
+    "stay closer to zero.",
+)
+
+# %%
+turned = block([2, 2], rotary=True)
+claim = Claim("hyper-attention/remark-f-5")
+claim.check("largest change of the product of scores under a shift, rotary", max(rotary_change.values()), "<=", 1e-12)
+claim.check(
+    "rotary positions are seen: change against no positions", relative_error(turned(x), block([2, 2])(x)), ">=", 1e-3
+)
+claim.control("the same with learned positions", min(learned_change.values()), "<=", 1e-12)
+claim.verdict()

@@ -1,0 +1,128 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Colliding agents
+# *Ustaomeroglu, Qu: Example 1, Section 3; Eqs. 4 and 5, Section 7.1; Eqs. 13 to 15, Appendix B.1.*
+#
+# ```{claim} hyper-attention/example-1
+# ```
+#
+# Agents stand on an $N \times N$ grid. The $y$ axis is a loop, the $x$ axis ends at a wall: think of ants on a pipe.
+# Each agent is a disc of radius $R$ and walks right, one cell a step, until it stands at the wall. It pays 1 for
+# every other agent that it touches on the way or at the end.
+#
+# In the end all agents stand in the last column, so who touches whom is decided by $y$ alone: two agents touch if
+# they are at most $2R$ apart on the loop. Agent $i$ is worth minus the number of such others. That is a sum over
+# pairs, and one linear attention layer computes it: one-hot $y$, $W^V = -\mathbf 1$, and $C_{mn} = 1$ where the
+# heights $m$ and $n$ are close.
+#
+# **What is wrong in print.** Eq. 4 leaves out $j = i$. The layer cannot: a token is close to itself. Its output is
+# $V_i - 1$. The appendix mentions a bias of $-1$, the main text does not. A zero diagonal of $C$ does not help,
+# because two agents may stand at the same height.
+
+# %%
+import torch
+from matplotlib.patches import Circle
+
+from attention_theory.encodings import one_hot
+from attention_theory.hyper_attention.collisions import simulate, window_matrix
+from attention_theory.hyper_attention.interactions import aggregate_interactions
+from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+grid = 20  # N of the simulated environment, at least 4
+agents = 8  # L of the simulated environment, at least 2
+radius = 1  # R, at least 0
+starts = 100  # simulated starts, at least 1
+large_grid = 36  # N of the comparison with the layer, at least 4
+large_agents = 20  # L of that comparison, at least 2
+large_radius = 2  # R of that comparison, at least 0
+seed = 31  # of every draw, at least 0
+
+# %%
+require(grid=(grid, 4, 400), agents=(agents, 2, 60), radius=(radius, 0, None), starts=(starts, 1, 1000))
+require(large_grid=(large_grid, 4, 400), large_agents=(large_agents, 2, 100), large_radius=(large_radius, 0, None))
+require(seed=(seed, 0, None))
+
+# %% [markdown]
+# ## The environment
+
+# %%
+draw = generator(seed)
+positions = torch.randint(grid, (starts, agents, 2), generator=draw)
+run = simulate(positions, grid, radius)
+partners = run.touched.sum(dim=-1)
+
+fig, axes = show.axes(1, 3, width=9, height=3.4, sharey=True)
+for axis, time in zip(axes, (0, grid // 4, grid), strict=True):
+    places = run.paths[time, 0]
+    for (x, y), cost in zip(places.tolist(), partners[0].tolist(), strict=True):
+        colour = show.COLOURS[1] if cost else show.COLOURS[0]
+        for turn in (-grid, 0, grid):  # the loop in y: a disc that leaves at the top comes in at the bottom
+            axis.add_patch(Circle((x, y + turn), radius, facecolor=colour, alpha=0.45, edgecolor=colour))
+        axis.annotate(str(-cost), (x, y), ha="center", va="center", fontsize=8)
+    axis.set_xlim(-1, grid + 0.5)
+    axis.set_ylim(-0.5, grid - 0.5)
+    axis.set_aspect("equal")
+    axis.set_title(f"time {time}")
+    axis.set_xlabel("x (wall on the right)")
+axes[0].set_ylabel("y (a loop)")
+show.figure(
+    fig,
+    name="environment",
+    caption="One start, three moments. The number on an agent is its value $V_i$: minus the number of others that it "
+    "touches by the end. Orange agents touch somebody, blue ones do not.",
+    alt="Three square pictures of discs. At first they are scattered, then they have moved to the right, at "
+    "the end all stand in the last column, some overlapping. Overlapping discs are orange and carry negative numbers.",
+)
+
+# %% [markdown]
+# ## The layer
+# First the simulation against Eq. 4, over many starts. Then the layer against Eq. 4, on a larger grid where heights
+# often coincide.
+
+# %%
+minus_one = torch.full((grid, 1), -1.0, dtype=torch.float64)
+by_formula = aggregate_interactions(positions[..., 1], window_matrix(grid, radius), minus_one, self_term=False)
+mismatches = (partners != -by_formula.squeeze(-1)).sum()
+
+window = window_matrix(large_grid, large_radius)
+value = torch.full((large_grid, 1), -1.0, dtype=torch.float64)
+heights = torch.randint(large_grid, (starts, large_agents), generator=draw)
+tokens = one_hot(large_grid)[heights]
+outputs = linear_attention(tokens, window, value)
+wanted = aggregate_interactions(heights, window, value, self_term=False)
+apart = outputs - wanted
+
+no_diagonal = linear_attention(tokens, window - torch.eye(large_grid), value) - wanted
+shares = (heights[..., :, None] == heights[..., None, :]).sum(dim=-1) > 1
+alone_error = no_diagonal[~shares].abs().max()
+shared_error = no_diagonal[shares].abs().max()
+
+show.table(
+    ["score matrix", "token", "largest error against Eq. 4", "against Eq. 4 minus 1"],
+    [
+        ["window, Eq. 5", "any", apart.abs().max(), (apart + 1).abs().max()],
+        ["diagonal set to 0", "alone at its height", alone_error, (no_diagonal[~shares] + 1).abs().max()],
+        ["diagonal set to 0", "shares its height", shared_error, (no_diagonal[shares] + 1).abs().max()],
+    ],
+    caption="The window counts the token itself, always. Without its diagonal it forgets those at the same height.",
+)
+
+# %%
+claim = Claim("hyper-attention/example-1")
+claim.check("agents whose partners in the simulation differ from Eq. 4", mismatches, "==", 0)
+claim.check("layer against Eq. 4 minus 1, largest error", (apart + 1).abs().max(), "==", 0)
+claim.check("diagonal 0, tokens alone at their height, largest error", alone_error, "==", 0)
+claim.printed("layer against Eq. 4, largest error", apart.abs().max(), "==", 0)
+claim.control("diagonal 0, tokens that share a height, largest error", shared_error, "==", 0)
+claim.verdict()

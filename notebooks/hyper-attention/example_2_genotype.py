@@ -1,0 +1,140 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Which alleles are active?
+# *Ustaomeroglu, Qu: Example 2, Section 3; Appendix B.2.*
+#
+# ```{claim} hyper-attention/example-2
+# ```
+#
+# ```{claim} hyper-attention/remark-genotype-length
+# ```
+#
+# A strand holds alleles, each at most once. A dictionary says who is active: `1: [3]` means that allele 1 is active
+# if allele 3 is somewhere on the strand; `2: []` means that allele 2 is always active; who is not listed is never
+# active. The layer has one-hot alleles, $W^V = \mathbf 1$, and $C_{\mu\nu} = 1/m$ if $\nu$ is one of the $m$
+# activators of $\mu$.
+#
+# **The always active ones.** The paper spreads their 1 evenly over the row: $1/L$ in every entry. This is right at
+# that length only, and the paper concludes that one linear layer cannot length-generalise on this task. It can: give
+# the allele its 1 from *itself*, $C_{\mu\mu} = 1$. No allele comes twice, so this is exactly 1 at every length. What
+# is true is something else: since no token repeats, training at one length cannot tell the two apart (see the page on
+# length generalisation).
+#
+# **All or any?** With weights $1/m$ the layer returns the *share* of the activators that are present. The text reads
+# as "any of them". In the paper's dictionary every list has one entry, and the readings agree; we keep the share
+# here. With repeats the sum can pass 1; the paper's remedy, a ReLU layer, turns it into $\min(1, z) = 1 -
+# \mathrm{relu}(1 - z)$.
+
+# %%
+import torch
+
+from attention_theory.encodings import one_hot
+from attention_theory.hyper_attention.genotype import activation, activation_score, saturate
+from attention_theory.hyper_attention.interactions import sample_sequences
+from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+trained_length = 3  # the L that the printed weights are made for, from 1 to 5
+samples = 300  # strands of each length, at least 20
+seed = 0  # of every draw, at least 0
+
+# %%
+require(trained_length=(trained_length, 1, 5), samples=(samples, 20, 10_000), seed=(seed, 0, None))
+dictionary = {1: [3], 2: [], 4: [2]}  # the paper's example
+larger = {0: [1, 2], 3: [], 4: [5, 6, 7], 8: [0]}  # lists of more than one
+size, larger_size = 5, 10
+
+# %% [markdown]
+# ## Strands without repeats
+
+
+# %%
+def outputs(symbols, score):
+    """The layer's output for each token."""
+    ones = torch.ones(len(score), 1, dtype=torch.float64)
+    return linear_attention(one_hot(len(score))[symbols], score, ones).squeeze(-1)
+
+
+printed = activation_score(dictionary, size, always="printed", length=trained_length)
+diagonal = activation_score(dictionary, size)
+lengths = list(range(1, size + 1))
+errors = {"1/L in the whole row (printed)": [], "1 on the diagonal": []}
+for length in lengths:
+    strands = sample_sequences(samples, length, size, seed + length, unique=True)
+    truth = activation(strands, dictionary, size)
+    for name, score in zip(errors, (printed, diagonal), strict=True):
+        errors[name].append((outputs(strands, score) - truth).abs().max().item())
+many = sample_sequences(samples, 7, larger_size, seed, unique=True)
+larger_error = (
+    (outputs(many, activation_score(larger, larger_size)) - activation(many, larger, larger_size)).abs().max()
+)
+
+fig, axes = show.axes(1, 3, width=9.5, height=3.2, width_ratios=[1, 1, 1.6])
+for axis, score, title in zip(axes, (printed, diagonal), errors, strict=False):
+    picture = axis.imshow(score, cmap="Blues", vmin=0, vmax=1)
+    axis.set_title(title, fontsize=9)
+    axis.set_xlabel("activator ν")
+    axis.set_ylabel("allele μ")
+    axis.set_xticks(range(size))
+    axis.set_yticks(range(size))
+    axis.grid(False)
+for (name, values), marker in zip(errors.items(), show.MARKERS, strict=False):
+    axes[2].plot(lengths, values, marker=marker, label=name)
+axes[2].set_xlabel("length L")
+axes[2].set_ylabel("largest error")
+axes[2].set_xticks(lengths)
+axes[2].legend(fontsize=8)
+show.figure(
+    fig,
+    name="lengths",
+    caption="Two score matrices for the paper's dictionary, and their errors. The printed one is right at the length "
+    "it "
+    "was made for; the other one everywhere.",
+    alt="Two small heat maps which differ in row two: evenly filled on the left, a single dark cell on the right. "
+    "Beside "
+    "them a line that touches zero at length three only, and a line that is zero throughout.",
+)
+
+# %%
+by_length = dict(zip(lengths, errors["1/L in the whole row (printed)"], strict=True))
+claim = Claim("hyper-attention/example-2")
+for length, error in zip(lengths, errors["1 on the diagonal"], strict=True):
+    claim.check(f"diagonal, L = {length}: largest error", error, "<=", 1e-12)
+claim.check(f"printed row, L = {trained_length}: largest error", by_length[trained_length], "<=", 1e-12)
+claim.check("diagonal, lists of two and three, L = 7: largest error", larger_error, "<=", 1e-12)
+claim.printed("printed row, every length: largest error", max(by_length.values()), "<=", 1e-12)
+if trained_length == 3:
+    claim.number("printed row, L = 4", by_length[4], earlier=1 / 3, within=1e-9)
+    claim.number("printed row, L = 5", by_length[5], earlier=2 / 3, within=1e-9)
+
+# %% [markdown]
+# ## Strands with repeats
+# Now alleles may repeat. Both layers count an activator as often as it comes. The ReLU layer repairs the diagonal
+# one, if every list has one entry.
+
+# %%
+repeated = sample_sequences(samples, 6, size, seed, unique=False)
+truth = activation(repeated, dictionary, size)
+with_repeats = outputs(repeated, diagonal)
+repaired = (saturate(with_repeats) - truth).abs().max()
+claim.check("diagonal and ReLU, with repeats: largest error", repaired, "<=", 1e-12)
+claim.control("diagonal, with repeats: largest error", (with_repeats - truth).abs().max(), "<=", 1e-12)
+claim.verdict()
+
+# %%
+claim = Claim("hyper-attention/remark-genotype-length")
+claim.check("diagonal, all lengths: largest error", max(errors["1 on the diagonal"]), "<=", 1e-12)
+claim.counterexample(
+    "every layer errs at some length: the diagonal one's largest error", max(errors["1 on the diagonal"]), ">", 1e-12
+)
+claim.control("printed row, all lengths: largest error", max(by_length.values()), "<=", 1e-12)
+claim.verdict()

@@ -1,0 +1,235 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # The loss and how it moves
+# *Ustaomeroglu, Qu: training loss, Section 4; Lemmas C.1, C.3 and C.4, gradients and Eq. 21, Appendix C.*
+#
+# The proof that gradient flow reaches zero loss rests on a chain of small steps. This page runs each of them on
+# random data: the loss, its gradients, the equation by which the residuals move, and two lemmas from linear algebra.
+# The theorem itself has its own page.
+#
+# One thing the chain does not give: the residuals do *not* obey Lemma C.4. The matrix that moves them is far from
+# having full rank, since there are many more residuals than parameters. The argument goes through the loss instead.
+
+# %%
+import torch
+
+from attention_theory.encodings import random_orthonormal
+from attention_theory.hyper_attention.gradients import (
+    column_major,
+    loss_gradients,
+    residual_maps,
+    residuals,
+    training_loss,
+)
+from attention_theory.hyper_attention.interactions import counts, sample_sequences
+from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.numerics import numerical_rank, relative_error
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+size = 4  # symbols |S| and embedding dimension d, at least 2
+length = 6  # tokens L, at least 2
+samples = 60  # sequences B, at least 5
+seed = 0  # of every draw, at least 0
+
+# %%
+require(size=(size, 2, 12), length=(length, 2, 30), samples=(samples, 5, 500), seed=(seed, 0, None))
+
+# %%
+draw = generator(seed)
+symbols = sample_sequences(samples, length, size, draw)
+embedding = random_orthonormal(size, size, draw)
+tokens = embedding[symbols]
+score_star, score = torch.randn(2, size, size, generator=draw, dtype=torch.float64)
+value_star = torch.randn(size, generator=draw, dtype=torch.float64)
+value = embedding.mT @ (0.5 + torch.rand(size, generator=draw, dtype=torch.float64))  # no entry 0 in one-hot terms
+targets = linear_attention(tokens, score_star, value_star[:, None]).squeeze(-1)
+residual = residuals(tokens, targets, score, value)
+
+# %% [markdown]
+# ## The loss
+# ```{claim} hyper-attention/definition-loss
+# ```
+
+# %%
+outputs = linear_attention(tokens, score, value[:, None])
+loss = training_loss(outputs, targets[..., None])
+loop = sum((outputs[n, i, 0] - targets[n, i]) ** 2 for n in range(samples) for i in range(length)) / samples
+mean_over_all = (outputs.squeeze(-1) - targets).square().mean()
+
+claim = Claim("hyper-attention/definition-loss")
+claim.check("loss against a loop, relative error", abs(loss - loop) / loop, "<=", 1e-12)
+claim.check("loss over the mean of all squares", loss / mean_over_all, "==", length, tolerance=1e-9)
+claim.control("mean over the tokens too, against the loop", abs(mean_over_all - loop) / loop, "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## Counts on the diagonal
+# ```{claim} hyper-attention/lemma-c-1
+# ```
+
+# %%
+diagonals = torch.diag_embed(counts(symbols, size))
+in_basis = embedding @ tokens.mT @ tokens @ embedding.mT
+stretched = embedding + 0.3 * torch.randn(size, size, generator=draw, dtype=torch.float64)
+stretched_tokens = stretched[symbols]
+not_orthonormal = stretched @ stretched_tokens.mT @ stretched_tokens @ stretched.mT
+
+claim = Claim("hyper-attention/lemma-c-1")
+claim.check("B X^T X B^T against diag(s), largest error", (in_basis - diagonals).abs().max(), "<=", 1e-12)
+claim.control("B not orthonormal, largest error", (not_orthonormal - diagonals).abs().max(), "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## Gradients
+# ```{claim} hyper-attention/gradients-matrix-form
+# ```
+#
+# Against central differences, entry by entry. Two later displays in the paper drop the transpose on $C$ in the second
+# gradient; they are off by much.
+
+# %%
+by_score, by_value = loss_gradients(tokens, targets, score, value)
+_, by_value_dropped = loss_gradients(tokens, targets, score, value, form="printed")
+
+
+def loss_at(score, value):
+    return residuals(tokens, targets, score, value).square().sum(dim=-1).mean()
+
+
+step = 1e-5
+units = torch.eye(size * size, dtype=torch.float64).reshape(-1, size, size) * step
+differences = torch.stack(
+    [(loss_at(score + unit, value) - loss_at(score - unit, value)) / (2 * step) for unit in units]
+)
+value_units = torch.eye(size, dtype=torch.float64) * step
+value_differences = torch.stack(
+    [(loss_at(score, value + unit) - loss_at(score, value - unit)) / (2 * step) for unit in value_units]
+)
+
+claim = Claim("hyper-attention/gradients-matrix-form")
+claim.check("in C, relative error", relative_error(by_score.flatten(), differences), "<=", 1e-8)
+claim.check("in w, relative error", relative_error(by_value, value_differences), "<=", 1e-8)
+claim.control(
+    "in w, transpose dropped, relative error", relative_error(by_value_dropped, value_differences), "<=", 1e-8
+)
+claim.number("in w, transpose dropped", relative_error(by_value_dropped, value_differences), earlier=0.8)
+claim.verdict()
+
+# %% [markdown]
+# ## The residuals
+# ```{claim} hyper-attention/equation-21
+# ```
+#
+# When $C$ and $w$ move against their gradients, the residuals move by $\dot D = -\frac{2}{B}(M M^\top + M_2 M_2^\top)
+# D$. In one-hot terms $D = M\,\mathrm{vec}(C - C^*\mathrm{diag}(w^*/w))$; vec must stack columns.
+
+# %%
+velocity = linear_attention(tokens, -by_score, value[:, None]) + linear_attention(tokens, score, -by_value[:, None])
+velocity_dropped = linear_attention(tokens, -by_score, value[:, None]) + linear_attention(
+    tokens, score, -by_value_dropped[:, None]
+)
+by_c, by_w = residual_maps(tokens, score, value)
+moved = -2 / samples * (by_c @ (by_c.mT @ residual.flatten()) + by_w @ (by_w.mT @ residual.flatten()))
+
+hot = torch.eye(size, dtype=torch.float64)[symbols]
+score_hot, star_hot = embedding @ score @ embedding.mT, embedding @ score_star @ embedding.mT
+value_hot, value_star_hot = embedding @ value, embedding @ value_star
+by_c_hot, _ = residual_maps(hot, score_hot, value_hot)
+apart = score_hot - star_hot * (value_star_hot / value_hot)
+columns = (by_c_hot @ column_major(apart) - residual.flatten()).abs().max()
+rows = (by_c_hot @ apart.flatten() - residual.flatten()).abs().max()
+
+claim = Claim("hyper-attention/equation-21")
+claim.check("motion of the residuals, relative error", relative_error(velocity.flatten(), moved), "<=", 1e-10)
+claim.check("D = M vec(...), columns stacked, largest error", columns, "<=", 1e-12 * residual.abs().max().item())
+claim.printed("transpose on C dropped, relative error", relative_error(velocity_dropped.flatten(), moved), "<=", 1e-10)
+claim.control("D = M vec(...), rows stacked, largest error", rows, "<=", 1e-12 * residual.abs().max().item())
+claim.verdict()
+
+# %% [markdown]
+# ## Two lemmas
+# ```{claim} hyper-attention/lemma-c-3
+# ```
+#
+# ```{claim} hyper-attention/lemma-c-4
+# ```
+#
+# Lemma C.3 is tried on many random matrices. With the largest eigenvalue in place of the least one it is false.
+
+# %%
+matrices = torch.randn(500, 7, 5, generator=draw, dtype=torch.float64)
+vectors = torch.randn(500, 5, 1, generator=draw, dtype=torch.float64)
+squares = matrices.mT @ matrices
+eigenvalues, eigenvectors = torch.linalg.eigh(squares)
+left = (squares @ vectors).square().sum(dim=(-2, -1))
+right = (matrices @ vectors).square().sum(dim=(-2, -1))
+slack = ((left - eigenvalues[:, 0] * right) / left).min()
+slack_largest = ((left - eigenvalues[:, -1] * right) / left).min()
+lowest = eigenvectors[..., :1]
+equal = (squares @ lowest).square().sum(dim=(-2, -1)) - eigenvalues[:, 0] * (matrices @ lowest).square().sum(
+    dim=(-2, -1)
+)
+
+claim = Claim("hyper-attention/lemma-c-3")
+claim.check("least slack, relative", slack, ">=", -1e-12)
+claim.check("equality on the lowest eigenvector, largest error", equal.abs().max(), "<=", 1e-10)
+claim.control("with the largest eigenvalue, least slack", slack_largest, ">=", -1e-12)
+claim.verdict()
+
+# %% [markdown]
+# For Lemma C.4, $A(t)$ is a new random symmetric matrix in every interval of length $0.1$, with eigenvalues of at
+# least $\psi = 0.5$; each interval is solved exactly by a matrix exponential. Then one direction is left without
+# decay.
+
+# %%
+psi, interval, intervals, dimension = 0.5, 0.1, 60, 5
+bases = [random_orthonormal(dimension, dimension, draw) for _ in range(intervals)]
+spectra = psi + 3 * torch.rand(intervals, dimension, generator=draw, dtype=torch.float64)
+state = torch.randn(dimension, generator=draw, dtype=torch.float64)
+norms = [state.norm()]
+for basis, spectrum in zip(bases, spectra, strict=True):
+    state = torch.linalg.matrix_exp(-interval * basis.mT * spectrum @ basis) @ state
+    norms.append(state.norm())
+norms = torch.stack(norms)
+times = interval * torch.arange(intervals + 1, dtype=torch.float64)
+limit = norms[0] * torch.exp(-psi * times)
+
+still = torch.randn(dimension, generator=draw, dtype=torch.float64)
+null = spectra[0].clone()
+null[0] = 0.0
+stuck = torch.linalg.matrix_exp(-interval * intervals * bases[0].mT * null @ bases[0]) @ still
+stuck_share = stuck.norm() / still.norm()
+
+fig, axis = show.axes(width=5.5)
+axis.semilogy(times, norms, label="|x(t)|")
+axis.semilogy(times, limit, "--", label="|x(0)| exp(-ψ t)")
+axis.set_xlabel("time t")
+axis.set_ylabel("norm")
+axis.legend()
+show.figure(
+    fig,
+    name="decay",
+    caption="A state driven to zero by changing symmetric matrices stays below the exponential of their least "
+    "eigenvalue.",
+    alt="Two falling lines on a logarithmic scale; the solid one lies below the dashed straight one.",
+)
+
+every_residual = by_c @ by_c.mT + by_w @ by_w.mT
+claim = Claim("hyper-attention/lemma-c-4")
+claim.check("largest |x(t)| over its bound", (norms / limit).max(), "<=", 1 + 1e-9)
+claim.check("|x| at the end", norms[-1], "<=", norms[0] * torch.exp(torch.tensor(-psi * interval * intervals)))
+claim.check(
+    "rank of the matrix that moves the residuals", int(numerical_rank(every_residual)), "<", len(every_residual)
+)
+claim.control("one eigenvalue 0: |x| at the end over |x(0)|", stuck_share, "<=", limit[-1] / limit[0])
+claim.verdict()

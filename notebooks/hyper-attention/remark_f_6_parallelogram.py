@@ -1,0 +1,170 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # What no stack of linear self-attention can do
+# *Ustaomeroglu, Qu: Remark F.6, Appendix F.2.*
+#
+# ```{claim} hyper-attention/remark-f-6
+# ```
+#
+# Let a token be two features side by side, $x = (e_a, e_b)$. The remark says that two layers of multihead linear
+# self-attention cannot represent $\sum_j f_1(a_i, a_j) f_2(b_i, b_j)$, while one head of HyperFeatureAttention of
+# order 2 can. This is true. The reasons in print ("additive and not multiplicative", "orthogonal") are not a proof.
+# Here is one, and it covers every depth, every number of heads, and skip connections.
+#
+# **The parallelogram.** A linear attention layer maps $X$ to $X\,(C X^\top X W)$: the tokens are multiplied by a
+# matrix $G$ that all of them share. A sum over heads is again $X G$, a skip connection adds $X$, and a stack
+# multiplies such maps: always $X \mapsto X G(X)$. Now take four tokens of a sequence with the features $(0,0), (0,1),
+# (1,0), (1,1)$. Side by side, $x_{00} - x_{01} - x_{10} + x_{11} = 0$. So the outputs satisfy the same, $$Y_{00} -
+# Y_{01} - Y_{10} + Y_{11} = 0,$$ whatever the weights. The target does not: it is $\sum_j (f_1(0, a_j) - f_1(1,
+# a_j))(f_2(0, b_j) - f_2(1, b_j))$, and this is zero only by accident.
+#
+# The identity is about linear attention on features *side by side*. A softmax, or a symbol for every combination of
+# values, escapes it.
+
+# %%
+import torch
+from torch import Tensor
+
+from attention_theory.hyper_attention.connected import relative_residual
+from attention_theory.hyper_attention.coupled_features import (
+    CoupledHead,
+    Factor,
+    coupled_interaction,
+    embed_features,
+    layer_of,
+    product_symbols,
+    product_tables,
+)
+from attention_theory.hyper_attention.hyper_feature_attention import linear_hyper_feature_attention
+from attention_theory.hyper_attention.interactions import aggregate_interactions
+from attention_theory.hyper_attention.parallelogram import linear_stack, parallelogram_defect, random_layers
+from attention_theory.hyper_attention.self_attention import softmax_attention
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+sizes = [3, 4]  # values of the features a and b, each at least 2
+tokens = 12  # tokens in a sequence, at least 4; the first four are the corners
+depths = [1, 2, 3, 4]  # layers of the stacks tried, each at least 1
+heads = 3  # heads of each layer, at least 1
+draws = 50  # random stacks of each depth, at least 1
+sequences = 300  # random sequences for the best fit, at least 50
+seed = 0  # of every draw, at least 0
+
+# %%
+require(sizes=(sizes, 2, 30), number_of_features=(len(sizes), 2, 2), tokens=(tokens, 4, 200), depths=(depths, 1, 20))
+require(heads=(heads, 1, 20), draws=(draws, 1, 2000), sequences=(sequences, 50, 20_000), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Targets
+# Two kinds of coupling: like with like, $f_1(a_i, a_j) f_2(b_i, b_j)$, and crosswise, $f_1(a_i, b_j) f_2(b_i, a_j)$.
+
+# %%
+A, B = 0, 1
+draw = generator(seed)
+
+
+def table(at: int, of: int) -> Tensor:
+    return torch.randn(sizes[at], sizes[of], generator=draw, dtype=torch.float64)
+
+
+targets = {
+    "like with like": CoupledHead([Factor(A, A, table(A, A)), Factor(B, B, table(B, B))], []),
+    "crosswise": CoupledHead([Factor(A, B, table(A, B)), Factor(B, A, table(B, A))], []),
+}
+corners = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]])
+rest = torch.stack([torch.randint(size, (tokens - 4,), generator=draw) for size in sizes], dim=-1)
+entities = torch.cat([corners, rest])
+embedded = embed_features(entities, sizes)
+wanted = {name: coupled_interaction(entities, [head]) for name, head in targets.items()}
+one_layer = {
+    name: linear_hyper_feature_attention(embedded, *layer_of(head, sizes))[:, 0] for name, head in targets.items()
+}
+
+# %% [markdown]
+# ## Stacks
+# Random weights, with and without skip connections. The defect is $|Y_{00} - Y_{01} - Y_{10} + Y_{11}|$ over the
+# largest output.
+
+# %%
+defects = {
+    (depth, skip): [
+        parallelogram_defect(linear_stack(embedded, random_layers(depth, heads, sum(sizes), seed + n), skip), range(4))
+        for n in range(draws)
+    ]
+    for depth in depths
+    for skip in (False, True)
+}
+target_defects = {name: parallelogram_defect(values[:, None], range(4)) for name, values in wanted.items()}
+normal = torch.randn(3, sum(sizes), sum(sizes), generator=draw, dtype=torch.float64)
+softmax_defect = parallelogram_defect(softmax_attention(embedded, *normal), range(4))
+show.table(
+    ["layers", "skip", "largest defect"], [[depth, skip, max(values)] for (depth, skip), values in defects.items()]
+)
+
+# %%
+fig, axis = show.axes(height=3.2)
+for skip, marker in ((False, "o"), (True, "s")):
+    largest = [max(defects[depth, skip]) for depth in depths]
+    axis.semilogy(depths, largest, marker, label="linear self-attention" + (" with skip" if skip else ""), markersize=6)
+for (name, value), style in zip(target_defects.items(), ("-", "--"), strict=True):
+    axis.axhline(value, color=show.COLOURS[3], linestyle=style, label=f"target, {name}")
+axis.axhline(softmax_defect, color=show.COLOURS[2], linestyle=":", label="softmax self-attention")
+axis.set(xlabel="layers", ylabel="parallelogram defect", xticks=depths, ylim=(1e-17, 10))
+axis.legend(fontsize=8)
+show.figure(
+    fig,
+    name="parallelogram",
+    caption="Largest parallelogram defect of random stacks against their depth: rounding, at every depth. The targets "
+    "and softmax attention are fifteen orders of magnitude above.",
+    alt="Marks near ten to the minus fifteen for stacks of one to four layers, with and without skip, and "
+    "horizontal lines between 0.01 and 10 for the targets and softmax attention.",
+)
+
+# %% [markdown]
+# ## The best layer, and two ways out
+# How much does the best linear layer miss? The outputs for one-hots side by side are linear in $x_i \otimes \sum_j x_j
+# x_j^\top$, so the best layer with *any* weights misses no less than the best linear fit on these features. With one
+# symbol for every combination of values (width 12 in the place of 7) linear attention is exact.
+
+# %%
+many = torch.stack([torch.randint(size, (sequences, tokens), generator=draw) for size in sizes], dim=-1)
+rows = embed_features(many, sizes)
+features = torch.einsum("nia,nbc->niabc", rows, rows.mT @ rows).flatten(2).flatten(0, 1)
+missed = {
+    name: relative_residual(features, coupled_interaction(many, [head]).flatten()[:, None])
+    for name, head in targets.items()
+}
+symbols = product_symbols(entities, sizes)
+on_products = {}
+for name, head in targets.items():
+    effect, weight = product_tables(head, sizes)
+    on_products[name] = aggregate_interactions(symbols, effect, weight[:, None])[:, 0]
+show.table(["target", "missed by the best linear attention, side by side"], missed.items())
+
+# %%
+claim = Claim("hyper-attention/remark-f-6")
+largest = max(max(values) for values in defects.values())
+claim.check("parallelogram defect of every stack, largest", largest, "<=", 1e-12)
+for name in targets:
+    claim.check(f"defect of the target, {name}", target_defects[name], ">=", 1e-3)
+    claim.check(f"one layer of order 2, {name}, error", relative_error(one_layer[name], wanted[name]), "<=", 1e-12)
+    claim.check(
+        f"linear attention on product symbols, {name}, error",
+        relative_error(on_products[name], wanted[name]),
+        "<=",
+        1e-12,
+    )
+claim.number("missed by the best linear attention, like with like", missed["like with like"], earlier=0.479)
+claim.control("best linear attention, side by side, missed", min(missed.values()), "<=", 1e-12)
+claim.control("defect of softmax attention", softmax_defect, "<=", 1e-12)
+claim.verdict()

@@ -1,0 +1,165 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Attention as a sum over pairs
+# *Ustaomeroglu, Qu: Section 2; Eqs. 1 and 2.*
+#
+# ```{claim} hyper-attention/definition-softmax-attention
+# ```
+#
+# ```{claim} hyper-attention/definition-linear-attention
+# ```
+#
+# ```{claim} hyper-attention/definition-pairwise-interaction
+# ```
+#
+# The paper looks at a sequence of tokens as a crowd: token $j$ acts on token $i$ with a strength $f$ that depends on
+# what the two are, and the action of $j$ has a direction $w$. The sum over $j$ is what an attention layer computes.
+# This page fixes the three objects, each against a literal loop.
+#
+# Two things are worth noting. Without the softmax the products can be taken from the right, and the cost falls from
+# quadratic to linear in the number of tokens. And the sum over $j$ holds $j = i$: a token acts on itself. That detail
+# comes back, with numbers, in the pages on the colliding agents.
+
+# %%
+import math
+
+import torch
+
+from attention_theory.hyper_attention.interactions import (
+    aggregate_interactions,
+    counts,
+    outputs_from_counts,
+    sample_sequences,
+)
+from attention_theory.hyper_attention.measure import matrix_operations
+from attention_theory.hyper_attention.self_attention import linear_attention, softmax_attention
+from attention_theory.layers import attention_weights
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+length = 12  # tokens in a sequence, at least 2
+width = 8  # d, at least 2
+inner = 4  # d_k, at least 2
+features = 3  # d_2, at least 1
+size = 7  # symbols, at least 2
+samples = 50  # sequences tried, at least 1
+seed = 0  # of every draw, at least 0
+
+# %%
+require(length=(length, 2, 200), width=(width, 2, 200), inner=(inner, 2, 200), features=(features, 1, 100))
+require(size=(size, 2, 200), samples=(samples, 1, 10_000), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## With softmax
+# The layer is compared with a loop over the rows, which forms the weights one by one.
+
+# %%
+draw = generator(seed)
+tokens = torch.randn(samples, length, width, generator=draw, dtype=torch.float64)
+query, key = torch.randn(2, width, inner, generator=draw, dtype=torch.float64)
+value = torch.randn(width, features, generator=draw, dtype=torch.float64)
+
+layer = softmax_attention(tokens, query, key, value)
+loop = torch.zeros_like(layer)
+for n, sequence in enumerate(tokens):
+    for i, token in enumerate(sequence):
+        strengths = torch.stack([((token @ query) @ (other @ key) / math.sqrt(inner)).exp() for other in sequence])
+        loop[n, i] = (strengths / strengths.sum()) @ (sequence @ value)
+weights = attention_weights(inner**-0.5 * (tokens @ query) @ (tokens @ key).mT)
+unscaled = attention_weights((tokens @ query) @ (tokens @ key).mT) @ (tokens @ value)
+
+claim = Claim("hyper-attention/definition-softmax-attention")
+claim.check("layer against the loop, relative error", relative_error(layer, loop), "<=", 1e-12)
+claim.check("row sums of the weights, largest distance from 1", (weights.sum(dim=-1) - 1).abs().max(), "<=", 1e-12)
+claim.control("without the factor 1/sqrt(d_k)", relative_error(unscaled, loop), "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## Without softmax
+# $(X C X^\top) X W^V$ and $X (C (X^\top (X W^V)))$ are the same numbers. The second order never forms the $L \times
+# L$ scores. The operations are counted, not timed, so the slopes below are the same on every machine.
+
+# %%
+score = torch.randn(width, width, generator=draw, dtype=torch.float64)
+written_out = (tokens @ score @ tokens.mT) @ (tokens @ value)
+fast = linear_attention(tokens, score, value)
+with_softmax = (tokens @ score @ tokens.mT).softmax(dim=-1) @ (tokens @ value)
+
+lengths = [2**k for k in range(6, 13)]
+operations = {"from the right": [], "scores written out": []}
+for many in lengths:
+    long = torch.zeros(many, width, device="meta")
+    small_score, small_value = score.float().to("meta"), value.float().to("meta")
+    operations["from the right"].append(matrix_operations(lambda: linear_attention(long, small_score, small_value)))  # noqa: B023
+    operations["scores written out"].append(
+        matrix_operations(lambda: (long @ small_score @ long.mT) @ (long @ small_value))  # noqa: B023
+    )
+slopes = {
+    name: math.log(values[-1] / values[0]) / math.log(lengths[-1] / lengths[0]) for name, values in operations.items()
+}
+
+fig, axis = show.axes(width=5.5)
+for (name, values), marker in zip(operations.items(), show.MARKERS, strict=False):
+    axis.loglog(lengths, values, marker=marker, label=f"{name}: slope {slopes[name]:.2f}")
+axis.set_xlabel("tokens L")
+axis.set_ylabel("operations")
+axis.legend()
+show.figure(
+    fig,
+    name="operations",
+    caption="Counted multiplications and additions. From the right the cost grows in proportion to the tokens.",
+    alt="Two lines on double logarithmic axes. The one for products from the right has slope one, the other slope two.",
+)
+
+# %%
+claim = Claim("hyper-attention/definition-linear-attention")
+claim.check("both orders of the products, relative error", relative_error(fast, written_out), "<=", 1e-12)
+claim.check("parameters", score.numel() + value.numel(), "==", width**2 + width * features)
+claim.check("slope of the operations in L", slopes["from the right"], "<=", 1.3)
+claim.control("slope with the scores written out", slopes["scores written out"], "<=", 1.3)
+claim.control("with a softmax on the scores, relative error", relative_error(with_softmax, written_out), "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## The sum over pairs
+# A sequence enters the sum only through its counts $s$: row $i$ is $\sum_\nu s_\nu f(\mathcal X(i), \nu)\, w_\nu$. So
+# order does not matter, and all that the paper proves about training is about these counts.
+
+# %%
+effect = torch.randn(size, size, generator=draw, dtype=torch.float64)
+directions = torch.randn(size, features, generator=draw, dtype=torch.float64)
+symbols = sample_sequences(samples, length, size, draw)
+
+double_sum = torch.zeros(samples, length, features, dtype=torch.float64)
+for n, sequence in enumerate(symbols.tolist()):
+    for i, mine in enumerate(sequence):
+        for other in sequence:
+            double_sum[n, i] += effect[mine, other] * directions[other]
+by_counts = outputs_from_counts(symbols, effect[..., None] * directions)
+without_self = aggregate_interactions(symbols, effect, directions, self_term=False)
+self_term = effect.diagonal()[symbols][..., None] * directions[symbols]
+
+claim = Claim("hyper-attention/definition-pairwise-interaction")
+claim.check(
+    "batched sum against the double loop, relative error",
+    relative_error(aggregate_interactions(symbols, effect, directions), double_sum),
+    "<=",
+    1e-12,
+)
+claim.check("from the counts alone, relative error", relative_error(by_counts, double_sum), "<=", 1e-12)
+claim.check("counts add up to the length", (counts(symbols, size).sum(dim=-1) - length).abs().max(), "==", 0)
+claim.check(
+    "leaving out j = i takes away f(a, a) w_a", relative_error(without_self + self_term, double_sum), "<=", 1e-12
+)
+claim.control("without the self term, relative error", relative_error(without_self, double_sum), "<=", 1e-12)
+claim.verdict()

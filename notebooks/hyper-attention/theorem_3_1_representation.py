@@ -1,0 +1,142 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # One layer holds every pairwise interaction
+# *Ustaomeroglu, Qu: Theorem 3.1, Section 3; Corollary B.1, Appendix B.*
+#
+# ```{claim} hyper-attention/theorem-3-1
+# ```
+#
+# ```{claim} hyper-attention/corollary-b-1
+# ```
+#
+# **Enough.** Stack the embeddings as rows of a square matrix $B$. A sequence is $X = E B$ with one-hot rows $E$, so
+# the layer computes $E (B C B^\top) E^\top E (B W^V)$. Choose $C$ with $B C B^\top = F$ and $W^V$ with $B W^V = W$,
+# and the layer is the interaction, at every length at once. The paper takes an orthonormal $B$; any invertible one
+# will do: $C = B^{-1} F B^{-\top}$, $W^V = B^{-1} W$.
+#
+# **Needed.** With $d < |\mathcal S|$ the matrix $B C B^\top$ has rank at most $d$, and the value only rescales its
+# columns. For $F = I$ and $w = 1$ the squared distance to the target is then at least $|\mathcal S| - d$, whatever
+# the weights. Below, many layers are trained from random starts to get as close as they can: they reach this number
+# and do not pass it.
+
+# %%
+import torch
+
+from attention_theory.encodings import random_orthonormal
+from attention_theory.hyper_attention.approximation import best_residual
+from attention_theory.hyper_attention.interactions import aggregate_interactions, represent, sample_sequences
+from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+size = 7  # symbols |S|, at least 2
+features = 3  # d_2, at least 1
+lengths = [1, 2, 12, 50]  # sequence lengths tried with the same weights, each at least 1
+samples = 200  # sequences of each length, at least 1
+small_size = 5  # symbols in the search for narrow layers, at least 3
+restarts = 24  # random starts of that search, at least 1
+steps = 1500  # training steps of that search, at least 100
+seed = 0  # of every draw, at least 0
+
+# %%
+require(size=(size, 2, 300), features=(features, 1, 50), lengths=(lengths, 1, 1000), samples=(samples, 1, 10_000))
+require(small_size=(small_size, 3, 12), restarts=(restarts, 1, 500), steps=(steps, 100, 50_000), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Enough
+# One set of weights, all lengths. Two embeddings: orthonormal, and merely invertible.
+
+# %%
+draw = generator(seed)
+effect = torch.randn(size, size, generator=draw, dtype=torch.float64)
+weights = torch.randn(size, features, generator=draw, dtype=torch.float64)
+orthonormal = random_orthonormal(size, size, draw)
+invertible = orthonormal + 0.5 * torch.randn(size, size, generator=draw, dtype=torch.float64) / size**0.5
+sequences = [sample_sequences(samples, length, size, draw) for length in lengths]
+
+
+def largest_error(embedding, score, value):
+    """The largest error for each token of the sequence, over all sequences and lengths."""
+    errors = []
+    for symbols in sequences:
+        outputs = linear_attention(embedding[symbols], score, value)
+        apart = (outputs - aggregate_interactions(symbols, effect, weights)).abs().max()
+        errors.append(apart.item() / symbols.shape[1])
+    return max(errors)
+
+
+exact = largest_error(orthonormal, *represent(effect, weights, orthonormal))
+exact_invertible = largest_error(invertible, *represent(effect, weights, invertible))
+score, value = represent(effect, weights, orthonormal)
+spoiled = score.clone()
+spoiled[0, 0] += 0.1
+one_entry_off = largest_error(orthonormal, spoiled, value)
+transposed_for_inverse = largest_error(invertible, invertible.mT @ effect @ invertible, invertible.mT @ weights)
+
+# %% [markdown]
+# ## Needed
+
+# %%
+identity = torch.eye(small_size, dtype=torch.float64).unsqueeze(-1)
+widths = list(range(1, small_size + 1))
+reached = [best_residual(identity, width, restarts, steps, seed) for width in widths]
+half = torch.randn(small_size, 2, generator=draw, dtype=torch.float64)
+low_rank = half @ half.mT / (half @ half.mT).norm() * small_size**0.5
+in_its_span = half.sum(dim=1)  # a value vector that the same two dimensions hold
+low_rank_reached = best_residual((low_rank * in_its_span).unsqueeze(-1), 2, restarts, steps, seed)
+
+fig, axis = show.axes(width=5.5)
+axis.plot(widths, [small_size - width for width in widths], color=show.COLOURS[0], label="|S| - d")
+axis.plot(widths, reached, "s", color=show.COLOURS[1], markersize=7, label="best of all trained layers, F = I")
+axis.plot([2], [low_rank_reached], "^", color=show.COLOURS[2], markersize=8, label="the same, F symmetric of rank 2")
+axis.set_xlabel("embedding dimension d")
+axis.set_ylabel("squared distance to the target")
+axis.set_xticks(widths)
+axis.legend()
+show.figure(
+    fig,
+    name="needed",
+    caption="Trained layers come down to the line $|\\mathcal S| - d$ and never below it: only $d = |\\mathcal S|$ "
+    "gives zero for $F = I$. An interaction of low rank (triangle) needs less.",
+    alt="A straight falling line from 4 at dimension 1 to 0 at dimension 5 with a square on it at every dimension, "
+    "and a triangle at height zero for dimension 2.",
+)
+
+# %%
+claim = Claim("hyper-attention/theorem-3-1")
+claim.check("orthonormal embedding, largest error a token", exact, "<=", 1e-12)
+claim.check("invertible embedding, largest error a token", exact_invertible, "<=", 1e-12)
+for width, residual in zip(widths, reached, strict=True):
+    claim.check(f"best squared distance at d = {width}, F = I", residual, "==", small_size - width, tolerance=1e-5)
+claim.control("one entry of C off by 0.1", one_entry_off, "<=", 1e-12)
+claim.control("invertible embedding, transpose for the inverse", transposed_for_inverse, "<=", 1e-12)
+claim.control("F of rank 2 also needs more than d = 2", low_rank_reached, ">=", 1e-5)
+claim.verdict()
+
+# %% [markdown]
+# ## Turning the embedding
+# Corollary B.1: with $x'(\alpha) = Q x(\alpha)$, $C' = Q C Q^\top$ and $W'^V = Q W^V$ the layer computes the same
+# function.
+
+# %%
+turn = random_orthonormal(size, size, draw)
+symbols = sample_sequences(samples, 12, size, draw)
+before = linear_attention(orthonormal[symbols], score, value)
+turned = orthonormal @ turn.mT  # rows are Q x(a)
+after = linear_attention(turned[symbols], turn @ score @ turn.mT, turn @ value)
+left_alone = linear_attention(turned[symbols], score, turn @ value)
+
+claim = Claim("hyper-attention/corollary-b-1")
+claim.check("outputs after turning, relative error", (after - before).abs().max() / before.abs().max(), "<=", 1e-13)
+claim.control("C left as it was, largest error", (left_alone - before).abs().max(), "<=", 1e-12)
+claim.number("C left as it was, largest error", (left_alone - before).abs().max(), earlier=10)
+claim.verdict()

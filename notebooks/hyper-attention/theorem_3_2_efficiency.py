@@ -1,0 +1,127 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # What an unshared linear layer would cost
+# *Ustaomeroglu, Qu: Theorem 3.2, Section 3; proof in Appendix B.*
+#
+# ```{claim} hyper-attention/theorem-3-2
+# ```
+#
+# The theorem says that a *linear fully connected network* needs of the order of $L^2 |\mathcal S|^2$ parameters where
+# attention needs $|\mathcal S|^2$. Its proof counts: each of the $L$ outputs is a sum of $L$ terms, and each term may
+# need $|\mathcal S|^2$ numbers of its own. Two questions are left open. What is the input of that network? And how
+# many of the numbers are really free?
+#
+# **The input.** A linear network on the tokens side by side adds a contribution of $\mathcal X(i)$ to one of
+# $\mathcal X(j)$. It has no products, so it cannot represent $f(\mathcal X(i), \mathcal X(j))$ at any size. The
+# statement makes sense for a linear map on *pairs* of tokens, $e_{\mathcal X(i)} \otimes e_{\mathcal X(j)}$, without
+# shared weights.
+#
+# **The count.** For output $i$ there are $L$ partners with $|\mathcal S|^2$ features each. Given $\mathcal X(i)$, the
+# features of every partner add up to the same one-hot, so the rank is smaller: $|\mathcal S| + (L-1)|\mathcal
+# S|(|\mathcal S|-1)$. For all outputs this makes $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr)$ free
+# parameters, of the order that the theorem names. Adding up the partners before the map, as attention does, leaves
+# $|\mathcal S|^2$.
+#
+# What the theorem does *not* say: nothing follows for networks with a nonlinearity. A small hidden layer that first
+# counts the symbols needs far fewer parameters.
+
+# %%
+import torch
+
+from attention_theory.hyper_attention.connected import (
+    all_sequences,
+    concatenated_features,
+    pair_features,
+    relative_residual,
+    unshared_parameters,
+)
+from attention_theory.hyper_attention.interactions import aggregate_interactions
+from attention_theory.numerics import modular_rank
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+size = 3  # symbols |S|, at least 2; all size ** length sequences are listed
+length = 4  # tokens L, at least 2
+longest = 6  # the largest L in the picture, at least 3
+seed = 0  # of every draw, at least 0
+
+# %%
+require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=(seed, 0, None))
+
+# %% [markdown]
+# Ranks are computed exactly, modulo a large prime, over all sequences.
+
+
+# %%
+def unshared_rank(tokens):
+    symbols = all_sequences(tokens, size)
+    return sum(modular_rank(pair_features(symbols, size, i, shared=False).long()) for i in range(tokens))
+
+
+symbols = all_sequences(length, size)
+ranks = [modular_rank(pair_features(symbols, size, i, shared=False).long()) for i in range(length)]
+shared_rank = modular_rank(torch.cat([pair_features(symbols, size, i, shared=True) for i in range(length)]).long())
+
+lengths = list(range(2, longest + 1))
+found = [unshared_rank(tokens) for tokens in lengths]
+agreeing = sum(rank == unshared_parameters(tokens, size) for tokens, rank in zip(lengths, found, strict=True))
+fig, axis = show.axes(width=5.5)
+axis.plot(lengths, [unshared_parameters(tokens, size) for tokens in lengths], label="L|S| (1 + (L-1)(|S|-1))")
+axis.plot(lengths, found, "o", markersize=7, color=show.COLOURS[0], label="rank found, unshared")
+axis.plot(lengths, [size**2] * len(lengths), "s-", color=show.COLOURS[1], label="shared: |S|²")
+axis.set_xlabel("tokens L")
+axis.set_ylabel("free parameters")
+axis.set_xticks(lengths)
+axis.legend()
+show.figure(
+    fig,
+    name="parameters",
+    caption="Free parameters of a linear map on pairs of tokens. Without sharing they grow with the square of the "
+    "length; with sharing, as in attention, not at all.",
+    alt="A rising curve with a dot on it at every length from 2 to the longest, and a flat line at nine below it.",
+)
+
+# %% [markdown]
+# ## The literal network
+# All sequences again, random $f$ and $w$: the best affine map from the one-hots side by side to all outputs. It fits
+# only what needs no product. One such case: $f(\alpha, \beta)$ that does not depend on $\alpha$.
+
+# %%
+draw = generator(seed)
+effect = torch.randn(size, size, generator=draw, dtype=torch.float64)
+weights = torch.randn(size, 1, generator=draw, dtype=torch.float64)
+side_by_side = concatenated_features(symbols, size)
+on_pairs = pair_features(symbols, size, 0, shared=True)
+
+targets = aggregate_interactions(symbols, effect, weights).squeeze(-1)
+same_for_all = effect[:1].expand(size, size)
+easy_targets = aggregate_interactions(symbols, same_for_all, weights).squeeze(-1)
+literal = relative_residual(side_by_side, targets)
+literal_easy = relative_residual(side_by_side, easy_targets)
+pairs = relative_residual(on_pairs, targets[:, :1])
+
+# %%
+per_output = size * (1 + (length - 1) * (size - 1))
+claim = Claim("hyper-attention/theorem-3-2")
+claim.check("rank of the pair features of one output, unshared", min(ranks), "==", per_output)
+claim.check("the same for every output", max(ranks), "==", per_output)
+claim.check("free parameters of all outputs, unshared", sum(ranks), "==", unshared_parameters(length, size))
+claim.check("free parameters shared, all outputs", shared_rank, "==", size**2)
+claim.check(
+    "formula wrong at any L of the picture", found != [unshared_parameters(n, size) for n in lengths], "==", False
+)
+claim.check("shared pair features fit the target, residual", pairs, "<=", 1e-20)
+claim.check("one-hots side by side fit f without its first argument", literal_easy, "<=", 1e-20)
+claim.printed("one-hots side by side fit a random f, relative residual", literal, "<=", 1e-12)
+claim.control("all L|S|² pair features are free", min(ranks), "==", length * size**2)
+claim.number("relative residual of the literal network", literal, earlier=0.377)
+claim.verdict()

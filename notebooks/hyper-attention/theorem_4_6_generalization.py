@@ -1,0 +1,180 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Fitting the training data is knowing the function
+# *Ustaomeroglu, Qu: Definition 4.1, Assumptions 4.2 and 4.5, Theorem 4.6, Section 4.2; proof in Appendix D.1.*
+#
+# ```{claim} hyper-attention/theorem-4-6
+# ```
+#
+# ```{claim} hyper-attention/definition-4-1
+# ```
+#
+# ```{claim} hyper-attention/assumption-4-2
+# ```
+#
+# ```{claim} hyper-attention/assumption-4-5
+# ```
+#
+# A layer shows itself only through $T_{\mu\nu} = C_{\mu\nu} w_\nu$. On a sequence with counts $s$ that holds $\mu$,
+# the output at $\mu$ is $\sum_\nu s_\nu T_{\mu\nu}$. So zero training error says: $S_{\mathcal B_\mu}(T_\mu -
+# T^*_\mu) = 0$, where $S_{\mathcal B_\mu}$ lists the counts of all training sequences with $\mu$. If this matrix has
+# full column rank, then $T_\mu = T^*_\mu$, and the error is zero everywhere. If not, a vector of its null space can
+# be added to $T_\mu$: the training data do not see it, others do.
+#
+# Below the heights of colliding agents are the symbols, and layers are fitted to fewer and fewer sequences: by
+# gradient descent, and by least squares, which reaches zero training error at once where descent takes long. (It
+# takes long where a data matrix has a tiny singular value, which is what happens when there are almost enough
+# sequences.)
+
+# %%
+import torch
+
+from attention_theory.hyper_attention.collisions import window_matrix
+from attention_theory.hyper_attention.gram import descend, gram_tensors
+from attention_theory.hyper_attention.interactions import counts, outputs_from_counts, sample_sequences
+from attention_theory.hyper_attention.versatility import data_matrix, versatility, visible_part
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+grid = 36  # N, the number of symbols, at least 12
+length = 10  # L*, at least 2
+radius = 2  # R, at least 1
+samples = [4000, 1000, 400, 150, 60]  # training sequences B; the last two must be too few, each at least 20
+tests = 1000  # fresh sequences, at least 100
+steps = 6000  # descent steps, at least 1000
+rate = 0.05  # step size, above 0
+seed = 0  # of every draw, at least 0
+
+# %%
+require(grid=(grid, 12, 80), length=(length, 2, 40), radius=(radius, 1, None), samples=(samples, 20, 100_000))
+require(tests=(tests, 100, 100_000), steps=(steps, 1000, 100_000), rate=(rate, 1e-4, 0.2), seed=(seed, 0, None))
+require(number_of_sample_sizes=(len(samples), 3, None))
+
+# %%
+draw = generator(seed)
+target = -window_matrix(grid, radius)
+fresh = sample_sequences(tests, length, grid, draw)
+training = {size: sample_sequences(size, length, grid, draw) for size in samples}
+
+
+def error_on(symbols, tensor):
+    """The mean squared error of a token."""
+    return outputs_from_counts(symbols, (tensor - target)[..., None]).square().mean().item()
+
+
+ranks, train, test, learned, fitted, fitted_train, fitted_test = {}, {}, {}, {}, {}, {}, {}
+for size, symbols in training.items():
+    ranks[size] = int(versatility(symbols, grid).ranks.min())
+    start = torch.ones(1, grid, dtype=torch.float64)
+    run = descend(gram_tensors(symbols, grid), target[None], start, [(rate, rate)], steps, record_every=steps)
+    learned[size] = run.tensor[0]
+    train[size], test[size] = error_on(symbols, learned[size]), error_on(fresh, learned[size])
+    fitted[size] = visible_part(symbols, target)
+    fitted_train[size], fitted_test[size] = error_on(symbols, fitted[size]), error_on(fresh, fitted[size])
+show.table(
+    ["B", "least rank of a data matrix", "descent: training", "test", "least squares: training", "test"],
+    [[n, ranks[n], train[n], test[n], fitted_train[n], fitted_test[n]] for n in samples],
+    caption=f"Mean squared error of a token; full rank is {grid}.",
+)
+
+# %%
+shown = [samples[0], *samples[-2:]]
+fig, axes = show.axes(1, 4, width=9.5, height=2.9)
+titles = ["target T*", *[f"B = {size}: rank {ranks[size]}" for size in shown]]
+for axis, picture, title in zip(axes, [target, *[fitted[size] for size in shown]], titles, strict=True):
+    image = axis.imshow(picture, cmap="cividis", vmin=-1.1, vmax=0.4)
+    axis.set_title(title, fontsize=9)
+    axis.set_xlabel("ν")
+    axis.grid(False)
+axes[0].set_ylabel("μ")
+fig.colorbar(image, ax=axes, label="T", shrink=0.8)
+show.figure(
+    fig,
+    name="learned",
+    caption="$T$ of the layers fitted by least squares, with zero training error. With full rank it is the target; "
+    "with fewer sequences "
+    "it only agrees with the target where the data look.",
+    alt="Four square heat maps. The first two show the same clean dark band along the diagonal; in the third the "
+    "band is "
+    "blurred, in the fourth it is broken and noisy.",
+    photo=True,
+)
+
+# %% [markdown]
+# The converse, without training: a null vector of one data matrix is added to the target.
+
+# %%
+few = training[samples[-1]]
+scarce = int(versatility(few, grid).ranks.argmin())
+null_vector = torch.linalg.svd(data_matrix(few, scarce, grid)).Vh[-1]
+shifted = target.clone()
+shifted[scarce] += null_vector
+enough, too_few = samples[:-2], samples[-2:]
+
+claim = Claim("hyper-attention/theorem-4-6")
+for size in enough:
+    claim.check(f"B = {size}, full rank, descent: training error", train[size], "<=", 1e-12)
+    claim.check(f"B = {size}, full rank, descent: test error", test[size], "<=", 1e-12)
+    claim.check(f"B = {size}, full rank, least squares: test error", fitted_test[size], "<=", 1e-12)
+for size in too_few:
+    claim.check(f"B = {size}, rank {ranks[size]}, least squares: training error", fitted_train[size], "<=", 1e-12)
+    claim.control(f"B = {size}, rank {ranks[size]}, least squares: test error", fitted_test[size], "<=", 1e-3)
+    claim.control(f"B = {size}, rank {ranks[size]}, descent: test error", test[size], "<=", 1e-3)
+claim.check("target plus a null vector: training error", error_on(few, shifted), "<=", 1e-24)
+claim.control("target plus a null vector: test error", error_on(fresh, shifted), "<=", 1e-6)
+if samples == [4000, 1000, 400, 150, 60]:
+    claim.number("B = 150: test error", test[150], earlier=0.11)
+    claim.number("B = 60: test error", test[60], earlier=1.2)
+claim.verdict()
+
+# %% [markdown]
+# ## The data matrix and its rank
+
+# %%
+symbols = training[samples[-1]]
+rows = data_matrix(symbols, scarce, grid)
+holding = torch.stack([sequence for sequence in symbols if scarce in sequence.tolist()])
+everything = counts(symbols, grid)
+
+claim = Claim("hyper-attention/definition-4-1")
+claim.check(
+    "rows against the sequences that hold the symbol, mismatches", (rows != counts(holding, grid)).sum(), "==", 0
+)
+claim.check("rows that do not add up to L", (rows.sum(dim=1) != length).sum(), "==", 0)
+claim.check("least count of the symbol in its rows", rows[:, scarce].min(), ">=", 1)
+claim.control("least count of the symbol in all sequences", everything[:, scarce].min(), ">=", 1)
+claim.verdict()
+
+# %%
+unique = sample_sequences(samples[0], length, grid, draw, unique=True)
+full = versatility(training[samples[0]], grid)
+claim = Claim("hyper-attention/assumption-4-2")
+claim.check(f"B = {samples[0]}: least rank", ranks[samples[0]], "==", grid)
+claim.check(f"B = {samples[0]}: least singular value", full.least.min(), ">", 0)
+claim.control(f"B = {samples[-1]}: least rank", ranks[samples[-1]], "==", grid)
+claim.control("no token twice: least rank", int(versatility(unique, grid).ranks.min()), "==", grid)
+claim.verdict()
+
+# %% [markdown]
+# Strong realizability asks for one layer that is right on *all* sequences of length $L^*$. The target is. The shifted
+# one realises its training set just as well, and nothing else.
+
+# %%
+scale = outputs_from_counts(fresh, target[..., None]).square().mean().item()
+claim = Claim("hyper-attention/assumption-4-5")
+ones = torch.ones(grid, dtype=torch.float64)
+by_layer = outputs_from_counts(fresh, (target * ones)[..., None]).squeeze(-1)
+by_sum = -torch.stack([(window_matrix(grid, radius)[one][:, one]).sum(dim=1) for one in fresh])
+claim.check("fresh sequences, relative error of C*, w*", (by_layer - by_sum).square().mean() / scale, "<=", 1e-12)
+claim.check("shifted layer, relative error on its training set", error_on(few, shifted) / scale, "<=", 1e-12)
+claim.control("shifted layer, relative error on fresh sequences", error_on(fresh, shifted) / scale, "<=", 1e-12)
+claim.verdict()

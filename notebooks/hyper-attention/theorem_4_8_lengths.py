@@ -1,0 +1,217 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # From one length to all lengths
+# *Ustaomeroglu, Qu: Assumption 4.7, Theorem 4.8, Section 4.3; illustration and Remark D.1, Appendix D.2.*
+#
+# ```{claim} hyper-attention/theorem-4-8
+# ```
+#
+# ```{claim} hyper-attention/assumption-4-7
+# ```
+#
+# ```{claim} hyper-attention/theorem-4-8-illustration
+# ```
+#
+# ```{claim} hyper-attention/remark-d-1
+# ```
+#
+# Versatile data fix $T$. If *one* layer is right at all lengths, then it is this one, and training at a single length
+# $L^*$ finds it. Both conditions matter, and each can fail in a natural way.
+#
+# - **No token twice.** Then $s_\mu = 1$ wherever $\mu$ is, and $\sum_\nu s_\nu = L^*$. So $(-(L^*-1), 1, \dots, 1)$,
+#   with the first number at $\mu$, is invisible: the rank is $|\mathcal S| - 1$. A multiple of this vector may be
+#   added to $T_\mu$; at length $L$ it shows as $a\frac{L^* - L}{L^* - 1}$. In print the reason given is the column of
+#   ones. That alone takes no rank away: mix lengths, and the rank is full.
+# - **No self term.** Eq. 4 leaves out $j = i$, which adds 1 to the value of every agent. At length $L^*$ a layer can
+#   produce this 1, as $\sum_\nu s_\nu / L^*$. At length $L$ the same layer produces $L/L^*$. The squared error is $(1
+#   - L/L^*)^2$, exactly. The small errors at other lengths that the paper reports are possible only with the self
+#   term in the target.
+
+# %%
+import torch
+
+from attention_theory.hyper_attention.collisions import window_matrix
+from attention_theory.hyper_attention.connected import relative_residual
+from attention_theory.hyper_attention.gram import descend, gram_tensors
+from attention_theory.hyper_attention.interactions import (
+    aggregate_interactions,
+    counts,
+    outputs_from_counts,
+    sample_sequences,
+)
+from attention_theory.hyper_attention.versatility import data_matrix, unique_null_vector, versatility
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+grid = 36  # N, the number of symbols, at least 12
+trained_length = 10  # L*, at least 3
+radius = 2  # R, at least 1
+samples = 4000  # training sequences B, at least 500
+lengths = [2, 5, 10, 20, 30, 40]  # lengths of the tests, each at least 1; those up to N serve for unique tokens
+tests = 500  # fresh sequences of each length, at least 50
+steps = 6000  # descent steps, at least 1000
+rate = 0.05  # step size, above 0
+seed = 0  # of every draw, at least 0
+
+# %%
+require(grid=(grid, 12, 80), trained_length=(trained_length, 3, 40), radius=(radius, 1, None))
+require(samples=(samples, 500, 100_000), lengths=(lengths, 1, 200), tests=(tests, 50, 100_000))
+require(steps=(steps, 1000, 100_000), rate=(rate, 1e-4, 0.2), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Three trainings
+# Two layers on the same sequences with repeats: one with the self term in its target, one without. A third on
+# sequences in which no height comes twice.
+
+# %%
+draw = generator(seed)
+window = window_matrix(grid, radius)
+with_self = -window
+# without the self term the value is 1 higher, which at the trained length is a sum over all tokens of 1 / L*
+without_self = -window + 1 / trained_length
+symbols = sample_sequences(samples, trained_length, grid, draw)
+unique = sample_sequences(samples, trained_length, grid, draw, unique=True)
+start = torch.ones(2, grid, dtype=torch.float64)
+targets = torch.stack([with_self, without_self])
+repeats_run = descend(gram_tensors(symbols, grid), targets, start, [(rate, rate)] * 2, steps, record_every=steps)
+unique_run = descend(gram_tensors(unique, grid), targets[:1], start[:1], [(rate, rate)], steps, record_every=steps)
+minus_one = -torch.ones(grid, 1, dtype=torch.float64)
+
+
+def error_at(length, tensor, self_term=True, unique=False):
+    """The mean squared error of a token against the collisions counted pair by pair, on fresh sequences."""
+    fresh = sample_sequences(tests, length, grid, seed + 1000 + length, unique=unique)
+    truth = aggregate_interactions(fresh, window, minus_one, self_term=self_term)
+    return (outputs_from_counts(fresh, tensor[..., None]) - truth).square().mean().item()
+
+
+short = [length for length in lengths if length <= grid]
+errors = {length: error_at(length, repeats_run.tensor[0]) for length in lengths}
+errors_without = {length: error_at(length, repeats_run.tensor[1], self_term=False) for length in lengths}
+errors_unique = {length: error_at(length, unique_run.tensor[0], unique=True) for length in short}
+
+# %%
+fig, axis = show.axes(width=6.5)
+curve = [(1 - length / trained_length) ** 2 for length in lengths]
+floor = 1e-32
+axis.semilogy(lengths, [max(errors[n], floor) for n in lengths], "o-", label="with repeats, self term in the target")
+axis.semilogy(
+    lengths, [max(errors_without[n], floor) for n in lengths], "s", label="with repeats, no self term (Eq. 4)"
+)
+fine = torch.linspace(min(lengths), max(lengths), 400)
+axis.semilogy(fine, (1 - fine / trained_length) ** 2, ":", color="grey", label="(1 - L/L*)²")
+axis.semilogy(
+    short, [max(errors_unique[n], floor) for n in short], "^--", color=show.COLOURS[2], label="no height twice"
+)
+axis.axvline(trained_length, color="grey", linewidth=0.8)
+axis.set_xlabel("length L of the test sequences (trained at the vertical line)")
+axis.set_ylabel("squared error of a token")
+axis.legend(fontsize=8)
+show.figure(
+    fig,
+    name="lengths",
+    caption="All three layers are right at the trained length. Only versatile data and a target with its self term "
+    "carry "
+    "over to other lengths.",
+    alt="Squared errors on a logarithmic axis against length. One line stays at the rounding level; two series are at "
+    "rounding level only at the trained length and large elsewhere, one of them exactly on a dotted curve.",
+)
+
+# %%
+claim = Claim("hyper-attention/theorem-4-8")
+for length in lengths:
+    claim.check(f"versatile data, self term in the target, L = {length}", errors[length], "<=", 1e-12)
+for length in short:
+    if length == trained_length:
+        claim.check(f"no height twice, L = {length}", errors_unique[length], "<=", 1e-12)
+    else:
+        claim.control(f"no height twice, L = {length}", errors_unique[length], "<=", 1e-3)
+for length, value in zip(lengths, curve, strict=True):
+    claim.check(f"Eq. 4 without the self term, L = {length}", errors_without[length], "==", value, tolerance=1e-9)
+claim.control("Eq. 4 without the self term, the longest L", errors_without[max(lengths)], "<=", 1e-3)
+claim.verdict()
+
+# %% [markdown]
+# ## The assumption
+# On a smaller grid: the best layer for sequences of several lengths together, by least squares. The target with its
+# self term leaves nothing. Eq. 4 leaves nothing at one length, and something over several.
+
+# %%
+small = 8
+small_window = window_matrix(small, 1)
+several = [sample_sequences(150, length, small, seed + length) for length in (2, 4, 8)]
+
+
+def best_fit(parts, self_term):
+    """Relative residual of the best layer on these sequences together."""
+    hot = torch.eye(small, dtype=torch.float64)
+    features = [torch.einsum("nia,nb->niab", hot[part], counts(part, small)).flatten(2).flatten(0, 1) for part in parts]
+    truth = [aggregate_interactions(part, small_window, minus_one[:small], self_term).flatten(0, 1) for part in parts]
+    return relative_residual(torch.cat(features), torch.cat(truth))
+
+
+claim = Claim("hyper-attention/assumption-4-7")
+claim.check("self term in the target, three lengths together", best_fit(several, True), "<=", 1e-12)
+claim.check("Eq. 4, one length", best_fit(several[1:2], False), "<=", 1e-12)
+claim.control("Eq. 4, three lengths together", best_fit(several, False), "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## The illustration
+# $\Delta_{\mu\mu} = a$, $\Delta_{\mu\nu} = -a/(L^* - 1)$: invisible at $L^*$, $a\frac{L^* - L}{L^* - 1}$ elsewhere,
+# if no token repeats.
+
+# %%
+amount = 0.7
+delta = torch.full((grid, grid), -amount / (trained_length - 1), dtype=torch.float64)
+delta.fill_diagonal_(amount)
+deviations, repeated_deviations = [], []
+for length in short:
+    expected = amount * (trained_length - length) / (trained_length - 1)
+    distinct = sample_sequences(tests, length, grid, draw, unique=True)
+    deviations.append((outputs_from_counts(distinct, delta[..., None]) - expected).abs().max().item())
+    repeated = sample_sequences(tests, length, grid, draw)
+    repeated_deviations.append((outputs_from_counts(repeated, delta[..., None]) - expected).abs().max().item())
+
+claim = Claim("hyper-attention/theorem-4-8-illustration")
+claim.check("unique tokens, largest distance from a(L* - L)/(L* - 1)", max(deviations), "<=", 1e-13)
+claim.control("repeated tokens, largest distance", max(repeated_deviations), "<=", 1e-13)
+claim.verdict()
+
+# %% [markdown]
+# ## Unique tokens
+
+# %%
+found = versatility(unique, grid)
+invisible = max(
+    (data_matrix(unique, symbol, grid) @ unique_null_vector(symbol, grid, trained_length)).abs().max().item()
+    for symbol in range(grid)
+)
+few_symbols = 6
+mixed = [counts(sample_sequences(200, length, few_symbols, draw, unique=True), few_symbols) for length in (3, 4)]
+mixed_rows = torch.cat([rows[rows[:, 0] > 0] for rows in mixed])
+same_length = mixed[0][mixed[0][:, 0] > 0]
+
+claim = Claim("hyper-attention/remark-d-1")
+claim.check("largest rank of a data matrix", int(found.ranks.max()), "==", grid - 1)
+claim.check("least rank of a data matrix", int(found.ranks.min()), "==", grid - 1)
+claim.check("data matrices times their null vectors, largest entry", invisible, "==", 0)
+claim.check("six symbols, one length: rank", int(torch.linalg.matrix_rank(same_length)), "==", few_symbols - 1)
+claim.printed(
+    "a column of ones lowers the rank: lengths 3 and 4 mixed",
+    int(torch.linalg.matrix_rank(mixed_rows)),
+    "<",
+    few_symbols,
+)
+claim.printed("wrong at every length, L* included: error at L*", errors_unique[trained_length], ">", 1e-12)
+claim.control("tokens that may repeat: least rank", int(versatility(symbols, grid).ranks.min()), "==", grid - 1)
+claim.verdict()

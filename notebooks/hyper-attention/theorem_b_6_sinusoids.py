@@ -1,0 +1,252 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Sines and cosines as positions
+# *Ustaomeroglu, Qu: Definition B.3, Lemmas B.4 and B.5, Theorem B.6, Remark B.7, Appendix B.1.2; Figure 1.*
+#
+# An effect that depends on the difference $n_i - n_j$ alone is a convolution, and Fourier's basis makes convolutions
+# diagonal. This page follows the paper from the Fourier series to the score matrix of the colliding agents.
+#
+# Four things need repair: the factor $1/N$ in the definition of the series, a factor $1/\sqrt 2$ too many in the code
+# of a position, the condition $4R + 1 \le N$ in the lemma on the window, and the order of rows and columns in
+# $p_i^\top C p_j$.
+
+# %%
+import math
+
+import torch
+
+from attention_theory.hyper_attention.collisions import window_matrix
+from attention_theory.hyper_attention.fourier import (
+    attention_matrix,
+    dtfs,
+    position_code,
+    real_series,
+    synthesis,
+    window_coefficients,
+    window_diagonal,
+)
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+period = 360  # N of the environment, even, at least 20
+radius = 5  # R, at least 1 with 4 R + 1 at most N
+small_period = 16  # N of the random functions, even, at least 6
+seed = 0  # of every draw, at least 0
+
+# %%
+require(period=(period, 20, 2000), radius=(radius, 1, (period - 1) // 4), seed=(seed, 0, None))
+require(half_the_period=(period / 2, {period // 2}), half_the_small_period=(small_period / 2, {small_period // 2}))
+require(small_period=(small_period, 6, 400))
+
+# %% [markdown]
+# ## The series
+# ```{claim} hyper-attention/definition-b-3
+# ```
+#
+# ```{claim} hyper-attention/lemma-b-5
+# ```
+#
+# A random real function $f$ is taken apart and put together again, in the complex and in the real form.
+
+# %%
+draw = generator(seed)
+function = torch.randn(small_period, generator=draw, dtype=torch.float64)
+coefficients, as_printed = dtfs(function), dtfs(function, form="printed")
+returned = synthesis(coefficients)
+
+claim = Claim("hyper-attention/definition-b-3")
+claim.check("analysis, then synthesis: largest error", (returned - function).abs().max(), "<=", 1e-13)
+claim.check(
+    "as printed, over N: largest error",
+    (synthesis(as_printed) / small_period - function).abs().max(),
+    "<=",
+    1e-13,
+)
+claim.printed("as printed, then synthesis: largest error", (synthesis(as_printed) - function).abs().max(), "<=", 1e-13)
+claim.verdict()
+
+# %%
+real = real_series(2 * coefficients.real, -2 * coefficients.imag)
+flipped = real_series(2 * coefficients.real, 2 * coefficients.imag)
+reflected = function[(-torch.arange(small_period)) % small_period]
+odd = torch.randn(small_period - 1, generator=draw, dtype=torch.float64)
+odd_coefficients = dtfs(odd)
+odd_real = real_series(2 * odd_coefficients.real, -2 * odd_coefficients.imag)
+real_printed = real_series(2 * as_printed.real, -2 * as_printed.imag)
+
+claim = Claim("hyper-attention/lemma-b-5")
+claim.check("real form, even N: largest error", (real - function).abs().max(), "<=", 1e-13)
+claim.check("real form, odd N: largest error", (odd_real - odd).abs().max(), "<=", 1e-13)
+claim.check("sign of b flipped: distance to the reflected f", (flipped - reflected).abs().max(), "<=", 1e-13)
+claim.printed(
+    "with the coefficients of Definition B.3 as printed: largest error",
+    (real_printed - function).abs().max(),
+    "<=",
+    1e-13,
+)
+claim.control("sign of b flipped: distance to f", (flipped - function).abs().max(), "<=", 1e-13)
+claim.number("sign of b flipped: distance to f", (flipped - function).abs().max(), earlier=1.7)
+claim.verdict()
+
+# %% [markdown]
+# ## The window
+# ```{claim} hyper-attention/lemma-b-4
+# ```
+#
+# The window is 1 up to the distance $2R$. The closed form is a geometric sum over $4R + 1$ places. If there are more
+# places than the loop has, some are counted twice: the series of the closed form is then 2 there, and the window is
+# 1.
+
+# %%
+window = window_matrix(period, radius)[0]
+closed = window_coefficients(period, radius)
+numerical = dtfs(window)
+too_wide = (period + 3) // 4  # 4 R + 1 > N
+wrapped = synthesis(window_coefficients(period, too_wide).to(torch.complex128)) - window_matrix(period, too_wide)[0]
+
+claim = Claim("hyper-attention/lemma-b-4")
+claim.check("closed form against the numerical series", (closed - numerical).abs().max(), "<=", 1e-12)
+claim.check("F[0] against (4R + 1)/N", closed[0], "==", (4 * radius + 1) / period)
+claim.printed(f"R = {too_wide}, where 4R + 1 > N: error of the window", wrapped.abs().max(), "<=", 1e-12)
+claim.control(
+    "closed form for R against the series for R - 1",
+    (closed - dtfs(window_matrix(period, radius - 1)[0])).abs().max(),
+    "<=",
+    1e-12,
+)
+claim.verdict()
+
+# %% [markdown]
+# ## Any effect of a difference
+# ```{claim} hyper-attention/theorem-b-6
+# ```
+#
+# ```{claim} hyper-attention/remark-b-7
+# ```
+#
+# The code of a position lists a constant, then sine and cosine of each frequency. A $2 \times 2$ block for each
+# frequency turns it, and $p_i^\top C p_j = f[(n_i - n_j) \bmod N]$. If $f$ is symmetric, all $b_k$ vanish and $C$ is
+# diagonal.
+
+# %%
+code = position_code(small_period)
+places = torch.arange(small_period)
+wanted = function[(places[:, None] - places) % small_period]
+matrix = attention_matrix(coefficients)
+other_way = code @ matrix.mT @ code.mT  # rows and columns exchanged
+printed_matrix = attention_matrix(as_printed)
+
+claim = Claim("hyper-attention/theorem-b-6")
+claim.check("p_i C p_j against f[n_i - n_j]", (code @ matrix @ code.mT - wanted).abs().max(), "<=", 1e-13)
+claim.check("rows and columns exchanged: distance to f[n_j - n_i]", (other_way - wanted.mT).abs().max(), "<=", 1e-13)
+claim.check(
+    "Definition B.3 as printed: distance to N f", (printed_matrix - small_period * matrix).abs().max(), "<=", 1e-12
+)
+claim.printed(
+    "Definition B.3 as printed: distance to f", (code @ printed_matrix @ code.mT - wanted).abs().max(), "<=", 1e-13
+)
+claim.control("rows and columns exchanged: distance to f[n_i - n_j]", (other_way - wanted).abs().max(), "<=", 1e-13)
+claim.verdict()
+
+# %%
+symmetric = (function + reflected) / 2
+symmetric_matrix = attention_matrix(dtfs(symmetric))
+
+
+def off_diagonal(square):
+    return (square - square.diagonal().diag()).abs().max()
+
+
+fig, axes = show.axes(1, 2, width=7.5, height=3.4)
+limit = matrix.abs().max().item()
+for axis, square, title in zip(axes, (matrix, symmetric_matrix), ("any f", "symmetric f"), strict=True):
+    picture = axis.imshow(square, cmap="RdBu_r", vmin=-limit, vmax=limit)
+    axis.set_title(title)
+    axis.set_xlabel("column ν")
+    axis.grid(False)
+axes[0].set_ylabel("row μ")
+fig.colorbar(picture, ax=axes, label="entry of C")
+show.figure(
+    fig,
+    name="blocks",
+    caption="The score matrix in the sinusoidal code: blocks of two for a random effect, a diagonal for a symmetric "
+    "one.",
+    alt="Two square images. On the left two-by-two blocks along the diagonal, on the right single entries.",
+    photo=True,
+)
+
+claim = Claim("hyper-attention/remark-b-7")
+claim.check("symmetric f: largest entry off the diagonal", off_diagonal(symmetric_matrix), "<=", 1e-13)
+claim.control("any f: largest entry off the diagonal", off_diagonal(matrix), "<=", 1e-13)
+claim.verdict()
+
+# %% [markdown]
+# ## The colliding agents, and Figure 1
+# ```{claim} hyper-attention/sinusoidal-construction
+# ```
+#
+# ```{claim} hyper-attention/figure-1
+# ```
+#
+# The window is symmetric, so its score matrix is diagonal: twice the coefficients of Lemma B.4, each frequency for
+# its sine and its cosine.
+
+# %%
+code = position_code(period)
+diagonal = window_diagonal(period, radius)
+printed_code = position_code(period, form="printed")
+printed_error = (printed_code @ printed_code.mT - period / 2 * torch.eye(period, dtype=torch.float64)).abs().max()
+scaled_identity = period / 2 * torch.eye(period, dtype=torch.float64)
+value = torch.zeros(period, dtype=torch.float64)
+value[0] = -math.sqrt(2)
+scores = code @ diagonal.diag() @ code.mT
+spoiled = code @ window_diagonal(period, too_wide).diag() @ code.mT - window_matrix(period, too_wide)
+
+claim = Claim("hyper-attention/sinusoidal-construction")
+claim.check("P P^T against (N/2) I", (code @ code.mT - scaled_identity).abs().max(), "<=", 1e-11)
+claim.check("P diag(C) P^T against the window", (scores - window_matrix(period, radius)).abs().max(), "<=", 1e-11)
+claim.check("P W against -1", (code @ value + 1).abs().max(), "<=", 1e-15)
+claim.printed("code as printed: P P^T against (N/2) I", printed_error, "<=", 1e-11)
+claim.control("4R + 1 > N: P diag(C) P^T against the window", spoiled.abs().max(), "<=", 1e-11)
+claim.number("code as printed: error of P P^T", printed_error, earlier=0.5, within=0.01)
+claim.verdict()
+
+# %%
+wider = window_diagonal(period, 2 * radius)
+fig, axis = show.axes(width=7)
+axis.plot(wider, color=show.COLOURS[4], linewidth=1, label=f"R = {2 * radius}, for comparison")
+axis.plot(diagonal, color=show.COLOURS[0], label=f"R = {radius}")
+axis.axhline(0, color="grey", linewidth=0.8)
+axis.set_xlabel("matrix index n")
+axis.set_ylabel("C_nn")
+axis.legend()
+show.figure(
+    fig,
+    name="figure-1",
+    caption="Figure 1 of the paper: the diagonal of the score matrix in the sinusoidal code.",
+    alt="A curve that starts at its maximum, falls through zero, swings below and above in shrinking waves to the end.",
+)
+
+# %%
+from_window = 2 * numerical.real[(torch.arange(period) + 1) // 2]
+pairs = (diagonal[1:-1:2] - diagonal[2:-1:2]).abs().max()
+claim = Claim("hyper-attention/figure-1")
+claim.check("against twice the numerical series of the window", (diagonal - from_window).abs().max(), "<=", 1e-12)
+claim.check("sine and cosine of a frequency have the same entry", pairs, "==", 0)
+claim.control("the window of twice the radius gives the same curve", (wider - from_window).abs().max(), "<=", 1e-12)
+if (period, radius) == (360, 5):
+    claim.number("C_00", diagonal[0], earlier=0.116667, within=1e-4)
+    claim.number("first negative entry, index", int((diagonal < 0).nonzero()[0]), earlier=35, within=0.0)
+    claim.number("least entry", diagonal.min(), earlier=-0.025448, within=1e-4)
+    claim.number("least entry, index", int(diagonal.argmin()), earlier=49, within=0.0)
+    claim.number("last entry", diagonal[-1], earlier=0.005556, within=1e-4)
+claim.verdict()

@@ -1,0 +1,162 @@
+# %% [markdown]
+# # Training on M sentences
+# *Nguyen, Nguyen-Tang: Algorithm 1 and Appendix B.2.1; Section 4.2.*
+#
+# ```{claim} in-context-reasoning/section-b-2-1
+# ```
+#
+# ```{claim} in-context-reasoning/algorithm-1
+# ```
+#
+# ```{claim} in-context-reasoning/remark-unbiased-estimates
+# ```
+#
+# The loss of the noisy task has no least point, so the paper does not descend in $\gamma$ at all: it sets $\gamma$
+# from the frequency of $\tau$ among the labels and runs normalised descent on $\lambda$ alone. By Lemma C.1 the slope
+# in $\lambda$ is negative everywhere, so $\lambda_t=\eta t$, exactly. The listing in print has two slips: a sign in
+# the loss, and plain steps where the text means normalised ones. Plain steps follow a slope that dies like
+# $e^{-\lambda}$, so $\lambda$ grows like a logarithm.
+
+# %%
+import torch
+
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, noisy_loss, odds
+from attention_theory.in_context_reasoning.cross_entropy import cross_entropy, expected_loss
+from attention_theory.in_context_reasoning.descent import algorithm_1, descend_noisy
+from attention_theory.in_context_reasoning.embedding import embedding
+from attention_theory.in_context_reasoning.finite_sample import mean_estimates
+from attention_theory.in_context_reasoning.model import Rule, forward, in_codes
+from attention_theory.in_context_reasoning.reparameterised import reparameterised
+from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
+from attention_theory.randomness import generator
+from attention_theory.validation import ParameterError, require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+tokens = 61  # N + 1, at least 10
+alpha = 0.2  # chance of the noise token as label, between 0 and 1
+rate = 0.1  # eta, positive
+steps = 2_000  # T, at least 1000
+samples = 400  # M, at least 50
+length = 24  # H, at least 14
+seed = 0  # any integer
+
+# %%
+require(
+    tokens=(tokens, 10, None),
+    alpha=(alpha, 0.05, 0.95),
+    rate=(rate, 1e-3, 0.2),
+    steps=(steps, 1000, None),
+    samples=(samples, 50, None),
+    length=(length, 14, None),
+)
+task = Task(tokens, 1, 4, length, noisy=True)
+others = tokens - 2
+codes = embedding(tokens, 2 * tokens)
+copies = torch.randint(1, 3, (samples,), generator=generator(seed))
+sentences = sample_sentences(task, samples, seed, copies)
+labels = draw_labels(sentences, task, torch.tensor([alpha], dtype=torch.float64), seed)[0]
+
+
+def logits(scale: float, gamma: float) -> torch.Tensor:
+    """The transformer's logits on the training sentences."""
+    weights = in_codes(reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), gamma), codes)
+    return forward(sentences.tokens, weights, Rule()).logits
+
+
+# %% [markdown]
+# ## Known noise level
+
+# %%
+law = torch.bincount(copies, minlength=3)[1:].double() / samples
+horizon = 400
+times = torch.arange(horizon + 1, dtype=torch.float64)
+path = descend_noisy(law, alpha, rate, horizon, others)
+loss = (law * noisy_loss(path[:, None], odds(alpha), torch.tensor([1.0, 2.0], dtype=torch.float64), alpha, others)).sum(
+    dim=1
+)
+paper = (law * torch.log(1 / (1 - alpha) + others * torch.exp(-rate * times[:, None] * torch.tensor([1.0, 2.0])))).sum(
+    1
+)
+paper = paper - alpha * odds(alpha)
+model = [
+    expected_loss(logits(path[t].item(), odds(alpha)), sentences.output, task.noise_token, alpha).mean()
+    for t in (0, 50, 200)
+]
+bound = bayes_risk(alpha) + others * torch.exp(-rate * times)
+plain = descend_noisy(law, alpha, rate, horizon, others, normalised=False)
+
+claim = Claim("in-context-reasoning/section-b-2-1")
+claim.check("λ minus η t, largest", (path - rate * times).abs().max(), "<=", 1e-12)
+claim.check("loss against the paper's closed form", (loss - paper).abs().max(), "<=", 1e-12)
+claim.check("loss of the transformer against it", (torch.stack(model) - loss[[0, 50, 200]]).abs().max(), "<=", 1e-12)
+claim.check("times above the Bayes risk + (N-1) exp(-η t)", (loss > bound * (1 + 1e-14)).sum(), "==", 0)
+claim.control("plain steps: λ at t = 400 over η t", plain[-1] / (rate * horizon), ">=", 0.9)
+claim.verdict()
+
+# %% [markdown]
+# ## Algorithm 1
+
+# %%
+fit = algorithm_1(sentences, labels, task, rate, steps)
+as_printed = algorithm_1(sentences, labels, task, rate, steps, form="printed")
+marks = [0, 10, 40, 150]
+actual = torch.stack([cross_entropy(logits(fit.scales[t].item(), fit.gamma), labels).losses.mean() for t in marks])
+one_each = sample_sentences(task, samples, seed + 1)
+plain_one = algorithm_1(
+    one_each, labels.where(labels == task.noise_token, one_each.output), task, rate, steps, "printed"
+)
+line = rate * torch.arange(steps + 1, dtype=torch.float64)
+
+claim = Claim("in-context-reasoning/algorithm-1")
+claim.check("α̂ minus the share of τ", fit.alpha, "==", (labels == task.noise_token).double().mean(), 0.0)
+claim.check("corrected loss minus the transformer's", (fit.losses[marks] - actual).abs().max(), "<=", 1e-12)
+claim.check("λ over η t minus 1, largest, t ≤ 1000", (fit.scales / line - 1)[1:1001].abs().max(), "<=", 1e-12)
+claim.printed(
+    "printed sign: loss minus the transformer's at t = 0", (as_printed.losses[0] - actual[0]).abs(), "<=", 1e-12
+)
+claim.printed("printed plain step: λ_T over η T", plain_one.scales[-1] / line[-1], ">=", 0.9)
+claim.number("printed plain step: λ at the end, C = 1", plain_one.scales[-1], earlier=9.108, within=0.02)
+refused = []
+for kind in (task.noise_token, 2):
+    try:
+        algorithm_1(sentences, torch.full_like(labels, kind), task, rate, 1)
+    except ParameterError:
+        refused.append(kind)
+claim.check("data sets with α̂ = 0 or 1 refused, of 2", len(refused), "==", 2)
+claim.verdict()
+
+# %%
+fig, axis = show.axes()
+axis.plot(line / rate, fit.scales, label="normalised steps")
+axis.plot(line / rate, plain_one.scales, "--", label="plain steps, as printed")
+axis.set(xlabel="step t", ylabel="λ")
+axis.legend()
+show.figure(
+    fig,
+    name="scale",
+    caption="Normalised steps go up by η each; the plain steps of the listing hardly move after the first hundred.",
+    alt="A straight line rising to 200 and a dashed curve that stays near 9.",
+)
+
+# %% [markdown]
+# ## Are the estimates unbiased?
+# The text calls both $\hat\alpha$ and $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$ unbiased. The first is. The
+# second is a curved function of the first, and is infinite with positive probability. The means are sums over the
+# binomial law.
+
+# %%
+claim = Claim("in-context-reasoning/remark-unbiased-estimates")
+mean_alpha, mean_gamma = mean_estimates(50, alpha)
+claim.check("M = 50: mean of α̂ minus α", abs(mean_alpha - alpha), "<=", 1e-12)
+claim.counterexample("M = 50: mean of γ̂ minus γ", abs(mean_gamma - odds(alpha)), "<=", 1e-6)
+claim.check("M = 50: chance that γ̂ is infinite", alpha**50 + (1 - alpha) ** 50, ">", 0)
+try:
+    odds(0.0)
+    guarded = False
+except ParameterError:
+    guarded = True
+claim.check("α̂ = 0 is refused", guarded, "==", True)
+even = mean_estimates(50, 0.5)[1]
+claim.check("α = 1/2, by symmetry: mean of γ̂", abs(even), "<=", 1e-12)
+claim.verdict()

@@ -1,0 +1,90 @@
+# %% [markdown]
+# # The thirteen models
+# *Nguyen, Nguyen-Tang: baselines of Section 5; Appendix D.1.*
+#
+# ```{claim} in-context-reasoning/model-variants
+# ```
+#
+# A name says three things. *Origin* trains $V$, $W$ and $F$; *Reparam* trains the scale $\lambda$ of Lemmas 3.1 and 4.1
+# alone; *Reparam-…-W* trains $W$ with $V$ and $F$ of the lemmas. *Linear*, *ReLU* and *Softmax* are the activation. *FA*
+# lets the feed-forward layer see what attention collected, *F* does not.
+#
+# The paper does not say where training starts. From zero, as $\lambda_0=0$ suggests, two things follow that it does not
+# mention. A ReLU model never moves if the slope of ReLU at 0 is taken to be 0, as all libraries do; a shift of
+# $10^{-8}$ inside ReLU frees it, and we use that. And Origin-Linear-F starts on a saddle that it cannot leave: the slope in $V$
+# needs $W$, the slope in $W$ needs $V$, and both are zero.
+
+# %%
+import torch
+
+from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
+from attention_theory.in_context_reasoning.model import forward, gradients
+from attention_theory.in_context_reasoning.task import Task
+from attention_theory.in_context_reasoning.training import fresh_batches
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Run, Stack
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+steps = 15  # training steps, at least 5
+batch = 64  # sentences a step, at least 8
+tokens = 30  # size of the vocabulary, at least 12
+length = 32  # H, at least 8
+rate = 0.1  # eta, positive
+noise = 0.5  # alpha, between 0 and 1
+seed = 0  # any integer
+
+# %%
+require(
+    steps=(steps, 5, None),
+    batch=(batch, 8, None),
+    tokens=(tokens, 12, None),
+    length=(length, 8, None),
+    rate=(rate, 1e-3, 1.0),
+    noise=(noise, 0.01, 0.99),
+)
+task = Task(tokens, 5, 4, length, noisy=True, fillers="outputs allowed")
+
+
+def after(name: str, relu_shift: float) -> tuple[Stack, dict[str, float]]:
+    """A model after training, and how far each of its tensors moved."""
+    stack = Stack([Run(VARIANTS[name], noise, rate)], task, relu_shift=relu_shift)
+    begin = {"V": stack.weights.value.clone(), "W": stack.weights.query_key.clone(), "F": stack.weights.feed_forward.clone()}
+    batches = fresh_batches(task, [noise], batch, seed)
+    for step in range(steps):
+        sentences, labels = batches(step)
+        done = forward(sentences.tokens, stack.weights, stack.rule)
+        error = cross_entropy(done.logits, labels).error
+        stack.step(gradients(sentences.tokens, stack.weights, stack.rule, done, error, stack.trained == "all"))
+    end = dict(zip("VWF", stack.weights, strict=True))
+    return stack, {part: (end[part] - begin[part]).norm().item() for part in "VWF"}
+
+
+# %%
+shifted = {name: after(name, 1e-8) for name in TABLE_1}
+plain = {name: after(name, 0.0) for name in TABLE_1 if "ReLU" in name}
+show.table(
+    ["model", "trains", "V moved by", "W moved by", "F moved by"],
+    [[name, stack.trained, *moved.values()] for name, (stack, moved) in shifted.items()],
+    caption=f"How far each tensor is from its start after {steps} steps of length {rate}, with the shift in ReLU",
+)
+
+# %%
+claim = Claim("in-context-reasoning/model-variants")
+claim.check("models in the table", len(TABLE_1), "==", 13)
+still = [moved[part] for stack, moved in shifted.values() for part in "VF" if stack.trained != "all"]
+claim.check("V and F of reparameterised models: largest move", max(still), "==", 0)
+trained = {"all": "F", "query-key": "W", "scales": "W"}
+claim.check("the trained tensor of every model: least move", min(m[trained[s.trained]] for s, m in shifted.values()), ">", 0)
+saddle = shifted["Origin-Linear-F"][1]
+claim.check("Origin-Linear-F: move of V and W", saddle["V"] + saddle["W"], "==", 0)
+free = shifted["Origin-Linear-FA"][1]
+claim.control("Origin-Linear-FA: move of V and W", free["V"] + free["W"], "==", 0)
+frozen = {name: moved["V"] + moved["W"] for name, (_, moved) in plain.items()}
+claim.check("ReLU without the shift: largest move of V and W", max(frozen.values()), "==", 0)
+claim.printed("ReLU as printed, max(0, s), from zero: least move of V and W", min(frozen.values()), ">", 0)
+moving = min(shifted[name][1]["W"] for name in plain)
+claim.check("ReLU with the shift: least move of W", moving, ">", 0)
+along = shifted["Reparam-Linear-FA"][0].scales
+claim.check("Reparam-Linear-FA: λ minus η t", (along - rate * steps).abs().max(), "<=", 1e-12)
+claim.verdict()

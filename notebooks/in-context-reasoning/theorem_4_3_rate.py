@@ -1,0 +1,155 @@
+# %% [markdown]
+# # The loss after t steps on M sentences
+# *Nguyen, Nguyen-Tang: Theorem 4.3, Section 4.2; Appendix B.2.2; Lemma C.2, Appendix C.*
+#
+# ```{claim} in-context-reasoning/lemma-c-2
+# ```
+#
+# ```{claim} in-context-reasoning/theorem-4-3
+# ```
+#
+# Two things stand between the trained loss and the Bayes risk: too few steps, and a wrong $\hat\alpha$. The first
+# term is at most $(N-1)e^{-\eta t}$. The second is exactly $\mathrm{KL}(\alpha\Vert\hat\alpha)$, which Lemma C.2
+# bounds by $\varepsilon^2/(\min(\alpha,1-\alpha)-\varepsilon)$ with $\varepsilon^2=\ln(2/\delta)/(2M)$. Both need
+# $\varepsilon<\min(\alpha,1-\alpha)$, which the paper does not say.
+#
+# The proof of the lemma starts from $\mathrm{KL}(a\Vert b)\le 2(a-b)^2/\min(b,1-b)$ and loses the 2 on the way;
+# without it the inequality is false. The constant of the lemma is right nevertheless, because
+# $s(1-s)\ge\frac12\min(s,1-s)$ in $\mathrm{KL}(a\Vert
+# b)=\big|\int_b^a\frac{a-s}{s(1-s)}\,ds\big|\le\frac{(a-b)^2}2\cdot\max_s\frac1{s(1-s)}$.
+
+# %%
+import numpy as np
+import torch
+
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernoulli_kl, noisy_loss, odds
+from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius, kl_bound, kl_failure
+from attention_theory.randomness import generator
+from attention_theory.validation import ParameterError, require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+tokens = 60  # N, at least 3
+rate = 0.1  # eta, positive
+steps = 400  # t, at least 200
+samples = 2048  # M, at least 500
+delta = 0.05  # allowed chance of failure, between 0 and 1
+datasets = 200  # data sets drawn, at least 20
+
+# %%
+require(
+    tokens=(tokens, 3, None),
+    rate=(rate, 1e-3, 1.0),
+    steps=(steps, 200, None),
+    samples=(samples, 500, None),
+    delta=(delta, 1e-6, 0.5),
+    datasets=(datasets, 20, None),
+)
+others = tokens - 1
+
+# %% [markdown]
+# ## The coin
+# The chance that the bound fails is summed exactly over the binomial law.
+
+# %%
+claim = Claim("in-context-reasoning/lemma-c-2")
+for m, alpha, chance, earlier in ((50, 0.2, 0.1, 1.4e-5), (2048, 0.8, 0.05, 3.6e-6), (200, 0.5, 0.2, None)):
+    fails = kl_failure(m, alpha, chance)
+    claim.check(f"M = {m}, α = {alpha}, δ = {chance}: chance of failure", fails, "<=", chance)
+    if earlier:
+        claim.number(f"M = {m}, α = {alpha}: chance of failure", fails, earlier=earlier, within=0.05)
+
+
+def tightness(alpha: float, radius: float) -> float:
+    """KL over its bound at the two ends of |α̂ - α| <= radius, where it is largest."""
+    return max(bernoulli_kl(alpha, alpha + sign * radius) for sign in (1, -1)) / kl_bound(alpha, radius)
+
+
+ratios = [
+    tightness(alpha, share * min(alpha, 1 - alpha))
+    for alpha in np.linspace(0.005, 0.995, 199).tolist()
+    for share in (1e-3, *np.linspace(0.01, 0.99, 50).tolist())
+]
+claim.check("KL (min - ε)/ε² over a grid, largest", max(ratios), "<=", 1)
+claim.number("the same", max(ratios), earlier=0.9990, within=1e-3)
+claim.printed("as the proof uses it: KL(.99||.5) min(b, 1-b)/(a-b)²", bernoulli_kl(0.99, 0.5) * 0.5 / 0.49**2, "<=", 1)
+claim.check("with its 2: the same over 2", bernoulli_kl(0.99, 0.5) * 0.5 / 0.49**2 / 2, "<=", 1)
+
+
+def is_refused(alpha: float, m: int) -> bool:
+    try:
+        kl_bound(alpha, hoeffding_radius(m, 0.05))
+    except ParameterError:
+        return True
+    return False
+
+
+claim.check("M = 10, α = .05: refused, ε being too large", is_refused(0.05, 10), "==", True)
+claim.control("half the bound: KL over it, largest", 2 * max(ratios), "<=", 1)
+claim.verdict()
+
+# %% [markdown]
+# ## The loss
+# With a wrong estimate, $\alpha=0.2$ and $\hat\alpha=0.23$, the excess splits at every step into the divergence and a
+# term between 0 and $(N-1)e^{-\eta t}$.
+
+# %%
+alpha, estimate = 0.2, 0.23
+times = torch.arange(steps + 1, dtype=torch.float64)
+counts = torch.tensor([1.0, 2.0], dtype=torch.float64)
+
+
+def excess(gamma: float) -> torch.Tensor:
+    """The population loss above the Bayes risk at every t, C = 1 or 2 with equal chance."""
+    return noisy_loss(rate * times[:, None], gamma, counts, alpha, others).mean(dim=1) - bayes_risk(alpha)
+
+
+core = excess(odds(estimate)) - bernoulli_kl(alpha, estimate)
+bound = others * torch.exp(-rate * times)
+claim = Claim("in-context-reasoning/theorem-4-3")
+claim.check("excess minus KL, smallest", core.min(), ">=", -1e-12)
+claim.check("excess minus KL minus (N-1) exp(-η t), largest", (core - bound).max(), "<=", 1e-12)
+slope = (core[200].log() - core[150].log()).item() / 50
+claim.check("its late slope over -η", slope / -rate, "==", 1, 2e-3)
+claim.number("its late slope", slope, earlier=-0.09998, within=2e-3)
+
+# %% [markdown]
+# End to end: data sets of M labels, each with its own $\hat\alpha$, against the theorem's bound at every step.
+
+# %%
+radius = hoeffding_radius(samples, delta)
+draws = torch.binomial(
+    torch.full((datasets,), float(samples), dtype=torch.float64),
+    torch.full((datasets,), alpha, dtype=torch.float64),
+    generator=generator(0),
+)
+ceiling = kl_bound(alpha, radius) + bound
+worst = [(excess(odds(k / samples)) - ceiling).max().item() for k in draws.tolist()]
+claim.check("share of data sets above the bound", sum(w > 1e-12 for w in worst) / datasets, "<=", delta)
+inverted = excess(-odds(alpha))[-1]
+claim.check(
+    "γ̂ with odds inverted: excess minus KL(α||1-α)", (inverted - bernoulli_kl(alpha, 1 - alpha)).abs(), "<=", 1e-3
+)
+claim.control("γ̂ with odds inverted: excess under the bound", inverted, "<=", ceiling[-1].item())
+claim.number("γ̂ with odds inverted: excess", inverted, earlier=0.83, within=0.01)
+claim.check("M = 10 at α = .2: refused, ε being too large", is_refused(0.2, 10), "==", True)
+claim.printed("M = 10, α = .2: the printed denominator positive", 0.2 - hoeffding_radius(10, 0.05), ">", 0)
+
+# %%
+fig, axis = show.axes()
+for k, label in zip(draws[:20].tolist(), ["20 of the data sets"] + [None] * 19, strict=True):
+    axis.semilogy(times, excess(odds(k / samples)), color=show.COLOURS[0], linewidth=0.7, label=label)
+axis.semilogy(times, ceiling, "--", color=show.COLOURS[1], label="bound of Theorem 4.3")
+axis.semilogy(times, excess(odds(alpha)).clamp_min(1e-15), color="0.4", label="known α")
+axis.set(xlabel="step t", ylabel="loss above the Bayes risk", ylim=(1e-9, 100))
+axis.legend()
+show.figure(
+    fig,
+    name="excess",
+    caption=f"M = {samples}: each data set's loss falls geometrically and then stops at KL(α||α̂), below the bound "
+    f"(dashed).",
+    alt="Blue curves fall together on a logarithmic axis and level off at different heights, all below a dashed "
+    "curve; a "
+    "grey curve for known noise falls on.",
+)
+claim.verdict()

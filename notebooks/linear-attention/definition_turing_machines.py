@@ -1,0 +1,151 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Turing machines, and how a prompt holds one
+# *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: definitions of Section 5 and Appendix C.1, Eqs. 59-61.*
+#
+# ```{claim} linear-attention/definition-accept-tm
+# ```
+#
+# ```{claim} linear-attention/definition-tm-embedding
+# ```
+#
+# A Turing machine is a table: in state $q$, reading letter $a$, go to state $q'$, write $a'$, move left or right. It
+# accepts a word if it reaches the state *accept*. This page runs the reference simulator on machines whose runs can be
+# followed by hand, and then looks at the prompt that hands a machine to the attention layer. One move is added to the
+# paper's two: `S` stays, so that a machine that has halted can remain as it is.
+
+# %%
+from attention_theory.linear_attention.tm_embedding import machine_columns, read_columns
+from attention_theory.linear_attention.turing import (
+    decide,
+    parse_machine,
+    random_inputs,
+    random_tables,
+    simulate,
+    write_tape,
+)
+from attention_theory.linear_attention.universal import UniversalMachine
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+machines = 50  # random machines embedded and read back for each alphabet, at least 1
+states = 3  # states of these machines, at least 1
+window = 6  # cells of their tapes, at least 1
+seed = 0  # seed of the draws, at least 0
+
+# %%
+require(machines=(machines, 1, None), states=(states, 1, None), window=(window, 1, None), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Two machines to follow by hand
+# The first accepts words with an even number of ones. The second accepts words of the form $0^n 1^n$: it crosses out
+# the first 0 and the last 1 in turn.
+
+# %%
+even = """
+even _ -> accept _ S
+even 1 -> odd 1 R
+odd  1 -> even 1 R
+odd  _ -> reject _ S
+"""
+matched = """
+start _ -> accept _ S   # nothing left
+start 0 -> right _ R    # cross out a 0 and look for the last 1
+right 0 -> right 0 R
+right 1 -> right 1 R
+right _ -> last _ L
+last  1 -> back _ L     # cross it out
+back  0 -> back 0 L
+back  1 -> back 1 L
+back  _ -> start _ R
+"""
+by_hand = {
+    even: {"": "accept", "1": "reject", "11": "accept", "111": "reject"},
+    matched: {"": "accept", "01": "accept", "0011": "accept", "10": "reject", "001": "reject", "011": "reject"},
+}
+rows = [
+    (name, word or "(empty)", verdict, decide(parse_machine(text), word, 8, 40, start=1))
+    for name, text in (("even", even), ("matched", matched))
+    for word, verdict in by_hand[text].items()
+]
+show.table(["machine", "word", "by hand", "simulator"], rows)
+
+# %% [markdown]
+# A run by hand: `even` on `11`. The head walks over both ones, the state goes even, odd, even, and the blank accepts.
+
+# %%
+machine = parse_machine(even)
+run = simulate(machine.table, write_tape(machine, "11", 4), 0, 3)
+followed = [[machine.states[s] if s < len(machine.states) else "" for s in step] for step in run.states.tolist()]
+expected = [["even", "", "", ""], ["", "odd", "", ""], ["", "", "even", ""], ["", "", "accept", ""]]
+changed = parse_machine(even.replace("odd  1 -> even 1 R", "odd  1 -> odd 1 R"))
+show.table(["step", *[f"cell {cell}" for cell in range(4)]], [[t, *row] for t, row in enumerate(followed)])
+
+# %%
+claim = Claim("linear-attention/definition-accept-tm")
+claim.check("verdicts as worked out by hand", sum(row[2] == row[3] for row in rows), "==", len(rows))
+claim.check("the run of 'even' on 11, state by state", str(followed), "==", str(expected))
+claim.check("with too few steps the word is undecided", decide(machine, "11", 4, 2), "==", "undecided")
+claim.control("one transition changed: the verdict on 11", decide(changed, "11", 4, 3), "==", "accept")
+claim.verdict()
+
+# %% [markdown]
+# ## The prompt
+# Eq. 59 gives a machine one column a state. The column holds the state and then, for each letter, the letter and the
+# rule for it. In print there are two letters, $a_0$ and $a_1$. An alphabet of $|\Sigma|$ letters needs $|\Sigma|$ such
+# blocks. The tape is a column a cell: position, letter, and the state in the column of the head.
+#
+# Embedded machines are read back from the token matrix and compared with what went in.
+
+# %%
+right = {2: 0, 3: 0}
+held = {2: 0, 3: 0}
+for letters in right:
+    universal = UniversalMachine(states, letters, window, 1)
+    tables = random_tables(machines, states, letters, seed)
+    tapes, places = random_inputs(machines, letters, window, seed + 1)
+    prompt = universal.embed(tables, tapes, places)
+    start = universal.read(prompt, 0)
+    same = (universal.read_tables(prompt) == tables).flatten(1).all(dim=1) & (start.letters == tapes).all(dim=1)
+    right[letters] = int((same & (start.states.argmin(dim=1) == places)).sum())
+    held[letters] = sum(len(read_columns(machine_columns(table, "printed"))) == states * letters for table in tables)
+show.table(
+    ["letters", f"table and tape read back, of {machines}", "tables that the printed columns hold"],
+    [[letters, right[letters], held[letters]] for letters in right],
+)
+
+# %%
+used = [(name, block) for name, block in universal.rows.blocks().items() if not name.startswith("block")]
+fig, axis = show.axes(1, 1, width=7, height=5.0)
+axis.imshow(prompt[0].T[: used[-1][1][-1] + 1], cmap="Greys", vmin=0, vmax=1, aspect="auto")
+axis.axvline(states - 0.5, linestyle="--")
+axis.set_yticks([block.double().mean().item() for _, block in used], [name for name, _ in used])
+for _, block in used[1:]:
+    axis.axhline(block[0].item() - 0.5, linewidth=0.5)
+axis.set_xlabel("token")
+axis.grid(False)
+show.figure(
+    fig,
+    name="prompt",
+    caption="The prompt of a machine with 3 letters: left of the dashed line a column for each state with the three "
+    "rules, right of it a column for each cell of the tape. Ones are dark. `state` has a last row for cells without "
+    "the head.",
+    alt="A black and white token matrix. The first columns hold the rows table of and table 0 to 2 with state, letter "
+    "and move; the other columns hold the rows letter and state. The position rows form a diagonal.",
+)
+
+# %%
+claim = Claim("linear-attention/definition-tm-embedding")
+claim.check("machines with 2 letters read back", right[2], "==", machines)
+claim.check("machines with 3 letters read back", right[3], "==", machines)
+claim.check("with 2 letters the printed columns hold the table", held[2], "==", machines)
+claim.printed("with 3 letters the printed columns hold the table", held[3], "==", machines)
+claim.verdict()

@@ -1,0 +1,290 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # The certificate: when does data determine the function?
+# *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.1 with Algorithm 2 and Corollary 2, Section 4.*
+#
+# ```{claim} linear-attention/lemma-4-1
+# ```
+#
+# Every model is linear in the features: output $a$ is $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$. On realizable
+# data a minimiser has loss zero, so its coefficients solve the linear equations $\langle p_a,
+# \mathcal{H}(Z_i)\rangle = y_{i,a}$. If the features of the data span the whole space, the solution is unique,
+# however many heads were used. That is all the certificate says, and it can be read off the data alone.
+
+# %%
+from math import comb
+
+import torch
+
+from attention_theory.linear_attention.certificate import certificate, certificate_of
+from attention_theory.linear_attention.exact_moments import exact_second_moment, gaussian_law
+from attention_theory.linear_attention.features import certificate_features, cubic_features, pairs, psi
+from attention_theory.linear_attention.levenberg_marquardt import fit_many
+from attention_theory.linear_attention.mhla import Heads, mhla, random_heads
+from attention_theory.linear_attention.parameters import (
+    antisymmetric_twin,
+    coefficients,
+    distance,
+    head_matrix,
+    heads_from_matrix,
+    lift,
+)
+from attention_theory.linear_attention.regression import least_squares
+from attention_theory.numerics import modular_rank, relative_error
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+d = 3  # width in the parts on features and coefficients, from 2 to 5
+n = 4  # tokens of an input, at least 2
+starts = 40  # random starts of each fit, at least 10
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(d=(d, 2, 5), n=(n, 2, None), starts=(starts, 10, None), seed=(seed, 0, None))
+source = generator(seed)
+
+
+def gaussian_tokens(count, tokens, width):
+    return torch.randn(count, tokens, width, generator=source, dtype=torch.float64)
+
+
+# %% [markdown]
+# ## The features
+# ```{claim} linear-attention/algorithm-2
+# ```
+# Rank is decided exactly here, on inputs of whole numbers. With a single token the features are $z_j z_k z_\ell$,
+# of which only $\binom{d+2}{3}$ are distinct. So every statement below needs inputs of two or more tokens.
+
+# %%
+integers = torch.randint(-9, 10, (2 * psi(d), n, d), generator=source).double()
+j, k = pairs(d)
+selected = cubic_features(integers).unflatten(-1, (d, d))[:, j, k].flatten(1)
+
+
+def rank(tokens):
+    return modular_rank(certificate_features(integers[:, :tokens]).long())
+
+
+claim = Claim("linear-attention/algorithm-2")
+claim.check(
+    "entries unlike the selection from Algorithm 8", (certificate_features(integers) != selected).sum(), "==", 0
+)
+claim.check("number of features", certificate_features(integers).shape[1], "==", comb(d, 2) * d + d * d)
+claim.check("rank at n = 2", rank(2), "==", psi(d))
+claim.check(f"rank at n = {n}", rank(n), "==", psi(d))
+claim.check("rank at n = 1", rank(1), "==", comb(d + 2, 3))
+claim.control("rank at n = 1", rank(1), "==", psi(d))
+claim.verdict()
+
+# %% [markdown]
+# ## The coefficients
+# ```{claim} linear-attention/corollary-2
+# ```
+# To make a twin, take the matrix of a model, add a tensor antisymmetric in $j$ and $k$, and split it into heads
+# anew. Its heads look nothing like the first ones; the function is the same. To go the other way, move $p$ by
+# $10^{-3}$, and the outputs move. At $n = 1$ they need not: a move along a kernel vector of the one-token
+# features is not seen there.
+
+# %%
+model = random_heads(2, d, source)
+twin = heads_from_matrix(antisymmetric_twin(head_matrix(model), source))
+p = coefficients(model)
+inputs = {count: gaussian_tokens(50, count, d) for count in (1, 2, n, 9)}
+
+
+def moved(change):
+    return heads_from_matrix(lift(p + change, d))
+
+
+direction = torch.randn(p.shape, generator=source, dtype=torch.float64)
+near = moved(1e-3 * direction / direction.norm())
+unseen = certificate_of(exact_second_moment(gaussian_law(), d, tokens=1)).null_space[0]
+hidden = moved(torch.outer(torch.ones(d, dtype=torch.float64), unseen))
+
+
+def gap(first, second, count):
+    return relative_error(mhla(first, inputs[count]), mhla(second, inputs[count]))
+
+
+claim = Claim("linear-attention/corollary-2")
+claim.check("shape of p", str(tuple(p.shape)), "==", str((d, psi(d))))
+claim.check("twin: distance of p", distance(twin, model), "<=", 1e-12 * p.norm())
+claim.check("twin: outputs, n = 2, difference", gap(twin, model, 2), "<=", 1e-12)
+claim.check("twin: outputs, n = 9, difference", gap(twin, model, 9), "<=", 1e-12)
+claim.check("twin: distance of the matrices", (head_matrix(twin) - head_matrix(model)).norm(), ">=", 1)
+claim.check("p moved by 1e-3: outputs, n = 2, difference", gap(near, model, 2), ">=", 1e-6)
+claim.check("p moved unseen by one token: outputs, n = 2", gap(hidden, model, 2), ">=", 1e-3)
+claim.control("p moved unseen by one token: outputs, n = 1", gap(hidden, model, 1), ">=", 1e-12)
+doubled = coefficients(model, form="printed") @ certificate_features(inputs[n]).mT
+claim.printed("Eq. 16: outputs, difference", relative_error(doubled.mT, mhla(model, inputs[n])), "<=", 0.1)
+claim.number("Eq. 16: largest error", (doubled.mT - mhla(model, inputs[n])).abs().max(), earlier=8.1)
+claim.verdict()
+
+# %% [markdown]
+# ## Every minimiser, from many starts
+# Now $d = 2$, so $\psi = 6$. A teacher with one head labels $N$ inputs. From 40 random starts, models with one
+# head and with $d^2 = 4$ heads are fitted down to rounding, and the fits with zero loss are kept: they are
+# minimisers. Others have stopped in local minima, and say nothing about the lemma. How far are the minimisers
+# from the teacher?
+
+# %%
+width = 2
+all_heads = width * width
+teacher = random_heads(1, width, source)
+fresh = gaussian_tokens(50, 7, width)
+
+
+def zero_loss_fits(tokens, heads):
+    """The fits of loss zero: their number, distances of p and largest output gap to the teacher on fresh inputs."""
+    labels = mhla(teacher, tokens)
+    begin = random_heads(heads, width, source, models=(starts,))
+    fits = fit_many(certificate_features(tokens), labels, begin, steps=300)
+    zero = fits.losses < 1e-18
+    kept = Heads(fits.heads.values[zero], fits.heads.queries[zero])
+    outputs = coefficients(kept) @ certificate_features(fresh).mT
+    return {
+        "models": kept,
+        "distances": distance(kept, teacher),
+        "gap": relative_error(outputs, mhla(teacher, fresh).mT.expand_as(outputs)),
+    }
+
+
+data = {count: gaussian_tokens(count, n, width) for count in (3, 4, 5, 6, 8)}
+certificates = {count: certificate(tokens) for count, tokens in data.items()}
+found = {(count, heads): zero_loss_fits(tokens, heads) for count, tokens in data.items() for heads in (1, all_heads)}
+show.table(
+    ["N", "λ_min", "nullity", "heads", "zero-loss fits", "largest distance of p", "largest output gap"],
+    [
+        [
+            count,
+            certificates[count].smallest,
+            certificates[count].nullity,
+            heads,
+            len(result["distances"]),
+            result["distances"].max(),
+            result["gap"],
+        ]
+        for (count, heads), result in found.items()
+    ],
+    caption=f"Minimisers against the teacher, d = 2, ψ = 6, {starts} starts each. The output gap is relative.",
+)
+
+# %% [markdown]
+# The table has four corners. Where the certificate holds ($N \ge 6$) all minimisers agree, with one head and with
+# four. Where it is silent and there are four heads, they do not. Where it is silent and there is one head, they
+# still agree at $N = 4$ and 5: one head has 7 free parameters here (8, less the scale that $V$ and $Q$ share),
+# and $2N \ge 8$ equations pin them down. At $N = 3$ there are 6 equations, and the minimisers spread.
+
+# %%
+fig, axis = show.axes(width=6.5, height=3.2)
+for heads, shift, colour, marker in [(1, -0.1, 0, "o"), (all_heads, 0.1, 1, "^")]:
+    for count in data:
+        values = found[count, heads]["distances"].clamp(min=1e-16)
+        label = f"{heads} head{'s' if heads > 1 else ''}" if count == 3 else None
+        at = [count + shift] * len(values)
+        axis.semilogy(at, values, marker, color=show.COLOURS[colour], alpha=0.4, label=label)
+axis.axvline(psi(width) - 0.5, color="grey", linestyle="--")
+axis.set(xlabel="samples N", ylabel="distance of p to the teacher", xticks=list(data))
+axis.legend(loc="center right")
+show.figure(
+    fig,
+    name="minimisers",
+    caption="Each mark is a fit with zero loss. Right of the dashed line the certificate holds and all fits are the "
+    "teacher. Left of it four heads find other functions, one head only at $N = 3$.",
+    alt="Distances of p on a logarithmic axis against the number of samples. From six samples on all marks are near "
+    "1e-15. At four and five samples the marks of one head are near 1e-15, those of four heads near 1 to 10. At "
+    "three "
+    "samples both are large.",
+)
+
+# %%
+identity = coefficients(teacher) @ certificate_features(fresh).mT
+claim = Claim("linear-attention/lemma-4-1")
+claim.check("⟨p, H(Z)⟩ and the output, difference", relative_error(identity.mT, mhla(teacher, fresh)), "<=", 1e-12)
+claim.check("N = 6: certificate holds", certificates[6].holds, "==", True)
+for heads in (1, all_heads):
+    distances = found[6, heads]["distances"]
+    claim.check(f"N = 6, {heads} head(s): zero-loss fits", len(distances), ">=", 3)
+    claim.check(f"N = 6, {heads} head(s): largest distance of p", distances.max(), "<=", 1e-11)
+for heads, earlier in [(1, 37), (all_heads, 9.7)]:
+    result = found[3, heads]
+    claim.control(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max(), "<=", 1e-11)
+    claim.control(f"N = 3, {heads} head(s): largest output gap", result["gap"], "<=", 1e-11)
+    claim.number(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max(), earlier=earlier)
+claim.number("N = 6, 1 head: fits that reach zero, of 40", len(found[6, 1]["distances"]), earlier=27)
+claim.verdict()
+
+# %% [markdown]
+# ## Other minimisers, built by hand
+# Where the certificate is silent there is a vector $u$ with $\Lambda_D u = 0$. Adding $c\,u^\top$ to $p$ changes
+# no prediction on the data, and $d^2$ heads can take any $p$.
+#
+# ```{claim} linear-attention/remark-certificate-not-necessary
+# ```
+
+# %%
+null = certificates[4].null_space[0]
+built = heads_from_matrix(lift(coefficients(teacher) + null, width))
+
+claim = Claim("linear-attention/remark-certificate-not-necessary")
+for count in (4, 5):
+    one_head, four_heads = found[count, 1]["distances"], found[count, all_heads]["distances"]
+    claim.check(f"N = {count}: λ_min", certificates[count].smallest, "==", 0)
+    claim.check(f"N = {count}, 1 head: zero-loss fits", len(one_head), ">=", 3)
+    claim.check(f"N = {count}, 1 head: largest distance of p", one_head.max(), "<=", 1e-12)
+    claim.control(f"N = {count}, 4 heads: largest distance of p", four_heads.max(), "<=", 1e-12)
+claim.number("N = 5, 4 heads: largest distance of p", found[5, all_heads]["distances"].max(), earlier=7.2)
+built_loss = (mhla(built, data[4]) - mhla(teacher, data[4])).square().sum(dim=1).mean()
+claim.check("built by hand, N = 4: loss", built_loss, "<=", 1e-18)
+claim.control("built by hand, N = 4: output gap", relative_error(mhla(built, fresh), mhla(teacher, fresh)), "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## The two definitions
+# ```{claim} linear-attention/definition-identifiability
+# ```
+# ```{claim} linear-attention/definition-realizability
+# ```
+
+# %%
+
+
+def largest_gap(result, tokens):
+    """The largest difference between the outputs of any two of the zero-loss fits on fresh inputs."""
+    outputs = coefficients(result["models"]) @ certificate_features(gaussian_tokens(50, tokens, width)).mT
+    return ((outputs.amax(dim=0) - outputs.amin(dim=0)).max() / outputs.abs().max()).item()
+
+
+claim = Claim("linear-attention/definition-identifiability")
+for tokens in (1, 2, 5, 9):
+    claim.check(f"λ_min > 0: minimisers on inputs of {tokens}, gap", largest_gap(found[6, 4], tokens), "<=", 1e-10)
+claim.control("λ_min = 0: minimisers on inputs of 5, gap", largest_gap(found[3, 4], 5), "<=", 1e-10)
+claim.verdict()
+
+# %%
+tokens = gaussian_tokens(4 * psi(width), n, width)
+exact = mhla(teacher, tokens)
+noisy = exact + 0.1 * torch.randn(exact.shape, generator=source, dtype=torch.float64)
+
+
+def relative_loss(labels):
+    features = certificate_features(tokens)
+    row = least_squares(features, labels)
+    return ((features @ row.mT - labels).square().mean() / labels.square().mean()).item()
+
+
+claim = Claim("linear-attention/definition-realizability")
+own_loss = (coefficients(teacher) @ certificate_features(tokens).mT - exact.mT).square().mean() / exact.square().mean()
+claim.check("loss of the teacher itself, relative", own_loss, "<=", 1e-14)
+claim.check("loss of least squares, relative", relative_loss(exact), "<=", 1e-14)
+claim.control("noisy labels, loss of least squares, relative", relative_loss(noisy), "<=", 1e-14)
+claim.verdict()

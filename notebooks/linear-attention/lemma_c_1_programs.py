@@ -1,0 +1,179 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # A lookup is a head
+# *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma C.1 and Algorithm 3, Appendix C.*
+#
+# ```{claim} linear-attention/lemma-c-1
+# ```
+#
+# ```{claim} linear-attention/algorithm-3
+# ```
+#
+# A head of linear attention computes $V Z (Z^\top Q z_n)$. Let the last token $z_n$ hold a letter in its *source* rows.
+# A block $B_Q$ of $Q$ turns this letter into a *key*. The inner products $Z^\top Q z_n$ are then 1 at the tokens that
+# hold this key and 0 at all others, because the letters are orthogonal unit vectors. The sum $Z(\cdot)$ returns what
+# these tokens hold, and a block $B_V$ of $V$ picks their *value* rows and writes them into the *destination* rows of
+# the new token. So one head is one table lookup, with no softmax and no rounding: all numbers stay 0 or 1.
+#
+# The blocks must stand where they are read. $Q$ multiplies the last token from the left and meets the keys, so $B_Q$
+# belongs in the **key rows and source columns** of $Q$. $V$ multiplies what is found and makes the new token, so $B_V$
+# belongs in the **destination rows and value columns** of $V$. The proof in print puts them elsewhere.
+
+# %%
+from attention_theory.linear_attention.block_heads import BlockLayer, dense
+from attention_theory.linear_attention.example_programs import random_table, random_walk_prompt, walk_program
+from attention_theory.linear_attention.programs import (
+    Lookup,
+    Program,
+    compile_program,
+    embed_tokens,
+    read_tokens,
+    run_heads,
+    run_program,
+)
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+source_letters = 3  # letters of the attribute that asks, at least 1
+key_letters = 4  # letters of the attribute that is asked for, at least 2
+value_letters = 5  # letters of the attribute that is read, at least 1
+destination_letters = 2  # letters of the attribute that is written, at least 1
+tables = 100  # random tables, at least 1
+nodes = 4  # nodes of the walk in the second part, at least 1
+walks = 50  # random walks, at least 1
+steps = 12  # tokens written by each walk, at least 3
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(source_letters=(source_letters, 1, None), key_letters=(key_letters, 2, None))
+require(value_letters=(value_letters, 1, None), destination_letters=(destination_letters, 1, None))
+require(tables=(tables, 1, None), nodes=(nodes, 1, None), walks=(walks, 1, None), steps=(steps, 3, None))
+require(seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Random tables
+# Each table has one token for every key, with a random value, and a last token with a letter that asks. $B_Q$ and
+# $B_V$ are random functions, drawn anew each time. The program is run twice: on objects with attributes, as the
+# algorithm is written, and by the head.
+
+# %%
+sizes = (source_letters, key_letters, value_letters, destination_letters)
+right = {"correct": 0, "printed": 0}
+for table in range(tables):
+    program, prompt = random_table(sizes, seed + table)
+    expected = run_program(program, prompt, 1)
+    for form in right:
+        right[form] += read_tokens(*run_heads(program, prompt, 1, form)) == expected
+show.table(["placement", f"tables executed, of {tables}"], right.items())
+
+# %% [markdown]
+# The printed proof names the source rows and key columns for $V$ and the value rows and destination columns for $Q$,
+# and speaks of $B_V$ in both. Read with $B_Q$ in the first place and $B_V$ in the second, the blocks fit, but the head
+# looks at the rows that it should write.
+
+# %%
+program, prompt = random_table(sizes, seed)
+blocks = compile_program(program)[1].blocks()
+fig, axes = show.axes(1, 4, width=9, height=3.0)
+for axis, (form, name) in zip(axes, [(f, m) for f in ("correct", "printed") for m in ("Q", "V")], strict=True):
+    heads, rows = compile_program(program, form)
+    matrices = dense(heads, rows.width)
+    axis.imshow((matrices.queries if name == "Q" else matrices.values)[0], cmap="Greys", vmin=0, vmax=1)
+    axis.set_title(f"{name}, {form}")
+    middles = [block.double().mean().item() for block in blocks.values()]
+    axis.set_xticks(middles, list(blocks), rotation=60)
+    axis.set_yticks(middles, list(blocks) if axis is axes[0] else [""] * len(blocks))
+    axis.grid(False)
+    for block in list(blocks.values())[1:]:
+        axis.axhline(block[0].item() - 0.5, linewidth=0.5)
+        axis.axvline(block[0].item() - 0.5, linewidth=0.5)
+show.figure(
+    fig,
+    name="placement",
+    caption="One lookup as the two matrices of a head; ones are dark. In the working placement the columns of $Q$ are "
+    "the source rows and the columns of $V$ the value rows. In print the two blocks stand where nothing is read.",
+    alt="Four square images of the matrices Q and V with rows and columns named source, key, value, destination. In "
+    "the correct pair the ones are at key by source and destination by value; in the printed pair at value by "
+    "destination and source by key.",
+)
+
+# %% [markdown]
+# ## What a lookup returns when the key is there twice, or not at all
+# The paper warns that several tokens with the same key return the sum of their values, and that a missing key returns
+# nothing. Both follow from the inner products, and both matter later: `None` is the zero vector.
+
+# %%
+lookup = Program({"source": 2, "key": 2, "value": 2}, [Lookup("source", "key", "value", "value")])
+twice, rows = run_heads(lookup, [{"key": 1, "value": 0}, {"key": 1, "value": 0}, {"source": 1}], 1)
+absent, rows = run_heads(lookup, [{"key": 1, "value": 0}, {"key": 1, "value": 0}, {"source": 0}], 1)
+found_twice = twice[-1, rows["value"]].tolist()
+found_absent = absent[-1, rows["value"]].tolist()
+print(f"two tokens hold the key: {found_twice}    no token holds it: {found_absent}")
+
+# %%
+claim = Claim("linear-attention/lemma-c-1")
+claim.check("random tables executed exactly", right["correct"], "==", tables)
+claim.check("heads for one lookup", len(compile_program(program)[0]), "==", 1)
+claim.check("a key held twice returns the sum", str(found_twice), "==", "[2, 0]")
+claim.check("an absent key returns zero", str(found_absent), "==", "[0, 0]")
+claim.printed("tables executed with the printed placement", right["printed"], "==", tables)
+claim.control("some table survives the printed placement", right["printed"], ">", 0)
+claim.number("tables wrong with the printed placement", tables - right["printed"], earlier=100)
+claim.verdict()
+
+# %% [markdown]
+# ## A whole program, token by token
+# Algorithm 3 runs many lookups for every new token and numbers its tokens. The example is a walk. The prompt holds a
+# graph: each token a node, the node it points to and a label. Every new token holds the node where the walk stands,
+# the label (mark) of the node just left, and the mark before that, which is a *copy*: a lookup by position.
+#
+# In print the new token's position is simply set. But the new token is the output of the layer, and only heads can
+# write into it. One head more does so: the last token finds itself by its own position, and $B_V$ moves the position
+# on by one.
+
+# %%
+walk = walk_program(nodes, 3, nodes + 1 + steps)
+exact, numbered = 0, 0
+for number in range(walks):
+    prompt = random_walk_prompt(nodes, 3, seed + number)
+    exact += read_tokens(*run_heads(walk, prompt, steps)) == run_program(walk, prompt, steps)
+    heads, rows = compile_program(walk)
+    bare = BlockLayer(heads[:-1], rows.width).run(embed_tokens(prompt, rows)[None], steps)[0]
+    numbered += bool(bare[len(prompt) :, rows["position"]].any())
+print(f"{exact} of {walks} walks are exact; without the position head {numbered} of {walks} have any position at all")
+
+# %%
+prompt = random_walk_prompt(nodes, 3, seed)
+history, rows = run_heads(walk, prompt, steps)
+fig, axis = show.axes(1, 1, width=7, height=4.2)
+axis.imshow(history.T, cmap="Greys", vmin=0, vmax=1, aspect="auto")
+axis.axvline(len(prompt) - 0.5, linestyle="--")
+axis.set_yticks([block.double().mean().item() for block in rows.blocks().values()], list(rows.blocks()))
+for block in list(rows.blocks().values())[1:]:
+    axis.axhline(block[0].item() - 0.5, linewidth=0.5)
+axis.set_xlabel("token")
+axis.grid(False)
+show.figure(
+    fig,
+    name="walk",
+    caption="A program as the layer writes it: tokens from left to right, ones dark. Left of the dashed line is the "
+    "prompt with the graph; right of it every column is computed by the heads from the columns before it.",
+    alt="A black and white image of the token matrix. Named row blocks from position to before; each generated column "
+    "has one dark cell in the blocks position, here, mark and before.",
+)
+
+# %%
+claim = Claim("linear-attention/algorithm-3")
+claim.check("walks executed token by token", exact, "==", walks)
+claim.check("heads: three lookups and the position", len(compile_program(walk)[0]), "==", 4)
+claim.check("largest entry of any token", history.abs().max(), "==", 1)
+claim.printed("walks that have positions without a head for them", numbered, "==", walks)
+claim.verdict()

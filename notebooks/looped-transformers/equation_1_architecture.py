@@ -1,0 +1,173 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # A transformer in a loop
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: equations (1a), (1b) and (2), Figure 1, Section 2.*
+#
+# ```{claim} looped-transformers/definition-architecture
+# ```
+#
+# ```{claim} looped-transformers/definition-input-format
+# ```
+#
+# ```{claim} looped-transformers/figure-1
+# ```
+#
+# The paper builds computers out of one network: an encoder transformer of constant depth with fixed weights, whose
+# output is fed back as its next input. What it computes depends on the input alone. The input is a matrix $X$ with one
+# column for each token; some columns are a *scratchpad*, some are *memory*, the rest are the *commands*.
+#
+# In this book tokens are rows, so our state is $X^\top$. The paper's "rows" get names, and so do the heads and hidden
+# units of each layer. The dense matrices come out of these names, and they are what runs.
+
+# %%
+import torch
+
+from attention_theory.layers import attention_weights
+from attention_theory.looped_transformers.layers import Layer, LoopedTransformer
+from attention_theory.looped_transformers.rows import Rows, combine
+from attention_theory.looped_transformers.subleq import interpret
+from attention_theory.looped_transformers.subleq_assembler import assemble, library, library_text
+from attention_theory.looped_transformers.subleq_machine import SubleqMachine
+from attention_theory.looped_transformers.trace import draw_state
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+width = 12  # d, rows of the state in the first part, at least 4
+columns = 20  # n, columns of the state in the first part, at least 2
+key_rows = 5  # k, rows of K and Q, at least 1 and not width
+program = "multiply"  # what runs in the second part: a program of the library
+bits = 8  # N, bits of an integer, 8 to 50
+temperature = 30.0  # lambda, at least 20 for exact steps
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(width=(width, 4, None), columns=(columns, 2, None), key_rows=(key_rows, 1, None), program=(program, library()))
+require(bits=(bits, 8, 50), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+require(key_rows_unlike_width=(key_rows != width, {True}))
+
+# %% [markdown]
+# ## One layer
+# A layer is attention and one ReLU network, both with a residual connection:
+#
+# $$\operatorname{Attn}(X) = X + \sum_i V^i X\, \sigma_S\big((K^i X)^\top Q^i X\big), \qquad
+# f(X) = \operatorname{Attn}(X) + W_2\,\sigma(W_1 \operatorname{Attn}(X) + b_1 1^\top) + b_2 1^\top .$$
+#
+# $\sigma_S$ is the softmax of each column, and $\lambda$, which the paper calls the temperature, *multiplies* the
+# scores: a high temperature is a hard choice. Three small facts are used all the time. A layer without values and
+# hidden units changes nothing. A softmax column sums to 1. And since the residual cannot be switched off, a row $x$ is
+# overwritten by cancelling it: $x - \sigma(x) + \sigma(-x)$ is zero, and exactly so in floating point.
+
+# %%
+source = torch.Generator().manual_seed(seed)
+state = torch.randn(columns, width, generator=source, dtype=torch.float64)
+rows = Rows(data=width)
+idle, clearing, bent = Layer(rows, "nothing"), Layer(rows, "clear"), Layer(rows, "one hidden unit")
+for layer in (idle, bent):
+    layer.head("no value", combine(rows["data"]), combine(rows["data"]), values=[])
+clearing.clear(rows["data"])
+bent.unit("bump", {0: 1.0}, {1: 1.0})
+
+
+def changed(layer: Layer) -> int:
+    """Entries of the state that the layer changes."""
+    return int((LoopedTransformer(rows, [layer]).cycle(state, temperature) != state).sum())
+
+
+key, query = torch.randn(2, key_rows, width, generator=source, dtype=torch.float64)
+scores = (state @ query.mT) @ (state @ key.mT).mT
+weights = attention_weights(0.3 * scores)
+ratio = (weights[:, 0] / weights[:, 1]).log() - 0.3 * (scores[:, 0] - scores[:, 1])
+square_key, square_query = torch.randn(2, width, width, generator=source, dtype=torch.float64)
+meant = state @ square_query.mT @ square_key @ state.mT
+printed = state @ square_query.mT @ square_key.mT @ state.mT
+
+claim = Claim("looped-transformers/definition-architecture")
+claim.check("entries changed by a layer without values and units", changed(idle), "==", 0)
+claim.check(
+    "largest entry left by x - relu(x) + relu(-x)", clearing.dense.feed_forward(1e6 * state).abs().max(), "==", 0.0
+)
+claim.check("largest distance of a softmax sum from 1", (weights.sum(1) - 1).abs().max(), "<=", 1e-14)
+claim.check("lambda multiplies the scores: error of the log ratio", ratio.abs().max(), "<=", 1e-12)
+claim.printed("K Q as printed has inner sizes d and k that agree", width, "==", key_rows)
+claim.printed("where k = d: largest difference of X' K Q X from (K X)' Q X", (printed - meant).abs().max(), "<=", 1e-9)
+claim.control("entries changed by a layer with one hidden unit", changed(bent), "==", 0)
+claim.verdict()
+
+# %% [markdown]
+# ## A program as an input
+# The machine of Lemma 1, which comes later, serves as the example. Its program is text. The columns of the loaded
+# state are one scratchpad column, the memory cells, and the instructions; below them stands the binary code of the
+# column's own number, which serves as its address.
+
+# %%
+text = library_text(program)
+print(text)
+source_program = assemble(text, bits)
+machine = SubleqMachine(max(4, (source_program.columns() - 1).bit_length()), bits)
+loaded = machine.load(source_program)
+steps = len(interpret(source_program, bits, 2000))
+final = machine.run(loaded, steps, temperature)
+
+# %%
+cells = len(source_program.memory)
+first_command = 1 + cells
+fig, axes = show.axes(1, 2, width=9.5, height=4.6, sharey=True)
+for axis, picture, title in zip(axes, (loaded, final), ("at the start", f"after {steps} cycles"), strict=True):
+    draw_state(axis, picture, machine.rows)
+    for edge in (0.5, first_command - 0.5):
+        axis.axvline(edge, color="black", linewidth=1.2)
+    axis.set_title(f"{title}: scratchpad | memory | commands", fontsize=9)
+show.figure(
+    fig,
+    name="input",
+    caption="The paper's first figure, drawn from a real input: the state that the loop acts on, rows named at the "
+    "left. Blue is -1, white 0, red +1. Thick lines part the scratchpad column, the memory and the commands. Only the "
+    "first two parts differ between the two pictures.",
+    alt="Two coloured matrices side by side with named row blocks. Commands fill the top right, memory bits the "
+    "middle, encodings the bottom; after the run the scratchpad column on the left is filled and some memory bits "
+    "have changed.",
+    photo=True,
+)
+
+# %% [markdown]
+# Packing must lose nothing. Reading one column further on must not give the same program.
+
+# %%
+commands = machine.rows.of(loaded, "command")[first_command:].unflatten(1, (3, -1))
+code = ((commands > 0) << torch.arange(machine.address_bits)).sum(-1) - torch.tensor([1, 1, first_command])
+unpacked = machine.memory(loaded, source_program).tolist()
+shifted = machine.memory(loaded.roll(1, dims=0), source_program).tolist()
+claim = Claim("looped-transformers/definition-input-format")
+claim.check("memory read back", str(unpacked), "==", str(list(source_program.memory)))
+claim.check("commands read back", str(code.tolist()), "==", str([list(one) for one in source_program.code]))
+claim.check("the counter points at the first command", machine.counter(loaded, source_program), "==", 0)
+claim.check(
+    "rows used in the scratchpad at the start: counter and indicator",
+    loaded[0].count_nonzero(),
+    "==",
+    machine.address_bits + 1,
+)
+claim.control("memory read one column further on", str(shifted), "==", str(list(source_program.memory)))
+claim.verdict()
+
+# %% [markdown]
+# The first figure is a sketch without numbers. What it says can be counted: the loop reads commands and never changes
+# them, it changes memory, and the columns are as many as scratchpad, memory and commands together.
+
+# %%
+touched = (final != loaded).any(dim=1)
+claim = Claim("looped-transformers/figure-1")
+claim.check("columns of the state", len(loaded), "==", 1 + cells + len(source_program.code))
+claim.check("command columns changed by the whole run", touched[first_command:].sum(), "==", 0)
+claim.check("memory columns changed", touched[1:first_command].sum(), ">", 0)
+claim.check("the scratchpad column is changed", bool(touched[0]), "==", True)
+claim.control("memory columns changed by the whole run", touched[1:first_command].sum(), "==", 0)
+claim.verdict()

@@ -1,0 +1,158 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Sigmoids out of a softmax
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 11 and 12, Corollary 2, Appendix J.1.*
+#
+# A softmax over one score $u$ and $n-1$ scores 0 gives the weight $e^u/(e^u+n-1)$ to the first. That is the sigmoid
+# of $u-\log(n-1)$. So attention computes sigmoids, if the bias is put right, and a value matrix adds them up. The
+# paper does this twice: with a head for each sigmoid, and with a single head and a column for each.
+
+# %%
+import torch
+
+from attention_theory.looped_transformers.sigmoid_sums import ManyHeads, OneHead
+from attention_theory.looped_transformers.summary import summarise
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+d = 4  # columns of an operand, at least 3
+functions = 3  # N, functions that one set of weights holds, at least 1
+terms = 5  # m, sigmoids of each, at least 1
+inputs = 100  # inputs x tried, at least 1
+seed = 0  # of weights and inputs, at least 0
+
+# %%
+require(d=(d, 3, None), functions=(functions, 1, None), terms=(terms, 1, None), inputs=(inputs, 1, None))
+require(seed=(seed, 0, None))
+source = generator(seed)
+
+
+def draw(*shape):
+    return torch.randn(*shape, generator=source, dtype=torch.float64)
+
+
+a, c, x = draw(functions, terms, d), draw(functions, terms), draw(inputs, d)
+exact = torch.stack([(x @ a[chosen].mT).sigmoid() @ c[chosen] for chosen in range(functions)])
+
+# %% [markdown]
+# ## A head for each sigmoid
+# ```{claim} looped-transformers/lemma-11
+# ```
+# Column 1 holds the choice of the function, $e_j$, and is the only one with a key, $a_{ji}$ for head $i$. The column
+# of $x$ scores $a_{ji}\cdot x$ there and 0 everywhere else. Three things are needed for the weight to be
+# $\phi(a_{ji}\cdot x)$: the bias must be *plus* $\log(n-1)$; $n$ must count all columns that the softmax runs over,
+# also those of memory and program; and the keys must be divided by the temperature factor, which is the same for all
+# heads.
+
+
+# %%
+def error(**options):
+    heads = ManyHeads(a, c, d, **options)
+    return max((heads(x, chosen) - exact[chosen]).abs().max().item() for chosen in range(functions))
+
+
+heads = ManyHeads(a, c, d)
+size = summarise(heads.machine)
+as_printed = ManyHeads(a, c, d, form="printed").run(x, 0)[:, 0, 0]
+restored = heads.run(x, 0)[:, 0, 0]
+extra = list(range(0, 41, 5))
+uncounted = [error(spare=spare, counted=3 * d) for spare in extra]
+counted = [error(spare=spare) for spare in extra]
+
+fig, axis = show.axes()
+axis.semilogy(extra, uncounted, "o-", label="$n=3d$ whatever the columns")
+axis.semilogy(extra, counted, "s--", label="all columns counted")
+axis.set(xlabel="columns beyond $3d$", ylabel="largest error of the sum")
+axis.legend()
+show.figure(
+    fig,
+    name="columns",
+    caption="Error of the sum of sigmoids as columns are added that hold nothing. They all take part in the softmax.",
+    alt="Two curves over the number of extra columns. The dashed one stays at ten to the minus fifteen. The "
+    "other starts"
+    " there and is above one tenth with a few extra columns.",
+)
+
+claim = Claim("looped-transformers/lemma-11")
+claim.check("largest error, all functions and inputs", error(), "<=", 1e-13)
+claim.check("20 more columns, all counted: largest error", error(spare=20), "<=", 1e-13)
+claim.check("layers", size.layers, "==", 3)
+claim.check("heads", size.heads, "==", terms)
+claim.check("selector's entry afterwards, fresh row for the sum", (restored - 1).abs().max(), "==", 0)
+claim.printed("bias -log(n-1): largest error", error(form="printed"), "<=", 1e-13)
+claim.printed("sum added to the selector's row: its largest change", (as_printed - 1).abs().max(), "==", 0)
+claim.control("20 columns not counted: largest error", error(spare=20, counted=3 * d), "<=", 0.1)
+claim.control("factor 10 not divided out: largest error", error(temperature=10.0, scaled=False), "<=", 0.1)
+claim.verdict()
+
+# %% [markdown]
+# ## A single head
+# ```{claim} looped-transformers/lemma-12
+# ```
+# Now column $l$ asks for term $l$. Its own key answers $a_l\cdot x$, the keys of the others $a_l\cdot x-C$. As
+# printed that is all, and then the softmax of $d$ scores gives weight 1 to the own column: the sigmoid's second
+# alternative is missing. One more column, all zero, supplies it.
+
+# %%
+directions = draw(5, d)
+wanted = (x @ directions.mT).sigmoid()
+head = OneHead(directions)
+printed_weights = OneHead(directions, empty_column=False).sigmoids(x)
+heights = [5.0, 10.0, 15.0, 20.0, 30.0, 50.0]
+errors = [(OneHead(directions, height=height).sigmoids(x) - wanted).abs().max().item() for height in heights]
+scores = x @ directions.mT
+bounds = [(4 * torch.exp(scores - height)).max().item() for height in heights]
+fig, axis = show.axes()
+axis.semilogy(heights, errors, "o-", label="largest error")
+axis.semilogy(heights, bounds, "--", label=r"$(d-1)\,e^{u-C}$")
+axis.set(xlabel="$C$", ylabel="error of a sigmoid")
+axis.legend()
+show.figure(
+    fig,
+    name="height",
+    caption="One head: the error falls like $e^{-C}$ until rounding, below the bound (dashed).",
+    alt="On a logarithmic axis the error falls in a straight line from C = 5 to about C = 35 and is flat "
+    "after that; the"
+    " dashed bound lies above it.",
+)
+
+claim = Claim("looped-transformers/lemma-12")
+claim.check("largest error of a sigmoid, C = 50", (head.sigmoids(x) - wanted).abs().max(), "<=", 1e-12)
+within = all(ours <= bound + 1e-15 for ours, bound in zip(errors, bounds, strict=True))
+claim.check("errors within (d-1) exp(u-C) for all C", within, "==", True)
+claim.check("heads of the layer", len(head.machine.layers[0].heads), "==", 1)
+claim.printed("without the zero column: largest error", (printed_weights - wanted).abs().max(), "<=", 1e-12)
+claim.control("without the zero column: smallest weight", printed_weights.min(), "<", 0.999)
+claim.verdict()
+
+# %% [markdown]
+# ```{claim} looped-transformers/corollary-2
+# ```
+# A second head with the same score for every column averages over all columns; a value matrix that multiplies by
+# their number turns the mean into the sum. Two layers do, where three are claimed. The sum must go to a row of its
+# own: in the row of the sigmoids it is added to the one that is there.
+
+# %%
+weights = draw(5)
+sums = OneHead(directions, weights).sums(x)
+total = (wanted * weights).sum(-1, keepdim=True)
+same_row = OneHead(directions, weights, form="printed").sums(x)[..., :5]
+unfinished = OneHead(directions, weights, empty_column=False).sums(x)
+
+claim = Claim("looped-transformers/corollary-2")
+claim.check("weighted sum in every column, largest error", (sums - total).abs().max(), "<=", 1e-12)
+claim.check("layers", summarise(OneHead(directions, weights).machine).layers, "<=", 3)
+claim.check("heads", summarise(OneHead(directions, weights).machine).heads, "==", 1)
+claim.check("as printed, less the sigmoid there", (same_row - wanted * weights - total).abs().max(), "<=", 1e-11)
+claim.printed("sum added to the sigmoids' row: largest error", (same_row - total).abs().max(), "<=", 1e-12)
+claim.control("without the zero column: largest error", (unfinished - total).abs().max(), "<=", 1e-12)
+claim.verdict()

@@ -1,0 +1,142 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Transposing, adding, subtracting
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 13, Table 1, Lemmas 15 and 16, Appendices J.2, M, N.*
+#
+# ```{claim} looped-transformers/lemma-13
+# ```
+#
+# Attention moves columns, not rows, so a transpose takes a detour. Layer 1 copies $A$ into $d$ groups of $d$ columns
+# and keeps row $i$ in group $i$: the matrix has become one row of $d^2$ numbers. Layer 2 lets every column fetch the
+# number whose group and index are its own, exchanged. Layer 3 spreads the row out again and sums over the groups.
+
+# %%
+import torch
+
+from attention_theory.looped_transformers.blocks import run_block
+from attention_theory.looped_transformers.sum_block import SumBlock
+from attention_theory.looped_transformers.summary import summarise
+from attention_theory.looped_transformers.transpose_block import TransposeBlock, transpose_vectorised
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+side = 30  # side of the matrix of Table 1, from 2 to 64
+batch = 20  # matrices a check, at least 1
+seed = 0  # of the matrices, at least 0
+
+# %%
+require(side=(side, 2, 64), batch=(batch, 1, None), seed=(seed, 0, None))
+source = generator(seed)
+
+
+def draw(d):
+    return torch.randn(2, batch, d, d, generator=source, dtype=torch.float64)
+
+
+def transpose_error(d, temperature=20.0):
+    a, b = draw(d)
+    return (run_block(TransposeBlock(), a, b, temperature).result - a.mT).abs().max().item()
+
+
+# %%
+a, b = draw(4)
+run = run_block(TransposeBlock(), a, b, 20.0)
+sizes = summarise(run.machine)
+same_row = run_block(TransposeBlock("printed"), a, b, 20.0).result
+temperatures = [1.0, 2.0, 5.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0]
+by_temperature = {d: [transpose_error(d, heat) for heat in temperatures] for d in (4, 8)}
+fig, axis = show.axes()
+for marker, (d, errors) in zip("os", by_temperature.items(), strict=True):
+    axis.semilogy(temperatures, errors, marker + "-", label=f"$d={d}$")
+axis.set(xlabel=r"temperature factor $\lambda$", ylabel="largest error of the transpose")
+axis.legend()
+show.figure(
+    fig,
+    name="temperature",
+    caption=r"Error of the transpose block against the factor on the scores: it falls like $e^{-2\lambda}$ to the "
+    r"rounding"
+    " error of the gates.",
+    alt="Two nearly equal curves on a logarithmic axis that fall in a straight line from order one to about "
+    "ten to the"
+    " minus twelve near a factor of 15, and are level after that.",
+)
+
+claim = Claim("looped-transformers/lemma-13")
+claim.check("4 by 4, factor 20: largest error", by_temperature[4][temperatures.index(20.0)], "<=", 1e-12)
+claim.check("8 by 8, factor 20: largest error", by_temperature[8][temperatures.index(20.0)], "<=", 1e-12)
+claim.check("layers (4 claimed)", sizes.layers, "==", 3)
+claim.check("heads a layer", sizes.heads, "==", 1)
+claim.check("result in one row for both vectors, less A + A^T", (same_row - a - a.mT).abs().max(), "<=", 1e-11)
+claim.control("factor 1: largest error", by_temperature[4][0], "<=", 0.1)
+claim.printed("permuted vector added to the row it came from: error", (same_row - a.mT).abs().max(), "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## Table 1
+# ```{claim} looped-transformers/table-1
+# ```
+# If the matrix comes as a vector, one layer with one head is enough: each column has the code of its own place and
+# the code of the place whose entry it wants. The table gives a width of 42, twice $2\cdot10+1$ rows, against 256 for
+# a trained transformer with 8 heads (Charton 2021, quoted and not run again). With 21 rows the result lands on top of
+# the entry that it replaces; one row more is needed, and 22 rows do.
+
+# %%
+matrix = torch.rand(side, side, generator=source, dtype=torch.float64)
+warm, machine = transpose_vectorised(matrix, 10.0)
+hot, _ = transpose_vectorised(matrix, 20.0)
+without, narrow = transpose_vectorised(matrix, 20.0, spare_row=False)
+table = summarise(machine)
+show.table(
+    ["", "layers", "heads", "width"],
+    [
+        ["printed, this construction", 1, 1, 42],
+        ["printed, Charton (2021)", 1, 8, 256],
+        ["run here", table.layers, table.heads, table.width],
+    ],
+)
+claim = Claim("looped-transformers/table-1")
+claim.number("layers", table.layers, printed=1, within=0.0)
+claim.number("heads", table.heads, printed=1, within=0.0)
+claim.number("width (rows)", table.width, printed=42)
+claim.check("width at most the printed one", table.width, "<=", 42)
+claim.check("factor 10: largest error", (warm - matrix.mT).abs().max(), "<=", 1e-6)
+claim.check("factor 20: largest error", (hot - matrix.mT).abs().max(), "<=", 1e-14)
+claim.check("one row fewer gives A + A^T", (without - matrix - matrix.mT).abs().max(), "<=", 1e-14)
+claim.control("one row fewer: largest error", (without - matrix.mT).abs().max(), "<=", 1e-6)
+claim.verdict()
+
+# %% [markdown]
+# ## Sums and differences
+# ```{claim} looped-transformers/lemma-15
+# ```
+# ```{claim} looped-transformers/lemma-16
+# ```
+# The lemmas are about numbers, with three layers and one head; their third step is called a feed-forward layer but
+# moves data between columns, which only attention can. Two heads in one layer do it for matrices: one fetches $A$
+# into the columns of the result, the other $\pm B$. The programs of the paper need it for matrices ($2I-Y$ in
+# Newton's iteration).
+
+# %%
+for number, name in ((15, "add"), (16, "sub")):
+    block = SumBlock(name)
+    result = run_block(block, a, b, 20.0)
+    wanted = block.reference(a, b)
+    only_first = torch.zeros_like(wanted)
+    only_first[:, 0, 0] = wanted[:, 0, 0]
+    sizes = summarise(result.machine)
+    claim = Claim(f"looped-transformers/lemma-{number}")
+    claim.check("largest error, factor 20", (result.result - wanted).abs().max(), "<=", 1e-13)
+    claim.check("layers (3 claimed)", sizes.layers, "==", 1)
+    claim.check("heads", sizes.heads, "==", 2)
+    claim.control("factor 1: largest error", (run_block(block, a, b, 1.0).result - wanted).abs().max(), "<=", 0.1)
+    claim.printed("numbers only: distance to the result for matrices", (only_first - wanted).abs().max(), "<=", 1e-13)
+    claim.verdict()

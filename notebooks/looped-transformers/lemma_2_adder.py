@@ -1,0 +1,151 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Adding in one layer
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 2 (Lemma 10), Appendices B.1 and F.1.*
+#
+# ```{claim} looped-transformers/lemma-2
+# ```
+#
+# Bit $i$ of a sum depends on the lowest $i$ bits of both numbers, through their sum $s$ alone. It is 1 when
+# $2^{i-1} \le s < 2^i$, or when $3\cdot 2^{i-1} \le s < 2^{i+1}$. On the integers each of these windows is a difference
+# of ReLUs, and $s$ is affine in the bits. So all bits come out of one hidden layer at once, with no carry to wait for.
+
+# %%
+import torch
+
+from attention_theory.looped_transformers.adder import Variant, add
+from attention_theory.looped_transformers.codes import from_bits, to_bits
+from attention_theory.looped_transformers.layers import Layer
+from attention_theory.looped_transformers.rows import Rows
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+bits = 6  # d, bits of each number: all pairs are added, 2 to 9
+wide_bits = 40  # bits of the random sums, 2 to 50
+sums = 2000  # random sums, at least 1
+noise_bits = 16  # bits of the adder whose noise is measured, 2 to 40
+noise = 1e-9  # error of each input bit there, above 0 and at most 1e-3
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(bits=(bits, 2, 9), wide_bits=(wide_bits, 2, 50), sums=(sums, 1, None))
+require(noise_bits=(noise_bits, 2, 40), noise=(noise, 1e-15, 1e-3), seed=(seed, 0, None))
+
+
+# %%
+def adder(length: int, variant: Variant = "complete") -> tuple[Rows, Layer]:
+    """A layer that puts a + b in the place of a, in every column."""
+    rows = Rows(a=length, b=length)
+    layer = Layer(rows, "add")
+    add(layer, [(rows["a"], 1), (rows["b"], 1)], rows["a"], variant=variant)
+    return rows, layer
+
+
+def total(a: torch.Tensor, b: torch.Tensor, length: int, variant: Variant = "complete") -> torch.Tensor:
+    """The bits of a + b as the layer computes them."""
+    rows, layer = adder(length, variant)
+    return rows.of(layer.dense.feed_forward(torch.cat([to_bits(a, length), to_bits(b, length)], dim=1)), "a")
+
+
+# %% [markdown]
+# ## Every pair
+# The windows of bit 3, as functions of $s$, and the sum of all pairs of numbers.
+
+# %%
+s = torch.linspace(0, 15, 601)
+relu = torch.relu
+low = relu(s - 3) - relu(s - 4) + relu(8 - s) - relu(7 - s) - 1
+high = relu(s - 11) - relu(s - 12)
+fig, axis = show.axes(width=7, height=2.8)
+axis.plot(s, low, label="4 to 7")
+axis.plot(s, high, label="12 to 15")
+axis.plot(range(16), [(k >> 2) & 1 for k in range(16)], "o", color="black", label="third bit of $s$")
+axis.set_xlabel("$s$, the sum of the lowest three bits of both numbers")
+axis.set_ylabel("window")
+axis.legend()
+show.figure(
+    fig,
+    name="windows",
+    caption="The two windows for the third bit. Between integers they are ramps; every integer sits at the end of a "
+    "ramp or on a plateau. At the ends of a ramp there is no room for noise on one side.",
+    alt="Two trapezes over the sum s from 0 to 15, one from 4 to 7 and one from 12 on, with black dots at 0 or 1 for "
+    "the third bit of each integer, all on the curves.",
+)
+
+# %%
+a, b = (side.flatten() for side in torch.meshgrid(torch.arange(2**bits), torch.arange(2**bits), indexing="ij"))
+found = total(a, b, bits)
+right = to_bits((a + b) % 2**bits, bits)
+without = total(a, b, bits, "without last pair")
+carries = torch.stack([(a >> k) & (b >> k) & 1 for k in range(bits)]).any(dim=0)
+beyond = a + b >= 2**bits
+generator = torch.Generator().manual_seed(seed)
+x, y = torch.randint(0, 2**wide_bits, (2, sums), generator=generator)
+wide = from_bits(total(x, y, wide_bits))
+
+# %% [markdown]
+# ## Noise
+# A bit that is wrong by $\delta$ changes $s$ by $2^k\delta/2$. Where $s$ sits at the end of a window, nothing holds the
+# result back on one side: its slope is 1. Adding 0 to $2^N - 1$ puts $s$ at the end of a window in every bit. The error
+# then doubles from bit to bit, and the last is wrong by $2^{N+1}\delta$.
+
+# %%
+rows, layer = adder(noise_bits)
+zero = torch.cat([to_bits(0, noise_bits), to_bits(2**noise_bits - 1, noise_bits)])[None]
+error = (layer.dense.feed_forward(zero + noise) - layer.dense.feed_forward(zero)).abs()[0, :noise_bits]
+fig, axis = show.axes(width=7, height=2.8)
+places = range(1, noise_bits + 1)
+axis.semilogy(places, error.clamp(min=1e-17), "o-", label="measured")
+axis.semilogy(places, [2 * noise * (2**k - 1) for k in places], ":", color="0.4", label=r"$2\,\delta\,(2^i - 1)$")
+axis.set_xlabel("bit $i$ of the sum")
+axis.set_ylabel("error")
+axis.legend()
+show.figure(
+    fig,
+    name="noise",
+    caption=f"Every input bit is wrong by {noise:g}. The error of the sum doubles from bit to bit: an adder of $N$ bits "
+    "multiplies noise by about $2^N$.",
+    alt="A straight line on a logarithmic axis: the error of bit i against i, doubling at each bit, on the dotted law.",
+)
+
+# %%
+claim = Claim("looped-transformers/lemma-2")
+claim.check("bits of sums compared", right.numel(), "==", bits * 4**bits)
+claim.check("bits that are wrong, of all pairs", (found != right).sum(), "==", 0)
+claim.check(f"random sums of {wide_bits} bits that are wrong", (wide != (x + y) % 2**wide_bits).sum(), "==", 0)
+claim.check("hidden units for each bit, the residual's two included", len(adder(bits)[1].units) / bits, "==", 8)
+claim.check(
+    "error of the last bit over the input's, as a power of two",
+    (error[-1] / noise).log2(),
+    "==",
+    noise_bits + 1,
+    tolerance=0.01,
+)
+claim.printed(
+    "sums from 2**d to 2**(d+1) that come out as they are",
+    (from_bits(found) == a + b)[beyond].sum(),
+    "==",
+    beyond.sum(),
+)
+claim.control("wrong bits without the last two units", (without != right).sum(), "==", 0)
+claim.control(
+    "pairs that go wrong without it: all have a carry",
+    (without != right).any(dim=1).sum(),
+    "==",
+    carries.sum() * 0,
+)
+claim.number("bits compared", right.numel(), earlier=24576, within=0.0)
+claim.verdict()
+
+# %% [markdown]
+# The paper's condition "as long as the sum is less than $2^{d+1}$" cannot be meant: $d$ bits come out, and a sum from
+# $2^d$ on wraps around. The machine needs exactly that, since $b - a$ is computed as $b + (2^N - a)$. The six
+# units of Lemma 10 are eight with the residual, as Lemma 2 says and the end of the proof too.

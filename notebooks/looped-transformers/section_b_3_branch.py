@@ -1,0 +1,180 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # If at most zero, go to
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: equations (3) and (4), Appendices B.3 and F.3.*
+#
+# ```{claim} looped-transformers/equation-3-flag
+# ```
+#
+# ```{claim} looped-transformers/equation-4-flag
+# ```
+#
+# ```{claim} looped-transformers/branch-select
+# ```
+#
+# A branch has three parts: a flag that is 1 if a number is at most zero, the counter plus one, and a choice between
+# that and the target. Each part is one ReLU network. The adder gives the second; the first and third are here.
+
+# %%
+import torch
+
+from attention_theory.looped_transformers.adder import add
+from attention_theory.looped_transformers.branch import flag_of_bits, flag_of_integer, select_counter
+from attention_theory.looped_transformers.codes import Form, position_codes, to_bits
+from attention_theory.looped_transformers.layers import Layer, LoopedTransformer
+from attention_theory.looped_transformers.rows import Rows
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+lengths = [5, 8]  # N, bits of the numbers whose flag is taken: all of them, each 2 to 14
+address_bits = 4  # L: all pairs of counter and target, 2 to 7
+
+# %%
+require(lengths=(lengths, 2, 14), address_bits=(address_bits, 2, 7))
+
+# %% [markdown]
+# ## The flag
+# For an integer $x$ in a single row, equation (3) is $1 - \sigma(x) + \sigma(x-1)$: one minus a ramp from 0 to 1. For
+# $N$ bits in two's complement, equation (4) adds $\sigma(b_N)$, which sees the sign, and a term that fires on zero
+# alone, where all bits are $-1$ and $-\sum b = N$. It must be $\sigma(1 - N - \sum b)$. With the printed
+# $1 + N - \sum b$ the term is never zero, for no number at all.
+
+
+# %%
+def integer_flags(values: torch.Tensor) -> torch.Tensor:
+    """Eq. (3) of a number in one row."""
+    rows = Rows(value=1, flag=1, indicator=1)
+    layer = Layer(rows, "flag")
+    flag_of_integer(layer, rows["value"][0], rows["flag"][0], rows["indicator"][0])
+    state = torch.stack([values, torch.zeros_like(values), torch.ones_like(values)], dim=1)
+    return rows.of(layer.dense.feed_forward(state), "flag")[:, 0]
+
+
+def bit_flags(values: torch.Tensor, length: int, form: Form = "correct") -> torch.Tensor:
+    """Eq. (4) of numbers in two's complement."""
+    rows = Rows(value=length, flag=1, indicator=1)
+    layer = Layer(rows, "flag")
+    flag_of_bits(layer, rows["value"], rows["flag"][0], rows["indicator"][0], form)
+    state = torch.zeros(len(values), rows.size, dtype=torch.float64)
+    rows.of(state, "value")[:] = to_bits(values, length)
+    rows.of(state, "indicator")[:] = 1
+    return rows.of(layer.dense.feed_forward(state), "flag")[:, 0]
+
+
+every = {length: torch.arange(-(2 ** (length - 1)), 2 ** (length - 1)) for length in lengths}
+shortest = min(lengths)
+fig, axes = show.axes(1, 2, width=9, height=3)
+fine = torch.linspace(-3, 4, 141, dtype=torch.float64)
+axes[0].plot(fine, integer_flags(fine), label="equation (3)")
+axes[0].plot(range(-3, 5), [float(x <= 0) for x in range(-3, 5)], "o", color="black", label="wanted")
+axes[1].plot(every[shortest], bit_flags(every[shortest], shortest), label="$1 - N$")
+axes[1].plot(every[shortest], bit_flags(every[shortest], shortest, "printed"), "--", label="as printed, $1 + N$")
+axes[1].plot(every[shortest], (every[shortest] <= 0).double(), ".", color="black", label="wanted")
+for axis, title in zip(axes, ("an integer in one row", f"{shortest} bits in two's complement"), strict=True):
+    axis.set(title=title, xlabel="number", ylabel="flag")
+    axis.legend()
+show.figure(
+    fig,
+    name="flags",
+    caption="Both flags against the number. Equation (3) decides integers only; between 0 and 1 it is a ramp. "
+    "Equation (4) with $1-N$ is right everywhere, and as printed nowhere.",
+    alt="Left: a curve at 1 up to 0 that falls to 0 at 1. Right: a step that is right at every number, and a jagged "
+    "dashed curve of values from 2 to 11 which is never 0 or 1.",
+)
+
+# %%
+claim = Claim("looped-transformers/equation-3-flag")
+longest = every[max(lengths)].double()
+claim.check("integers with a wrong flag", (integer_flags(longest) != (longest <= 0)).sum(), "==", 0)
+half = integer_flags(torch.tensor([0.5], dtype=torch.float64))[0]
+claim.check("flag of 0.5 lies between", bool(0 < half < 1), "==", True)
+claim.control("flag of 0.5, if it were decided", half, "==", 0.0)
+claim.verdict()
+
+claim = Claim("looped-transformers/equation-4-flag")
+for length, values in every.items():
+    wanted = (values <= 0).double()
+    claim.check(f"numbers of {length} bits with a wrong flag", (bit_flags(values, length) != wanted).sum(), "==", 0)
+    printed = int((bit_flags(values, length, "printed") != wanted).sum())
+    claim.printed(f"numbers of {length} bits with a wrong flag as printed", printed, "==", 0)
+claim.control(
+    "numbers with a wrong flag if the sign alone is looked at",
+    (torch.relu(to_bits(longest.long(), max(lengths))[:, -1]) != (longest <= 0)).sum(),
+    "==",
+    0,
+)
+claim.number(
+    "as printed, share of wrong numbers of the shortest length",
+    (bit_flags(every[shortest], shortest, "printed") != (every[shortest] <= 0)).double().mean(),
+    earlier=1.0,
+    within=0.0,
+)
+claim.verdict()
+
+# %% [markdown]
+# ## The choice
+# With the flag at 0 the first term of $2\sigma(p_{PC+1} - f) + 2\sigma(p_i - (1-f)) - 1$ gives the bits of the next
+# counter and the second vanishes; with the flag at 1 it is the other way round. A flag of 1/2 gives neither.
+#
+# The text counts "3 feed forward layers, and hence 2 transformer layers". Equation (1b) has one ReLU network in a
+# layer, so three in a row are three layers, as Appendix G has it. Two layers are enough all the same, for another
+# reason: the flag and the incremented counter do not need each other and can stand side by side.
+
+
+# %%
+def branch(layers: int) -> LoopedTransformer:
+    """The whole branch in three layers, in two with flag and increment side by side, or in one (which cannot work)."""
+    rows = Rows(value=shortest, counter=address_bits, following=address_bits, target=address_bits, flag=1, indicator=1)
+    flag, indicator = rows["flag"][0], rows["indicator"][0]
+    made = [Layer(rows, f"layer {place + 1}") for place in range(layers)]
+    flag_of_bits(made[0], rows["value"], flag, indicator)
+    add(made[-2 if layers > 1 else 0], [(rows["counter"], 1)], rows["following"], 1, indicator)
+    select_counter(made[-1], rows["following"], rows["target"], rows["counter"], flag, indicator)
+    return LoopedTransformer(rows, made)
+
+
+codes = position_codes(2**address_bits)
+following = codes.roll(-1, dims=0)[:, None].expand(-1, len(codes), -1)
+targets = codes.expand(len(codes), -1, -1)
+
+
+def next_counters(machine: LoopedTransformer, value: int, flag: float = 0.0) -> torch.Tensor:
+    """The next counter for all pairs (counter, target)."""
+    rows = machine.rows
+    state = torch.zeros(len(codes), len(codes), rows.size, dtype=torch.float64)
+    rows.of(state, "value")[:] = to_bits(value, shortest)
+    rows.of(state, "counter")[:] = codes[:, None]
+    rows.of(state, "target")[:] = codes
+    rows.of(state, "flag")[:] = flag
+    rows.of(state, "indicator")[:] = 1
+    return rows.of(machine.cycle(state, 1.0), "counter")
+
+
+def wrong(layers: int) -> int:
+    """Wrong next counters, over all numbers and all pairs."""
+    machine = branch(layers)
+    return sum(
+        int((next_counters(machine, value) != (targets if value <= 0 else following)).any(dim=-1).sum())
+        for value in every[shortest].tolist()
+    )
+
+
+cases = len(every[shortest]) * 4**address_bits
+print(f"{cases} cases: every number of {shortest} bits, every counter, every target")
+undecided = next_counters(branch(3), 1, flag=0.5)
+valid = (undecided.abs() == 1).all(dim=-1).sum()
+
+claim = Claim("looped-transformers/branch-select")
+claim.check("wrong next counters, three layers", wrong(3), "==", 0)
+claim.check("wrong next counters, two layers, flag beside increment", wrong(2), "==", 0)
+claim.control("wrong next counters, all in one layer", wrong(1), "==", 0)
+claim.control("pairs for which a flag of 1/2 gives a code", valid, "==", 4**address_bits)
+claim.verdict()

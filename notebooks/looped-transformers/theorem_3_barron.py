@@ -1,0 +1,148 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # How many sigmoids a function needs
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Definitions 2 and 3, Theorem 3, Appendix J.1, after Barron (1993).*
+#
+# The heads of Lemma 11 make sums of sigmoids. How good such a sum of $m$ terms can be is a theorem of Barron's, which
+# the paper quotes: $O(m^{-1/2})$ for every function whose Fourier transform falls fast enough. This page runs the
+# greedy construction of its proof on one function. That illustrates the theorem; it does not prove it.
+
+# %%
+import math
+
+import torch
+
+from attention_theory.looped_transformers.barron import (
+    Element,
+    bump,
+    bump_constant,
+    bump_magnitude,
+    fourier_constant,
+    greedy_fit,
+    step_magnitude,
+)
+from attention_theory.randomness import generator
+from attention_theory.validation import ParameterError, require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+width = 0.3  # of the Gaussian bump that is approximated on [-1, 1], from 0.1 to 1
+most = 128  # largest number of sigmoids, a power of 2, at least 32
+points = 1001  # of the grid on [-1, 1], at least 101
+seed = 0  # of the random elements of the dictionary, at least 0
+
+# %%
+require(width=(width, 0.1, 1.0), most=(most, 32, None), points=(points, 101, None), seed=(seed, 0, None))
+x = torch.linspace(-1, 1, points, dtype=torch.float64)
+f = bump(x, width)
+constant = bump_constant(width)
+
+# %% [markdown]
+# ## The class of functions
+# ```{claim} looped-transformers/definition-2
+# ```
+# For a Gaussian bump of width $w$ the integral is $\sqrt{2/\pi}/w$. For a step it grows without end as higher
+# frequencies are taken in: steps are not in the class. Whether an arbitrary function is, cannot be read off its
+# values.
+
+# %%
+frequencies = torch.linspace(-100, 100, 100_001, dtype=torch.float64)
+quadrature = fourier_constant(bump_magnitude(frequencies, width), frequencies)
+cutoffs = [10.0, 100.0, 1000.0]
+steps = []
+for cutoff in cutoffs:
+    positive = torch.linspace(1e-3, cutoff, 20_001, dtype=torch.float64)
+    steps.append(2 * fourier_constant(step_magnitude(positive), positive))
+show.table(["cutoff", "integral for a step"], list(zip(cutoffs, steps, strict=True)))
+
+claim = Claim("looped-transformers/definition-2")
+claim.check("bump: quadrature less closed form", abs(quadrature - constant), "<=", 1e-6)
+claim.check("step: growth from cutoff 100 to 1000", steps[2] / steps[1], ">=", 9)
+claim.control("step: integral stays within a tenth", steps[2] / steps[1], "<=", 1.1)
+claim.verdict()
+
+# %% [markdown]
+# ## The dictionary
+# ```{claim} looped-transformers/definition-3
+# ```
+
+# %%
+source = generator(seed)
+coefficients = 2 * torch.rand(200, 3, generator=source, dtype=torch.float64) - 1
+elements = [
+    Element(gamma=2 * constant * gamma, a=a, b=b, tau=10.0, constant=constant) for gamma, a, b in coefficients.tolist()
+]
+outside = 0
+for too_large in ({"gamma": 2.1 * constant}, {"a": 1.1}, {"b": -1.1}):
+    try:
+        Element(**({"gamma": 1.0, "a": 1.0, "b": 0.0} | too_large), tau=10.0, constant=constant)
+    except ParameterError:
+        outside += 1
+largest = max(element(x).abs().max().item() for element in elements)
+
+claim = Claim("looped-transformers/definition-3")
+claim.check("largest |value| of 200 elements", largest, "<=", 2 * constant)
+claim.check("elements out of range that are refused", outside, "==", 3)
+claim.control("elements with |a| = 1.1 refused, as if none were", outside, "==", 0)
+claim.verdict()
+
+# %% [markdown]
+# ## The rate
+# ```{claim} looped-transformers/theorem-3
+# ```
+# The proof builds the sum term by term: each step takes the element that leans most on what is still missing. The sum
+# of the $|\gamma_i|$ never exceeds $2C$, less than what the paper's wording allows, and the sharpness $\tau=\sqrt
+# m\ln m$ grows with $m$. With $\tau=1$ the sigmoids are nearly straight lines on $[-1,1]$, and more of them do not
+# help.
+#
+# Barron bounds the mean square error. The paper writes the bound for every $x$. On this function the largest error
+# falls more slowly than the mean square, about as $m^{-1/2}$ and no faster; the constant $2C$ covers it.
+
+# %%
+counts = [2**power for power in range(2, int(math.log2(most)) + 1)]
+sharp = [greedy_fit(f, x, m, math.sqrt(m) * math.log(m), constant) for m in counts]
+soft = [greedy_fit(f, x, m, 1.0, constant) for m in counts]
+
+
+def slope(values):
+    logs = torch.tensor([[math.log(m), math.log(value)] for m, value in zip(counts, values, strict=True)]).double()
+    centred = logs - logs.mean(0)
+    return (centred[:, 0] @ centred[:, 1] / (centred[:, 0] @ centred[:, 0])).item()
+
+
+mean_slope = slope([fit.mean_square for fit in sharp])
+largest_slope = slope([fit.largest for fit in sharp])
+soft_slope = slope([fit.mean_square for fit in soft])
+fig, axis = show.axes()
+axis.loglog(counts, [fit.mean_square for fit in sharp], "o-", label=r"root mean square, $\tau=\sqrt{m}\,\ln m$")
+axis.loglog(counts, [fit.largest for fit in sharp], "s-", label=r"largest, $\tau=\sqrt{m}\,\ln m$")
+axis.loglog(counts, [fit.mean_square for fit in soft], "^-", label=r"root mean square, $\tau=1$")
+axis.loglog(counts, [2 * constant / math.sqrt(m) for m in counts], "k--", label=r"$2C/\sqrt{m}$")
+axis.set(xlabel="sigmoids $m$", ylabel="error")
+axis.legend(fontsize=8)
+show.figure(
+    fig,
+    name="rate",
+    caption="Error of the greedy sums for a bump. With growing sharpness it falls faster than $m^{-1/2}$ "
+    "(dashed); with"
+    r" $\tau=1$ it hardly moves.",
+    alt="Log-log plot. Two curves fall more steeply than the dashed line of slope minus one half. A third, "
+    "for sharpness"
+    " one, is almost level.",
+)
+
+claim = Claim("looped-transformers/theorem-3")
+claim.check("slope of the root mean square error", mean_slope, "<=", -0.5)
+scaled = max(fit.largest * math.sqrt(m) for m, fit in zip(counts, sharp, strict=True))
+claim.check("largest error times sqrt(m), over all m", scaled, "<=", 2 * constant)
+claim.number("slope of the largest error", largest_slope, printed=-0.5)
+claim.check("largest sum of |gamma|", max(fit.gamma.abs().sum().item() for fit in sharp), "<=", 2 * constant + 1e-9)
+claim.control("sharpness 1: slope of the root mean square error", soft_slope, "<=", -0.5)
+claim.verdict()

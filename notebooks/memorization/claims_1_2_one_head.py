@@ -1,0 +1,226 @@
+# %% [markdown]
+# # What one head can be made to do
+# *Mahdavi, Liao, Thrampoulidis: Claims 1 and 2, Appendix B; Lemmas 3 and 4, Appendix D.*
+#
+# ```{claim} memorization/claim-1
+# ```
+#
+# ```{claim} memorization/claim-2
+# ```
+#
+# ```{claim} memorization/lemma-3
+# ```
+#
+# ```{claim} memorization/lemma-4
+# ```
+#
+# A head acts through one matrix $W = W_K W_Q^\top$. On an example it gives the weights $\mathrm{softmax}(E W e)$.
+# If the queries of a few examples are independent, $We$ can be chosen for each of them freely, and with it their
+# weights. That is Claim 1. Claim 2 adds a rank-one matrix that those examples do not feel and that all others
+# feel as much as one likes.
+
+# %%
+import torch
+
+from attention_theory.memorization.attention import Examples
+from attention_theory.memorization.examples import draw, sample_examples
+from attention_theory.memorization.single_head import (
+    Columns,
+    column_logits,
+    fit_targets,
+    one_hot_of_largest,
+    saturating_scale,
+    silent_direction,
+)
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+context = 5  # n, at least 3
+width = 10  # d, at least n + 2
+examples_count = 12  # T, more than n
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(
+    context=(context, 3, None),
+    width=(width, context + 2, None),
+    examples_count=(examples_count, context + 1, None),
+    seed=(seed, 0, None),
+)
+examples = sample_examples(examples_count, context, width, shared=False, seed=seed)
+
+
+def random_targets(count: int) -> torch.Tensor:
+    """Points inside the simplex, uniformly."""
+    weights = -draw("uniform", count, context, seed=seed + 1).log()
+    return weights / weights.sum(dim=1, keepdim=True)
+
+
+def weights_of(columns: Columns, on: Examples) -> torch.Tensor:
+    return column_logits(on, columns).softmax(dim=-1)
+
+
+# %% [markdown]
+# ## Claim 1: chosen weights on n examples
+# The print says *any* convex combination. A softmax weight is never 0, so corners and faces of the simplex are
+# approached and not reached. All points inside it are reached, and as these are dense, the proof loses nothing.
+
+# %%
+first = examples.take(slice(0, context))
+targets = random_targets(context)
+columns = fit_targets(first, targets)
+error = (weights_of(columns, first) - targets).abs().max().item()
+
+U, s, V = torch.linalg.svd(columns.matrix)
+cut = Columns(U[:, : context - 1] * s[: context - 1], V[: context - 1].T)  # d_h = r - 1
+error_cut = (weights_of(cut, first) - targets).abs().max().item()
+
+queries = first.queries.clone()
+queries[-1] = queries[:-1].sum(dim=0)
+dependent = Examples(first.contexts, queries)
+error_dependent = (weights_of(fit_targets(dependent, targets), dependent) - targets).abs().max().item()
+
+corner = torch.eye(context, dtype=torch.float64) * (1 - context * 1e-12) + 1e-12
+at_corner = weights_of(fit_targets(first, corner), first)
+
+claim = Claim("memorization/claim-1")
+claim.check("weights less targets, d_h = n", error, "<=", 1e-13)
+claim.control("d_h = n - 1", error_cut, "<=", 1e-13)
+claim.control("one query the sum of the others", error_dependent, "<=", 1e-13)
+claim.printed("a corner of the simplex: smallest weight", at_corner.min(), "==", 0)
+claim.number("error with d_h = n - 1", error_cut, earlier=4.4e-2)
+claim.number("error with a dependent query", error_dependent, earlier=0.196)
+claim.verdict()
+
+# %% [markdown]
+# ## Lemma 3: silent on some, decided on the others
+# $W = v u^\top$ with $u$ orthogonal to the queries of the silent examples, and otherwise random. The proof asks
+# for $u^\top e^{(t)} \ne 0$ for all $m < t \le d$; there are $T$ examples, and it must be $t \le T$. A direction
+# that fulfils the printed condition can still be blind to a later example.
+
+# %%
+n3, d3, T3, m3 = 6, 12, 40, 5
+many = sample_examples(T3, n3, d3, shared=False, seed=seed)
+silent = torch.arange(T3) < m3
+
+
+def closest_pair(logits: torch.Tensor) -> torch.Tensor:
+    """The smallest difference of two entries in each row."""
+    return logits.sort(dim=-1).values.diff(dim=-1).min(dim=-1).values
+
+
+loud, gaps, ratios = [], [], []
+for trial in range(100):
+    found = silent_direction(many, silent, ~silent, seed + trial, draws=1)
+    logits = column_logits(many, found.columns)
+    singular = torch.linalg.svdvals(found.columns.matrix)
+    loud.append(logits[silent].abs().max().item())
+    gaps.append(closest_pair(logits[~silent]).min().item())
+    ratios.append((singular[1] / singular[0]).item())
+
+late = d3 + 5  # an example that the printed condition forgets
+blind_to_late = silent_direction(many, silent | (torch.arange(T3) == late), ~silent, seed, draws=1)
+blind_gaps = closest_pair(column_logits(many, blind_to_late.columns))
+
+spanned = many.queries.clone()
+spanned[n3] = spanned[:n3].sum(dim=0)
+too_many = torch.arange(T3) < n3
+blind_logits = column_logits(
+    Examples(many.contexts, spanned),
+    silent_direction(Examples(many.contexts, spanned), too_many, ~too_many, seed, 1).columns,
+)
+
+claim = Claim("memorization/lemma-3")
+claim.check("100 draws, largest logit on the silent examples", max(loud), "<=", 1e-13)
+claim.check("100 draws, smallest difference of two logits elsewhere", min(gaps), ">", 1e-9)
+claim.check("100 draws, second over first singular value", max(ratios), "<=", 1e-15)
+claim.check("printed condition t <= d: smallest product on those", blind_gaps[m3:d3].min(), ">", 1e-9)
+claim.printed("printed condition t <= d: smallest difference for t <= T", blind_gaps[m3:].min(), ">", 1e-9)
+claim.control("m = n and a later query in their span", closest_pair(blind_logits[n3 : n3 + 1]).min(), ">", 1e-9)
+claim.verdict()
+
+# %% [markdown]
+# ## Lemma 4: saturation
+# Adding $c\,W^+$ with large $c$ makes the weights one-hot at the largest entry of $E W^+ e$, whatever else is in
+# $W$. The distance from one-hot falls like $e^{-c\,\gamma}$, where $\gamma$ is the lead of the largest entry. The
+# paper proves that some $c$ will do; the package gives one in closed form. The largest entry must be unique; the
+# others may coincide.
+
+# %%
+one = sample_examples(1, 6, 12, seed=seed)
+fixed = draw("gaussian", 2, 6, seed=seed + 2)  # the logits of two different W*
+decisive = draw("gaussian", 1, 6, seed=seed + 3)
+lead = decisive.topk(2).values.diff().abs().item()
+limit = one_hot_of_largest(decisive)
+sizes = torch.arange(4, 29, 4, dtype=torch.float64) / lead
+distances = torch.stack([(fixed + c * decisive).softmax(dim=-1).sub(limit).abs().sum(dim=-1) for c in sizes])
+slopes = -distances[-2:].log().diff(dim=0)[0] / (sizes[-1] - sizes[-2])
+enough = saturating_scale(fixed, decisive.expand(2, -1), 1e-6)
+reached = (fixed + enough * decisive).softmax(dim=-1).sub(limit).abs().sum(dim=-1).max()
+
+tied = decisive.clone()
+tied[0, decisive.topk(2).indices[0, 1]] = decisive.max()
+tied_limits = (fixed + 1e4 * tied).softmax(dim=-1)
+
+claim = Claim("memorization/lemma-4")
+claim.check("slope of -log distance over the lead, less 1", (slopes / lead - 1).abs().max(), "<=", 1e-2)
+claim.check(
+    "limits of two different W*, distance", (fixed + 1e4 * decisive).softmax(-1).diff(dim=0).abs().max(), "<=", 1e-15
+)
+claim.check("distance at the c in closed form", reached, "<=", 1e-6)
+claim.control("tie for the largest: distance of the limits", tied_limits.diff(dim=0).abs().max(), "<=", 1e-15)
+claim.verdict()
+
+# %% [markdown]
+# ## Claim 2: chosen weights on n - 1 examples, one-hot on the rest
+# The two matrices are added. On the fresh examples the second is silent, so their weights stay as chosen; in
+# rounded arithmetic its silence is as good as $c$ times the machine epsilon.
+
+# %%
+is_fresh = torch.arange(examples_count) >= examples_count - (context - 1)
+fresh = examples.take(is_fresh)
+targets = random_targets(context - 1)
+chosen = fit_targets(fresh, targets)
+silent_part = silent_direction(examples, is_fresh, ~is_fresh, seed).columns
+one_hot = one_hot_of_largest(column_logits(examples, silent_part))[~is_fresh]
+scales = [0.0, 1.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e6, 1e8]
+on_fresh, on_rest = [], []
+for c in scales:
+    weights = weights_of(chosen.beside(silent_part, c), examples)
+    on_fresh.append((weights[is_fresh] - targets).abs().max().item())
+    on_rest.append((weights[~is_fresh] - one_hot).abs().sum(dim=-1).max().item())
+
+loud_part = Columns(silent_part.keys, draw("gaussian", width, 1, seed=seed + 4) / width**0.5)
+loud_error = (weights_of(chosen.beside(loud_part, 100.0), fresh) - targets).abs().max().item()
+
+fig, axis = show.axes()
+axis.loglog(
+    scales[1:], [max(value, 1e-18) for value in on_fresh[1:]], marker="o", label="fresh examples: weights less targets"
+)
+axis.loglog(
+    scales[1:], [max(value, 1e-18) for value in on_rest[1:]], marker="s", label="the rest: distance from one-hot"
+)
+axis.set(xlabel="size c of the saturating part", ylabel="error")
+axis.legend()
+show.figure(
+    fig,
+    name="claim-2",
+    caption="As c grows, the rest becomes one-hot exponentially fast. The fresh examples keep their weights; "
+    "their error "
+    "grows only as rounding does, in proportion to c. Errors below 1e-18 are drawn there.",
+    alt="On logarithmic axes one curve plunges to nothing near c = 100, the other rises slowly from 1e-16.",
+)
+
+growth = max(error / max(c, 1.0) for error, c in zip(on_fresh, scales, strict=True))
+corner = torch.eye(context, dtype=torch.float64)[: context - 1] * (1 - context * 1e-12) + 1e-12
+at_corner = weights_of(fit_targets(fresh, corner).beside(silent_part, 100.0), fresh)
+claim = Claim("memorization/claim-2")
+claim.check("c up to 1000: weights less targets", max(on_fresh[: scales.index(1e3) + 1]), "<=", 1e-12)
+claim.check("c = 1000: distance of the rest from one-hot", on_rest[scales.index(1e3)], "<=", 1e-12)
+claim.check("error on the fresh examples over max(c, 1)", growth, "<=", 1e-14)
+claim.control("second part not silent, c = 100", loud_error, "<=", 1e-12)
+claim.control("c = 1: distance of the rest from one-hot", on_rest[1], "<=", 1e-12)
+claim.printed("a corner of the simplex as target: smallest weight", at_corner.min(), "==", 0)
+claim.number("second part not silent, c = 100", loud_error, earlier=0.976)
+claim.verdict()

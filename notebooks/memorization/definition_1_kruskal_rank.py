@@ -1,0 +1,193 @@
+# %% [markdown]
+# # Kruskal rank, general position and the two assumptions
+# *Mahdavi, Liao, Thrampoulidis: Definitions 1 and 2, Assumptions 1 and 2, Section 4; the test of Section 5.1.*
+#
+# ```{claim} memorization/definition-1
+# ```
+#
+# ```{claim} memorization/definition-2
+# ```
+#
+# ```{claim} memorization/assumption-1
+# ```
+#
+# ```{claim} memorization/assumption-2
+# ```
+#
+# ```{claim} memorization/rank-test-protocol
+# ```
+#
+# Rank asks whether *some* vectors of a set are independent; Kruskal rank asks it of *every* subset of a size.
+# Deciding it means trying all subsets. On small sets of whole numbers that is done here without rounding. On real
+# data the paper tries 5000 random subsets instead, in float32. Below: what that test sees, and two things it
+# cannot see.
+
+# %%
+from itertools import combinations
+
+import torch
+
+from attention_theory.memorization.attention import capacity, features, random_heads
+from attention_theory.memorization.examples import draw, integer_vectors, sample_examples, with_faulty_context
+from attention_theory.memorization.kruskal import (
+    dependent_subset,
+    is_in_general_position,
+    kruskal_rank,
+    modular_ranks,
+    satisfied_fraction,
+)
+from attention_theory.numerics import numerical_rank
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+draws = 5000  # random subsets in the sampled test, at least 100
+vectors = 24  # vectors in the enumerated set, from 8 to 30
+size = 5  # size of the planted dependent subset, from 3 to 5
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(draws=(draws, 100, None), vectors=(vectors, 8, 30), size=(size, 3, 5), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Sets whose Kruskal rank is known by hand
+
+# %%
+triple = [[1, 0], [0, 1], [1, 1]]
+powers = [[node**power for power in range(4)] for node in range(-3, 4)]
+known = [
+    ("e1, e2, e1 + e2 in the plane", triple, 2),
+    ("the same three in space", [[*vector, 0] for vector in triple], 2),
+    ("powers of -3, ..., 3 (Vandermonde)", powers, 4),
+    ("a vector given twice", [[1, 2, 3], [0, 1, 0], [1, 2, 3]], 1),
+    ("a zero vector", [[1, 0], [0, 0]], 0),
+]
+found = [kruskal_rank(torch.tensor(vectors_)) for _, vectors_, _ in known]
+show.table(
+    ["set", "Kruskal rank by hand", "by enumeration"], [(k[0], k[2], f) for k, f in zip(known, found, strict=True)]
+)
+
+generic = integer_vectors(vectors, size, seed=seed + 1, largest=25)
+planted = generic.clone()
+planted[-1] = planted[1 : size - 1].sum(dim=0) + planted[0]  # depends on size - 1 others: one bad subset of that size
+
+# %%
+claim = Claim("memorization/definition-1")
+claim.check("sets by hand, wrong answers", sum(f != k[2] for k, f in zip(known, found, strict=True)), "==", 0)
+claim.check(f"{vectors} random vectors of width {size}", kruskal_rank(generic), "==", size)
+claim.control("the same with one dependent subset planted", kruskal_rank(planted), "==", size)
+claim.verdict()
+
+# %%
+claim = Claim("memorization/definition-2")
+claim.check("powers of -3, ..., 3 in general position", is_in_general_position(torch.tensor(powers)), "==", True)
+claim.check("random vectors in general position", is_in_general_position(generic), "==", True)
+claim.control("with one dependent subset planted", is_in_general_position(planted), "==", True)
+claim.verdict()
+
+# %% [markdown]
+# ## The two assumptions
+# Assumption 1 speaks of the queries: Kruskal rank at least $n$. A set of $T$ vectors has Kruskal rank at most
+# $T$, so with fewer than $n$ examples the printed assumption cannot hold, and Theorem 1 would be empty for small
+# data sets. The proof uses only groups of $\min(n, T)$ queries, and that is the form that works.
+#
+# Assumption 2 speaks of each context: rank $n$. With a token that is an *affine* combination of the others (a
+# duplicate, a mean) every head loses one dimension. A token that is a linear combination without being an affine
+# one costs a single dimension in all.
+
+# %%
+n, d, H = 4, 8, 4
+queries = sample_examples(12, n, d, law="integer", seed=seed).queries.long()
+few = queries[:3]
+doubled = queries.clone()
+doubled[7] = doubled[2]
+claim = Claim("memorization/assumption-1")
+claim.check("Kruskal rank of 12 random queries, n = 4", kruskal_rank(queries[:, :4]), ">=", n)
+claim.check("3 queries: Kruskal rank against min(n, T)", kruskal_rank(few), ">=", min(n, len(few)))
+claim.printed("3 queries: Kruskal rank against n, as printed", kruskal_rank(few), ">=", n)
+claim.control("12 queries, one of them twice", kruskal_rank(doubled[:, :4]), ">=", n)
+claim.verdict()
+
+# %%
+n, d, H = 5, 10, 4
+contexts = sample_examples(20, n, d, shared=False, law="integer", seed=seed)
+broken = with_faulty_context(contexts, "duplicate")
+shared = sample_examples(H * n + 3, n, d, seed=seed)
+heads = random_heads(H, d, d, seed + 1)
+rank_of = {"as assumed": int(numerical_rank(features(heads, shared)))}
+for fault in ("duplicate", "affine", "linear"):
+    rank_of[fault] = int(numerical_rank(features(heads, with_faulty_context(shared, fault))))
+show.table(
+    ["last token of the shared context", "rank of Z"], rank_of.items(), f"H = {H}, n = {n}, d = {d}, T = {H * n + 3}"
+)
+
+claim = Claim("memorization/assumption-2")
+claim.check("smallest exact rank of 20 contexts", int(modular_ranks(contexts.contexts.long()).min()), "==", n)
+claim.check("rank of Z, shared context of rank n", rank_of["as assumed"], "==", capacity(H, n, d))
+claim.control("smallest exact rank with a duplicate token", int(modular_ranks(broken.contexts.long()).min()), "==", n)
+claim.control("rank of Z with a duplicate token", rank_of["duplicate"], "==", capacity(H, n, d))
+claim.control("rank of Z with the mean as last token", rank_of["affine"], "==", capacity(H, n, d))
+claim.number("rank of Z, duplicate or mean", rank_of["affine"], earlier=13, within=0)
+claim.number("rank of Z, sum of the others", rank_of["linear"], earlier=16, within=0)
+claim.verdict()
+
+# %% [markdown]
+# ## The sampled test
+# The paper draws 5000 subsets of $n$ queries, and reports that Assumption 1 holds if 99 % of them have rank $n$.
+# That estimates a *share* of subsets, and for the share it is right: on a small set it agrees with full
+# enumeration.
+#
+# It does not decide the assumption, which asks for all subsets. One dependent subset among the $\binom{60}{6}$ of
+# 60 queries is met by 5000 draws with probability one in ten thousand.
+
+# %%
+small = integer_vectors(10, 4, seed=seed, largest=1)
+subsets = torch.tensor(list(combinations(range(10), 4)))
+exact_share = (modular_ranks(small[subsets]) == 4).double().mean().item()
+sampled_share = satisfied_fraction(small.double(), 4, draws, seed)
+spread = (exact_share * (1 - exact_share) / draws) ** 0.5
+
+crowd = draw("gaussian", 60, 12, seed=seed)[:, :6]
+crowd[5] = crowd[:5].sum(dim=0)
+crowd_share = satisfied_fraction(crowd, 6, draws, seed)
+subsets_of_crowd = torch.lgamma(torch.tensor([61.0, 7.0, 55.0], dtype=torch.float64))
+chance = 1 - (1 - torch.exp(-subsets_of_crowd[0] + subsets_of_crowd[1:].sum())).pow(draws).item()
+
+# %% [markdown]
+# The second thing it cannot see is its own tolerance. A singular value counts if it is above (largest dimension)
+# × (machine epsilon) × (largest singular value). Vectors whose directions fade quickly are independent in float64
+# and "dependent" in float32, without a single exact dependence among them.
+
+# %%
+fading = draw("gaussian", 400, 40, seed=seed) * 10.0 ** (-torch.arange(40, dtype=torch.float64) / 4)
+sizes = [5, 10, 15, 20, 25, 28, 30, 32, 35, 40]
+curves = {
+    name: [satisfied_fraction(fading.to(dtype), k, 300, seed) for k in sizes]
+    for name, dtype in (("float32", torch.float32), ("float64", torch.float64))
+}
+fig, axis = show.axes()
+for (name, curve), marker in zip(curves.items(), show.MARKERS, strict=False):
+    axis.plot(sizes, curve, marker=marker, label=name)
+axis.set(xlabel="size k of the subsets", ylabel="satisfied fraction")
+axis.legend()
+show.figure(
+    fig,
+    name="fading",
+    caption="400 vectors in 40 dimensions whose coordinates fade by a factor 10 every four. The same test, on "
+    "the same "
+    "vectors, stops being satisfied near k = 30 in float32 and never in float64.",
+    alt="Two curves of the satisfied fraction against subset size: float64 stays at 1, float32 falls to 0 before 40.",
+)
+
+# %%
+claim = Claim("memorization/rank-test-protocol")
+claim.check("sampled less exact share, in standard errors", abs(sampled_share - exact_share) / spread, "<=", 4)
+claim.check("planted subset found by enumeration", dependent_subset(planted, size) is not None, "==", True)
+claim.check("float64, share at k = 40", curves["float64"][-1], ">=", 0.99)
+claim.control("float32, share at k = 40, same vectors", curves["float32"][-1], ">=", 0.99)
+claim.control(
+    "queries of rank n - 1 pass the 99 % rule", satisfied_fraction(crowd * torch.arange(6), 6, 500, seed), ">=", 0.99
+)
+claim.printed("one dependent subset among 60 queries fails the 99 % rule", crowd_share, "<", 0.99)
+claim.number("probability that 5000 draws meet it", chance, earlier=1.0e-4, within=0.05)
+claim.verdict()

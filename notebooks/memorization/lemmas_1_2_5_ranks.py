@@ -1,0 +1,114 @@
+# %% [markdown]
+# # Three lemmas on ranks
+# *Mahdavi, Liao, Thrampoulidis: Lemmas 1, 2 and 5, Appendix D.*
+#
+# ```{claim} memorization/lemma-1
+# ```
+#
+# ```{claim} memorization/lemma-2
+# ```
+#
+# ```{claim} memorization/lemma-5
+# ```
+#
+# The proofs of the chapter rest on three small facts: ranks of the diagonal blocks add up under a block triangle,
+# adding the mean to every vector keeps independent vectors independent, and a small enough change cannot lower a
+# rank. The first is checked in whole numbers, the other two at the edge where they stop being true.
+
+# %%
+import torch
+
+from attention_theory.memorization.examples import draw, integer_vectors
+from attention_theory.numerics import modular_rank, numerical_rank
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+trials = 200  # random matrices for each lemma, at least 10
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(trials=(trials, 10, None), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Lemma 1: a block triangle
+# The blocks are drawn with few different entries, so that all ranks occur. The inequality is strict where the
+# corner block adds something of its own, as in the smallest example $A = B = 0$, $C = 1$.
+
+# %%
+source = generator(seed)
+slack = []
+for _ in range(trials):
+    A, B, C = (integer_vectors(3, 3, source, largest=1) * (torch.rand(3, 1, generator=source) < 0.6) for _ in range(3))
+    X = torch.cat([torch.cat([A, C], dim=1), torch.cat([torch.zeros_like(A), B], dim=1)])
+    slack.append(modular_rank(X) - modular_rank(A) - modular_rank(B))
+corner = modular_rank(torch.tensor([[0, 1], [0, 0]]))
+
+claim = Claim("memorization/lemma-1")
+claim.check(f"{trials} block triangles, smallest rank X - rank A - rank B", min(slack), ">=", 0)
+claim.check("A = B = 0, C = 1: rank X", corner, "==", 1)
+claim.control("the inequality turned round: rank X there", corner, "<=", 0)
+claim.control("the inequality turned round: largest difference", max(slack), "<=", 0)
+claim.verdict()
+
+# %% [markdown]
+# ## Lemma 2: adding the mean
+# The new vectors are the old ones times $I + \frac1n \mathbf 1 \mathbf 1^\top$, whose determinant is 2 for every
+# $n$. Taking the mean away instead gives determinant 0.
+
+# %%
+deviation, kept, lost = [], [], []
+for n in range(1, 21):
+    mean = torch.full((n, n), 1 / n, dtype=torch.float64)
+    identity = torch.eye(n, dtype=torch.float64)
+    vectors = draw("gaussian", n, 24, seed=seed + n)
+    deviation.append(abs(torch.linalg.det(identity + mean).item() - 2))
+    kept.append(n - int(numerical_rank((identity + mean) @ vectors)))
+    if n > 1:
+        lost.append(n - int(numerical_rank((identity - mean) @ vectors)))
+
+claim = Claim("memorization/lemma-2")
+claim.check("n = 1, ..., 20: determinant less 2", max(deviation), "<=", 1e-12)
+claim.check("n = 1, ..., 20: rank lost", max(kept), "==", 0)
+claim.control("mean taken away: smallest rank lost", min(lost), "==", 0)
+claim.verdict()
+
+# %% [markdown]
+# ## Lemma 5: a small change keeps the rank
+# By Weyl's inequality no singular value moves by more than the size of the change. The inequality must be strict:
+# a change of exactly the smallest singular value, along its own direction, removes it. So the bound on $\delta$
+# that follows Eq. (13), printed with $\le$, has to be read with $<$; the construction takes half of it.
+
+# %%
+safe, exact = [], []
+shares = torch.linspace(0.0, 1.3, 14, dtype=torch.float64)
+left = torch.zeros(len(shares))
+for trial in range(trials):
+    factors = draw("gaussian", 2, 8, 5, seed=seed + trial)
+    A = factors[0] @ factors[1].mT
+    U, s, Vh = torch.linalg.svd(A)
+    change = draw("gaussian", 8, 8, seed=seed + trials + trial)
+    change *= 0.99 * s[4] / torch.linalg.matrix_norm(change, 2)
+    safe.append(int(numerical_rank(A + change)))
+    exact.append(int(numerical_rank(A - s[4] * torch.outer(U[:, 4], Vh[4]))))
+    left += (
+        torch.stack([torch.linalg.svdvals(A - x * s[4] * torch.outer(U[:, 4], Vh[4]))[4] / s[4] for x in shares])
+        / trials
+    )
+
+fig, axis = show.axes()
+axis.plot(shares, left, marker="o")
+axis.axvline(1.0, linestyle="--", color="0.5")
+axis.set(xlabel="size of the change over the smallest singular value", ylabel="what is left of that value")
+show.figure(
+    fig,
+    name="strict",
+    caption="A change along the smallest singular pair. The rank is kept up to, and not at, the dashed line.",
+    alt="A curve that falls in a straight line from one to zero at the dashed line and rises again beyond it.",
+)
+
+claim = Claim("memorization/lemma-5")
+claim.check("change of 0.99 of the smallest value: smallest rank", min(safe), ">=", 5)
+claim.control("change of exactly the smallest value: rank", max(exact), ">=", 5)
+claim.verdict()

@@ -1,0 +1,129 @@
+# %% [markdown]
+# # One averaging layer makes Assumption 1 true
+# *Mahdavi, Liao, Thrampoulidis: Assumption 3, Proposition 4, Section 4.4; Appendix G.*
+#
+# ```{claim} memorization/assumption-3
+# ```
+#
+# ```{claim} memorization/proposition-4
+# ```
+#
+# ```{claim} memorization/remark-assumption-3-relaxed
+# ```
+#
+# In a vision transformer every image has the same query, the class token. Assumption 1 then fails as badly as it
+# can: Kruskal rank 1. A layer with $W_K = W_Q = 0$ attends evenly, and with a skip connection it adds to every
+# token the mean of its image. The class tokens now differ as the images do. All ranks below are exact, in whole
+# numbers.
+
+# %%
+import torch
+
+from attention_theory.memorization.attention import Examples
+from attention_theory.memorization.averaging import (
+    averaging_layer,
+    cancelling_examples,
+    equal_queries,
+    whole_mean_shifted_queries,
+)
+from attention_theory.memorization.examples import sample_examples
+from attention_theory.memorization.kruskal import kruskal_rank, modular_ranks
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+examples_count = 12  # T, from n to 16
+context = 4  # n, from 2 to 4
+width = 7  # d, from n + 1 to 7
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(context=(context, 2, 4), width=(width, context + 1, 7), examples_count=(examples_count, context, 16))
+
+
+def small_numbers(shared: bool) -> Examples:
+    """Whole numbers from -3 to 3: small enough for every minor to be exact."""
+    drawn = sample_examples(examples_count, context, width, shared, "integer", seed)
+    return Examples((drawn.contexts / 3).round(), (drawn.queries / 3).round())
+
+
+generic, shared = small_numbers(shared=False), small_numbers(shared=True)
+class_tokens, shared_class_tokens = equal_queries(generic), equal_queries(shared)
+
+
+def rank_up_to_n(vectors: torch.Tensor) -> int:
+    """The Kruskal rank, or n if it is that or more: no assumption asks for more."""
+    return kruskal_rank(vectors, most=context)
+
+
+def least_rank(contexts: torch.Tensor) -> int:
+    return int(modular_ranks(contexts.long()).min())
+
+
+# %%
+claim = Claim("memorization/assumption-3")
+claim.check(
+    "random examples: Kruskal rank of query + mean", rank_up_to_n(whole_mean_shifted_queries(generic)), ">=", context
+)
+claim.check("equal queries, own contexts", rank_up_to_n(whole_mean_shifted_queries(class_tokens)), ">=", context)
+claim.control(
+    "equal queries, one shared context", rank_up_to_n(whole_mean_shifted_queries(shared_class_tokens)), ">=", context
+)
+claim.verdict()
+
+# %% [markdown]
+# ## Before and after the layer
+# The layer's outputs are $e + \bar e$ and $e_i + \bar e$. Times $n$ they are whole numbers.
+
+# %%
+after = averaging_layer(class_tokens)
+whole_queries = whole_mean_shifted_queries(class_tokens)
+whole_contexts = context * class_tokens.contexts + class_tokens.contexts.sum(dim=1, keepdim=True)
+formula = torch.cat(
+    [(context * after.contexts - whole_contexts).flatten(), (context * after.queries - whole_queries).flatten()]
+)
+before = rank_up_to_n(class_tokens.queries.long())
+shared_after = rank_up_to_n(whole_mean_shifted_queries(shared_class_tokens))
+show.table(
+    ["equal queries", "Kruskal rank before, up to n", "after", "smallest context rank after"],
+    [
+        ("own contexts", before, rank_up_to_n(whole_queries), least_rank(whole_contexts)),
+        ("one shared context", before, shared_after, context),
+    ],
+)
+
+claim = Claim("memorization/proposition-4")
+claim.check("layer less formula", formula.abs().max(), "<=", 1e-12)
+claim.check("Kruskal rank of the queries before", before, "==", 1)
+claim.check("Kruskal rank of the queries after", rank_up_to_n(whole_queries), ">=", context)
+claim.check("smallest rank of a context after", least_rank(whole_contexts), "==", context)
+claim.control("one shared context: Kruskal rank after", shared_after, ">=", context)
+claim.verdict()
+
+# %% [markdown]
+# ## Is Assumption 3 the weaker one?
+# The text calls Assumption 3 more relaxed than an earlier one (it prints Assumption 2; 1 must be meant, as they
+# speak of queries). It is not: neither contains the other. Equal queries with different contexts satisfy 3 and
+# not 1. And for any queries one can set the first token of each context so that all the sums $e + \bar e$
+# coincide: then 1 holds and 3 does not.
+
+# %%
+cancelled = cancelling_examples(generic)
+holds_1 = rank_up_to_n(cancelled.queries.long())
+holds_3 = rank_up_to_n(whole_mean_shifted_queries(cancelled))
+show.table(
+    ["data", "Assumption 1: Kruskal rank of queries, up to n", "Assumption 3: of query + mean", "n"],
+    [
+        ("generic", rank_up_to_n(generic.queries.long()), rank_up_to_n(whole_mean_shifted_queries(generic)), context),
+        ("equal queries", before, rank_up_to_n(whole_queries), context),
+        ("first token cancels", holds_1, holds_3, context),
+    ],
+)
+
+claim = Claim("memorization/remark-assumption-3-relaxed")
+claim.check("equal queries: Assumption 3 holds", rank_up_to_n(whole_queries), ">=", context)
+claim.check("first token cancels: Assumption 1 holds", holds_1, ">=", context)
+claim.check("first token cancels: contexts keep rank n", least_rank(cancelled.contexts), "==", context)
+claim.counterexample("first token cancels: Assumption 3 holds, as a weaker one would", holds_3, ">=", context)
+claim.control("equal queries: Assumption 1 holds", before, ">=", context)
+claim.verdict()

@@ -1,0 +1,59 @@
+# %% [markdown]
+# # Tokens with a constant sum
+# *Mahdavi, Liao, Thrampoulidis: Proposition 5, Appendix I.*
+#
+# ```{claim} memorization/proposition-5
+# ```
+#
+# With a context for each example $Z$ can have rank $Hd$. If the entries of every token sum to the same number
+# $C$, it cannot: a convex combination of such tokens has the sum $C$ too, in every head, so the difference of two
+# heads' sums is zero on every row. For $C \ne 0$ the tokens can still be in general position, so no assumption of
+# that kind gives rank $Hd$. For $C = 0$ they cannot, since they all lie in one hyperplane, and the rank is one
+# lower for every head.
+
+# %%
+from attention_theory.memorization.attention import features, random_heads
+from attention_theory.memorization.examples import sample_examples, with_token_sum
+from attention_theory.memorization.rank_bounds import block_differences, rank_and_gap
+from attention_theory.numerics import numerical_rank
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+total = 3.0  # C, at least 0.1
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(total=(total, 0.1, None), seed=(seed, 0, None))
+sizes = [(3, 4, 8), (4, 6, 12), (5, 8, 16)]
+rows, nulls, after = [], [], []
+for H, n, d in sizes:
+    examples = sample_examples(H * d + 5, n, d, shared=False, seed=seed)
+    layer = random_heads(H, d, d, seed + 1)
+    constant = features(layer, with_token_sum(examples, total))
+    nulls.append((constant @ block_differences(H, d)).abs().max().item())
+    after.append(rank_and_gap(constant, H * (d - 1) + 1)[1])
+    ranks = [int(numerical_rank(features(layer, data))) for data in (with_token_sum(examples, 0.0), examples)]
+    rows.append((f"({H}, {n}, {d})", H * (d - 1) + 1, int(numerical_rank(constant)), *ranks))
+show.table(["(H, n, d)", "H(d-1)+1", f"rank of Z, sum {total:g}", "sum 0", "free tokens"], rows)
+
+# %% [markdown]
+# The print says that the tokens may be in general position whatever $C$. That needs $C \neq 0$: with sum 0, no
+# $d$ tokens are independent.
+
+# %%
+flat = with_token_sum(sample_examples(40, 4, 8, shared=False, seed=seed), 0.0).contexts.flatten(0, 1)
+level = with_token_sum(sample_examples(40, 4, 8, shared=False, seed=seed), total).contexts.flatten(0, 1)
+
+claim = Claim("memorization/proposition-5")
+claim.check("null vectors times Z, largest entry", max(nulls), "<=", 1e-12)
+claim.check("ranks less the bounds", sum(abs(row[2] - row[1]) for row in rows), "==", 0)
+claim.check("singular value after the bound", max(after), "<=", 1e-12)
+claim.check(f"rank of all tokens, sum {total:g}, d = 8", int(numerical_rank(level)), "==", 8)
+claim.printed("rank of all tokens, sum 0, d = 8", int(numerical_rank(flat)), "==", 8)
+claim.control("free tokens: largest rank less the bound", max(row[4] - row[1] for row in rows), "<=", 0)
+for row, earlier in zip(rows, (22, 45, 76), strict=True):
+    claim.number(f"rank at {row[0]}", row[2], earlier=earlier, within=0)
+for row, earlier in zip(rows, (21, 44, 75), strict=True):
+    claim.number(f"rank at {row[0]}, sum 0", row[3], earlier=earlier, within=0)
+claim.verdict()

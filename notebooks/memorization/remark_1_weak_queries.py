@@ -1,0 +1,77 @@
+# %% [markdown]
+# # Queries of smaller Kruskal rank
+# *Mahdavi, Liao, Thrampoulidis: Remark 1, Section 4.1.*
+#
+# ```{claim} memorization/remark-1
+# ```
+#
+# If the queries span only $Q < n$ dimensions, a head can still prescribe the weights of $Q$ examples at a time,
+# and the construction goes through with $r = \min(Q, d_h)$. That bound is a statement about the *construction*.
+# The layer does better: with random heads the rank of $Z$ reaches $H(n-1)+1$ even where all queries lie on one
+# line, because softmax is not linear in the query.
+
+# %%
+
+from attention_theory.memorization.attention import Heads, capacity, features, predict, random_heads
+from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.examples import draw, random_labels, sample_examples, with_query_span
+from attention_theory.memorization.readout import solve_readout
+from attention_theory.memorization.single_head import column_logits, fit_targets
+from attention_theory.numerics import numerical_rank
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+heads = 4  # H, at least 2
+context = 6  # n, at least 3
+width = 12  # d, more than n
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(heads=(heads, 2, None), context=(context, 3, width - 1), seed=(seed, 0, None))
+spans = list(range(1, context + 1))
+drawn = random_heads(heads, width, width, seed + 4)
+strong = Heads(2 * drawn.keys, 2 * drawn.queries)  # spread logits, or the last singular values drown in rounding
+residuals, promised, reached = [], [], []
+for span in spans:
+    count = capacity(heads, span, width)
+    examples = with_query_span(sample_examples(count, context, width, seed=seed), span, seed + 1)
+    labels = random_labels(count, 2, seed + 2)
+    built = build_heads(examples, heads, width, seed=seed + 3, rank_limit=span)
+    readout = solve_readout(built.Z, labels, heads, 2)
+    residuals.append((predict(built.heads, readout, examples) - labels).abs().max().item())
+    promised.append(count)
+    crowd = with_query_span(sample_examples(3 * heads * context, context, width, seed=seed), span, seed + 1)
+    reached.append(int(numerical_rank(features(strong, crowd), rtol=1e-12)))
+
+# %%
+fig, axis = show.axes()
+axis.plot(spans, promised, marker="o", label="H (Q - 1) + 1, built and fitted")
+axis.plot(spans, reached, marker="s", label="rank of Z, random heads")
+axis.axhline(capacity(heads, context, width), linestyle="--", color="0.5")
+axis.set(xlabel="Q, dimensions that the queries span", ylabel="examples", ylim=(0, None))
+axis.legend()
+show.figure(
+    fig,
+    name="weak-queries",
+    caption="What Remark 1 promises grows with Q. What random heads reach does not depend on it: the dashed line is "
+    "H (n - 1) + 1.",
+    alt="A rising line of promised examples and a flat line of reached rank, which lies on the dashed bound.",
+)
+
+# %% [markdown]
+# Running the construction with $r = n$ on queries that span fewer dimensions asks for weights that no head gives.
+
+# %%
+span = context - 2
+weak = with_query_span(sample_examples(context, context, width, seed=seed), span, seed + 1)
+targets = -draw("uniform", context, context, seed=seed + 5).log()
+targets = targets / targets.sum(dim=1, keepdim=True)
+error = (column_logits(weak, fit_targets(weak, targets)).softmax(dim=-1) - targets).abs().max().item()
+
+claim = Claim("memorization/remark-1")
+claim.check("Q = 1, ..., n: largest residual at H (Q - 1) + 1", max(residuals), "<=", 1e-10)
+claim.check("random heads, Q = 1: rank of Z beyond the promise", reached[0], ">", promised[0])
+claim.control("n targets with queries in n - 2 dimensions: error", error, "<=", 1e-10)
+claim.number("random heads, Q = 1: rank of Z", reached[0], earlier=capacity(heads, context, width), within=0)
+claim.verdict()

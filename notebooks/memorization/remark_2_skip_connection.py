@@ -1,0 +1,82 @@
+# %% [markdown]
+# # With a skip connection
+# *Mahdavi, Liao, Thrampoulidis: Section 4.4; Remark 2; Appendix C.*
+#
+# ```{claim} memorization/skip-layer
+# ```
+#
+# ```{claim} memorization/remark-2
+# ```
+#
+# A skip connection adds the query to the layer's output before decoding. The decoder of the construction passes
+# on the first $d_\mathrm{out}$ coordinates, so each output is off by the first coordinates of its query.
+# Subtracting these from the labels beforehand puts it right.
+
+# %%
+from attention_theory.memorization.attention import capacity, predict, random_heads, random_readout
+from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.examples import random_labels, sample_examples
+from attention_theory.memorization.readout import labels_for_skip, solve_readout
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+heads = 3  # H, at least 1
+context = 4  # n, at least 2
+width = 8  # d, more than n
+outputs = 2  # d_out, from 1 to d
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(heads=(heads, 1, None), context=(context, 2, width - 1), outputs=(outputs, 1, width), seed=(seed, 0, None))
+examples = sample_examples(capacity(heads, context, width), context, width, seed=seed)
+labels = random_labels(examples.count, outputs, seed + 1)
+
+# %% [markdown]
+# ## The layer
+# One line of Appendix C decodes $e + o$ after $o$ was redefined to contain $e$. Taken at its word it counts the
+# query twice.
+
+# %%
+some_heads = random_heads(heads, width, width, seed + 2)
+some_readout = random_readout(heads, width, outputs, outputs, seed + 3)
+plain = predict(some_heads, some_readout, examples)
+skipped = predict(some_heads, some_readout, examples, skip=True)
+decoded_query = examples.queries @ some_readout.decode
+
+claim = Claim("memorization/skip-layer")
+claim.check("skip less plain less decoded query", (skipped - plain - decoded_query).abs().max(), "<=", 1e-13)
+claim.control("the query counted twice", (skipped - plain - 2 * decoded_query).abs().max(), "<=", 1e-13)
+claim.verdict()
+
+# %% [markdown]
+# ## Theorem 1 with the skip
+
+# %%
+built = build_heads(examples, heads, width, seed=seed + 4)
+first = examples.queries[:, :outputs]
+answers = {
+    "labels as they are": labels,
+    "labels less the query's first coordinates": labels_for_skip(labels, examples.queries),
+    "labels plus them": labels + first,
+}
+errors = {}
+for name, wanted in answers.items():
+    readout = solve_readout(built.Z, wanted, heads, outputs)
+    errors[name] = predict(built.heads, readout, examples, skip=True) - labels
+show.table(["trained on", "largest residual"], [(name, error.abs().max()) for name, error in errors.items()])
+
+claim = Claim("memorization/remark-2")
+claim.check("shifted labels: residual", errors["labels less the query's first coordinates"].abs().max(), "<=", 1e-10)
+claim.check(
+    "no shift: residual less first coordinates", (errors["labels as they are"] - first).abs().max(), "<=", 1e-12
+)
+claim.printed(
+    "no shift: residual less e counted twice, as one line of Appendix C has it",
+    (errors["labels as they are"] - 2 * first).abs().max(),
+    "<=",
+    1e-12,
+)
+claim.control("no shift: residual", errors["labels as they are"].abs().max(), "<=", 1e-10)
+claim.control("shift of the wrong sign: residual", errors["labels plus them"].abs().max(), "<=", 1e-10)
+claim.verdict()

@@ -1,0 +1,186 @@
+# %% [markdown]
+# # The model, its matrix form and its parameters
+# *Mahdavi, Liao, Thrampoulidis: Section 3, Eqs. (1)-(8); Table 2; the text after Theorem 1.*
+#
+# ```{claim} memorization/definition-mha
+# ```
+#
+# ```{claim} memorization/definition-memorization
+# ```
+#
+# ```{claim} memorization/definition-feature-matrix
+# ```
+#
+# ```{claim} memorization/remark-parameter-count
+# ```
+#
+# ```{claim} memorization/table-2
+# ```
+#
+# One attention layer is read at one query. Each of $H$ heads takes a convex combination of the context's tokens;
+# the $H$ combinations, side by side, are a row of the feature matrix $Z$; everything after that is linear. So the
+# question of how many labels can be met is a question about the rank of $Z$.
+
+# %%
+import torch
+
+from attention_theory.memorization.attention import (
+    capacity,
+    features,
+    matrix_form,
+    memorises,
+    parameter_count,
+    predict,
+    predict_literally,
+    random_heads,
+    random_readout,
+    softmax_weights,
+)
+from attention_theory.memorization.examples import random_labels, sample_examples
+from attention_theory.memorization.readout import solve_readout
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+examples_count = 7  # T, at least 2
+heads = 3  # H, at least 1
+context = 4  # n, at least 2
+width = 6  # d, more than n
+head_width = 2  # d_h, at least 1
+values = 3  # d_v, at least d_out
+outputs = 2  # d_out, at least 2
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(
+    examples_count=(examples_count, 2, heads * (context - 1) + 1),
+    heads=(heads, 1, None),
+    context=(context, 2, width - 1),
+    head_width=(head_width, 1, None),
+    outputs=(outputs, 2, width),
+    values=(values, outputs, None),
+    seed=(seed, 0, None),
+)
+examples = sample_examples(examples_count, context, width, shared=False, seed=seed)
+layer = random_heads(heads, width, head_width, seed + 1)
+readout = random_readout(heads, width, values, outputs, seed + 2)
+
+# %% [markdown]
+# ## Six equations
+# Eq. (1) has no factor $1/\sqrt{d_h}$, and there is no bias, mask or skip connection. The loop below follows the
+# six equations line by line; the package computes all examples and heads at once.
+
+# %%
+batched = predict(layer, readout, examples)
+pairs = list(zip(examples.contexts, examples.queries, strict=True))
+literal = torch.stack([predict_literally(layer, readout, E, e) for E, e in pairs])
+scaled = torch.stack([predict_literally(layer, readout, E, e, scale=head_width**-0.5) for E, e in pairs])
+sums = softmax_weights(layer, examples).sum(dim=-1)
+
+claim = Claim("memorization/definition-mha")
+claim.check("batched less one by one", (batched - literal).abs().max(), "<=", 1e-13)
+claim.check("softmax weights, sum less 1", (sums - 1).abs().max(), "<=", 1e-15)
+claim.control("with the usual factor on the logits", (batched - scaled).abs().max(), "<=", 1e-13)
+claim.verdict()
+
+# %% [markdown]
+# ## The matrix form
+# Eq. (8) reads $\hat Y = Z\,\mathrm{diag}(W_{V_1}, \dots, W_{V_H})\,W_O W_D$. It is printed as an element of
+# $\mathbb R$ for each $t$; its left side is the whole matrix, $T \times d_\mathrm{out}$.
+
+# %%
+Z = features(layer, examples)
+product = matrix_form(Z, readout)
+claim = Claim("memorization/definition-feature-matrix")
+claim.check("matrix form less the model", (product - batched).abs().max(), "<=", 1e-13)
+claim.check("shape of Z", str(tuple(Z.shape)), "==", str((examples_count, heads * width)))
+claim.check("numbers in the product", product.numel(), "==", examples_count * outputs)
+claim.printed("numbers in the product, as printed", product.numel(), "==", 1)
+claim.control("features in another order", (matrix_form(Z.flip(1), readout) - batched).abs().max(), "<=", 1e-13)
+claim.verdict()
+
+# %% [markdown]
+# ## What memorising means
+# A layer memorises a training set if its parameters can be set so that every label is met. The labels are drawn
+# after the features and have nothing to do with them. An example that is there twice, with two labels, can never
+# be memorised.
+
+# %%
+labels = random_labels(examples_count, outputs, seed + 3)
+solved = solve_readout(Z, labels, heads, values)
+met = predict(layer, solved, examples)
+again = torch.cat([torch.arange(examples_count), torch.tensor([0])])
+twice = examples.take(again)
+other_label = torch.cat([labels, labels[:1] + 1])
+met_twice = predict(layer, solve_readout(features(layer, twice), other_label, heads, values), twice)
+claim = Claim("memorization/definition-memorization")
+claim.check("arbitrary labels memorised", memorises(met, labels), "==", True)
+claim.check("largest residual", (met - labels).abs().max(), "<=", 1e-10)
+claim.control("first example again with another label", memorises(met_twice, other_label), "==", True)
+claim.verdict()
+
+# %% [markdown]
+# ## Counting parameters
+# $W_K, W_Q$ have $2Hdd_h$ entries, $W_V$ and $W_O$ have $Hdd_v$ each, $W_D$ has $dd_\mathrm{out}$. The print has
+# $Hdd_v$ once. The three settings below the theorem are unharmed: the orders are the same.
+
+# %%
+counted = sum(w.numel() for w in (layer.keys, layer.queries, readout.values, readout.output, readout.decode))
+sizes = (heads, width, head_width, values, outputs)
+
+
+def slope(small: float, large: float) -> float:
+    """The exponent seen over one doubling."""
+    return torch.log2(torch.tensor(large / small, dtype=torch.float64)).item()
+
+
+H, n, d = 64, 512, 1024
+exponents = {
+    "setting 1, parameters in d": (slope(parameter_count(H, d, d, 1, 1), parameter_count(H, 2 * d, 2 * d, 1, 1)), 2),
+    "setting 1, parameters in H": (slope(parameter_count(H, d, d, 1, 1), parameter_count(2 * H, d, d, 1, 1)), 1),
+    "setting 2, parameters in n": (slope(parameter_count(H, d, n, 1, 1), parameter_count(H, d, 2 * n, 1, 1)), 1),
+    "setting 2, parameters in d": (slope(parameter_count(H, d, n, 1, 1), parameter_count(H, 2 * d, n, 1, 1)), 1),
+    "setting 3, parameters in d": (slope(parameter_count(H, d, d, d, d), parameter_count(H, 2 * d, *3 * (2 * d,))), 2),
+    "examples in n": (slope(capacity(H, n, d), capacity(H, 2 * n, d)), 1),
+    "examples in H": (slope(capacity(H, n, d), capacity(2 * H, n, d)), 1),
+    "setting 3 with n = d/2, numbers stored per parameter, in d": (
+        slope(
+            capacity(H, d // 2, d) * d / parameter_count(H, d, d, d, d),
+            capacity(H, d, 2 * d) * 2 * d / parameter_count(H, 2 * d, *3 * (2 * d,)),
+        ),
+        0,
+    ),
+}
+show.table(["what grows", "exponent", "as stated"], [(name, *pair) for name, pair in exponents.items()])
+
+claim = Claim("memorization/remark-parameter-count")
+claim.check("formula less count", parameter_count(*sizes) - counted, "==", 0)
+claim.check(
+    "count less printed formula", counted - parameter_count(*sizes, form="printed"), "==", heads * width * values
+)
+claim.check("largest deviation of an exponent", max(abs(a - b) for a, b in exponents.values()), "<=", 0.05)
+claim.printed("printed formula less count", parameter_count(*sizes, form="printed") - counted, "==", 0)
+claim.control("setting 1 with exponent 1 in d", abs(exponents["setting 1, parameters in d"][0] - 1), "<=", 0.05)
+claim.verdict()
+
+# %% [markdown]
+# ## The table of notation
+# Table 2 lists symbols and shapes. They are the shapes of the tensors used here, with one slip: $W_D \in \mathbb
+# R^d$ and $y, \hat y \in \mathbb R$ are the case $d_\mathrm{out} = 1$ only.
+
+# %%
+shapes = {
+    "W_K": (layer.keys[0], (width, head_width)),
+    "W_Q": (layer.queries[0], (width, head_width)),
+    "W_V": (readout.values[0], (width, values)),
+    "W_O": (readout.output, (heads * values, width)),
+    "W_D": (readout.decode, (width, outputs)),
+    "E": (examples.contexts[0], (context, width)),
+    "e": (examples.queries[0], (width,)),
+    "y": (batched[0], (outputs,)),
+}
+claim = Claim("memorization/table-2")
+claim.check("shapes that differ", sum(tuple(tensor.shape) != shape for tensor, shape in shapes.values()), "==", 0)
+claim.printed("axes of W_D, as printed", readout.decode.ndim, "==", 1)
+claim.control("numbers in a label, as printed", batched[0].numel(), "==", 1)
+claim.verdict()

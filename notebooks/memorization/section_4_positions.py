@@ -1,0 +1,65 @@
+# %% [markdown]
+# # Are sinusoidal positions of full rank?
+# *Mahdavi, Liao, Thrampoulidis: Section 4.4.*
+#
+# ```{claim} memorization/remark-positional-full-rank
+# ```
+#
+# The text calls the matrix of sinusoidal encodings inherently of full rank, and takes Assumption 2 from there. In
+# exact arithmetic it is: the rows are powers of $d$ distinct numbers $e^{\pm i\omega_k}$ on the unit circle. In
+# double precision it is far from it, because most frequencies are so low that their waves hardly move over a few
+# hundred positions. And full rank of the positions says nothing about tokens *plus* positions by itself: tokens
+# equal to minus the positions give zero.
+
+# %%
+import torch
+
+from attention_theory.encodings import sinusoidal
+from attention_theory.memorization.examples import draw
+from attention_theory.memorization.positions import smallest_singular_ratio
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+most = 33  # positions examined with many digits, width 64, from 12 to 48
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(most=(most, 12, 48), seed=(seed, 0, None))
+counts = sorted({4, 8, 12, 16, 20, 24, 28, most})
+exact = [smallest_singular_ratio(count, 64) for count in counts]
+rounded = [torch.linalg.svdvals(sinusoidal(count, 64)) for count in counts]
+
+fig, axis = show.axes()
+axis.semilogy(counts, exact, marker="o", label="120 digits")
+axis.semilogy(counts, [(s[-1] / s[0]).item() for s in rounded], marker="s", label="float64")
+axis.set(xlabel="positions n, width 64", ylabel="smallest over largest singular value")
+axis.legend()
+show.figure(
+    fig,
+    name="positions",
+    caption="Exactly the ratio keeps falling and is never zero. In double precision it stops at rounding near "
+    "20 positions.",
+    alt="Two falling curves on a logarithmic axis; the float64 one levels off at 1e-17, the other goes on to 1e-42.",
+)
+
+# %%
+sizes = [(32, 64), (197, 768), (512, 1024)]
+ranks = [int(torch.linalg.matrix_rank(sinusoidal(n, d))) for n, d in sizes]
+noisy = [int(torch.linalg.matrix_rank(sinusoidal(n, d) + 0.02 * draw("gaussian", n, d, seed=seed))) for n, d in sizes]
+show.table(
+    ["n", "d", "float64 rank of the positions", "with N(0, 0.02²) tokens added"],
+    [(n, d, rank, sum_rank) for (n, d), rank, sum_rank in zip(sizes, ranks, noisy, strict=True)],
+)
+cancelled = int(torch.linalg.matrix_rank(sinusoidal(32, 64) - sinusoidal(32, 64)))
+
+claim = Claim("memorization/remark-positional-full-rank")
+claim.check("120 digits, smallest ratio above 0", min(exact), ">", 0)
+claim.check("tokens added: ranks missing", sum(n - rank for (n, _), rank in zip(sizes, noisy, strict=True)), "==", 0)
+claim.printed("float64 rank of 32 positions of width 64", ranks[0], "==", 32)
+claim.control("tokens equal to minus the positions: rank", cancelled, "==", 32)
+if most == 33:
+    claim.number("smallest ratio at n = 33", exact[-1], earlier=7.6e-42, within=0.01)
+for (n, _), rank, earlier in zip(sizes, ranks, (21, 84, 171), strict=True):
+    claim.number(f"float64 rank, n = {n}", rank, earlier=earlier, within=0.03)
+claim.verdict()

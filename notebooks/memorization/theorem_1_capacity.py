@@ -1,0 +1,264 @@
+# %% [markdown]
+# # The weights that memorise, written down
+# *Mahdavi, Liao, Thrampoulidis: Theorem 1 and Proposition 1, Section 4.1; proof in Appendix B.*
+#
+# ```{claim} memorization/theorem-1
+# ```
+#
+# ```{claim} memorization/proposition-1
+# ```
+#
+# ```{claim} memorization/appendix-b-construction
+# ```
+#
+# ```{claim} memorization/readout-step
+# ```
+#
+# The proof builds weights, and so does this page. The examples are shared out: the first head takes $r = \min(n,
+# d_h)$ of them, every further head $r - 1$. A head gives its own examples softmax weights of its choice, so that
+# their rows of $Z$ leave the span of the others, and is driven into saturation on all other examples, so that
+# those stay put. Then $Z$ has rank $T$, and one linear system gives the read-out.
+#
+# The test case is the hardest one: a single context shared by all examples, and $T$ exactly at the bound.
+
+# %%
+import torch
+
+from attention_theory.memorization.attention import Heads, capacity, features, predict, random_heads, softmax_weights
+from attention_theory.memorization.certificate import certificate
+from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context
+from attention_theory.memorization.readout import solve_readout
+from attention_theory.memorization.roles import blocks
+from attention_theory.numerics import numerical_rank
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+heads = 8  # H, at least 2
+context = 16  # n, tokens in the context, at least 2
+width = 32  # d, more than n and at least 3
+head_width = 32  # d_h, at least 2
+outputs = 3  # d_out, from 1 to d
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(
+    heads=(heads, 2, None),
+    context=(context, 2, width - 1),
+    head_width=(head_width, 2, None),
+    outputs=(outputs, 1, width),
+    seed=(seed, 0, None),
+)
+count = capacity(heads, context, head_width)
+examples = sample_examples(count + 1, context, width, seed=seed)
+labels = random_labels(count + 1, outputs, seed + 1)
+kept = examples.take(slice(0, count))
+built = build_heads(kept, heads, head_width, seed=seed + 2)
+readout = solve_readout(built.Z, labels[:count], heads, outputs)
+residual = (predict(built.heads, readout, kept) - labels[:count]).abs().max().item()
+f"T = {count} examples, largest residual {residual:.1e}"
+
+# %% [markdown]
+# ## What the heads look like
+# Each head is one-hot everywhere except on its own block of examples. The first head is the exception: it has one
+# example more and nothing to leave alone.
+
+# %%
+largest = softmax_weights(built.heads, kept).amax(dim=-1).T
+fig, axis = show.axes(height=2.8)
+picture = axis.imshow(largest, aspect="auto", vmin=1 / context, vmax=1, interpolation="nearest")
+axis.set(xlabel="example t", ylabel="head h")
+axis.grid(False)
+fig.colorbar(picture, label="largest softmax weight")
+show.figure(
+    fig,
+    name="staircase",
+    caption="The largest softmax weight of every head (rows) on every example (columns). The dark staircase is "
+    "where a "
+    "head chooses its weights; elsewhere it is saturated and bright.",
+    alt="A bright heat map with a dark staircase from the upper left to the lower right; the top row is mixed "
+    "throughout.",
+    photo=True,
+)
+
+# %% [markdown]
+# ## Seven sizes, two laws, shared and separate contexts
+
+# %%
+sizes = [(4, 4, 8, 8), (4, 4, 8, 3), (8, 6, 12, 12), (8, 8, 16, 4), (8, 8, 16, 2), (8, 16, 32, 32), (4, 32, 64, 64)]
+
+
+def memorise(size: tuple[int, int, int, int], law: str, shared: bool, form: str = "well-conditioned") -> dict:
+    """Build, solve and measure once."""
+    H, n, d, d_h = size
+    data = sample_examples(capacity(H, n, d_h), n, d, shared, law, seed=seed)
+    wanted = random_labels(data.count, 3, seed + 1)
+    result = build_heads(data, H, d_h, seed=seed + 2, form=form)
+    weights = solve_readout(result.Z, wanted, H, 3)
+    singular = torch.linalg.svdvals(result.Z)
+    return {
+        "T": data.count,
+        "rank": int(numerical_rank(result.Z, rtol=1e-12)),
+        "ratio": (singular[data.count - 1] / singular[0]).item(),
+        "residual": (predict(result.heads, weights, data) - wanted).abs().max().item(),
+        "value weights": weights.values.abs().max().item(),
+        "excess": max(report.one_hot_error - report.distance for report in result.reports),
+        "scale": max(report.scale for report in result.reports),
+    }
+
+
+runs = {
+    (size, law, shared): memorise(size, law, shared)
+    for size in sizes
+    for law in ("gaussian", "uniform")
+    for shared in (True, False)
+}
+show.table(
+    ["(H, n, d, d_h)", "tokens", "contexts", "T", "rank Z", "smallest/largest singular value", "residual", "largest c"],
+    [
+        (str(size), law, "shared" if shared else "separate", r["T"], r["rank"], r["ratio"], r["residual"], r["scale"])
+        for (size, law, shared), r in runs.items()
+    ],
+)
+large = memorise((20, 32, 64, 64), "gaussian", True)
+
+# %% [markdown]
+# ## Where the theorem stops
+# One more shared example cannot be met with the same heads. And the printed hypotheses $d_v \ge d_\mathrm{out}
+# \ge 1$ are not enough: the output passes through $\mathbb R^d$ before it is decoded, so the outputs of all
+# examples have rank at most $d$. With $d_\mathrm{out} > d$ labels of full rank are out of reach, however many
+# heads there are. The theorem needs $d_\mathrm{out} \le d$.
+
+# %%
+Z_more = features(built.heads, examples)
+one_more = (predict(built.heads, solve_readout(Z_more, labels, heads, outputs), examples) - labels).abs().max().item()
+
+narrow = sample_examples(5, 2, 3, seed=seed)
+wide_labels = random_labels(5, 5, seed + 1)
+narrow_heads = build_heads(narrow, 4, 3, seed=seed + 2)
+narrow_out = predict(narrow_heads.heads, solve_readout(narrow_heads.Z, wide_labels, 4, 5), narrow)
+beyond_width = (narrow_out - wide_labels).abs().max().item()
+
+claim = Claim("memorization/theorem-1")
+claim.check("residual at the sizes of the parameters", residual, "<=", 1e-10)
+claim.check("28 runs, largest residual", max(r["residual"] for r in runs.values()), "<=", 1e-10)
+claim.check("28 runs, examples not in the rank", sum(r["T"] - r["rank"] for r in runs.values()), "==", 0)
+claim.check("H = 20, n = 32, d = 64, T = 621: residual", large["residual"], "<=", 1e-10)
+claim.control("one shared example more, same heads: residual", one_more, "<=", 1e-10)
+claim.printed("d_out = 5 > d = 3: residual", beyond_width, "<=", 1e-10)
+claim.check("rank of Z in that example", int(numerical_rank(narrow_heads.Z)), "==", 5)
+claim.number("T = 621, smallest singular ratio", large["ratio"], earlier=1e-4)
+claim.verdict()
+
+# %% [markdown]
+# ## An exact certificate
+# Rank is decided above by looking at small singular values. It can be proved instead. As saturation grows, $Z$
+# tends to a limit; with tokens and chosen weights made of whole numbers, $1000$ times the limit is a matrix of
+# whole numbers, whose rank modulo a prime is exact arithmetic and can only be too small. Rank cannot drop on the
+# way from a limit to points near it, so finite weights of that rank exist. Rank by itself says little about the
+# construction: almost all weights reach it, random ones too. So the errors of the construction are checked beside
+# it.
+
+# %%
+whole_sizes = [(1, 4, 6), (4, 4, 6), (6, 5, 8), (4, 8, 12)]
+whole = [sample_examples(capacity(H, n, n), n, d, law="integer", seed=seed) for H, n, d in whole_sizes]
+more = [sample_examples(capacity(H, n, n) + 3, n, d, law="integer", seed=seed) for H, n, d in whole_sizes]
+proved = [certificate(data, H, seed) for data, (H, _, _) in zip(whole, whole_sizes, strict=True)]
+proved_more = [certificate(data, H, seed) for data, (H, _, _) in zip(more, whole_sizes, strict=True)]
+duplicate = certificate(with_faulty_context(whole[1], "duplicate"), whole_sizes[1][0], seed)
+show.table(
+    ["(H, n, d)", "exact rank of the limit", "with 3 examples more", "H (n - 1) + 1"],
+    [(str(s), p.rank, q.rank, p.bound) for s, p, q in zip(whole_sizes, proved, proved_more, strict=True)],
+)
+random_rank = int(numerical_rank(features(random_heads(heads, width, head_width, seed + 3), kept)))
+
+claim = Claim("memorization/proposition-1")
+claim.check("exact ranks below the bound", sum(p.rank < p.bound for p in proved), "==", 0)
+claim.check("smallest lead of a winning logit", min(p.gap for p in proved), ">=", 1e-6)
+claim.check("groups of queries independent, exactly", all(p.queries_independent for p in proved), "==", True)
+claim.check(
+    "28 runs, smallest singular ratio over rounding", min(r["ratio"] for r in runs.values()) / 2.2e-16, ">=", 1e6
+)
+claim.check("28 runs, one-hot error less the allowed distance", max(r["excess"] for r in runs.values()), "<=", 0)
+claim.control("duplicate token: exact rank", duplicate.rank, ">=", proved[1].bound)
+claim.number("exact rank at (4, 8, 12)", proved[-1].rank, earlier=29, within=0)
+claim.number("rank with random heads", random_rank, earlier=min(count, heads * (context - 1) + 1), within=0)
+claim.verdict()
+
+# %% [markdown]
+# ## The printed induction, and what replaces it
+# The printed proof asks at each head for the rank of the features so far, and for rows that depend on the others.
+# With $d_h < n$ those features have *more* rank than the proof counts on, carried by tiny singular values.
+# Whether a tiny singular value is zero is then decided by rounding, and rows that barely differ are taken for a
+# basis. Giving each head a fixed block of examples, and clearing its rows by least squares, asks no such
+# question. The bound on the rank still adds up.
+
+# %%
+size = (8, 8, 16, 4)
+laws = ("gaussian", "uniform")
+ours = [runs[size, law, True] for law in laws]
+printed = [memorise(size, law, True, "printed") for law in laws]
+H, n, d, d_h = size
+data = sample_examples(capacity(H, n, d_h), n, d, seed=seed)
+fig, axis = show.axes()
+for form, marker in zip(("well-conditioned", "printed"), show.MARKERS, strict=False):
+    singular = torch.linalg.svdvals(build_heads(data, H, d_h, seed=seed + 2, form=form).Z)
+    axis.semilogy(range(1, len(singular) + 1), singular / singular[0], marker=marker, label=form)
+axis.set(xlabel="number of the singular value", ylabel="share of the largest")
+axis.legend()
+show.figure(
+    fig,
+    name="spectrum",
+    caption=f"Singular values of Z for H = {H}, n = {n}, d = {d}, d_h = {d_h}, T = {data.count}. Both forms "
+    f"have rank T; "
+    "that of the printed form hangs on singular values many orders smaller.",
+    alt="Two falling curves on a logarithmic axis. One ends near a hundredth, the other falls by six orders or more.",
+)
+
+other = [
+    (h, t)
+    for h, block in enumerate(blocks(count, heads, min(context, head_width)))
+    if h
+    for t in range(count)
+    if t not in block
+]
+quiet_keys = built.heads.keys.clone()
+quiet_keys[1:, :, min(context, head_width) - 1] = 0  # the saturating column of every head but the first
+without = softmax_weights(Heads(quiet_keys, built.heads.queries), kept).amax(dim=-1)
+allowed = max(report.distance for report in built.reports)
+
+claim = Claim("memorization/appendix-b-construction")
+claim.check("smallest singular ratio, two laws", min(r["ratio"] for r in ours), ">=", 1e-3)
+claim.check("residual, two laws", max(r["residual"] for r in ours), "<=", 1e-12)
+claim.check("largest value weight", max(r["value weights"] for r in ours), "<=", 100)
+claim.check("28 runs, one-hot error less the allowed distance", max(r["excess"] for r in runs.values()), "<=", 0)
+claim.printed("printed induction: smallest singular ratio", min(r["ratio"] for r in printed), ">=", 1e-3)
+claim.printed("printed induction: largest value weight", max(r["value weights"] for r in printed), "<=", 100)
+claim.control(
+    "saturating part left out: one-hot error on other examples",
+    max(2 * (1 - without[t, h].item()) for h, t in other),
+    "<=",
+    allowed,
+)
+claim.number("printed induction, smallest singular ratio", min(r["ratio"] for r in printed), earlier=4e-10)
+claim.number("printed induction, residual", max(r["residual"] for r in printed), earlier=5e-10)
+claim.verdict()
+
+# %% [markdown]
+# ## The read-out
+# Step 2 solves $Z W_V = [Y, 0]$, cuts $W_V$ into heads, and lets $W_O$ and $W_D$ pass the result through. Any
+# $d_v$ from $d_\mathrm{out}$ up will do.
+
+# %%
+residuals, surplus = [], []
+for values in (outputs, outputs + 1, width + 3):
+    solved = solve_readout(built.Z, labels[:count], heads, values)
+    residuals.append((predict(built.heads, solved, kept) - labels[:count]).abs().max().item())
+    surplus.append((built.Z @ solved.values.flatten(0, 1))[:, outputs:].abs().sum().item())
+claim = Claim("memorization/readout-step")
+claim.check("d_v = d_out, d_out + 1, d + 3: largest residual", max(residuals), "<=", 1e-10)
+claim.check("surplus columns of Z W_V", max(surplus), "<=", 1e-10)
+claim.control("d_out = 5 > d = 3: residual", beyond_width, "<=", 1e-10)
+claim.number("d_out = 5 > d = 3: residual", beyond_width, earlier=0.96)
+claim.verdict()

@@ -1,0 +1,1 @@
+"""A Theoretical Study of (Hyper) Self-Attention through the Lens of Interactions (Ustaomeroglu, Qu)."""

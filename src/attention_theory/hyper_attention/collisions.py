@@ -1,0 +1,59 @@
+"""Colliding agents on a cylinder (Example 1, Appendix B.1): the environment and its value function.
+
+Agents are circles of radius R on an N by N grid; y is looped, x ends at a wall. Each moves one step to the right
+per unit of time until it reaches the wall, and pays 1 for every other agent that it ever touches.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attention_theory.validation import require
+
+
+@dataclass(frozen=True)
+class Run:
+    """A simulated run: ``paths`` holds (x, y) of each agent at each time, ``touched`` who touched whom by the end."""
+
+    paths: Int[Tensor, "times runs agents 2"]
+    touched: Bool[Tensor, "runs agents agents"]
+
+
+def circular_distance(first: Int[Tensor, "..."], second: Int[Tensor, "..."], grid: int) -> Int[Tensor, "..."]:
+    """The distance on a loop of ``grid`` cells."""
+    apart = (first - second).abs()
+    return torch.minimum(apart, grid - apart)
+
+
+def window_matrix(grid: int, radius: int) -> Float[Tensor, "grid grid"]:
+    """1 where two heights are at most ``2 R`` apart on the loop, else 0: the score matrix of Eqs. 5 and 15.
+
+    Raises:
+        ParameterError: a grid below 2 or a negative radius.
+    """
+    require(grid=(grid, 2, None), radius=(radius, 0, None))
+    heights = torch.arange(grid)
+    return (circular_distance(heights[:, None], heights[None, :], grid) <= 2 * radius).to(torch.float64)
+
+
+def simulate(starts: Int[Tensor, "runs agents 2"], grid: int, radius: int) -> Run:
+    """Move every agent to the wall, one step at a time, and note who touches whom on the way.
+
+    Two agents touch when their centres are at most ``2 R`` apart.
+
+    Raises:
+        ParameterError: a start outside the grid.
+    """
+    require(radius=(radius, 0, None), starts=(int(starts.min()), 0, None), furthest=(int(starts.max()), 0, grid - 1))
+    paths = [starts]
+    touched = torch.zeros(*starts.shape[:2], starts.shape[1], dtype=torch.bool)
+    for _ in range(grid):
+        x, y = paths[-1].unbind(dim=-1)
+        across = (x[..., :, None] - x[..., None, :]).abs()
+        along = circular_distance(y[..., :, None], y[..., None, :], grid)
+        touched |= across**2 + along**2 <= (2 * radius) ** 2
+        paths.append(torch.stack([(x + 1).clamp(max=grid - 1), y], dim=-1))
+    others = ~torch.eye(starts.shape[1], dtype=torch.bool)
+    return Run(torch.stack(paths), touched & others)

@@ -1,0 +1,42 @@
+"""What a linear layer without shared weights needs in order to represent pairwise interactions (Theorem 3.2)."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+
+def all_sequences(length: int, size: int) -> Int[Tensor, "samples length"]:
+    """Every sequence of ``length`` tokens over ``size`` symbols."""
+    return torch.cartesian_prod(*[torch.arange(size)] * length).reshape(-1, length)
+
+
+def pair_features(
+    symbols: Int[Tensor, "samples length"], size: int, token: int, shared: bool
+) -> Float[Tensor, "samples features"]:
+    """The products of one-hots ``e_{X(i)} ⊗ e_{X(j)}`` for output ``token`` = i.
+
+    Unshared, each partner j has ``size**2`` features of its own, as a fully connected map on pairs has weights of its
+    own for each; ``shared`` adds them up over j, as attention does.
+    """
+    hot = one_hot(symbols, size).to(torch.float64)
+    pairs = torch.einsum("na,njb->njab", hot[:, token], hot).flatten(2)
+    return pairs.sum(dim=1) if shared else pairs.flatten(1)
+
+
+def concatenated_features(symbols: Int[Tensor, "samples length"], size: int) -> Float[Tensor, "samples features"]:
+    """A constant and the one-hots of all tokens side by side: the input of a literal linear network."""
+    hot = one_hot(symbols, size).to(torch.float64).flatten(1)
+    return torch.cat([torch.ones(len(hot), 1, dtype=torch.float64), hot], dim=1)
+
+
+def relative_residual(features: Float[Tensor, "samples features"], targets: Float[Tensor, "samples outputs"]) -> float:
+    """Squared error of the best linear map from features to targets, over the squared size of the centred targets."""
+    fit = torch.linalg.lstsq(features, targets, driver="gelsd").solution
+    spread = (targets - targets.mean(dim=0)).square().sum()
+    return ((features @ fit - targets).square().sum() / spread).item()
+
+
+def unshared_parameters(length: int, size: int) -> int:
+    """Free parameters of an unshared linear map on pairs, all outputs together: ``L |S| (1 + (L-1)(|S|-1))``."""
+    return length * size * (1 + (length - 1) * (size - 1))

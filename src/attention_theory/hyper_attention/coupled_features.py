@@ -1,0 +1,133 @@
+"""Entities made of features, and interactions that are products of interactions of single features (Section 5, App. F).
+
+An entity is a row of integers, its value for each feature (a species, a policy, a coordinate). A head of Eq. 3
+multiplies factors ``f_a(phi_i, theta_j)``, each a table over one feature of the entity that looks and one of the entity
+looked at, and weights ``w_a(gamma_j)`` of the entity looked at.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from attention_theory.validation import require
+
+
+@dataclass(frozen=True)
+class Factor:
+    """``f_a``: a table over the feature ``query`` of the entity that looks and ``key`` of the entity looked at."""
+
+    query: int
+    key: int
+    table: Float[Tensor, "query_values key_values"]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """``w_a``: one number for each value of ``feature`` of the entity looked at."""
+
+    feature: int
+    table: Float[Tensor, "values"]
+
+
+@dataclass(frozen=True)
+class CoupledHead:
+    """One head of Eq. 3: a product of factors times a product of weights. Its order is the number of factors."""
+
+    factors: Sequence[Factor]
+    weights: Sequence[Weight]
+
+
+def coupled_interaction(
+    entities: Int[Tensor, "... tokens features"],
+    heads: Sequence[CoupledHead],
+    form: Literal["correct", "printed"] = "correct",
+) -> Float[Tensor, "... tokens"]:
+    """The target of Eqs. 3 and 36: row ``i`` sums the product of all factors and weights over heads and entities ``j``.
+
+    ``form="printed"`` takes the weights at ``i``, as Eq. 35 indexes them, and not at ``j``.
+    """
+    require(form=(form, {"correct", "printed"}))
+    total = torch.zeros(entities.shape[:-1], dtype=torch.float64)
+    for head in heads:
+        scores = _product(
+            one.table[entities[..., :, None, one.query], entities[..., None, :, one.key]] for one in head.factors
+        )
+        weights = _product(one.table[entities[..., one.feature]] for one in head.weights).expand(total.shape)
+        total += (scores @ weights[..., None]).squeeze(-1) if form == "correct" else scores.sum(-1) * weights
+    return total
+
+
+def embed_features(
+    entities: Int[Tensor, "... tokens features"], sizes: Sequence[int]
+) -> Float[Tensor, "... tokens width"]:
+    """One-hots of all features side by side: ``sum_phi |S_phi|`` numbers an entity."""
+    return torch.cat([one_hot(entities[..., k], size).to(torch.float64) for k, size in enumerate(sizes)], dim=-1)
+
+
+def layer_of(
+    head: CoupledHead, sizes: Sequence[int]
+) -> tuple[Float[Tensor, "order width width"], Float[Tensor, "order width 1"]]:
+    """``C`` and ``W`` with which linear HyperFeatureAttention on :func:`embed_features` is the head, exactly.
+
+    A table goes to the block of its two features. Factors without a weight get the constant 1: every embedded row sums
+    to the number of features.
+    """
+    order, width = len(head.factors), sum(sizes)
+    require(weights=(len(head.weights), 0, order))
+    score = torch.zeros(order, width, width, dtype=torch.float64)
+    value = torch.full((order, width, 1), 1 / len(sizes), dtype=torch.float64)
+    for matrix, factor in zip(score, head.factors, strict=True):
+        matrix[_block(sizes, factor.query), _block(sizes, factor.key)] = factor.table
+    for column, weight in zip(value, head.weights, strict=False):
+        column.zero_()
+        column[_block(sizes, weight.feature), 0] = weight.table
+    return score, value
+
+
+def product_symbols(entities: Int[Tensor, "... tokens features"], sizes: Sequence[int]) -> Int[Tensor, "... tokens"]:
+    """One symbol for every combination of values, ``prod_phi |S_phi|`` of them: what plain attention has to embed."""
+    symbols = torch.zeros_like(entities[..., 0])
+    for k, size in enumerate(sizes):
+        symbols = symbols * size + entities[..., k]
+    return symbols
+
+
+def product_tables(
+    head: CoupledHead, sizes: Sequence[int]
+) -> tuple[Float[Tensor, "symbols symbols"], Float[Tensor, "symbols"]]:
+    """The head as one pair function ``f`` and one weight ``w`` over :func:`product_symbols`."""
+    every = torch.cartesian_prod(*(torch.arange(size) for size in sizes)).reshape(-1, len(sizes))
+    effect = _product(one.table[every[:, None, one.query], every[None, :, one.key]] for one in head.factors)
+    return effect, _product(one.table[every[:, one.feature]] for one in head.weights).expand(len(every))
+
+
+def block_parameters(heads: Sequence[CoupledHead]) -> int:
+    """The entries of all tables ``f_a``: the blocks of the score matrices that are not zero."""
+    return sum(factor.table.numel() for head in heads for factor in head.factors)
+
+
+def dense_parameters(order: int, sizes: Sequence[int], features: int = 1) -> int:
+    """``A (d^2 + d d_2)``: all entries of the score and value matrices of one head of width ``d = sum_phi |S_phi|``."""
+    width = sum(sizes)
+    return order * (width**2 + width * features)
+
+
+def product_parameters(sizes: Sequence[int]) -> int:
+    """``(prod_phi |S_phi|)^2``: the score matrix of self-attention on one symbol for every combination of values."""
+    return math.prod(sizes) ** 2
+
+
+def _block(sizes: Sequence[int], feature: int) -> slice:
+    start = sum(sizes[:feature])
+    return slice(start, start + sizes[feature])
+
+
+def _product(tables: Iterable[Tensor]) -> Tensor:
+    return reduce(torch.mul, tables, torch.ones((), dtype=torch.float64))

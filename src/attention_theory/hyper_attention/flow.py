@@ -1,0 +1,96 @@
+"""Gradient flow of a layer with one output: the path, what it conserves, and where it ends (Theorem 4.4)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from scipy.integrate import solve_ivp
+from torch import Tensor
+
+from attention_theory.hyper_attention.gram import gram_gradients
+from attention_theory.validation import require
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A path of gradient flow in one-hot coordinates, one entry a time."""
+
+    times: Float[Tensor, "times"]
+    score: Float[Tensor, "times size size"]
+    value: Float[Tensor, "times size"]
+    losses: Float[Tensor, "times"]
+
+
+def gradient_flow(
+    gram: Float[Tensor, "size size size"],
+    target: Float[Tensor, "size size"],
+    value: Float[Tensor, "size"],
+    end: float,
+    records: int = 200,
+    tolerance: float = 1e-11,
+    score: Float[Tensor, "size size"] | None = None,
+    norm: float = 1.0,
+) -> Flow:
+    """Follow ``dC/dt = -dL/dC``, ``dw/dt = -dL/dw`` from ``C = 0`` (unless given), by Runge-Kutta of order eight.
+
+    ``end`` is the last time and ``tolerance`` the relative error that a step may make (absolute: a hundredth of it).
+    ``norm`` is the squared length c of the rows of an orthogonal embedding: it multiplies the speeds by ``c^2`` and c.
+    """
+    require(
+        end=(end, 0.0, None), records=(records, 2, None), tolerance=(tolerance, 1e-13, 1e-3), norm=(norm, 0.0, None)
+    )
+    size = len(value)
+
+    def split(state: Tensor) -> tuple[Tensor, Tensor]:
+        return state[..., : size * size].unflatten(-1, (size, size)), state[..., size * size :]
+
+    def velocity(_: float, state: np.ndarray) -> np.ndarray:
+        by_score, by_value, _loss = gram_gradients(gram, target, *split(torch.from_numpy(state)))
+        return -torch.cat([norm**2 * by_score.flatten(), norm * by_value]).numpy()
+
+    begin = torch.zeros(size, size, dtype=value.dtype) if score is None else score
+    times = np.linspace(0.0, end, records)
+    start = torch.cat([begin.flatten(), value]).numpy()
+    path = solve_ivp(velocity, (0.0, end), start, "DOP853", times, rtol=tolerance, atol=tolerance / 100)
+    scores, values = split(torch.from_numpy(path.y.T.copy()))
+    losses = gram_gradients(gram, target, scores, values)[2]
+    return Flow(torch.from_numpy(times), scores, values, losses)
+
+
+def conserved(
+    score: Float[Tensor, "... size size"], value: Float[Tensor, "... size"], norm: float = 1.0
+) -> Float[Tensor, "... size"]:
+    """``w_a^2 - |C_{:,a}|^2 / c``, which the flow keeps (proof of Lemma C.2).
+
+    ``norm`` is c, the squared length of the rows of an orthogonal embedding; C and w are in one-hot coordinates.
+    """
+    return value.square() - score.square().sum(dim=-2) / norm
+
+
+def flow_limit(
+    target: Float[Tensor, "... size size"], value: Float[Tensor, "... size"], norm: float = 1.0
+) -> tuple[Float[Tensor, "... size size"], Float[Tensor, "... size"]]:
+    """Where the flow from ``C = 0`` and positive w ends, in closed form, if the data are versatile.
+
+    The functional tensor must become ``target`` and :func:`conserved` stays, so ``w_a^2`` solves a quadratic:
+    ``w_a(inf)^2 = (w_a^2 + sqrt(w_a^4 + 4 |T*_{:,a}|^2 / c)) / 2`` and ``C(inf) = T* diag(1 / w(inf))``.
+    """
+    squares = value.square()
+    columns = target.square().sum(dim=-2)
+    end = ((squares + (squares.square() + 4 * columns / norm).sqrt()) / 2).sqrt()
+    return target / end.unsqueeze(-2), end
+
+
+def loss_bound(
+    start: float, least_value: float, least_singular: float, samples: int, times: Float[Tensor, "times"]
+) -> Float[Tensor, "times"]:
+    """``L(0) exp(-4 b^2 zeta^2 t / B)``: what the proof of Theorem 4.4 gives, by Gronwall's inequality.
+
+    ``zeta`` is the least singular value over all data matrices, b the least entry of w at the start.
+    """
+    require(
+        least_value=(least_value, 0.0, None), least_singular=(least_singular, 0.0, None), samples=(samples, 1, None)
+    )
+    rate = 4 * least_value**2 * least_singular**2 / samples
+    return start * torch.exp(-rate * times)

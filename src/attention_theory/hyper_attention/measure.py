@@ -1,0 +1,57 @@
+"""What a computation costs, counted and not timed: matrix-product operations and the bytes of tensors alive at once."""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import FlopCounterMode
+
+
+def matrix_operations(run: Callable[[], object]) -> int:
+    """Multiplications and additions in the matrix products that ``run()`` performs."""
+    with FlopCounterMode(display=False) as counter:
+        run()
+    return counter.get_total_flops()
+
+
+def peak_bytes(run: Callable[[], object]) -> int:
+    """The most bytes held at once by tensors that ``run()`` makes, backward passes inside it included.
+
+    Buffers inside a single operation are not seen; the count does not depend on the machine.
+    """
+    with _LiveBytes() as live:
+        run()
+    return live.peak
+
+
+class _LiveBytes(TorchDispatchMode):
+    """Adds the bytes of every new storage and takes them off again when it is freed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.peak = 0
+        self._known: set[int] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = {x.untyped_storage()._cdata for x in tree_leaves((args, kwargs or {})) if isinstance(x, Tensor)}
+        result = func(*args, **(kwargs or {}))
+        for tensor in tree_leaves(result):
+            if isinstance(tensor, Tensor) and tensor.untyped_storage()._cdata not in given:
+                self._add(tensor)
+        return result
+
+    def _add(self, tensor: Tensor) -> None:
+        storage = tensor.untyped_storage()
+        if storage._cdata in self._known:
+            return
+        self._known.add(storage._cdata)
+        self.now += storage.nbytes()
+        self.peak = max(self.peak, self.now)
+        weakref.finalize(storage, self._free, storage._cdata, storage.nbytes())
+
+    def _free(self, key: int, size: int) -> None:
+        self._known.discard(key)
+        self.now -= size

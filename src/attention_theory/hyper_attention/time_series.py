@@ -1,0 +1,67 @@
+"""The next value of a series with delays, by one attention layer (Appendix B.4).
+
+The series obeys ``m[t] = sum_k a_k A m[t - k]`` over a set of delays. Token t holds the value m[t] and a one-hot for t;
+the last token asks for the value that is to come, and what it holds in the place of the value does not matter.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.validation import require
+
+Delays = Mapping[int, float]
+
+
+def roll_out(
+    start: Float[Tensor, "... times width"], transition: Float[Tensor, "width width"], delays: Delays, steps: int
+) -> Float[Tensor, "... total width"]:
+    """Continue a series for ``steps`` steps.
+
+    Raises:
+        ParameterError: a delay below 1, or longer than the start.
+    """
+    require(delay=(list(delays), 1, start.shape[-2]), steps=(steps, 0, None))
+    series = list(start.unbind(dim=-2))
+    for _ in range(steps):
+        past = sum(factor * series[-delay] for delay, factor in delays.items())
+        series.append(torch.as_tensor(past) @ transition.mT)
+    return torch.stack(series, dim=-2)
+
+
+def series_tokens(
+    series: Float[Tensor, "... times width"], query: Float[Tensor, "... width"]
+) -> Float[Tensor, "... slots features"]:
+    """The tokens of a series and of the query after it: value, then a one-hot over ``times + 1`` slots."""
+    values = torch.cat([series, query.unsqueeze(-2)], dim=-2)
+    slots = values.shape[-2]
+    return torch.cat([values, torch.eye(slots, dtype=series.dtype).expand(*values.shape[:-1], slots)], dim=-1)
+
+
+def delay_score(
+    delays: Delays, slots: int, width: int, entries: Literal["factors", "indicator"] = "factors"
+) -> Float[Tensor, "features features"]:
+    """The score matrix: slot u looks at slot u - k with strength ``a_k``; values play no part.
+
+    ``indicator`` puts 1 in place of the factors, which the paper calls equivalent.
+
+    Raises:
+        ParameterError: a delay that does not fit into the slots.
+    """
+    require(delay=(list(delays), 1, slots - 1), entries=(entries, {"factors", "indicator"}))
+    score = torch.zeros(slots, slots, dtype=torch.float64)
+    for delay, factor in delays.items():
+        score += torch.diag(torch.full((slots - delay,), factor if entries == "factors" else 1.0).to(score), -delay)
+    return torch.block_diag(torch.zeros(width, width, dtype=torch.float64), score)
+
+
+def transition_value(
+    transition: Float[Tensor, "width width"], slots: int, form: Literal["correct", "printed"] = "correct"
+) -> Float[Tensor, "features width"]:
+    """The value matrix ``[A^T; 0]``: tokens are rows, so the transition is transposed. ``printed`` is ``[A; 0]``."""
+    require(form=(form, {"correct", "printed"}))
+    matrix = transition.mT if form == "correct" else transition
+    return torch.cat([matrix, matrix.new_zeros(slots, matrix.shape[1])])

@@ -1,0 +1,49 @@
+"""Counting black pixels at given offsets of every pixel, by one attention layer (Appendix B.3)."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.validation import require
+
+Offsets = Sequence[tuple[int, int]]
+
+
+def pixel_tokens(images: Float[Tensor, "... height width"]) -> Float[Tensor, "... pixels features"]:
+    """One token a pixel: its colour (1 for black), then its position as a one-hot."""
+    colours = images.flatten(-2).unsqueeze(-1)
+    pixels = colours.shape[-2]
+    positions = torch.eye(pixels, dtype=images.dtype).expand(*colours.shape[:-1], pixels)
+    return torch.cat([colours, positions], dim=-1)
+
+
+def pattern_score(height: int, width: int, offsets: Offsets) -> Float[Tensor, "features features"]:
+    """The score matrix: 0 for the colour, and 1 from each position to those at the offsets (row, column) inside.
+
+    Raises:
+        ParameterError: a size below 1 or no offset.
+    """
+    require(height=(height, 1, None), width=(width, 1, None), offsets=(len(offsets), 1, None))
+    cells = torch.cartesian_prod(torch.arange(height), torch.arange(width))
+    apart = cells[None, :] - cells[:, None]
+    wanted = torch.stack([(apart == torch.tensor(offset)).all(dim=-1) for offset in offsets]).any(dim=0)
+    return torch.block_diag(torch.zeros(1, 1, dtype=torch.float64), wanted.to(torch.float64))
+
+
+def colour_value(pixels: int) -> Float[Tensor, "features 1"]:
+    """The value matrix that reads the colour of a token and nothing else."""
+    return torch.eye(1 + pixels, 1, dtype=torch.float64)
+
+
+def count_at_offsets(images: Float[Tensor, "... height width"], offsets: Offsets) -> Float[Tensor, "... height width"]:
+    """The count by looking: for each pixel the black ones at its offsets, those outside the image counting as white."""
+    height, width = images.shape[-2:]
+    reach = max(abs(step) for offset in offsets for step in offset)
+    padded = torch.nn.functional.pad(images, (reach,) * 4)
+    shifted = [
+        padded[..., reach + down : reach + down + height, reach + right : reach + right + width]
+        for down, right in offsets
+    ]
+    return torch.stack(shifted).sum(dim=0)

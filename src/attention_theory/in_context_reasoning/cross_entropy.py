@@ -1,0 +1,65 @@
+"""The loss, Eq. (2), and its slope in the logits, in two arithmetics.
+
+The slope is ``p - 1`` at the label. Once ``p`` rounds to 1 (a gap of 37 in float64, of 17 in float32) the subtraction
+gives 0 or round-off, and normalised descent turns round-off into steps of full length. In the log domain the same
+number is ``-exp(log(1 - p))``, exact to the last digits however small, up to a common factor that normalisation drops.
+"""
+
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from attention_theory.validation import require
+
+Arithmetic = Literal["log-domain", "subtraction"]
+
+
+class Loss(NamedTuple):
+    """The losses of the sentences and their slopes in the logits, which are ``exp(log_scale) * error``."""
+
+    losses: Float[Tensor, "... sentences"]
+    error: Float[Tensor, "... sentences tokens"]
+    log_scale: Float[Tensor, "..."]
+
+
+def cross_entropy(
+    logits: Float[Tensor, "... sentences tokens"],
+    labels: Int[Tensor, "... sentences"],
+    arithmetic: Arithmetic = "log-domain",
+) -> Loss:
+    """``-ln softmax(ξ)[z_{H+1}]`` and its slope. Each model (leading axes) has a scale of its own.
+
+    Raises:
+        ParameterError: an unknown arithmetic.
+    """
+    require(arithmetic=(arithmetic, {"log-domain", "subtraction"}))
+    at_label = labels.expand(logits.shape[:-1])[..., None]
+    if arithmetic == "subtraction":
+        log_p = logits.log_softmax(dim=-1)
+        error = log_p.exp()
+        error.scatter_add_(-1, at_label, -torch.ones_like(error[..., :1]))
+        return Loss(-log_p.gather(-1, at_label).squeeze(-1), error, logits.new_zeros(logits.shape[:-2]))
+    gaps = logits - logits.gather(-1, at_label)
+    gaps = gaps.scatter(-1, at_label, -torch.inf)
+    rivals = gaps.logsumexp(dim=-1)
+    log_miss = logsigmoid(rivals)
+    log_scale = log_miss.amax(dim=-1)
+    losses = -logsigmoid(-rivals)
+    error = (gaps - (losses + log_scale[..., None])[..., None]).exp()
+    error.scatter_(-1, at_label, -(log_miss - log_scale[..., None]).exp()[..., None])
+    return Loss(losses, error, log_scale)
+
+
+def expected_loss(
+    logits: Float[Tensor, "... sentences tokens"],
+    output: Int[Tensor, "sentences"],
+    noise_token: int,
+    noise: float | Float[Tensor, "... 1"],
+) -> Float[Tensor, "... sentences"]:
+    """The loss averaged over the label's own law, α at τ and 1 - α at the output: no sampling of labels."""
+    total = logits.logsumexp(dim=-1)
+    at_output = logits.gather(-1, output.expand(logits.shape[:-1])[..., None]).squeeze(-1)
+    return total - (1 - noise) * at_output - noise * logits[..., noise_token]

@@ -1,0 +1,108 @@
+"""Normalised gradient descent on the scales λ: Theorem 3.2, Appendix B.2.1 and Algorithm 1."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.in_context_reasoning.closed_form import noiseless_slope, noisy_loss, noisy_slope, odds
+from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, recover_output
+from attention_theory.validation import require
+
+
+def normalised_step(point: Tensor, slope: Tensor, rate: float) -> Tensor:
+    """``λ - η ∇L / |∇L|`` (Eq. 5). Where the slope is 0 the point stays: there is no direction to take."""
+    largest = slope.abs().max()
+    if largest == 0:
+        return point.clone()
+    slope = slope / largest  # squares of tiny slopes would underflow
+    return point - rate * slope / torch.linalg.vector_norm(slope)
+
+
+def descend_noiseless(
+    laws: Float[Tensor, "triggers counts"],
+    rate: float,
+    steps: int,
+    others: int,
+    arithmetic: str = "log-domain",
+) -> Float[Tensor, "times triggers"]:
+    """λ at t = 0, ..., T by normalised descent on the population loss of Lemma 3.1 (Eq. 10 to 12).
+
+    Args:
+        laws: row q is the law of C given trigger q: the probabilities of C = 1, 2, ...
+        others: N - 1.
+
+    Raises:
+        ParameterError: a law that does not sum to 1, or a rate or number of steps out of range.
+    """
+    require(rate=(rate, 0.0, None), steps=(steps, 1, None), others=(others, 1, None))
+    require(sum_of_laws=(laws.sum(dim=1).tolist(), 1 - 1e-9, 1 + 1e-9))
+    counts = torch.arange(1, laws.shape[1] + 1, dtype=laws.dtype)
+    scales = [torch.zeros(len(laws), dtype=laws.dtype)]
+    for _ in range(steps):
+        slope = (laws * noiseless_slope(scales[-1][:, None], counts, others, arithmetic)).sum(dim=1) / len(laws)
+        scales.append(normalised_step(scales[-1], slope, rate))
+    return torch.stack(scales)
+
+
+def descend_noisy(
+    law: Float[Tensor, "counts"], alpha: float, rate: float, steps: int, others: int, normalised: bool = True
+) -> Float[Tensor, "times"]:
+    """λ at t = 0, ..., T by descent on the noisy population loss with known α, ``γ = ln(α/(1-α))`` (Appendix B.2.1).
+
+    Args:
+        law: the probabilities of C = 1, 2, ...
+        normalised: normalised steps, or plain ones.
+    """
+    require(rate=(rate, 0.0, None), steps=(steps, 1, None), sum_of_law=(float(law.sum()), 1 - 1e-9, 1 + 1e-9))
+    counts = torch.arange(1, len(law) + 1, dtype=law.dtype)
+    scales = [torch.zeros((), dtype=law.dtype)]
+    for _ in range(steps):
+        slope = (law * noisy_slope(scales[-1], odds(alpha), counts, others)).sum()
+        scales.append(normalised_step(scales[-1], slope, rate) if normalised else scales[-1] - rate * slope)
+    return torch.stack(scales)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What Algorithm 1 returns: α̂, γ̂, the scales λ_0 ... λ_T and the empirical losses at them."""
+
+    alpha: float
+    gamma: float
+    scales: Float[Tensor, "times"]
+    losses: Float[Tensor, "times"]
+
+
+def algorithm_1(
+    sentences: Sentences,
+    labels: Int[Tensor, "sentences"],
+    task: Task,
+    rate: float,
+    steps: int,
+    form: str = "corrected",
+) -> Fit:
+    """Train λ on M sentences with unknown α (Algorithm 1): γ from the labels' frequency, then descent on λ from 0.
+
+    ``form="printed"`` adds ``α̂ γ̂`` to the loss where it must be taken away, and takes plain gradient steps, as the
+    listing has it. The output word is read off the context, never off the label.
+
+    Raises:
+        ParameterError: a noiseless task, or labels that are all τ or never τ: γ̂ would be infinite.
+    """
+    require(noisy=(task.noisy, [True]), rate=(rate, 0.0, None), steps=(steps, 1, None))
+    require(form=(form, {"corrected", "printed"}))
+    alpha = float((labels == task.noise_token).double().mean())
+    gamma = odds(alpha)
+    others = task.tokens - 2
+    output = recover_output(sentences.tokens, task)
+    counts = bigram_count(sentences.tokens, sentences.tokens[:, -1], output).double()
+    sign_slip = 2 * alpha * gamma if form == "printed" else 0.0
+    scales, losses = [torch.zeros((), dtype=torch.float64)], []
+    for _ in range(steps):
+        losses.append(noisy_loss(scales[-1], gamma, counts, alpha, others).mean() + sign_slip)
+        slope = noisy_slope(scales[-1], gamma, counts, others).mean()
+        plain = scales[-1] - rate * slope
+        scales.append(plain if form == "printed" else normalised_step(scales[-1], slope, rate))
+    losses.append(noisy_loss(scales[-1], gamma, counts, alpha, others).mean() + sign_slip)
+    return Fit(alpha, gamma, torch.stack(scales), torch.stack(losses))

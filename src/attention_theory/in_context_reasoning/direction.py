@@ -1,0 +1,153 @@
+"""Where descent on W alone points: the instance of Appendix A.4 behind Theorem 3.4.
+
+All its sentences end in the same two words, so ``x_H = E(q) + Ẽ(□)`` is one fixed vector and every gradient is
+``x_H v^T``. From ``W_0 = 0`` the matrix stays ``W = x_H v^T``: descent on W is descent on v, and
+``cos(W, E(q) Ẽ(q)^T) = v[Ẽ(q)] / (sqrt(2) |v|)``. The vector v lives on 2N codes: words first, then previous words.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from scipy.optimize import nnls
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy
+from attention_theory.in_context_reasoning.task import Sentences
+from attention_theory.validation import require
+
+#: The one trigger q. Outputs follow it, then the neutral words, the first of which is the box □.
+TRIGGER = 0
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Every sentence of the instance, with its probability.
+
+    Attributes:
+        tokens: N.
+        outputs: size of O; the theorem has 2.
+        sentences: all contexts that can occur.
+        probability: of each.
+    """
+
+    tokens: int
+    outputs: int
+    sentences: Sentences
+    probability: Float[Tensor, "sentences"]
+
+    @property
+    def box(self) -> int:
+        return 1 + self.outputs
+
+    @property
+    def features(self) -> Float[Tensor, "sentences tokens codes"]:
+        """``K``: the logits are ``2 K v``, since ``ξ_j = sum_h 1{z_h = j} (x_H·x_H) v·x_h`` and ``|x_H|² = 2``."""
+        words = one_hot(self.sentences.tokens, self.tokens).double()
+        previous = torch.zeros_like(words)
+        previous[:, 1:] = words[:, :-1]
+        return torch.einsum("shj,shc->sjc", words, torch.cat([words, previous], dim=2))
+
+
+def instance(tokens: int, length: int, outputs: int = 2) -> Instance:
+    """Enumerate the sentences of Appendix A.4: y and the place ζ of (q, y) uniform, neutral words elsewhere, then □, q.
+
+    Raises:
+        ParameterError: fewer than four words, or no neutral one.
+    """
+    require(outputs=(outputs, 1, None), tokens=(tokens, outputs + 2, None), length=(length, 4, None))
+    neutral = range(1 + outputs, tokens)
+    rows, heard = [], []
+    for output, place in itertools.product(range(1, 1 + outputs), range(length - 3)):
+        for fill in itertools.product(neutral, repeat=length - 4):
+            rows.append([*fill[:place], TRIGGER, output, *fill[place:], neutral[0], TRIGGER])
+            heard.append(output)
+    chance = 1 / (outputs * (length - 3) * len(neutral) ** (length - 4))
+    sentences = Sentences(torch.tensor(rows), torch.full((len(rows),), TRIGGER), torch.tensor(heard))
+    return Instance(tokens, outputs, sentences, torch.full((len(rows),), chance, dtype=torch.float64))
+
+
+def descend(
+    case: Instance,
+    rate: float,
+    steps: int,
+    normalised: bool = False,
+    arithmetic: Arithmetic = "log-domain",
+    start: Float[Tensor, "codes"] | None = None,
+) -> Float[Tensor, "times codes"]:
+    """v at t = 0, ..., T under (normalised) gradient descent on W; ``start`` is v_0, zero unless given.
+
+    The gradient in W is ``x_H g^T`` and its norm ``sqrt(2) |g|``.
+    """
+    require(rate=(rate, 0.0, None), steps=(steps, 1, None))
+    features = case.features.flatten(0, 1)
+    v = torch.zeros(2 * case.tokens, dtype=torch.float64) if start is None else start.clone()
+    path = [v]
+    for _ in range(steps):
+        slope, log_scale = _slope(features, v, case, arithmetic)
+        if normalised:
+            length = math.sqrt(2) * torch.linalg.vector_norm(slope)
+            v = v - rate * slope / length if length > 0 else v
+        else:
+            v = v - rate * slope * log_scale.exp()
+        path.append(v)
+    return torch.stack(path)
+
+
+def reduced_descend(case: Instance, rate: float, steps: int) -> Float[Tensor, "times codes"]:
+    """The same with the gradient of the printed proof, which takes the logits of all words but y to be 0."""
+    picked = case.features[torch.arange(len(case.probability)), case.sentences.output]
+    path = [torch.zeros(2 * case.tokens, dtype=torch.float64)]
+    for _ in range(steps):
+        gap = 2 * picked @ path[-1] - math.log(case.tokens - 1)
+        path.append(path[-1] + rate * (case.probability * torch.sigmoid(-gap)) @ picked)
+    return torch.stack(path)
+
+
+def hard_margin(case: Instance) -> Float[Tensor, "codes"]:
+    """The shortest v whose logits put y above every other word by at least 1, exact up to rounding.
+
+    A least-distance problem, solved through non-negative least squares (Lawson and Hanson).
+    """
+    features = 2 * case.features
+    rows = torch.arange(len(features))
+    margins = features[rows, case.sentences.output][:, None] - features
+    others = one_hot(case.sentences.output, case.tokens) == 0
+    constraints = np.unique(margins[others].numpy(), axis=0)
+    system = np.vstack([constraints.T, np.ones(len(constraints))])
+    target = np.append(np.zeros(system.shape[0] - 1), 1.0)
+    multipliers, _ = nnls(system, target)
+    residual = system @ multipliers - target
+    return torch.from_numpy(-residual[:-1] / residual[-1])
+
+
+def claimed_direction(case: Instance) -> Float[Tensor, "codes"]:
+    """``sum_y E(y) + |O| Ẽ(q)``: the second factor of the matrix A (Eq. 14, with E(y_2) for its second E(y_1))."""
+    v = torch.zeros(2 * case.tokens, dtype=torch.float64)
+    v[1 : 1 + case.outputs] = 1.0
+    v[case.tokens + TRIGGER] = case.outputs
+    return v
+
+
+def cosine_with_target(case: Instance, v: Float[Tensor, "... codes"]) -> Float[Tensor, "..."]:
+    """The cosine between ``W = x_H v^T`` and ``W* = E(q) Ẽ(q)^T``."""
+    return v[..., case.tokens + TRIGGER] / (math.sqrt(2) * torch.linalg.vector_norm(v, dim=-1))
+
+
+def last_input(case: Instance) -> Float[Tensor, "codes"]:
+    """``x_H`` in the codes: ones at E(q) and Ẽ(□)."""
+    codes = torch.zeros(2 * case.tokens, dtype=torch.float64)
+    codes[[TRIGGER, case.tokens + case.box]] = 1.0
+    return codes
+
+
+def _slope(
+    features: Float[Tensor, "rows codes"], v: Tensor, case: Instance, arithmetic: Arithmetic
+) -> tuple[Float[Tensor, "codes"], Float[Tensor, ""]]:
+    """The slope of the loss in v over 2, as a vector and the logarithm of its scale."""
+    loss = cross_entropy((2 * (features @ v)).view(-1, case.tokens), case.sentences.output, arithmetic)
+    return (case.probability[:, None] * loss.error).flatten() @ features, loss.log_scale

@@ -1,0 +1,51 @@
+"""Codes for words and for previous words (Assumption 2.2), and sentences as their sums."""
+
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.encodings import one_hot, random_orthonormal
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+Codes = Literal["basis", "rotated"]
+
+
+class Embedding(NamedTuple):
+    """E and Ẽ, a row a token. ``U`` is ``word`` itself: it reads off the inner product with every word."""
+
+    word: Float[Tensor, "tokens width"]
+    previous: Float[Tensor, "tokens width"]
+
+    @property
+    def stacked(self) -> Float[Tensor, "codes width"]:
+        """All codes as rows: the words, then the previous words."""
+        return torch.cat(self)
+
+
+def embedding(tokens: int, width: int, codes: Codes = "basis", seed: Seed = 0) -> Embedding:
+    """Codes that satisfy Assumption 2.2: 2N orthonormal vectors, axes or their random rotation.
+
+    Raises:
+        ParameterError: ``width`` below ``2 * tokens``, where no such vectors exist (Remark 2.3 prints d >= N).
+    """
+    require(tokens=(tokens, 1, None), width=(width, 2 * tokens, None), codes=(codes, {"basis", "rotated"}))
+    rows = one_hot(2 * tokens, width) if codes == "basis" else random_orthonormal(2 * tokens, width, seed)
+    return Embedding(rows[:tokens], rows[tokens:])
+
+
+def random_units(tokens: int, width: int, seed: Seed) -> Embedding:
+    """Random unit vectors, which are only nearly orthogonal: what Assumption 2.2 forbids."""
+    require(tokens=(tokens, 1, None), width=(width, 1, None))
+    rows = torch.randn(2 * tokens, width, generator=generator(seed), dtype=torch.float64)
+    rows = torch.nn.functional.normalize(rows, dim=1)
+    return Embedding(rows[:tokens], rows[tokens:])
+
+
+def embed(tokens: Int[Tensor, "sentences length"], codes: Embedding) -> Float[Tensor, "sentences length width"]:
+    """``x_h = E(z_h) + Ẽ(z_{h-1})`` (Eq. 1). There is no word before the first: ``x_1 = E(z_1)``."""
+    inputs = codes.word[tokens]
+    inputs[:, 1:] += codes.previous[tokens[:, :-1]]
+    return inputs

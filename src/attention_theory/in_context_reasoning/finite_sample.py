@@ -1,0 +1,75 @@
+"""What M labels tell about α, and the bounds that follow: Lemma C.2, Theorems 4.3 and 4.5, condition (8)."""
+
+import math
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from scipy.stats import binom
+from torch import Tensor
+
+from attention_theory.in_context_reasoning.closed_form import bernoulli_kl
+from attention_theory.in_context_reasoning.model import Pass
+from attention_theory.in_context_reasoning.task import Sentences, Task
+from attention_theory.validation import require
+
+
+def hoeffding_radius(samples: int, delta: float) -> float:
+    """``ε = sqrt(ln(2/δ) / (2M))``: |α̂ - α| stays below it with probability at least 1 - δ."""
+    require(samples=(samples, 1, None), delta=(delta, math.ulp(0.0), 1.0))
+    return math.sqrt(math.log(2 / delta) / (2 * samples))
+
+
+def kl_bound(alpha: float, radius: float) -> float:
+    """``ε² / (min(α, 1 - α) - ε)``, the bound of Lemma C.2 on KL(α || α̂).
+
+    Raises:
+        ParameterError: ``radius`` not below ``min(α, 1 - α)``, which the paper does not ask: the bound is void there.
+    """
+    smaller = min(alpha, 1 - alpha)
+    require(alpha=(alpha, 0.0, 1.0), radius=(radius, 0.0, np.nextafter(smaller, 0).item()))
+    return radius**2 / (smaller - radius)
+
+
+def kl_failure(samples: int, alpha: float, delta: float) -> float:
+    """The exact probability that KL(α || α̂) exceeds the bound of Lemma C.2, summed over the binomial law of M α̂."""
+    bound = kl_bound(alpha, hoeffding_radius(samples, delta))
+    heads = np.arange(samples + 1)
+    inner = [bernoulli_kl(alpha, k / samples) for k in heads[1:-1]]
+    fails = np.array([True, *(np.array(inner) > bound), True])
+    return float(binom.pmf(heads, samples, alpha)[fails].sum())
+
+
+def mean_estimates(samples: int, alpha: float) -> tuple[float, float]:
+    """The exact means of α̂ and of γ̂ (given 0 < α̂ < 1) over the binomial law."""
+    heads = np.arange(samples + 1)
+    mass = binom.pmf(heads, samples, alpha)
+    inside = heads[1:-1] / samples
+    gamma = np.log(inside) - np.log1p(-inside)
+    return float((mass * heads / samples).sum()), float((mass[1:-1] * gamma).sum() / mass[1:-1].sum())
+
+
+def separation_time(alpha: float, radius: float, rate: float, form: str = "corrected") -> float:
+    """Steps after which Theorem 4.5 promises condition (8): ``max(1, |ln(1 - α + ε) - ln(α - ε)| / η)``.
+
+    ``form="printed"`` puts the bracket where the theorem has it, ``max(1, 1/η) |...|``, which can be below 1.
+
+    Raises:
+        ParameterError: ``radius`` not below α, where the logarithm does not exist.
+    """
+    require(alpha=(alpha, 0.0, 1.0), radius=(radius, 0.0, np.nextafter(alpha, 0).item()))
+    require(rate=(rate, math.ulp(0.0), None), form=(form, {"corrected", "printed"}))
+    gap = abs(math.log(1 - alpha + radius) - math.log(alpha - radius))
+    return max(1, 1 / rate) * gap if form == "printed" else max(1.0, gap / rate)
+
+
+def separated(done: Pass, sentences: Sentences, task: Task) -> Bool[Tensor, "... sentences"]:
+    """Condition (8): the attention layer's one largest logit is at y, the feed-forward layer's one at τ."""
+    noise = torch.full_like(sentences.output, task.noise_token)
+    return _leads(done.attention, sentences.output) & _leads(done.feed_forward, noise)
+
+
+def _leads(logits: Float[Tensor, "... sentences tokens"], token: Tensor) -> Bool[Tensor, "... sentences"]:
+    at_token = token.expand(logits.shape[:-1])[..., None]
+    rivals = logits.scatter(-1, at_token, -torch.inf).amax(dim=-1)
+    return logits.gather(-1, at_token).squeeze(-1) > rivals

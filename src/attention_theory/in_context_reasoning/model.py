@@ -1,0 +1,167 @@
+"""The one-layer transformer as printed, Eq. (1), and its gather form.
+
+In the codes of :func:`in_codes` a word is an axis, and so is a previous word; then ``x_h`` has two ones, at ``z_h`` and
+at ``N + z_{h-1}``. A score is two look-ups in the vector ``W^T x_H``, the attended sum is a histogram of the words, and
+no tensor of sentences by length by width is ever formed. Models are stacked in front: they share the sentences.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.in_context_reasoning.embedding import Embedding, embed
+from attention_theory.layers import attention_weights
+from attention_theory.validation import require
+
+Attention = Literal["linear", "relu", "softmax"]
+
+
+class Weights(NamedTuple):
+    """V, W, F: ``width x width`` in the printed form; ``U V`` and ``U F`` (tokens x codes) in the gather form."""
+
+    value: Float[Tensor, "... out codes"]
+    query_key: Float[Tensor, "... codes codes"]
+    feed_forward: Float[Tensor, "... out codes"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How scores become weights, and what the feed-forward layer sees.
+
+    Attributes:
+        attention: the activation σ.
+        full_input: κ: 1 where the feed-forward layer sees the attended sum (FA), 0 where it sees ``x_H`` alone (F).
+            A number, or one a stacked model.
+        relu_shift: added to the score inside ReLU. The paper prints 0; then no ReLU model leaves a zero start.
+    """
+
+    attention: Attention = "linear"
+    full_input: float | Float[Tensor, "models 1 1"] = 1.0
+    relu_shift: float = 0.0
+
+    def __post_init__(self) -> None:
+        require(attention=(self.attention, {"linear", "relu", "softmax"}), relu_shift=(self.relu_shift, 0.0, None))
+
+    def weigh(self, scores: Float[Tensor, "... length"]) -> Float[Tensor, "... length"]:
+        """σ of the scores."""
+        if self.attention == "relu":
+            return (scores + self.relu_shift).clamp_min(0)
+        return attention_weights(scores, "softmax" if self.attention == "softmax" else "linear")
+
+    def pull_back(self, scores: Tensor, weights: Tensor, slope: Tensor) -> Tensor:
+        """The loss's slope in the scores from its slope in the weights; the slope of ReLU at 0 is 0."""
+        if self.attention == "relu":
+            return slope * (scores + self.relu_shift > 0)
+        if self.attention == "softmax":
+            return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
+        return slope
+
+
+class Pass(NamedTuple):
+    """One forward pass; leading axes are those of the weights, then the sentences.
+
+    ``scores`` and ``weights`` have an entry a position, ``attended`` is ``sum_h σ(score_h) x_h``, and ``attention``
+    and ``feed_forward`` are the logits ξ_A and ξ_F of the two layers.
+    """
+
+    scores: Float[Tensor, "... sentences length"]
+    weights: Float[Tensor, "... sentences length"]
+    attended: Float[Tensor, "... sentences codes"]
+    attention: Float[Tensor, "... sentences tokens"]
+    feed_forward: Float[Tensor, "... sentences tokens"]
+
+    @property
+    def logits(self) -> Float[Tensor, "... sentences tokens"]:
+        """ξ = ξ_A + ξ_F."""
+        return self.attention + self.feed_forward
+
+
+def dense_forward(tokens: Int[Tensor, "sentences length"], codes: Embedding, weights: Weights, rule: Rule) -> Pass:
+    """Eq. (1) word for word, with ``U`` the word codes: the reference for :func:`forward`, for small sizes."""
+    inputs = embed(tokens, codes)
+    last = inputs[:, -1]
+    scores = torch.einsum("sd,de,she->sh", last, weights.query_key, inputs)
+    spread = rule.weigh(scores)
+    attended = torch.einsum("sh,shd->sd", spread, inputs)
+    attention = attended @ weights.value.mT @ codes.word.mT
+    feed_forward = (last + rule.full_input * attended) @ weights.feed_forward.mT @ codes.word.mT
+    return Pass(scores, spread, attended, attention, feed_forward)
+
+
+def in_codes(weights: Weights, codes: Embedding) -> Weights:
+    """Printed weights in the coordinates of the codes, for the gather form. Exact under Assumption 2.2."""
+    rows = codes.stacked
+    return Weights(
+        codes.word @ weights.value @ rows.mT,
+        rows @ weights.query_key @ rows.mT,
+        codes.word @ weights.feed_forward @ rows.mT,
+    )
+
+
+def forward(tokens: Int[Tensor, "sentences length"], weights: Weights, rule: Rule) -> Pass:
+    """Eq. (1) in gather form, for one model or for stacked ones, with weights in the codes (:func:`in_codes`)."""
+    last, before_last = tokens[:, -1], _size(weights) + tokens[:, -2]
+    lookup = weights.query_key[..., last, :] + weights.query_key[..., before_last, :]
+    scores = _read(lookup, tokens)
+    spread = rule.weigh(scores)
+    attended = _write(spread, tokens, _size(weights))
+    attention = attended @ weights.value.mT
+    feed_forward = (_last_word(tokens, weights) + rule.full_input * attended) @ weights.feed_forward.mT
+    return Pass(scores, spread, attended, attention, feed_forward)
+
+
+def gradients(
+    tokens: Int[Tensor, "sentences length"],
+    weights: Weights,
+    rule: Rule,
+    done: Pass,
+    error: Float[Tensor, "... sentences tokens"],
+    layers: bool = True,
+) -> Weights:
+    """The slope of ``sum(error * logits) / sentences`` in V, W, F, where ``error`` is the loss's slope in the logits.
+
+    Args:
+        done: the forward pass at these tokens and weights.
+        layers: also the slopes in V and F; without it they are returned as zeros, unshaped.
+    """
+    slope = error / len(tokens)
+    last = _last_word(tokens, weights)
+    to_attended = slope @ (weights.value + rule.full_input * weights.feed_forward)
+    to_scores = rule.pull_back(done.scores, done.weights, _read(to_attended, tokens))
+    query_key = last.mT @ _write(to_scores, tokens, _size(weights))
+    if not layers:
+        return Weights(slope.new_zeros(()), query_key, slope.new_zeros(()))
+    return Weights(slope.mT @ done.attended, query_key, slope.mT @ (last + rule.full_input * done.attended))
+
+
+def _size(weights: Weights) -> int:
+    return weights.query_key.shape[-1] // 2
+
+
+def _last_word(tokens: Tensor, weights: Weights) -> Float[Tensor, "sentences codes"]:
+    """``x_H`` in the codes: a one at the last word and one at the word before it."""
+    codes = weights.value.new_zeros(len(tokens), 2 * _size(weights))
+    codes.scatter_(1, tokens[:, -1:], 1.0)
+    return codes.scatter_(1, _size(weights) + tokens[:, -2:-1], 1.0)
+
+
+def _read(lookup: Float[Tensor, "... codes"], tokens: Tensor) -> Float[Tensor, "... length"]:
+    """The inner product of ``lookup`` with every ``x_h``: its entry at the word plus that at the previous word."""
+    word, previous = lookup.chunk(2, dim=-1)
+    here = word.gather(-1, tokens.expand(*lookup.shape[:-2], *tokens.shape))
+    before = tokens[:, :-1]
+    here[..., 1:] += previous.gather(-1, before.expand(*lookup.shape[:-2], *before.shape))
+    return here
+
+
+def _write(values: Float[Tensor, "... length"], tokens: Tensor, size: int) -> Float[Tensor, "... codes"]:
+    """The sum of ``values[h] * x_h``: the values collected by word and by previous word."""
+    before = tokens[:, :-1]
+    empty = values.new_zeros(*values.shape[:-1], size)
+    word = empty.scatter_add(-1, tokens.expand(values.shape), values)
+    later = values[..., 1:]
+    previous = empty.scatter_add(-1, before.expand(later.shape), later)
+    return torch.cat([word, previous], dim=-1)

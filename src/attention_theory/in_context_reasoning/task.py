@@ -1,0 +1,178 @@
+"""The data model of Definition 2.1: sentences that hide one (trigger, output) bigram, and the check that they do."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import ParameterError, require
+
+Fillers = Literal["neutral", "outputs allowed"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """The vocabulary and the length of the sentences (Definition 2.1; sizes of Section 5).
+
+    Tokens are numbered: the triggers first, then the outputs, then the neutral words, and, if the task is noisy, the
+    noise token τ last. A noisy task uses its first trigger only (Section 4).
+
+    Attributes:
+        tokens: size of the vocabulary, the noise token among them.
+        triggers: size of Q.
+        outputs: size of O.
+        length: H, words in the context.
+        noisy: whether sentences hold the noise token.
+        fillers: the words around the bigrams: ``neutral`` ones alone, as printed in Section 5, or also outputs.
+    """
+
+    tokens: int = 60
+    triggers: int = 5
+    outputs: int = 4
+    length: int = 256
+    noisy: bool = False
+    fillers: Fillers = "neutral"
+
+    def __post_init__(self) -> None:
+        least = self.triggers + self.outputs + 1 + self.noisy
+        require(
+            triggers=(self.triggers, 1, None),
+            outputs=(self.outputs, 1, None),
+            tokens=(self.tokens, least, None),
+            length=(self.length, 4, None),
+            fillers=(self.fillers, {"neutral", "outputs allowed"}),
+        )
+
+    @property
+    def noise_token(self) -> int:
+        """τ. A task without noise has none and says -1, which no token is."""
+        return self.tokens - 1 if self.noisy else -1
+
+    @property
+    def used_triggers(self) -> int:
+        return 1 if self.noisy else self.triggers
+
+    @property
+    def output_words(self) -> range:
+        return range(self.triggers, self.triggers + self.outputs)
+
+    @property
+    def neutral_words(self) -> range:
+        return range(self.triggers + self.outputs, self.tokens - self.noisy)
+
+    @property
+    def filler_words(self) -> range:
+        first = self.neutral_words.start if self.fillers == "neutral" else self.output_words.start
+        return range(first, self.neutral_words.stop)
+
+
+class Sentences(NamedTuple):
+    """Contexts ``z_1 ... z_H`` with the trigger and the output word that each of them hides."""
+
+    tokens: Int[Tensor, "sentences length"]
+    trigger: Int[Tensor, "sentences"]
+    output: Int[Tensor, "sentences"]
+
+
+def sample_sentences(
+    task: Task,
+    count: int,
+    seed: Seed,
+    copies: int | Int[Tensor, "count"] = 1,
+    noise_copies: int | Int[Tensor, "count"] = 1,
+    unseen: bool = False,
+) -> Sentences:
+    """Sentences with ``copies`` bigrams (q, y) and, if noisy, ``noise_copies`` bigrams (q, τ), placed at random.
+
+    The bigrams lie anywhere without touching, every placement as likely as any other. They end before the last
+    word but one or at it, so that ``z_{H-1}`` is no trigger. ``unseen`` takes the output among the neutral words
+    (Theorems 3.3 and 4.4). Source: Section 5.
+
+    Raises:
+        ParameterError: the bigrams do not fit into the sentence, or none is asked for.
+    """
+    draw = generator(seed)
+    wanted = torch.as_tensor(copies).expand(count)
+    noise = torch.as_tensor(noise_copies if task.noisy else 0).expand(count)
+    most = int((wanted + noise).max())
+    require(count=(count, 1, None), copies=(int(wanted.min()), 1, None), noise_copies=(int(noise.min()), 0, None))
+    require(bigrams=(most, 1, (task.length - 1) // 2))
+
+    trigger = torch.randint(task.used_triggers, (count,), generator=draw)
+    output = _pick(task.neutral_words if unseen else task.output_words, (count,), draw)
+    tokens = _pick(task.filler_words, (count, task.length), draw)
+    starts, used = _places(task.length, wanted + noise, most, draw)
+    for place in range(most):
+        rows = used[:, place].nonzero().squeeze(1)
+        second = torch.where(place < wanted, output, task.noise_token)
+        tokens[rows, starts[rows, place]] = trigger[rows]
+        tokens[rows, starts[rows, place] + 1] = second[rows]
+    tokens[:, -1] = trigger
+    return Sentences(tokens, trigger, output)
+
+
+def draw_labels(
+    sentences: Sentences, task: Task, noise: Float[Tensor, "levels"], seed: Seed
+) -> Int[Tensor, "levels sentences"]:
+    """The next word ``z_{H+1}`` at each noise level α: τ with probability α, else the output word.
+
+    One uniform number decides a sentence at every level, so that the levels can be compared.
+
+    Raises:
+        ParameterError: a level outside [0, 1), or above 0 in a task without a noise token.
+    """
+    require(noise=(noise.tolist(), 0.0, 1.0 if task.noisy else 0.0))
+    uniform = torch.rand(len(sentences.output), generator=generator(seed), dtype=torch.float64)
+    return torch.where(uniform < noise[:, None], task.noise_token, sentences.output)
+
+
+def bigram_count(
+    tokens: Int[Tensor, "sentences length"], first: Int[Tensor, "sentences"], second: Int[Tensor, "sentences"]
+) -> Int[Tensor, "sentences"]:
+    """``C``: how often ``second`` follows ``first`` in each sentence."""
+    return ((tokens[:, :-1] == first[:, None]) & (tokens[:, 1:] == second[:, None])).sum(dim=1)
+
+
+def violations(sentences: Sentences, task: Task) -> dict[str, Bool[Tensor, "sentences"]]:
+    """Which sentences break which condition of Definition 2.1, by the condition's name."""
+    tokens, trigger, output = sentences
+    before, after = tokens[:, :-1], tokens[:, 1:]
+    is_noise = tokens == task.noise_token
+    allowed = (before == trigger[:, None]) & ((after == output[:, None]) | (after == task.noise_token))
+    return {
+        "ends in its trigger": tokens[:, -1] != trigger,
+        "I: the (trigger, output) bigram occurs": bigram_count(tokens, trigger, output) == 0,
+        "II: the noise token follows the trigger alone": is_noise[:, 0]
+        | (is_noise[:, 1:] & (before != trigger[:, None])).any(dim=1),
+        "III: no other word follows a trigger": ((before < task.triggers) & ~allowed).any(dim=1),
+    }
+
+
+def recover_output(tokens: Int[Tensor, "sentences length"], task: Task) -> Int[Tensor, "sentences"]:
+    """The output word read off the context alone: the one word other than τ that follows the trigger.
+
+    Raises:
+        ParameterError: a sentence in which no word but τ follows its last word.
+    """
+    follows = (tokens[:, :-1] == tokens[:, -1:]) & (tokens[:, 1:] != task.noise_token)
+    if not bool(follows.any(dim=1).all()):
+        raise ParameterError("tokens must hold a (trigger, output) bigram in every sentence")
+    return tokens[:, 1:].gather(1, follows.int().argmax(dim=1, keepdim=True)).squeeze(1)
+
+
+def _pick(words: range, shape: tuple[int, ...], draw: torch.Generator) -> Tensor:
+    return torch.randint(words.start, words.stop, shape, generator=draw)
+
+
+def _places(length: int, bigrams: Tensor, most: int, draw: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Starts of bigrams that do not touch: distinct slots of a shortened sentence, spread by one word a bigram."""
+    slots = length - 2 - (bigrams - 1).clamp_min(0)
+    keys = torch.rand(len(bigrams), length - 2, generator=draw)
+    keys = keys.masked_fill(torch.arange(length - 2) >= slots[:, None], -1.0)
+    chosen = keys.topk(most, dim=1).indices
+    used = torch.arange(most) < bigrams[:, None]
+    earlier = (chosen[:, None, :] < chosen[:, :, None]) & used[:, None, :]
+    return chosen + earlier.sum(dim=2), used

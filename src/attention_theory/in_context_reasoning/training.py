@@ -1,0 +1,176 @@
+"""Training the models of Section 5 side by side: every run sees the same sentences, step for step."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.in_context_reasoning.closed_form import odds
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy, expected_loss
+from attention_theory.in_context_reasoning.model import forward, gradients
+from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
+from attention_theory.in_context_reasoning.variants import Run, Stack, level_of, stacks
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+
+#: What is measured at each record, each an average over the evaluation sentences.
+MEASURES = (
+    "population",  # loss over the label's law, sentences with the trained outputs
+    "unseen",  # the same, sentences with words that were never outputs
+    "p_output",  # probability of the output word, unseen sentences
+    "p_noise",  # probability of τ, unseen sentences
+    "attention_output",  # ξ_A at the output word
+    "attention_largest",  # the largest of ξ_A
+    "feed_forward_noise",  # ξ_F at τ
+    "feed_forward_largest",  # the largest of ξ_F
+    "attention_hits",  # share of sentences whose largest ξ_A is at the output word
+    "feed_forward_hits",  # share of sentences whose largest ξ_F is at τ
+)
+
+
+@dataclass(frozen=True)
+class History:
+    """Every run's measures over time: ``values[measure]`` has a row a record and a column a run."""
+
+    runs: list[Run]
+    steps: list[int]
+    values: dict[str, Float[Tensor, "records runs"]]
+
+    def of(self, measure: str, name: str, noise: float, rate: float) -> Float[Tensor, "records"]:
+        """One measure of one run over time, by the model's name, its noise level and its rate.
+
+        Raises:
+            ParameterError: no such run, or no such measure.
+        """
+        known = [_describe(run.variant.name, run.noise, run.rate) for run in self.runs]
+        wanted = _describe(name, noise, rate)
+        require(measure=(measure, MEASURES), run=(wanted, known))
+        return self.values[measure][:, known.index(wanted)]
+
+
+Batches = Callable[[int], tuple[Sentences, Int[Tensor, "levels batch"]]]
+
+
+def fresh_batches(task: Task, levels: list[float], batch: int, seed: int) -> Batches:
+    """New sentences at every step: descent on the population loss."""
+    draw = generator(seed)
+    noise = torch.tensor(levels, dtype=torch.float64)
+
+    def next_batch(step: int) -> tuple[Sentences, Tensor]:
+        sentences = sample_sentences(task, batch, draw)
+        return sentences, draw_labels(sentences, task, noise, draw)
+
+    return next_batch
+
+
+def epochs(sentences: Sentences, labels: Int[Tensor, "levels sentences"], batch: int, seed: int) -> Batches:
+    """The same sentences over and over, in a new order each epoch: descent on the empirical loss (Section 5.3)."""
+    draw = generator(seed)
+    per_epoch = len(sentences.output) // batch
+    order = torch.empty(0)
+
+    def next_batch(step: int) -> tuple[Sentences, Tensor]:
+        nonlocal order
+        if step % per_epoch == 0:
+            order = torch.randperm(len(sentences.output), generator=draw)
+        rows = order[step % per_epoch * batch :][:batch]
+        return Sentences(*(part[rows] for part in sentences)), labels[:, rows]
+
+    return next_batch
+
+
+def estimated_gammas(labels: Int[Tensor, "levels sentences"], levels: list[float], task: Task) -> dict[float, float]:
+    """γ̂ of each noise level from the frequency of τ among its labels (Algorithm 1)."""
+    shares = (labels == task.noise_token).double().mean(dim=1)
+    return {level: odds(float(share)) for level, share in zip(levels, shares, strict=True)}
+
+
+def train(
+    runs: list[Run],
+    task: Task,
+    steps: int,
+    batch: int = 512,
+    seed: int = 0,
+    batches: Batches | None = None,
+    gammas: dict[float, float] | None = None,
+    arithmetic: Arithmetic = "log-domain",
+    dtype: torch.dtype = torch.float64,
+    relu_shift: float = 1e-8,
+    evaluation: int = 1024,
+    record_every: int | None = None,
+) -> History:
+    """Normalised gradient descent from zero on every run, measured on sentences kept apart.
+
+    Args:
+        runs: models, noise levels and rates; all of one task.
+        batches: where the sentences come from; fresh ones at each step unless given.
+        gammas: γ of the reparameterised feed-forward layers by noise level; the true one unless given.
+        arithmetic: how the loss's slope is computed.
+        relu_shift: see :class:`Rule`.
+        evaluation: sentences in each of the two evaluation sets.
+        record_every: measure every so many steps, and at the end; a twentieth of the steps unless given.
+
+    Raises:
+        ParameterError: a noise level that the task does not know, or a number out of range.
+    """
+    require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
+    levels = sorted({run.noise for run in runs})
+    batches = batches or fresh_batches(task, levels, batch, seed)
+    held_out = [
+        sample_sentences(task, evaluation, generator(10_000 + seed)),
+        sample_sentences(task, evaluation, generator(20_000 + seed), unseen=True),
+    ]
+    group = stacks(runs, task, gammas, relu_shift, dtype)
+    rows = [level_of(stack.runs, levels) for stack in group]
+    every = record_every or max(1, steps // 20)
+    marks, records = [], []
+    for step in range(steps + 1):
+        if step % every == 0 or step == steps:
+            marks.append(step)
+            records.append([_measure(stack, held_out, task) for stack in group])
+        if step == steps:
+            break
+        sentences, labels = batches(step)
+        for stack, row in zip(group, rows, strict=True):
+            done = forward(sentences.tokens, stack.weights, stack.rule)
+            error = cross_entropy(done.logits, labels[row], arithmetic).error
+            layers = stack.trained == "all"
+            stack.step(gradients(sentences.tokens, stack.weights, stack.rule, done, error, layers))
+    values = {
+        name: torch.stack([torch.cat([part[name] for part in record]) for record in records]) for name in MEASURES
+    }
+    return History([run for stack in group for run in stack.runs], marks, values)
+
+
+def _describe(name: str, noise: float, rate: float) -> str:
+    return f"{name} at α = {noise}, η = {rate}"
+
+
+def _measure(stack: Stack, held_out: list[Sentences], task: Task) -> dict[str, Float[Tensor, "runs"]]:
+    noise = torch.tensor([run.noise for run in stack.runs], dtype=torch.float64)[:, None]
+    seen, unseen = (forward(part.tokens, stack.weights, stack.rule) for part in held_out)
+    output = held_out[0].output
+    log_p = unseen.logits.double().log_softmax(dim=-1)
+    at_noise = log_p[..., task.noise_token].exp() if task.noisy else torch.zeros_like(log_p[..., 0])
+    ff_noise = seen.feed_forward[..., task.noise_token]
+    attention_output, attention_largest = _at(seen.attention, output), seen.attention.amax(dim=-1)
+    ff_largest = seen.feed_forward.amax(dim=-1)
+    per_sentence = {
+        "population": expected_loss(seen.logits.double(), output, task.noise_token, noise),
+        "unseen": expected_loss(unseen.logits.double(), held_out[1].output, task.noise_token, noise),
+        "p_output": _at(log_p, held_out[1].output).exp(),
+        "p_noise": at_noise,
+        "attention_output": attention_output,
+        "attention_largest": attention_largest,
+        "feed_forward_noise": ff_noise,
+        "feed_forward_largest": ff_largest,
+        "attention_hits": (seen.attention.argmax(dim=-1) == output).double(),
+        "feed_forward_hits": (seen.feed_forward.argmax(dim=-1) == task.noise_token).double(),
+    }
+    return {name: value.double().mean(dim=-1) for name, value in per_sentence.items()}
+
+
+def _at(values: Float[Tensor, "runs sentences tokens"], token: Int[Tensor, "sentences"]) -> Tensor:
+    return values.gather(-1, token.expand(values.shape[:-1])[..., None]).squeeze(-1)

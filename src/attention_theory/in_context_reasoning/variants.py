@@ -1,0 +1,148 @@
+"""The thirteen models of Section 5, and the stacks in which they are trained together."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.in_context_reasoning.closed_form import odds
+from attention_theory.in_context_reasoning.embedding import embedding
+from attention_theory.in_context_reasoning.model import Attention, Rule, Weights
+from attention_theory.in_context_reasoning.reparameterised import feed_forward, key_directions
+from attention_theory.in_context_reasoning.task import Task
+
+Trained = Literal["all", "query-key", "scales"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of the paper's models.
+
+    Attributes:
+        trained: ``all`` of V, W, F (Origin); the ``query-key`` matrix W alone, with V and F of the lemmas (Reparam-W);
+            or the ``scales`` λ alone (Reparam).
+        attention: the activation.
+        full_input: whether the feed-forward layer sees the attended sum (FA) or ``x_H`` alone (F).
+    """
+
+    trained: Trained
+    attention: Attention
+    full_input: bool
+
+    @property
+    def name(self) -> str:
+        """As the paper writes it, e.g. ``Reparam-Linear-W-FA``."""
+        family = "Origin" if self.trained == "all" else "Reparam"
+        activation = {"linear": "Linear", "relu": "ReLU", "softmax": "Softmax"}[self.attention]
+        middle = "-W" if self.trained == "query-key" else ""
+        return f"{family}-{activation}{middle}-{'FA' if self.full_input else 'F'}"
+
+
+_ATTENTIONS: tuple[Attention, ...] = ("softmax", "linear", "relu")
+
+#: Every model by its name; Table 1's thirteen, and Reparam-ReLU-W-FA of Figure 2.
+VARIANTS: dict[str, Variant] = {
+    variant.name: variant
+    for variant in [
+        *(Variant("all", attention, full) for attention in _ATTENTIONS for full in (False, True)),
+        *(Variant("scales", attention, full) for attention in _ATTENTIONS for full in (False, True)),
+        Variant("query-key", "linear", True),
+        Variant("query-key", "relu", True),
+    ]
+}
+
+#: The rows of Table 1 in its order.
+TABLE_1 = (
+    *(name for name in VARIANTS if name.startswith("Origin")),
+    "Reparam-Softmax-F",
+    "Reparam-Softmax-FA",
+    "Reparam-Linear-F",
+    "Reparam-Linear-FA",
+    "Reparam-Linear-W-FA",
+    "Reparam-ReLU-F",
+    "Reparam-ReLU-FA",
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: a model, the noise level α of its labels, the learning rate η."""
+
+    variant: Variant
+    noise: float
+    rate: float
+
+
+class Stack:
+    """Runs that train the same tensors with the same attention, stacked along a leading axis and begun at zero.
+
+    Args:
+        runs: all with the same ``trained`` and ``attention``.
+        task: the sentences they share.
+        gammas: γ for the feed-forward layer, by noise level; the true ``ln(α/(1-α))`` where none is given.
+    """
+
+    def __init__(
+        self,
+        runs: list[Run],
+        task: Task,
+        gammas: dict[float, float] | None = None,
+        relu_shift: float = 1e-8,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        self.runs = runs
+        self.trained = runs[0].variant.trained
+        full = torch.tensor([float(run.variant.full_input) for run in runs], dtype=dtype)
+        self.rule = Rule(runs[0].variant.attention, full[:, None, None], relu_shift)
+        self.rates = torch.tensor([run.rate for run in runs], dtype=dtype)
+        size, stack = task.tokens, len(runs)
+        codes = embedding(size, 2 * size)
+        self.directions = key_directions(task, codes).to(dtype)
+        self.scales = torch.zeros(stack, task.used_triggers, dtype=dtype)
+        value = torch.zeros(stack, size, 2 * size, dtype=dtype)
+        forward_layer = torch.zeros_like(value)
+        if self.trained != "all":
+            value[:] = codes.word.to(dtype)
+            for index, run in enumerate(runs):
+                gamma = (gammas or {}).get(run.noise, odds(run.noise) if run.noise else 0.0)
+                forward_layer[index] = feed_forward(task, codes, gamma)[:size].to(dtype)
+        self.weights = Weights(value, torch.zeros(stack, 2 * size, 2 * size, dtype=dtype), forward_layer)
+
+    def step(self, slope: Weights) -> None:
+        """One normalised step of every run: each trained tensor moves by η in the direction of its own slope."""
+        if self.trained == "scales":
+            along = torch.einsum("mde,qde->mq", slope.query_key, self.directions)
+            self.scales -= self._normalised(along)
+            self.weights.query_key[:] = torch.einsum("mq,qde->mde", self.scales, self.directions)
+            return
+        self.weights.query_key.sub_(self._normalised(slope.query_key))
+        if self.trained == "all":
+            self.weights.value.sub_(self._normalised(slope.value))
+            self.weights.feed_forward.sub_(self._normalised(slope.feed_forward))
+
+    def _normalised(self, slope: Float[Tensor, "runs ..."]) -> Float[Tensor, "runs ..."]:
+        flat = slope.flatten(1)
+        length = torch.linalg.vector_norm(flat, dim=1)
+        pace = torch.where(length > 0, self.rates / length, 0.0)
+        return (flat * pace[:, None]).view_as(slope)
+
+
+def stacks(
+    runs: list[Run],
+    task: Task,
+    gammas: dict[float, float] | None = None,
+    relu_shift: float = 1e-8,
+    dtype: torch.dtype = torch.float64,
+) -> list[Stack]:
+    """The runs in as few stacks as their kinds allow."""
+    kinds: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        kinds.setdefault((run.variant.trained, run.variant.attention), []).append(run)
+    return [Stack(group, task, gammas, relu_shift, dtype) for group in kinds.values()]
+
+
+def level_of(runs: list[Run], levels: list[float]) -> Int[Tensor, "runs"]:
+    """The row of each run's noise level among ``levels``."""
+    return torch.tensor([levels.index(run.noise) for run in runs])

@@ -1,0 +1,1 @@
+"""Learning Linear Attention in Polynomial Time (Yau et al.)."""

@@ -1,0 +1,102 @@
+"""Multi-head linear attention: no softmax, so the output is cubic in the tokens and linear in every head.
+
+The paper writes the tokens as columns, ``Z`` of shape (d, n); here they are rows, ``tokens`` of shape (n, d), and
+``Z`` is ``tokens.T``. The head matrices are the paper's own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The parameters Θ = {(V_h, Q_h)} of one model; the functions of ``parameters`` take stacks of models as well.
+
+    Attributes:
+        values: V_h; ``out`` is the width, except where a model has fewer outputs than inputs.
+        queries: Q_h, key rows by query columns.
+    """
+
+    values: Float[Tensor, "... heads out width"]
+    queries: Float[Tensor, "... heads width width"]
+
+    @property
+    def count(self) -> int:
+        """H, the number of heads."""
+        return self.values.shape[-3]
+
+    @property
+    def width(self) -> int:
+        """d, the number of features of a token."""
+        return self.values.shape[-1]
+
+    @property
+    def out(self) -> int:
+        """The number of features of an output."""
+        return self.values.shape[-2]
+
+
+def random_heads(
+    heads: int, width: int, seed: Seed, out: int | None = None, scale: float = 1.0, models: Sequence[int] = ()
+) -> Heads:
+    """Gaussian heads, every entry of standard deviation ``scale``; ``models`` are leading dimensions of a stack.
+
+    Raises:
+        ParameterError: heads, width or out below 1.
+    """
+    out = width if out is None else out
+    require(heads=(heads, 1, None), width=(width, 1, None), out=(out, 1, None))
+    source = generator(seed)
+    values = torch.randn(*models, heads, out, width, generator=source, dtype=torch.float64)
+    queries = torch.randn(*models, heads, width, width, generator=source, dtype=torch.float64)
+    return Heads(scale * values, scale * queries)
+
+
+def gram(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... width width"]:
+    """The inner products ``<z_j, z_k>`` of the feature rows of Z: the Gram matrix Z Zᵀ."""
+    return tokens.mT @ tokens
+
+
+def causal_gram(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... tokens width width"]:
+    """The Gram matrix of the tokens up to each position, by a running sum of their outer products."""
+    return (tokens[..., :, None] * tokens[..., None, :]).cumsum(dim=-3)
+
+
+def mhla(heads: Heads, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... out"]:
+    """The output at the last token, ``Σ_h V_h Z (Zᵀ Q_h z_n)``, by way of the Gram matrix (Eq. 2)."""
+    return _read(heads, gram(tokens), tokens[..., -1, :])
+
+
+def mhla_every_token(heads: Heads, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... tokens out"]:
+    """The output at every token, each looking at all of them, ``Σ_h V_h Z (Zᵀ Q_h Z)`` (Eq. 1)."""
+    return _read(heads, gram(tokens)[..., None, :, :], tokens)
+
+
+def mhla_causal(heads: Heads, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... tokens out"]:
+    """The output at every token, each looking at itself and those before it: Eq. 2 on every prefix (Section 6.1)."""
+    return _read(heads, causal_gram(tokens), tokens)
+
+
+def stack_lengths(sequences: Sequence[Float[Tensor, "tokens width"]]) -> Float[Tensor, "batch tokens width"]:
+    """Sequences of different lengths in one tensor, with zero tokens in front of the shorter ones.
+
+    A zero token adds nothing to the Gram matrix, and the last token stays the last: the output is unchanged.
+    """
+    longest = max(len(sequence) for sequence in sequences)
+    return torch.stack([torch.nn.functional.pad(one, (0, 0, longest - len(one), 0)) for one in sequences])
+
+
+def _read(
+    heads: Heads, products: Float[Tensor, "... width width"], queries: Float[Tensor, "... width"]
+) -> Float[Tensor, "... out"]:
+    """``Σ_h V_h G Q_h z``: each head forms its key, reads the Gram matrix with it, and maps what it finds."""
+    keys = torch.einsum("hkl,...l->...hk", heads.queries, queries)
+    found = keys @ products
+    return torch.einsum("haj,...hj->...a", heads.values, found)

@@ -1,0 +1,51 @@
+"""From vectors back to letters (Appendix D): rounding to the nearest unit vector, with and without an empty token."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.validation import require
+
+
+def round_letter(vectors: Float[Tensor, "... letters"]) -> Float[Tensor, "... letters"]:
+    """The unit vector of the largest entry, as printed. It always returns some letter, even for the zero vector."""
+    return torch.nn.functional.one_hot(vectors.argmax(dim=-1), vectors.shape[-1]).to(vectors.dtype)
+
+
+def round_token(
+    tokens: Float[Tensor, "... width"], blocks: Sequence[Int[Tensor, "rows"]], threshold: float = 0.5
+) -> Float[Tensor, "... width"]:
+    """Each attribute by itself: the letter of its largest entry, or nothing if that is below the threshold.
+
+    An error of squared norm below 1/4 is always undone at the threshold 1/2: it moves no entry by 1/2 or more. Without
+    the empty token, for :func:`round_letter`, 1/2 is enough, as it takes two entries to change the order.
+
+    Args:
+        tokens: outputs of a layer.
+        blocks: the rows of each attribute; rows outside all blocks become 0.
+        threshold: between 0 and 1.
+    """
+    require(threshold=(threshold, 0.0, 1.0))
+    rounded = torch.zeros_like(tokens)
+    for block in blocks:
+        entries = tokens[..., block]
+        rounded[..., block] = round_letter(entries) * (entries.amax(dim=-1, keepdim=True) >= threshold)
+    return rounded
+
+
+def worst_error(letters: int, squared_norm: float, true: int | None, wrong: int) -> Float[Tensor, "letters"]:
+    """The error of given squared norm that brings rounding closest to a mistake.
+
+    It takes from the true letter and gives to the wrong one in equal parts; where the token is empty (``true`` is
+    ``None``) it gives all to the wrong one.
+    """
+    require(letters=(letters, 1, None), squared_norm=(squared_norm, 0.0, None), wrong=(wrong, 0, letters - 1))
+    error = torch.zeros(letters, dtype=torch.float64)
+    if true is None:
+        error[wrong] = squared_norm**0.5
+    else:
+        error[true] = -((squared_norm / 2) ** 0.5)
+        error[wrong] = (squared_norm / 2) ** 0.5
+    return error

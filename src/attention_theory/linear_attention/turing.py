@@ -1,0 +1,167 @@
+"""Turing machines: written as text, run on a window of tape, decided (the definitions of Section 5).
+
+The tape is a window of fixed length. A head that leaves it is lost: no cell holds a state from then on.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import ParameterError, require
+
+#: The moves of a head, by number. ``S`` stays, so that a machine can halt; the paper has ``L`` and ``R`` only.
+MOVES = "LRS"
+LEFT, RIGHT, STAY = range(3)
+
+Verdict = Literal["accept", "reject", "undecided"]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine M: its states, its letters (the first is the blank) and its transition function δ.
+
+    Attributes:
+        states: the names of the states; the first is the start state. ``accept`` and ``reject`` halt.
+        letters: one character each.
+        table: ``table[state, letter]`` holds the next state, the letter written and the move.
+    """
+
+    states: tuple[str, ...]
+    letters: str
+    table: Int[Tensor, "states letters 3"]
+
+
+@dataclass(frozen=True)
+class Configurations:
+    """What a machine's tape holds after 0, 1, 2, ... steps.
+
+    Attributes:
+        letters: the letter of every cell.
+        states: the state in the cell where the head is; ``len(table)`` (the paper's ``None``) in every other cell.
+    """
+
+    letters: Int[Tensor, "times window"]
+    states: Int[Tensor, "times window"]
+
+
+def parse_machine(text: str) -> Machine:
+    """A machine from lines ``state letter -> state letter move``, with ``#`` for comments.
+
+    States and letters are numbered in the order in which they appear, so the first line begins with the start state
+    and the blank. A halting state (``accept``, ``reject``) stays as it is; a pair that no line names rejects.
+
+    Raises:
+        ParameterError: a line of another form, a letter of more than one character, an unknown move, or a pair that is
+            named twice.
+    """
+    rules: dict[tuple[str, str], tuple[str, str, int]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.partition("#")[0].replace("->", " -> ").split()
+        if not words:
+            continue
+        if len(words) != 6 or words[2] != "->" or words[5] not in MOVES or len(words[1]) != 1 or len(words[4]) != 1:
+            raise ParameterError(
+                f"line {number} of the machine must read 'state letter -> state letter L|R|S': {line!r}"
+            )
+        state, letter, _, next_state, written, move = words
+        if (state, letter) in rules:
+            raise ParameterError(f"line {number} of the machine names the pair ({state}, {letter}) again")
+        rules[state, letter] = (next_state, written, MOVES.index(move))
+    require(rules=(len(rules), 1, None))
+    named = [name for (state, _), (next_state, _, _) in rules.items() for name in (state, next_state)]
+    states = list(dict.fromkeys([*named, "accept", "reject"]))
+    letters = list(dict.fromkeys(one for (_, letter), (_, written, _) in rules.items() for one in (letter, written)))
+    table = torch.empty(len(states), len(letters), 3, dtype=torch.int64)
+    for place, state in enumerate(states):
+        for sign, letter in enumerate(letters):
+            stays = state if state in ("accept", "reject") else "reject"
+            next_state, written, move_number = rules.get((state, letter), (stays, letter, STAY))
+            table[place, sign] = torch.tensor([states.index(next_state), letters.index(written), move_number])
+    return Machine(tuple(states), "".join(letters), table)
+
+
+def pad_table(
+    table: Int[Tensor, "states letters 3"], states: int, letters: int
+) -> Int[Tensor, "more_states more_letters 3"]:
+    """The same machine within larger bounds: states and letters that it does not use are added and stay as they are.
+
+    Raises:
+        ParameterError: the machine is larger than the bounds.
+    """
+    require(states=(states, len(table), None), letters=(letters, table.shape[1], None))
+    padded = torch.stack(
+        [
+            torch.arange(states)[:, None].expand(-1, letters),
+            torch.arange(letters).expand(states, -1),
+            torch.full((states, letters), STAY),
+        ],
+        dim=-1,
+    )
+    padded[: len(table), : table.shape[1]] = table
+    return padded
+
+
+def write_tape(machine: Machine, word: str, window: int, start: int = 0) -> Int[Tensor, "window"]:
+    """The word on a window of blanks, its first letter in cell ``start``.
+
+    Raises:
+        ParameterError: a letter that the machine does not know, or no room.
+    """
+    require(
+        word=(len(word), 0, window - start), **{f"letter {letter}": (letter, list(machine.letters)) for letter in word}
+    )
+    tape = torch.zeros(window, dtype=torch.int64)
+    tape[start : start + len(word)] = torch.tensor(
+        [machine.letters.index(letter) for letter in word], dtype=torch.int64
+    )
+    return tape
+
+
+def simulate(
+    table: Int[Tensor, "states letters 3"], tape: Int[Tensor, "window"], head: int, steps: int
+) -> Configurations:
+    """The reference: the machine by itself, one step after another, started in state 0 at cell ``head``."""
+    require(steps=(steps, 0, None), head=(head, 0, len(tape) - 1))
+    nowhere = len(table)
+    cells: list[int] = tape.tolist()
+    place, state = head, 0
+    letters, states = [], []
+    for _ in range(steps + 1):
+        here = 0 <= place < len(cells)
+        letters.append(list(cells))
+        states.append([state if here and cell == place else nowhere for cell in range(len(cells))])
+        if here:
+            state, cells[place], move = table[state, cells[place]].tolist()
+            place += {LEFT: -1, RIGHT: 1, STAY: 0}[move]
+    return Configurations(torch.tensor(letters), torch.tensor(states))
+
+
+def decide(machine: Machine, word: str, window: int, steps: int, start: int = 0) -> Verdict:
+    """Whether the machine accepts or rejects the word within the steps; ``undecided`` where neither has happened."""
+    run = simulate(machine.table, write_tape(machine, word, window, start), start, steps)
+    last = int(run.states[-1].min())
+    if last < len(machine.states) and machine.states[last] in ("accept", "reject"):
+        return "accept" if machine.states[last] == "accept" else "reject"
+    return "undecided"
+
+
+def random_tables(machines: int, states: int, letters: int, seed: Seed) -> Int[Tensor, "machines states letters 3"]:
+    """Transition functions with every next state, letter and move drawn evenly."""
+    require(machines=(machines, 1, None), states=(states, 1, None), letters=(letters, 1, None))
+    draws = generator(seed)
+    shape = (machines, states, letters)
+    return torch.stack([torch.randint(most, shape, generator=draws) for most in (states, letters, len(MOVES))], dim=-1)
+
+
+def random_inputs(
+    machines: int, letters: int, window: int, seed: Seed
+) -> tuple[Int[Tensor, "machines window"], Int[Tensor, "machines"]]:
+    """A random tape and head for every machine."""
+    require(machines=(machines, 1, None), letters=(letters, 1, None), window=(window, 1, None))
+    draws = generator(seed)
+    tapes = torch.randint(letters, (machines, window), generator=draws)
+    return tapes, torch.randint(window, (machines,), generator=draws)

@@ -1,0 +1,1 @@
+"""Looped Transformers as Programmable Computers (Giannou et al.)."""

@@ -1,0 +1,79 @@
+"""A two-layer sigmoid network and a step of gradient descent on it, plainly (Algorithms 5 and 14)."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+
+@dataclass(frozen=True)
+class Network:
+    """``o = w2 · sigmoid(W1 x + b1) + b2`` with the loss ``(o - y)² / 2``.
+
+    Attributes:
+        w1: (hidden, d).
+        b1: (hidden,).
+        w2: (hidden,).
+        b2: one number, without an axis.
+    """
+
+    w1: Float[Tensor, "hidden d"]
+    b1: Float[Tensor, "hidden"]
+    w2: Float[Tensor, "hidden"]
+    b2: Float[Tensor, ""]
+
+    def output(self, x: Float[Tensor, "d"]) -> Float[Tensor, ""]:
+        return self.w2 @ (self.w1 @ x + self.b1).sigmoid() + self.b2
+
+    def loss(self, x: Float[Tensor, "d"], y: float) -> Float[Tensor, ""]:
+        return (self.output(x) - y) ** 2 / 2
+
+    def gradient(self, x: Float[Tensor, "d"], y: float) -> "Network":
+        """Algorithm 5: the gradient of the loss, in the shape of a network."""
+        a = (self.w1 @ x + self.b1).sigmoid()
+        delta2 = self.output(x) - y
+        delta1 = a * (1 - a) * self.w2 * delta2
+        return Network(delta1[:, None] * x, delta1, delta2 * a, delta2)
+
+    def step(self, x: Float[Tensor, "d"], y: float, rate: float) -> "Network":
+        """One step of gradient descent on one example."""
+        slope = self.gradient(x, y)
+        return Network(
+            self.w1 - rate * slope.w1,
+            self.b1 - rate * slope.b1,
+            self.w2 - rate * slope.w2,
+            self.b2 - rate * slope.b2,
+        )
+
+    def distance(self, other: "Network") -> float:
+        """The largest difference of any parameter."""
+        ours, theirs = (vars(network).values() for network in (self, other))
+        return max((mine - its).abs().max().item() for mine, its in zip(ours, theirs, strict=True))
+
+
+def random_network(hidden: int, d: int, seed: Seed) -> Network:
+    """Standard normal weights."""
+    require(hidden=(hidden, 1, None), d=(d, 1, None))
+    source = generator(seed)
+    shapes: list[tuple[int, ...]] = [(hidden, d), (hidden,), (hidden,), ()]
+    return Network(*(torch.randn(shape, generator=source, dtype=torch.float64) for shape in shapes))
+
+
+def train(
+    network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, "points"], rate: float, epochs: int
+) -> list[Network]:
+    """Stochastic gradient descent, point after point, epoch after epoch: the networks on the way."""
+    networks = [network]
+    for _ in range(epochs):
+        for point, label in zip(x, y.tolist(), strict=True):
+            networks.append(networks[-1].step(point, label, rate))
+    return networks
+
+
+def mean_loss(network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, "points"]) -> float:
+    """The loss averaged over the points."""
+    return sum(network.loss(point, label).item() for point, label in zip(x, y.tolist(), strict=True)) / len(x)

@@ -1,0 +1,68 @@
+"""Integers as vectors of ±1: addresses, and numbers in two's complement. The least significant bit comes first."""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.validation import ParameterError, require
+
+Form = Literal["correct", "printed"]
+
+
+def to_bits(
+    integers: Int[Tensor, "..."] | int, bits: int, dtype: torch.dtype = torch.float64
+) -> Float[Tensor, "... bits"]:
+    """Bit ``k`` of an integer as +1 or -1; negative integers in two's complement, as if of unlimited length.
+
+    With it an address is ``to_bits(i, L)`` (Appendix B.1) and a number ``to_bits(x, N)`` (Appendix F.3: the last bit,
+    ``b_N``, is +1 where the number is negative). What does not fit is taken modulo ``2**bits``.
+    """
+    require(bits=(bits, 1, 62))
+    integers = torch.as_tensor(integers, dtype=torch.int64)
+    return ((integers[..., None] >> torch.arange(bits, device=integers.device)) % 2 * 2 - 1).to(dtype)
+
+
+def from_bits(code: Float[Tensor, "... bits"], signed: bool = False, form: Form = "correct") -> Int[Tensor, "..."]:
+    """The integer that a vector of bits stands for, read by the signs of its entries.
+
+    Args:
+        code: the least significant bit first.
+        signed: two's complement, with the last bit +1 where the number is negative.
+        form: ``printed`` reads the sign as the list in Appendix G has it, the wrong way round.
+    """
+    require(form=(form, {"correct", "printed"}))
+    places = torch.arange(code.shape[-1], device=code.device)
+    one = (code > 0).to(torch.int64)
+    if not signed:
+        return (one << places).sum(dim=-1)
+    last = one[..., -1] if form == "correct" else 1 - one[..., -1]
+    return (one << places)[..., :-1].sum(dim=-1) - (last << (code.shape[-1] - 1))
+
+
+def address_bits(columns: int) -> int:
+    """``L``, the bits that give each of ``columns`` columns a code of its own."""
+    require(columns=(columns, 1, None))
+    return max(1, (columns - 1).bit_length())
+
+
+def position_codes(columns: int, bits: int | None = None) -> Float[Tensor, "columns bits"]:
+    """The codes of columns 0, 1, 2, ... (Appendix B.1).
+
+    Raises:
+        ParameterError: more columns than codes. Two columns of one code cannot be told apart.
+    """
+    bits = address_bits(columns) if bits is None else bits
+    if columns > 2**bits:
+        raise ParameterError(f"columns must be an integer from 1 to {2**bits} with {bits} address bits, got {columns}")
+    return to_bits(torch.arange(columns), bits)
+
+
+def softmax_law(bits: int, temperature: float) -> float:
+    """The weight that a code gives to itself when all ``2**bits`` codes are there: ``(1 + exp(-2 λ)) ** -L``.
+
+    The scores of two codes are ``L - 2 Hamming``; the sum over all codes is a product over their bits.
+    """
+    require(bits=(bits, 1, None), temperature=(temperature, 0.0, None))
+    return (1 + torch.tensor(-2 * temperature, dtype=torch.float64).exp()).pow(-bits).item()

@@ -1,0 +1,206 @@
+"""FLEQ as a language: instructions, programs, and the interpreter that says what they mean (Section C.2, Theorem 2).
+
+An instruction computes ``mem[c] = f(mem[a], mem[b])`` and jumps if the first entry of ``mem[flag]`` is at most 0.
+Memory is a row of cells, each a vector of ``d`` numbers; a matrix lies in consecutive cells, one for each of its
+columns, and its address is that of the first. The interpreter is the reference for the transformer that runs FLEQ.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.validation import require
+
+Field = Literal["a", "b", "c"]
+Function = Callable[[Tensor, Tensor], Tensor]
+
+
+def matrix_product(a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+    """``A^T B``: the paper's ``f_mul`` transposes its first operand throughout (Lemma 14)."""
+    return a.mT @ b
+
+
+def row_sigmoid(a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+    """The sigmoid of the first row of ``a``, zeros below it. ``b`` is not used."""
+    out = torch.zeros_like(a)
+    out[0] = a[0].sigmoid()
+    return out
+
+
+def column_sigmoid(a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+    """The sigmoid of the first column of ``a``, zeros beside it. ``b`` is not used."""
+    return row_sigmoid(a.mT, b).mT
+
+
+def on_first_entry(function: Callable[[Tensor], Tensor]) -> Function:
+    """A function of one number as a function block: ``f(a[0, 0])`` in the first entry, zeros elsewhere."""
+
+    def block(a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+        out = torch.zeros_like(a)
+        out[0, 0] = function(a[0, 0])
+        return out
+
+    return block
+
+
+#: What each function of the language computes, exactly.
+FUNCTIONS: dict[str, Function] = {
+    "mul": matrix_product,
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "transpose": lambda a, b: a.mT,
+    "rowsigmoid": row_sigmoid,
+    "sigmoid": column_sigmoid,
+    "inverse": on_first_entry(torch.reciprocal),
+    "root": on_first_entry(torch.sqrt),
+}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """``mem[c] = function(mem[a], mem[b]); if mem[flag] <= 0 goto target`` on ``width`` columns.
+
+    Attributes:
+        function: a name in :data:`FUNCTIONS`.
+        a, b, c, flag: addresses of cells, from 0.
+        target: the instruction to jump to, from 0.
+        width: the columns of the operands and the result, ``d_w`` of the paper.
+    """
+
+    function: str
+    a: int
+    b: int
+    c: int
+    flag: int
+    target: int
+    width: int
+
+
+@dataclass(frozen=True)
+class PointerMove:
+    """Self-modification: changes one address field of an instruction (``f_incr_pointer``, ``f_reset_pointer``).
+
+    Attributes:
+        instruction: the one that is changed.
+        field: which of its addresses.
+        by: added to the address, if ``to`` is not given.
+        to: the address that is put there.
+    """
+
+    instruction: int
+    field: Field
+    by: int = 1
+    to: int | None = None
+
+
+@dataclass(frozen=True)
+class Program:
+    """Code and the memory it starts from. The last instruction is the halt: it jumps to itself.
+
+    Attributes:
+        code: the instructions.
+        memory: the cells, one a row, ``d`` numbers each.
+        addresses: the first cell of each named variable.
+        labels: the instruction under each label.
+    """
+
+    code: tuple[Instruction | PointerMove, ...]
+    memory: Float[Tensor, "cells d"]
+    addresses: Mapping[str, int]
+    labels: Mapping[str, int]
+
+    @property
+    def halt(self) -> int:
+        return len(self.code) - 1
+
+    @property
+    def size(self) -> int:
+        """``d``: the largest matrix a cell block holds is ``d`` by ``d``."""
+        return self.memory.shape[1]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What an interpreter did.
+
+    Attributes:
+        counters: the program counter after each step.
+        memories: the cells after each step.
+        halted: whether the halt was reached within the allowed steps.
+    """
+
+    counters: list[int]
+    memories: list[Float[Tensor, "cells d"]]
+    halted: bool
+
+    @property
+    def memory(self) -> Float[Tensor, "cells d"]:
+        return self.memories[-1]
+
+    @property
+    def executed(self) -> list[int]:
+        """The instruction executed in each step."""
+        return [0, *self.counters[:-1]]
+
+
+def variable(program: Program, memory: Float[Tensor, "... cells d"], name: str) -> Float[Tensor, "... d d"]:
+    """The ``d`` by ``d`` matrix that begins at a named variable."""
+    start = program.addresses[name]
+    return memory[..., start : start + program.size, :].mT
+
+
+def interpret(program: Program, max_steps: int = 10_000, functions: Mapping[str, Function] = FUNCTIONS) -> Run:
+    """Run a program exactly, one instruction a step, until the halt (not counted) or for ``max_steps`` steps.
+
+    Operands are read as ``width`` columns and padded with zeros to ``d`` by ``d``; ``width`` columns of the result are
+    written. A read past the last cell gives zeros, as an address without a column does.
+
+    Raises:
+        ParameterError: ``max_steps`` below 1.
+    """
+    require(max_steps=(max_steps, 1, None))
+    code, memory, counter = list(program.code), program.memory.clone(), 0
+    counters: list[int] = []
+    memories: list[Tensor] = []
+    while counter != program.halt and len(counters) < max_steps:
+        instruction = code[counter]
+        if isinstance(instruction, PointerMove):
+            code[instruction.instruction] = _moved(code[instruction.instruction], instruction)
+            counter += 1
+        else:
+            memory = _computed(instruction, memory, functions)
+            jumps = memory[instruction.flag, 0] <= 0
+            counter = instruction.target if jumps else counter + 1
+        counters.append(counter)
+        memories.append(memory)
+    if not memories:
+        memories.append(memory)
+    return Run(counters, memories, counter == program.halt)
+
+
+def _computed(instruction: Instruction, memory: Tensor, functions: Mapping[str, Function]) -> Tensor:
+    a = _read(memory, instruction.a, instruction.width)
+    b = _read(memory, instruction.b, instruction.width)
+    result = functions[instruction.function](a, b)
+    after = memory.clone()
+    after[instruction.c : instruction.c + instruction.width] = result.mT[: instruction.width]
+    return after
+
+
+def _read(memory: Tensor, address: int, width: int) -> Tensor:
+    cells = memory[address : address + width]
+    padded = memory.new_zeros(memory.shape[1], memory.shape[1])
+    padded[: len(cells)] = cells
+    return padded.mT
+
+
+def _moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruction:
+    if isinstance(instruction, PointerMove):
+        raise TypeError("a pointer move cannot change a pointer move")
+    address = getattr(instruction, move.field) + move.by if move.to is None else move.to
+    changes: dict[str, int] = {move.field: address}
+    return replace(instruction, **changes)  # type: ignore[arg-type]

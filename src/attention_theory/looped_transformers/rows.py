@@ -1,0 +1,90 @@
+"""Named rows: the paper's row blocks (scratchpad, memory, instruction, counter, encodings) without index arithmetic.
+
+The paper writes a state as a matrix of rows by columns, one column a token. Here tokens lead, as everywhere in the
+package: a state is ``(..., columns, rows)``, the transpose of the paper's ``X``. A *row* of the paper is an index into
+the last axis; a *column* of the paper is an index into the axis before it. Nothing else is turned round: ``K``, ``Q``,
+``V``, ``W1`` and ``W2`` are the paper's matrices and multiply a column from the left.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.validation import require
+
+#: A linear combination of rows: weight by row.
+Combination = dict[int, float]
+
+
+class Rows:
+    """Blocks of rows by name, in the order given.
+
+        rows = Rows(memory=8, pointer=4, encoding=4, indicator=1)
+        rows["pointer"]             # range(8, 12), and can be sliced further: rows["pointer"][:2]
+        rows.of(state, "memory")    # the view (..., columns, 8) of a state
+        rows.size                   # 17, the width of the transformer
+
+    Args:
+        sizes: the number of rows of each block, at least 1.
+
+    Raises:
+        ParameterError: a block without rows.
+    """
+
+    def __init__(self, **sizes: int) -> None:
+        require(**{f"rows of {name}": (size, 1, None) for name, size in sizes.items()})
+        self.blocks: dict[str, range] = {}
+        self.size = 0
+        for name, size in sizes.items():
+            self.blocks[name] = range(self.size, self.size + size)
+            self.size += size
+
+    def __getitem__(self, name: str) -> range:
+        return self.blocks[name]
+
+    def of(self, state: Float[Tensor, "... columns rows"], name: str) -> Float[Tensor, "... columns block"]:
+        """The block ``name`` of a state: a view, so that assigning to it changes the state."""
+        block = self.blocks[name]
+        return state[..., block.start : block.stop]
+
+    def names(self) -> list[str]:
+        """The name of each row, ``block 3`` for the third row of a block of several."""
+        return [
+            name if len(block) == 1 else f"{name} {place}"
+            for name, block in self.blocks.items()
+            for place in range(1, len(block) + 1)
+        ]
+
+
+def combine(*blocks: Sequence[int], weights: Sequence[float] | None = None) -> list[Combination]:
+    """Row by row sums of blocks of equal length: the matrix ``[.. w1 I .. w2 I ..]`` of the paper.
+
+    ``combine(rows["pointer"], rows["encoding"])`` is the key and query ``[0 .. I I .. 0]`` of Lemma 3.
+
+    Args:
+        blocks: blocks of equal length; one of length 1 is not stretched.
+        weights: one weight a block, 1 unless given.
+    """
+    shares = [1.0] * len(blocks) if weights is None else list(weights)
+    combinations: list[Combination] = []
+    for together in zip(*blocks, strict=True):
+        combination: Combination = {}
+        for row, share in zip(together, shares, strict=True):
+            combination[row] = combination.get(row, 0.0) + share
+        combinations.append(combination)
+    return combinations
+
+
+def moves(source: Sequence[int], target: Sequence[int], weight: float = 1.0) -> list[tuple[Combination, int]]:
+    """What a value matrix does that adds ``weight`` times block ``source`` into block ``target``, row by row."""
+    return [({row: weight}, into) for row, into in zip(source, target, strict=True)]
+
+
+def plus(combinations: Iterable[Combination]) -> Combination:
+    """The sum of several combinations, as one."""
+    total: Combination = {}
+    for combination in combinations:
+        for row, weight in combination.items():
+            total[row] = total.get(row, 0.0) + weight
+    return total

@@ -1,0 +1,134 @@
+"""SUBLEQ: subtract and branch if the result is at most zero (Algorithms 1 and 2), and its interpreter."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Generator, Tensor
+
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+#: Memory cells 0 and 1 hold these, always: the last instruction, which loops in place, needs them (eq. 5).
+RESERVED = (0, -1)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program with its memory, and the names a person gave to both.
+
+    Memory and instructions are numbered apart, each from 0. The last instruction is ``(0, 1, itself)``: it subtracts
+    0 from -1 and jumps to itself, and so halts.
+
+    Attributes:
+        memory: the integers at the start, the two reserved cells first.
+        code: triples (a, b, c): ``mem[b] -= mem[a]``, then go to ``c`` if the result is at most 0, else to the next.
+        cells: the number of the first memory cell of each name.
+        labels: the number of the instruction of each label.
+    """
+
+    memory: tuple[int, ...]
+    code: tuple[tuple[int, int, int], ...]
+    cells: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def end(self) -> int:
+        """The number of the last instruction."""
+        return len(self.code) - 1
+
+    def columns(self, scratch: int = 1) -> int:
+        """The columns of the machine's state: scratchpad, memory, instructions."""
+        return scratch + len(self.memory) + len(self.code)
+
+
+def program(
+    memory: Sequence[int],
+    code: Sequence[tuple[int, int, int]],
+    cells: Mapping[str, int] | None = None,
+    labels: Mapping[str, int] | None = None,
+) -> Program:
+    """A program from the cells after the reserved two and the instructions before the last.
+
+    Raises:
+        ParameterError: an operand that is no memory cell or a target that is no instruction.
+    """
+    cells_total, end = len(RESERVED) + len(memory), len(code)
+    for a, b, c in code:
+        require(a=(a, 0, cells_total - 1), b=(b, 0, cells_total - 1), c=(c, 0, end))
+    return Program((*RESERVED, *memory), (*code, (0, 1, end)), dict(cells or {}), dict(labels or {}))
+
+
+@dataclass(frozen=True)
+class Run:
+    """What an interpreter went through.
+
+    Attributes:
+        counters: the program counter after each step.
+        memories: the memory after each step, one row a step.
+        halted: whether the last instruction was reached.
+    """
+
+    counters: Int[Tensor, "steps"]
+    memories: Int[Tensor, "steps cells"]
+    halted: bool
+
+    def __len__(self) -> int:
+        return len(self.counters)
+
+
+def interpret(source: Program, bits: int, steps: int, branch_on_zero: bool = True) -> Run:
+    """Run a program for at most ``steps`` steps, stopping where it reaches the last instruction (Algorithm 1).
+
+    Args:
+        source: the program.
+        bits: integers are kept in ``bits``-bit two's complement: subtraction wraps around.
+        steps: at least 1.
+        branch_on_zero: ``False`` reads "if the result is negative", as one sentence of Appendix C has it.
+    """
+    require(bits=(bits, 2, 62), steps=(steps, 1, None))
+    half, memory, counter = 2 ** (bits - 1), list(source.memory), 0
+    counters: list[int] = []
+    memories: list[list[int]] = []
+    while counter != source.end and len(counters) < steps:
+        a, b, c = source.code[counter]
+        result = (memory[b] - memory[a] + half) % (2 * half) - half
+        memory[b] = result
+        counter = c if result < 0 or (result == 0 and branch_on_zero) else counter + 1
+        counters.append(counter)
+        memories.append(memory.copy())
+    shape = (len(counters), len(memory))
+    return Run(
+        torch.tensor(counters, dtype=torch.int64),
+        torch.from_numpy(np.array(memories, dtype=np.int64).reshape(shape)),
+        counter == source.end,
+    )
+
+
+def random_program(cells: int, instructions: int, bits: int, seed: Seed) -> Program:
+    """A random program: any cell as first operand, reserved ones included, any other as second, any target.
+
+    A quarter of the cells hold 0 at the start, and cell 0 is an operand as often as any: subtracting 0 is the case in
+    which the machine's adder is most sensitive to noise.
+
+    Args:
+        cells: memory cells after the reserved two, at least 1.
+        instructions: instructions before the last, at least 1.
+        bits: bits of an integer, at least 2.
+    """
+    require(cells=(cells, 1, None), instructions=(instructions, 1, None), bits=(bits, 2, 62))
+    source = generator(seed)
+    bound = 2 ** (bits - 1) - 1
+    memory = _draw(-bound, bound + 1, cells, source)
+    memory[torch.rand(cells, generator=source) < 0.25] = 0
+    total = len(RESERVED) + cells
+    a = _draw(0, total, instructions, source)
+    b = _draw(len(RESERVED), total, instructions, source)
+    c = _draw(0, instructions + 1, instructions, source)
+    return program(memory.tolist(), list(zip(a.tolist(), b.tolist(), c.tolist(), strict=True)))
+
+
+def _draw(low: int, high: int, count: int, source: Generator) -> Int[Tensor, "count"]:
+    return torch.randint(low, high, (count,), generator=source)

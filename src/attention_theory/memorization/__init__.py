@@ -1,0 +1,1 @@
+"""Memorization Capacity of Multi-Head Attention in Transformers (Mahdavi, Liao, Thrampoulidis)."""

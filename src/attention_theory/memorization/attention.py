@@ -1,0 +1,167 @@
+"""One layer of multi-head attention read at a query (Section 3, Eqs. 1-8).
+
+Symbols of the paper: H heads, T examples, n context tokens of width d, key width d_h, value width d_v. A context E
+holds its tokens as rows; the query e is a row of its own. There is no scaling by 1/sqrt(d_h), no bias and no mask.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Key and query weights W_K, W_Q of all heads, each d by d_h."""
+
+    keys: Float[Tensor, "heads width head_width"]
+    queries: Float[Tensor, "heads width head_width"]
+
+    @property
+    def count(self) -> int:
+        return self.keys.shape[0]
+
+
+@dataclass(frozen=True)
+class Readout:
+    """Value weights W_V of all heads, output weights W_O, decoder W_D."""
+
+    values: Float[Tensor, "heads width value_width"]
+    output: Float[Tensor, "heads_times_value_width width"]
+    decode: Float[Tensor, "width outputs"]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Queries with their contexts: one context for all (``shared``), or one for each example."""
+
+    contexts: Float[Tensor, "tokens width"] | Float[Tensor, "examples tokens width"]
+    queries: Float[Tensor, "examples width"]
+
+    @property
+    def shared(self) -> bool:
+        return self.contexts.ndim == 2
+
+    @property
+    def count(self) -> int:
+        return self.queries.shape[0]
+
+    @property
+    def tokens(self) -> int:
+        return self.contexts.shape[-2]
+
+    @property
+    def width(self) -> int:
+        return self.queries.shape[1]
+
+    @property
+    def context_of_each(self) -> Float[Tensor, "examples tokens width"]:
+        """The context of every example; shared contexts are repeated without copying."""
+        return self.contexts.expand(self.count, -1, -1)
+
+    def take(self, rows: Tensor | slice) -> "Examples":
+        """Some of the examples."""
+        return Examples(self.contexts if self.shared else self.contexts[rows], self.queries[rows])
+
+
+def random_heads(heads: int, width: int, head_width: int, seed: Seed) -> Heads:
+    """Gaussian weights, scaled so that the logits of unit-variance tokens are of order 1."""
+    require(heads=(heads, 1, None), width=(width, 1, None), head_width=(head_width, 1, None))
+    draw = generator(seed)
+    scale = (width**2 * head_width) ** -0.25
+    pair = torch.randn(2, heads, width, head_width, generator=draw, dtype=torch.float64) * scale
+    return Heads(pair[0], pair[1])
+
+
+def random_readout(heads: int, width: int, value_width: int, outputs: int, seed: Seed) -> Readout:
+    """Gaussian value, output and decoder weights."""
+    draw = generator(seed)
+
+    def gaussian(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=draw, dtype=torch.float64) * shape[-2] ** -0.5
+
+    return Readout(gaussian(heads, width, value_width), gaussian(heads * value_width, width), gaussian(width, outputs))
+
+
+def logits(heads: Heads, examples: Examples) -> Float[Tensor, "examples heads tokens"]:
+    """alpha = E W_K W_Q^T e of every head on every example (Eq. 1)."""
+    carried = (examples.queries @ heads.queries) @ heads.keys.mT
+    return carried.transpose(0, 1) @ examples.contexts.mT
+
+
+def softmax_weights(heads: Heads, examples: Examples) -> Float[Tensor, "examples heads tokens"]:
+    """theta = softmax(alpha) (Eq. 2)."""
+    return logits(heads, examples).softmax(dim=-1)
+
+
+def features(heads: Heads, examples: Examples) -> Float[Tensor, "examples heads_times_width"]:
+    """The feature matrix Z: in each row the H convex combinations of context tokens, side by side (Eqs. 3 and 7)."""
+    return (softmax_weights(heads, examples) @ examples.contexts).flatten(1)
+
+
+def matrix_form(Z: Float[Tensor, "examples heads_times_width"], readout: Readout) -> Float[Tensor, "examples outputs"]:
+    """Z diag(W_V1, ..., W_VH) W_O W_D (Eq. 8); one row of outputs an example."""
+    return Z @ torch.block_diag(*readout.values) @ readout.output @ readout.decode
+
+
+def predict(
+    heads: Heads, readout: Readout, examples: Examples, skip: bool = False
+) -> Float[Tensor, "examples outputs"]:
+    """The outputs of all examples (Eqs. 1-6).
+
+    Args:
+        skip: add the query to the layer's output before decoding (the layer with a skip connection, Section 4.4).
+    """
+    combined = softmax_weights(heads, examples) @ examples.contexts
+    parts = torch.einsum("thd,hdv->thv", combined, readout.values).flatten(1)
+    output = parts @ readout.output
+    return (output + examples.queries if skip else output) @ readout.decode
+
+
+def predict_literally(
+    heads: Heads,
+    readout: Readout,
+    context: Float[Tensor, "tokens width"],
+    query: Float[Tensor, "width"],
+    scale: float = 1.0,
+) -> Float[Tensor, "outputs"]:
+    """One example, one head after another, an equation a line (Eqs. 1-6). ``scale`` multiplies the logits."""
+    parts = []
+    for keys, queries, values in zip(heads.keys, heads.queries, readout.values, strict=True):
+        alpha = scale * (context @ keys @ queries.T @ query)
+        theta = alpha.exp() / alpha.exp().sum()
+        z = context.T @ theta
+        parts.append(values.T @ z)
+    o = readout.output.T @ torch.cat(parts)
+    return readout.decode.T @ o
+
+
+def capacity(heads: int, tokens: int, head_width: int) -> int:
+    """H (min(n, d_h) - 1) + 1: the examples that Theorem 1 promises."""
+    return heads * (min(tokens, head_width) - 1) + 1
+
+
+def parameter_count(
+    heads: int,
+    width: int,
+    head_width: int,
+    value_width: int,
+    outputs: int,
+    form: Literal["correct", "printed"] = "correct",
+) -> int:
+    """2 H d d_h + 2 H d d_v + d d_out. The printed count leaves the output weights W_O out and has H d d_v once."""
+    require(form=(form, {"correct", "printed"}))
+    value_and_output = (2 if form == "correct" else 1) * heads * width * value_width
+    return 2 * heads * width * head_width + value_and_output + width * outputs
+
+
+def memorises(
+    outputs: Float[Tensor, "examples outputs"], labels: Float[Tensor, "examples outputs"], within: float = 1e-10
+) -> bool:
+    """Whether every label is met, up to rounding (Section 3)."""
+    return (outputs - labels).abs().max().item() <= within

@@ -1,0 +1,44 @@
+"""The layer that only averages, and the assumption under which it prepares the queries (Section 4.4, Appendix G)."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.memorization.attention import Examples, Heads, features
+
+
+def averaging_layer(examples: Examples) -> Examples:
+    """One head with W_K = W_Q = 0, W_V = W_O = I and a skip connection: every token gains the mean of its context."""
+    nothing = torch.zeros(1, examples.width, 1, dtype=examples.queries.dtype)
+    mean = features(Heads(nothing, nothing), examples)
+    return Examples(examples.context_of_each + mean[:, None], examples.queries + mean)
+
+
+def mean_shifted_queries(examples: Examples) -> Float[Tensor, "examples width"]:
+    """The query plus the mean of its context, the vectors of Assumption 3."""
+    return examples.queries + examples.contexts.mean(dim=-2)
+
+
+def whole_mean_shifted_queries(examples: Examples) -> Int[Tensor, "examples width"]:
+    """n times the same for examples of whole numbers, so that their Kruskal rank can be found exactly."""
+    return (examples.tokens * examples.queries + examples.contexts.sum(dim=-2)).long()
+
+
+def cancelling_examples(examples: Examples) -> Examples:
+    """Examples whose mean-shifted queries all coincide: Assumption 1 as before, Assumption 3 broken.
+
+    The first token of each context is set to n (v - query) minus the other tokens, where v is the sum of two queries.
+    """
+    contexts = examples.context_of_each.clone()
+    v = examples.queries[:2].sum(dim=0)
+    target = examples.tokens * (v - examples.queries)
+    contexts[:, 0] = target - contexts[:, 1:].sum(dim=1)
+    return Examples(contexts, examples.queries)
+
+
+def equal_queries(examples: Examples) -> Examples:
+    """Every query set to the first context token of the first example, which all contexts share: a class token."""
+    token = examples.context_of_each[0, 0]
+    contexts = examples.context_of_each.clone()
+    contexts[:, 0] = token
+    return Examples(contexts, token.expand(examples.count, -1))

@@ -1,0 +1,199 @@
+"""Weights written down that memorise any labels: Theorem 1 and Proposition 1 (Appendix B), in a well-conditioned form.
+
+The first head fits min(n, d_h) examples, every further head fits one less. A new head does two things: it gives its own
+examples chosen softmax weights, so that their features leave the span of what is there, and it is saturated on all
+others, so that those do not move while it is being chosen.
+
+The printed proof asks at every head which rows of the feature matrix depend on which, a question that rounding cannot
+answer. Here every head has its examples from the start. Subtracting from the fresh rows their least-squares
+combination C of earlier rows leaves rows orthogonal to the earlier row space, so the rank still adds up (Lemma 1 in the
+coordinates of that row space): rank Z >= rank Z'[earlier] + rank(Z''[fresh] + C Z''[earlier]), dependent or not.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.memorization.attention import Examples, Heads, capacity, features
+from attention_theory.memorization.roles import Roles, blocks, fixed_roles, printed_roles
+from attention_theory.memorization.single_head import (
+    column_logits,
+    fit_targets,
+    one_hot_of_largest,
+    saturating_scale,
+    silent_direction,
+)
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+#: No chosen weight is smaller: softmax reaches the inside of the simplex only (Claim 1).
+FLOOR = 1e-3
+_CANDIDATES = 200
+
+
+@dataclass(frozen=True)
+class HeadReport:
+    """What was asked of one head and what it does.
+
+    Attributes:
+        fresh: the number of examples that the head fits.
+        distance: delta, the allowed distance of all other examples from one-hot weights (L1).
+        scale: c, the size of the saturating part.
+        target_error: the largest deviation of a fresh example's weights from the chosen ones.
+        one_hot_error: the largest L1 distance from one-hot weights on the other examples.
+    """
+
+    fresh: int
+    distance: float
+    scale: float
+    target_error: float
+    one_hot_error: float
+
+
+@dataclass(frozen=True)
+class Construction:
+    """The heads, their feature matrix and a report on each."""
+
+    heads: Heads
+    Z: Float[Tensor, "examples heads_times_width"]
+    reports: list[HeadReport]
+
+
+def build_heads(
+    examples: Examples,
+    heads: int,
+    head_width: int,
+    seed: Seed = 0,
+    form: Literal["well-conditioned", "printed"] = "well-conditioned",
+    rank_limit: int | None = None,
+) -> Construction:
+    """Heads whose feature matrix has rank T (Proposition 1).
+
+    Args:
+        examples: T examples satisfying Assumptions 1 and 2, at most H (min(n, d_h) - 1) + 1 of them.
+        heads: H, at least 1.
+        head_width: d_h, at least 1.
+        form: ``printed`` decides ranks in every step as Appendix B does; it is there to be compared.
+        rank_limit: fit so many examples in a head instead of min(n, d_h); Remark 1 takes the queries' Kruskal rank.
+
+    Raises:
+        ParameterError: an argument out of its range, or more examples than the theorem allows.
+    """
+    forms = {"well-conditioned", "printed"}
+    require(heads=(heads, 1, None), head_width=(head_width, 1, None), form=(form, forms))
+    together = min(examples.tokens, head_width, rank_limit or examples.tokens)
+    require(examples=(examples.count, 1, capacity(heads, together, together)))
+    source = generator(seed)
+    built: list[Heads] = []
+    reports: list[HeadReport] = []
+    parts: list[Tensor] = []
+    gram = torch.zeros(examples.count, examples.count, dtype=torch.float64)
+    for index, block in enumerate(blocks(examples.count, heads, together)):
+        if index == 0:
+            head, report = _first_head(examples, together, head_width, source)
+        else:
+            roles = (
+                fixed_roles(gram, block) if form == "well-conditioned" else printed_roles(torch.cat(parts, 1), together)
+            )
+            needed = len(roles.fresh) > 0
+            head, report = (
+                _add_head(examples, roles, head_width, source) if needed else _idle_head(examples, head_width)
+            )
+        built.append(head)
+        reports.append(report)
+        parts.append(features(head, examples))
+        gram += parts[-1] @ parts[-1].T
+    keys, queries = (torch.cat([getattr(head, name) for head in built]) for name in ("keys", "queries"))
+    return Construction(Heads(keys, queries), torch.cat(parts, dim=1), reports)
+
+
+def _add_head(examples: Examples, roles: Roles, head_width: int, source: torch.Generator) -> tuple[Heads, HeadReport]:
+    """A head that fits the fresh examples and is saturated on all others."""
+    is_fresh = torch.zeros(examples.count, dtype=torch.bool)
+    is_fresh[roles.fresh] = True
+    own = examples.take(roles.fresh)
+    silent = silent_direction(examples, is_fresh, ~is_fresh, source).columns
+    decisive = column_logits(examples, silent)
+    saturated = one_hot_of_largest(decisive)
+    limit = (saturated[roles.earlier, None] @ examples.take(roles.earlier).contexts)[:, 0]
+    targets, smallest = choose_targets(own, roles.C @ limit, source)
+
+    columns = fit_targets(own, targets)
+    distance = allowed_distance(smallest, roles.C, examples.contexts.norm(dim=-1).max().item())
+    scale = saturating_scale(column_logits(examples, columns)[~is_fresh], decisive[~is_fresh], distance)
+    columns = columns.beside(silent, scale)
+    weights = column_logits(examples, columns).softmax(dim=-1)
+    target_error = (weights[roles.fresh] - targets).abs().max().item()
+    one_hot_error = (weights - saturated)[~is_fresh].abs().sum(dim=-1).max().item()
+    return columns.as_head(head_width), HeadReport(own.count, distance, scale, target_error, one_hot_error)
+
+
+def _first_head(
+    examples: Examples, together: int, head_width: int, source: torch.Generator
+) -> tuple[Heads, HeadReport]:
+    """The start of the induction: one example more than later heads, and nothing to leave alone."""
+    own = examples.take(slice(0, min(together, examples.count)))
+    targets, _ = choose_targets(own, torch.zeros_like(own.queries), source)
+    columns = fit_targets(own, targets)
+    error = (column_logits(own, columns).softmax(dim=-1) - targets).abs().max().item()
+    return columns.as_head(head_width), HeadReport(own.count, 0.0, 0.0, error, 0.0)
+
+
+def _idle_head(examples: Examples, head_width: int) -> tuple[Heads, HeadReport]:
+    """A head that is not needed: it takes the mean of the context."""
+    nothing = torch.zeros(1, examples.width, head_width, dtype=torch.float64)
+    return Heads(nothing, nothing), HeadReport(0, 0.0, 0.0, 0.0, 0.0)
+
+
+def allowed_distance(smallest: float, C: Float[Tensor, "fresh earlier"], largest_token: float) -> float:
+    """delta: half of what Appendix B.2 allows, since Lemma 5 asks for strict inequality.
+
+    If the saturated weights are within delta of one-hot, C Z'' is within sigma_min of its limit, and the rank stays.
+    """
+    size = largest_token * torch.linalg.matrix_norm(C, 2).item() * C.shape[1] ** 0.5
+    return min(0.5, 0.5 * smallest / size) if size else 0.5
+
+
+def choose_targets(
+    fresh: Examples, shift: Float[Tensor, "examples width"], seed: Seed
+) -> tuple[Float[Tensor, "examples tokens"], float]:
+    """Weights theta for which the rows E^T theta + shift are as independent as can be had, one row after another.
+
+    For every row the best of many candidates, random ones and ones close to the corners of the simplex, is taken: the
+    one whose combination lies farthest from the span of its own shift and the rows before it.
+
+    Returns:
+        the weights, all at least about ``FLOOR``, and the smallest singular value of the rows they lead to.
+    """
+    source = generator(seed)
+    n = fresh.tokens
+    rows = torch.zeros(fresh.count, fresh.width, dtype=torch.float64)
+    basis = torch.zeros(0, fresh.width, dtype=torch.float64)
+    targets = torch.zeros(fresh.count, n, dtype=torch.float64)
+    corners = torch.eye(n, dtype=torch.float64)
+    floor = FLOOR / n
+    for row, context in enumerate(fresh.context_of_each):
+        inside = -torch.rand(_CANDIDATES, n, generator=source, dtype=torch.float64).log()
+        candidates = torch.cat([inside / inside.sum(dim=1, keepdim=True), corners]) * (1 - n * floor) + floor
+        forbidden = _extend(basis, shift[row])
+        points = candidates @ context
+        beyond = points - (points @ forbidden.T) @ forbidden
+        best = beyond.norm(dim=1).argmax()
+        targets[row] = candidates[best]
+        rows[row] = points[best] + shift[row]
+        basis = _extend(basis, rows[row])
+    return targets, torch.linalg.svdvals(rows)[-1].item()
+
+
+def _extend(basis: Float[Tensor, "rows width"], vector: Float[Tensor, "width"]) -> Float[Tensor, "more width"]:
+    """An orthonormal basis with one more direction, unless it is there already."""
+    left = vector
+    for _twice_is_enough in range(2):
+        left = left - (left @ basis.T) @ basis
+    length = left.norm()
+    if length <= 1e-12 * vector.norm():
+        return basis
+    return torch.cat([basis, left[None] / length])

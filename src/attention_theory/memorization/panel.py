@@ -1,0 +1,167 @@
+"""Attention models of different sizes side by side, read at the query only (Section 5.2, Appendix A).
+
+A model embeds its tokens linearly, adds sinusoidal positions (0 for the query, 1 to n for the context), attends from
+the query to the context with H heads of value width 1, and reads out a score for each class or one real number.
+
+Two things make this fast. Only the query's output is ever read, so nothing is computed at the other positions; and
+where the context is shared by all examples, its keys and values are made once a step instead of once an example. Heads
+of all models stand in one row, ``owner`` says whose they are: a model with few heads costs few.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.encodings import sinusoidal
+from attention_theory.memorization.synthetic import Setting
+from attention_theory.randomness import generator
+from attention_theory.training import Parameters
+
+#: Keeps the draw of the weights apart from the draw of the data, which starts from the same seed.
+_WEIGHTS_SEED = 1_000_003
+
+
+@dataclass(frozen=True)
+class Panel:
+    """How the heads and tokens of several models are laid out in stacked tensors.
+
+    Attributes:
+        settings: one a model.
+        width: d.
+        outputs: the number of classes, or 1 for a real number.
+        owner: the model of each head.
+        slot: the place of each head in a table of (models, most heads).
+        closed: ``-inf`` at the tokens that a head's model does not have, 0 elsewhere.
+        positions: the sinusoidal encodings, row 0 for the query.
+    """
+
+    settings: list[Setting]
+    width: int
+    outputs: int
+    owner: Int[Tensor, "heads"]
+    slot: Int[Tensor, "heads"]
+    closed: Float[Tensor, "heads 1 tokens"]
+    positions: Float[Tensor, "positions width"]
+
+    @property
+    def most_heads(self) -> int:
+        return max(setting.heads for setting in self.settings)
+
+    def to_table(self, per_head: Float[Tensor, "heads ..."]) -> Float[Tensor, "models most_heads ..."]:
+        """Rows of heads as a table of models by heads, zeros where a model has fewer."""
+        shape = (len(self.settings) * self.most_heads, *per_head.shape[1:])
+        table = per_head.new_zeros(shape).index_copy(0, self.slot, per_head)
+        return table.unflatten(0, (len(self.settings), self.most_heads))
+
+    def from_table(self, table: Float[Tensor, "models most_heads ..."]) -> Float[Tensor, "heads ..."]:
+        return table.flatten(0, 1).index_select(0, self.slot)
+
+
+def make_panel(settings: list[Setting], width: int, outputs: int, dtype: torch.dtype = torch.float32) -> Panel:
+    """Lay out the heads of all models in one row."""
+    most_heads = max(setting.heads for setting in settings)
+    most_tokens = max(setting.tokens for setting in settings)
+    owner = [model for model, setting in enumerate(settings) for _ in range(setting.heads)]
+    slot = [model * most_heads + head for model, setting in enumerate(settings) for head in range(setting.heads)]
+    tokens = torch.tensor([settings[model].tokens for model in owner])
+    beyond = torch.arange(most_tokens) >= tokens[:, None]
+    closed = torch.zeros(len(owner), most_tokens, dtype=dtype).masked_fill(beyond, -torch.inf)
+    positions = sinusoidal(most_tokens + 1, width, dtype=torch.float64).to(dtype)
+    return Panel(settings, width, outputs, torch.tensor(owner), torch.tensor(slot), closed[:, None], positions)
+
+
+def initial_weights(panel: Panel, dtype: torch.dtype = torch.float32) -> Parameters:
+    """Xavier-uniform keys, queries and values; uniform within 1/sqrt(inputs) for the linear maps around them.
+
+    Key and query columns beyond a model's d_h, and output rows beyond its H, start at 0, where their gradient is 0:
+    they stay there, so that padding never takes part.
+    """
+    most_width = max(setting.head_width for setting in panel.settings)
+    models, d = len(panel.settings), panel.width
+    parts: list[Parameters] = []
+    for setting in panel.settings:
+        draw = generator(setting.seed + _WEIGHTS_SEED)
+        H, d_h = setting.heads, setting.head_width
+
+        def uniform(bound: float, *shape: int, draw: torch.Generator = draw) -> Tensor:
+            return (2 * torch.rand(*shape, generator=draw, dtype=dtype) - 1) * bound
+
+        keys, queries = torch.zeros(H, d, most_width, dtype=dtype), torch.zeros(H, d, most_width, dtype=dtype)
+        keys[:, :, :d_h] = uniform(math.sqrt(6 / (d + d_h)), H, d, d_h)
+        queries[:, :, :d_h] = uniform(math.sqrt(6 / (d + d_h)), H, d, d_h)
+        parts.append(
+            {
+                "embed": uniform(d**-0.5, d, d),
+                "embed_bias": uniform(d**-0.5, d),
+                "keys": keys,
+                "queries": queries,
+                "values": uniform(math.sqrt(6 / (d + 1)), H, d),
+                "output": uniform(H**-0.5, H, d),
+                "decode": uniform(d**-0.5, d, panel.outputs),
+                "decode_bias": uniform(d**-0.5, panel.outputs),
+            }
+        )
+    weights = {name: torch.stack([part[name] for part in parts]) for name in parts[0] if not _per_head(name)}
+    weights |= {name: torch.cat([part[name] for part in parts]) for name in parts[0] if _per_head(name)}
+    weights["output"] = panel.to_table(weights["output"])
+    assert weights["output"].shape == (models, panel.most_heads, d)
+    return weights
+
+
+def _per_head(name: str) -> bool:
+    return name in ("keys", "queries", "values", "output")
+
+
+def forward(
+    panel: Panel,
+    weights: Parameters,
+    queries: Float[Tensor, "models batch width"],
+    contexts: Float[Tensor, "models tokens width"] | Float[Tensor, "models batch tokens width"],
+) -> tuple[Float[Tensor, "models batch outputs"], Float[Tensor, "heads batch tokens"]]:
+    """The outputs of all models on their batches, and the attention weights of all heads.
+
+    The logits carry the factor 1/sqrt(d), also where d_h is smaller.
+    """
+    bias = weights["embed_bias"]
+    query = torch.baddbmm((bias + panel.positions[0])[:, None], queries, weights["embed"])
+    places = bias[:, None] + panel.positions[1:]
+    if contexts.ndim == 3:
+        context = torch.baddbmm(places, contexts, weights["embed"])
+        attention, answers = _attend_shared(panel, weights, query, context)
+    else:
+        context = contexts @ weights["embed"][:, None] + places[:, None]
+        attention, answers = _attend_each(panel, weights, query, context)
+    mixed = panel.to_table(answers).mT @ weights["output"]
+    return torch.baddbmm(weights["decode_bias"][:, None], mixed, weights["decode"]), attention
+
+
+def _attend_shared(
+    panel: Panel,
+    weights: Parameters,
+    query: Float[Tensor, "models batch width"],
+    context: Float[Tensor, "models tokens width"],
+) -> tuple[Float[Tensor, "heads batch tokens"], Float[Tensor, "heads batch"]]:
+    """One context a model: E W_K W_Q^T is made once, and every query is one product away from its logits."""
+    own_context = context[panel.owner]
+    maps = (own_context @ weights["keys"]) @ weights["queries"].mT * panel.width**-0.5
+    attention = torch.baddbmm(panel.closed, query[panel.owner], maps.mT).softmax(dim=-1)
+    values = own_context @ weights["values"][..., None]
+    return attention, (attention @ values)[..., 0]
+
+
+def _attend_each(
+    panel: Panel,
+    weights: Parameters,
+    query: Float[Tensor, "models batch width"],
+    context: Float[Tensor, "models batch tokens width"],
+) -> tuple[Float[Tensor, "heads batch tokens"], Float[Tensor, "heads batch"]]:
+    """One context an example: the query is carried through W_K, so that no key is ever formed."""
+    carried = (query[panel.owner] @ weights["queries"]) @ weights["keys"].mT * panel.width**-0.5
+    logits = panel.to_table(carried).transpose(1, 2) @ context.mT
+    attention = (panel.from_table(logits.transpose(1, 2)) + panel.closed).softmax(dim=-1)
+    values = context @ panel.to_table(weights["values"]).mT[:, None]
+    own_values = panel.from_table(values.permute(0, 3, 1, 2))
+    return attention, (attention * own_values).sum(dim=-1)

@@ -1,0 +1,62 @@
+"""Which examples a new head fits, and how their rows are cleared by earlier ones (the induction step of Appendix B)."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from scipy.linalg import qr
+from torch import Tensor
+
+#: The printed proof's rank of Z' is the number of pivots above this share of the largest.
+_RANK_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The part of the examples in one step of the induction.
+
+    Attributes:
+        fresh: the examples that the new head fits.
+        earlier: the examples whose rows clear the fresh ones.
+        C: with it, Z'[fresh] + C Z'[earlier] is 0, or as small as it can be.
+    """
+
+    fresh: Int[Tensor, "fresh"]
+    earlier: Int[Tensor, "earlier"]
+    C: Float[Tensor, "fresh earlier"]
+
+
+def blocks(count: int, heads: int, together: int) -> list[range]:
+    """The examples of each head: ``together`` for the first, one less for every further one, while there are any."""
+    starts = [0] + [1 + head * (together - 1) for head in range(1, heads)]
+    ends = [1 + (head + 1) * (together - 1) for head in range(heads)]
+    return [range(min(start, count), min(end, count)) for start, end in zip(starts, ends, strict=True)]
+
+
+def fixed_roles(gram: Float[Tensor, "examples examples"], block: range) -> Roles:
+    """A block of its own for every head; the rows before it clear it in least squares.
+
+    C comes from Z' Z'^T and need not be exact: it only steers the choice of the fresh weights. A ridge keeps the
+    factorisation safe.
+    """
+    fresh, earlier = torch.arange(block.start, block.stop), torch.arange(block.start)
+    known = gram[: block.start, : block.start]
+    ridge = 1e-14 * known.diagonal().sum() * torch.eye(block.start, dtype=gram.dtype)
+    solution = torch.cholesky_solve(gram[: block.start, block.start : block.stop], torch.linalg.cholesky(known + ridge))
+    return Roles(fresh, earlier, -solution.mT)
+
+
+def printed_roles(Z: Float[Tensor, "examples features"], together: int) -> Roles:
+    """As printed: k = rank Z', k independent rows, and fresh examples among the rows that depend on them.
+
+    In rounded arithmetic the rank is a decision about small pivots, and rows that depend on others nearly are taken for
+    independent: the basis may then be as ill-conditioned as the tolerance lets it be.
+    """
+    _, R, order = qr(Z.T.numpy(), mode="economic", pivoting=True)
+    pivots = abs(R.diagonal())
+    rank = int((pivots > _RANK_TOLERANCE * pivots[0]).sum())
+    order = torch.from_numpy(order.astype("int64"))
+    few = min(together - 1, len(Z) - rank)
+    independent, fresh = order[:rank], order[len(Z) - few :]
+    coefficients = torch.linalg.lstsq(Z[independent].T, Z[fresh].T).solution
+    return Roles(fresh, independent, -coefficients.T)

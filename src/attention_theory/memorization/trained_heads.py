@@ -1,0 +1,63 @@
+"""Keys and queries trained for given labels, the read-out solved for exactly (variable projection).
+
+With fixed heads and a shared context the outputs live in a space of H (n - 1) + 1 dimensions (Proposition 2). Labels that
+are known beforehand may lie in that space for suitable heads, although there are more of them.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.memorization.attention import Examples, Heads, random_heads, softmax_weights
+from attention_theory.validation import require
+
+
+def fit_keys_and_queries(
+    examples: Examples,
+    labels: Float[Tensor, "examples outputs"],
+    heads: int,
+    head_width: int,
+    seed: int = 0,
+    steps: int = 500,
+) -> tuple[Heads, float]:
+    """Heads for which the best read-out comes as close to the labels as L-BFGS brings it.
+
+    Returns:
+        the heads, and the largest residual of a label.
+
+    Raises:
+        ParameterError: contexts that are not shared, or no step.
+    """
+    require(steps=(steps, 1, None), shared=(examples.shared, {True}))
+    start = random_heads(heads, examples.width, head_width, seed)
+    keys, queries = (part.clone().requires_grad_() for part in (start.keys, start.queries))
+    optimiser = torch.optim.LBFGS(
+        [keys, queries],
+        max_iter=steps,
+        history_size=50,
+        tolerance_grad=0,
+        tolerance_change=0,
+        line_search_fn="strong_wolfe",
+    )
+
+    def loss() -> Tensor:
+        optimiser.zero_grad()
+        value = _residual(Heads(keys, queries), examples, labels).square().mean()
+        value.backward()
+        return value
+
+    optimiser.step(loss)
+    trained = Heads(keys.detach(), queries.detach())
+    return trained, _residual(trained, examples, labels).abs().max().item()
+
+
+def _residual(
+    heads: Heads, examples: Examples, labels: Float[Tensor, "examples outputs"]
+) -> Float[Tensor, "examples outputs"]:
+    """What no read-out can meet: the labels less their projection on the span of the softmax weights.
+
+    A head's weights sum to 1, so 1 and all weights but the last of every head span what Z's columns span.
+    """
+    weights = softmax_weights(heads, examples)[..., :-1].flatten(1)
+    basis = torch.linalg.qr(torch.cat([torch.ones_like(weights[:, :1]), weights], dim=1)).Q
+    return labels - basis @ (basis.mT @ labels)

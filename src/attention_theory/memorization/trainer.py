@@ -1,0 +1,159 @@
+"""Training a whole panel in one program: the recipe of Appendix A.
+
+Adam at rate 0.001, linear warm-up over the first twentieth of the steps from a hundredth of the rate, then a cosine
+to zero; batches from reshuffled epochs. The models are independent: the sum of their losses has each model's own
+gradient, and Adam works entry by entry.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.memorization.panel import Panel, forward, initial_weights, make_panel
+from attention_theory.memorization.synthetic import DataSets
+from attention_theory.memorization.synthetic import Setting as Setting
+from attention_theory.randomness import generator
+from attention_theory.training import Parameters
+from attention_theory.validation import require
+
+_ORDER_SEED = 2_000_003
+_EPOCH_STRIDE = 7_919
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well each model has memorised its data set.
+
+    Attributes:
+        accuracy: the fraction of labels that the largest output names; 0 for real labels.
+        loss: mean cross-entropy (nats), or mean squared error for real labels.
+        attention: the softmax weights of every head on every example (padding included).
+    """
+
+    accuracy: Float[Tensor, "models"]
+    loss: Float[Tensor, "models"]
+    attention: Float[Tensor, "heads examples tokens"]
+
+
+@dataclass
+class PanelTrainer:
+    """Trains the models of a panel together, and can be stopped and taken up again.
+
+    Args:
+        settings: one a model.
+        data: their data sets, from :func:`~attention_theory.memorization.synthetic.sample_data_sets`.
+        steps: the steps of the whole run, at least 1; they fix the rate's schedule.
+        batch: examples a step and model, at least 1.
+        rate: Adam's learning rate at its height, above 0.
+
+    Raises:
+        ParameterError: an argument out of its range.
+    """
+
+    settings: list[Setting]
+    data: DataSets
+    steps: int
+    batch: int = 256
+    rate: float = 1e-3
+    step: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        require(steps=(self.steps, 1, None), batch=(self.batch, 1, None), rate=(self.rate, 1e-9, None))
+        dtype = self.data.queries.dtype
+        self.panel: Panel = make_panel(self.settings, self.data.queries.shape[-1], self.data.classes, dtype)
+        weights = initial_weights(self.panel, dtype)
+        self.weights: Parameters = {name: value.requires_grad_() for name, value in weights.items()}
+        self.optimiser = torch.optim.Adam(list(self.weights.values()), lr=self.rate, fused=True)
+        self._epochs: dict[int, tuple[int, Tensor]] = {}
+
+    def run(self, until: int | None = None, record_every: int | None = None) -> Score:
+        """Train up to step ``until`` (all steps unless given), recording the score every so many steps."""
+        last = self.steps if until is None else min(until, self.steps)
+        rows = torch.arange(len(self.settings))[:, None]
+        while self.step < last:
+            if record_every and self.step % record_every == 0:
+                self._record()
+            chosen = self.next_batch()
+            contexts = self.data.contexts if self.data.shared else self.data.contexts[rows, chosen]
+            outputs, _ = forward(self.panel, self.weights, self.data.queries[rows, chosen], contexts)
+            losses = _losses(outputs, self.data.labels[rows, chosen]).mean(dim=-1)
+            self.optimiser.param_groups[0]["lr"] = self.rate * schedule(self.step, self.steps)
+            self.optimiser.zero_grad()
+            losses.sum().backward()
+            self.optimiser.step()
+            self.step += 1
+        if record_every and self.step == self.steps:
+            self._record()
+        return self.score()
+
+    def score(self) -> Score:
+        """Accuracy, loss and attention of every model on its whole data set."""
+        with torch.no_grad():
+            outputs, attention = forward(self.panel, self.weights, self.data.queries, self.data.contexts)
+            counted = torch.arange(outputs.shape[1]) < self.data.sizes[:, None]
+            losses = (_losses(outputs, self.data.labels) * counted).sum(dim=-1) / self.data.sizes
+            hits = (outputs.argmax(dim=-1) == self.data.labels) & counted & (self.data.classes > 1)
+        return Score(hits.sum(dim=-1) / self.data.sizes, losses, attention)
+
+    def next_batch(self) -> Int[Tensor, "models batch"]:
+        """The examples of the present step: each model goes through its own epochs, reshuffled every time.
+
+        They follow from the seed and the step alone, so that a run taken up again sees the same ones.
+        """
+        rows = [self._batch_of(model, setting) for model, setting in enumerate(self.settings)]
+        return torch.stack(rows)
+
+    def _batch_of(self, model: int, setting: Setting) -> Tensor:
+        place, pieces, missing = self.step * self.batch, [], self.batch
+        while missing:
+            epoch, offset = divmod(place, setting.examples)
+            if self._epochs.get(model, (-1, None))[0] != epoch:
+                seed = generator(setting.seed + _ORDER_SEED + _EPOCH_STRIDE * epoch)
+                self._epochs[model] = (epoch, torch.randperm(setting.examples, generator=seed))
+            piece = self._epochs[model][1][offset : offset + missing]
+            pieces.append(piece)
+            place, missing = place + len(piece), missing - len(piece)
+        return torch.cat(pieces)
+
+    def _record(self) -> None:
+        score = self.score()
+        row = {"step": self.step, "accuracy": score.accuracy.tolist(), "loss": score.loss.tolist()}
+        self.history.append(row)
+
+    def state(self) -> dict[str, Any]:
+        """All that is needed to go on later, for ``torch.save``."""
+        weights = {name: value.detach() for name, value in self.weights.items()}
+        return {
+            "step": self.step,
+            "weights": weights,
+            "optimiser": self.optimiser.state_dict(),
+            "history": self.history,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a :meth:`state` of a trainer made with the same arguments."""
+        self.step, self.history = state["step"], list(state["history"])
+        with torch.no_grad():
+            for name, value in self.weights.items():
+                value.copy_(state["weights"][name])
+        self.optimiser.load_state_dict(state["optimiser"])
+
+
+def schedule(step: int, steps: int) -> float:
+    """The rate's share at a step: linear from 0.01 to 1 over the first twentieth, then a half cosine to 0."""
+    warm = max(1, steps // 20)
+    if step < warm:
+        return 0.01 + 0.99 * step / warm
+    return 0.5 * (1 + math.cos(math.pi * (step - warm) / (steps - warm)))
+
+
+def _losses(outputs: Tensor, labels: Tensor) -> Float[Tensor, "models batch"]:
+    if outputs.shape[-1] == 1:
+        return (outputs[..., 0] - labels) ** 2
+    losses = torch.nn.functional.cross_entropy(outputs.flatten(0, 1), labels.flatten(), reduction="none")
+    return losses.unflatten(0, labels.shape)

@@ -1,0 +1,75 @@
+"""Descent on v against descent on the whole matrix by autograd; the hard margin against a general solver."""
+
+import math
+
+import pytest
+import torch
+from scipy.optimize import minimize
+
+from attention_theory.in_context_reasoning.direction import (
+    claimed_direction,
+    cosine_with_target,
+    descend,
+    hard_margin,
+    instance,
+    last_input,
+)
+from attention_theory.in_context_reasoning.embedding import embedding
+from attention_theory.in_context_reasoning.model import Rule, Weights, dense_forward
+from attention_theory.in_context_reasoning.task import Task, violations
+from attention_theory.validation import ParameterError
+
+
+@pytest.mark.parametrize(("tokens", "length", "count"), [(4, 4, 2), (4, 6, 6), (8, 6, 150)])
+def test_instances(tokens: int, length: int, count: int) -> None:
+    case = instance(tokens, length)
+    assert len(case.probability) == count
+    assert math.fsum(case.probability.tolist()) == pytest.approx(1, abs=1e-15)
+    assert not torch.stack(list(violations(case.sentences, Task(tokens, 1, 2, length)).values())).any()
+    assert len({tuple(row) for row in case.sentences.tokens.tolist()}) == count
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+@pytest.mark.parametrize("arithmetic", ["log-domain", "subtraction"])
+def test_descent_on_v_is_descent_on_the_matrix(normalised: bool, arithmetic: str) -> None:
+    case = instance(5, 6)
+    codes = embedding(5, 10)
+    matrix = torch.zeros(10, 10, dtype=torch.float64)
+    eye, zero = torch.eye(10, dtype=torch.float64), torch.zeros(10, 10, dtype=torch.float64)
+    for _ in range(20):
+        matrix.requires_grad_()
+        logits = dense_forward(case.sentences.tokens, codes, Weights(eye, matrix, zero), Rule()).logits
+        losses = torch.nn.functional.cross_entropy(logits, case.sentences.output, reduction="none")
+        (slope,) = torch.autograd.grad((case.probability * losses).sum(), matrix)
+        matrix = matrix.detach() - 0.1 * (slope / slope.norm() if normalised else slope)
+    v = descend(case, 0.1, 20, normalised, arithmetic)[-1]  # type: ignore[arg-type]
+    assert (matrix - torch.outer(last_input(case), v)).abs().max() < 1e-12
+    target = torch.outer(codes.word[0], codes.previous[0])
+    cosine = (matrix * target).sum() / matrix.norm()
+    assert cosine_with_target(case, v).item() == pytest.approx(cosine.item(), abs=1e-12)
+
+
+def test_hard_margin_agrees_with_a_general_solver() -> None:
+    case = instance(4, 6)
+    features = 2 * case.features
+    rows = torch.arange(len(features))
+    gaps = (features[rows, case.sentences.output][:, None] - features).flatten(0, 1).numpy()
+    kept = gaps[abs(gaps).sum(axis=1) > 0]
+    found = minimize(
+        lambda v: v @ v,
+        claimed_direction(case).numpy(),
+        jac=lambda v: 2 * v,
+        constraints={"type": "ineq", "fun": lambda v: kept @ v - 1, "jac": lambda v: kept},
+        method="SLSQP",
+        options={"ftol": 1e-14},
+    )
+    ours = hard_margin(case)
+    assert abs(found.x - ours.numpy()).max() < 1e-6
+    assert (kept @ ours.numpy()).min() > 1 - 1e-12
+
+
+def test_bad_sizes_are_refused() -> None:
+    with pytest.raises(ParameterError, match="tokens"):
+        instance(3, 6)
+    with pytest.raises(ParameterError, match="length"):
+        instance(4, 3)

@@ -1,0 +1,59 @@
+"""Exact sums against simulation, bounds against their guards."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from attention_theory.in_context_reasoning.closed_form import bernoulli_kl, odds
+from attention_theory.in_context_reasoning.finite_sample import (
+    hoeffding_radius,
+    kl_bound,
+    kl_failure,
+    mean_estimates,
+    separated,
+    separation_time,
+)
+from attention_theory.in_context_reasoning.model import Pass
+from attention_theory.in_context_reasoning.task import Sentences, Task
+from attention_theory.validation import ParameterError
+
+
+def test_exact_sums_agree_with_simulation() -> None:
+    heads = np.random.default_rng(0).binomial(40, 0.3, 200_000)
+    inside = heads[(heads > 0) & (heads < 40)] / 40
+    alpha, gamma = mean_estimates(40, 0.3)
+    assert alpha == pytest.approx(0.3, abs=1e-12)
+    assert gamma == pytest.approx(np.log(inside / (1 - inside)).mean(), abs=0.005)
+    bound = kl_bound(0.3, hoeffding_radius(40, 0.5))
+    fails = np.mean([bernoulli_kl(0.3, h / 40) > bound if 0 < h < 40 else True for h in heads[:20_000]])
+    assert kl_failure(40, 0.3, 0.5) == pytest.approx(fails, abs=0.01)
+
+
+def test_waiting_times() -> None:
+    radius = hoeffding_radius(2048, 0.05)
+    assert radius == pytest.approx(0.03001, abs=1e-5)
+    assert separation_time(0.2, radius, 0.1) == pytest.approx(15.857, abs=1e-3)
+    assert separation_time(0.5, radius, 0.5) == 1.0
+    assert separation_time(0.5, radius, 0.5, form="printed") == pytest.approx(0.24, abs=0.01)
+    assert separation_time(0.2, radius, 0.1) > -odds(0.2) / 0.1
+
+
+def test_guards() -> None:
+    with pytest.raises(ParameterError, match="radius"):
+        kl_bound(0.05, 0.05)
+    with pytest.raises(ParameterError, match="radius"):
+        separation_time(0.02, 0.03, 0.1)
+    with pytest.raises(ParameterError, match="delta"):
+        hoeffding_radius(10, 0.0)
+
+
+def test_separation_is_strict_in_both_layers() -> None:
+    task = Task(6, 1, 2, 6, noisy=True)
+    sentences = Sentences(torch.zeros(3, 6, dtype=torch.long), torch.zeros(3).long(), torch.tensor([1, 2, 1]))
+    attention = torch.tensor([[0, 2, 1, 0, 0, 0.0], [0, 1, 1, 0, 0, 0.0], [0, 1, 0, 0, 0, 0.0]])
+    ff = torch.tensor([[0, 0, 0, 0, 0, 1.0], [0, 0, 0, 0, 0, 1.0], [0, 0, 0, 0, 1.0, 1.0]])
+    done = Pass(attention, attention, attention, attention, ff)
+    assert separated(done, sentences, task).tolist() == [True, False, False]
+    assert math.isclose(hoeffding_radius(1, 1.0), math.sqrt(math.log(2) / 2))

@@ -1,0 +1,61 @@
+"""Training side by side: a run is the same by itself, measures are what they say, batches go where they should."""
+
+import pytest
+import torch
+
+from attention_theory.in_context_reasoning.closed_form import noiseless_loss, odds
+from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
+from attention_theory.in_context_reasoning.training import MEASURES, epochs, estimated_gammas, train
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Run
+from attention_theory.validation import ParameterError
+
+TASK = Task(14, 2, 3, 16, noisy=True)
+
+
+def test_a_run_is_the_same_alone_and_in_company() -> None:
+    runs = [Run(VARIANTS[name], noise, rate) for name in TABLE_1 for noise in (0.2, 0.8) for rate in (0.1, 0.5)]
+    together = train(runs, TASK, 12, batch=16, evaluation=32, record_every=4)
+    assert together.steps == [0, 4, 8, 12]
+    for run in (runs[0], runs[21], runs[-1]):
+        alone = train([run], TASK, 12, batch=16, evaluation=32, record_every=4)
+        for measure in MEASURES:
+            same = together.of(measure, run.variant.name, run.noise, run.rate)
+            assert (alone.values[measure][:, 0] - same).abs().max() < 1e-8
+    again = train(runs, TASK, 12, batch=16, evaluation=32, record_every=4)
+    assert all(torch.equal(together.values[name], again.values[name]) for name in MEASURES)
+
+
+def test_reparameterised_loss_is_its_closed_form() -> None:
+    task = Task(14, 1, 3, 16)
+    history = train([Run(VARIANTS["Reparam-Linear-FA"], 0.0, 0.1)], task, 30, batch=8, evaluation=16)
+    expected = noiseless_loss(torch.tensor(3.0, dtype=torch.float64), torch.tensor(1.0, dtype=torch.float64), 13)
+    assert abs(history.values["population"][-1, 0] - expected) < 1e-10
+    assert abs(history.values["unseen"][-1, 0] - expected) < 1e-10
+    assert abs(history.values["p_output"][-1, 0] - (-expected).exp()) < 1e-10
+    assert history.values["attention_hits"][-1, 0] == 1
+    assert abs(history.values["attention_output"][-1, 0] - 3.0) < 1e-10
+
+
+def test_an_epoch_visits_every_sentence_once() -> None:
+    sentences = sample_sentences(TASK, 24, seed=0)
+    labels = draw_labels(sentences, TASK, torch.tensor([0.3], dtype=torch.float64), seed=1)
+    batches = epochs(sentences, labels, 8, seed=2)
+    first, second = ([batches(3 * epoch + step) for step in range(3)] for epoch in range(2))
+    for epoch in (first, second):
+        seen = torch.cat([part.tokens for part, _ in epoch])
+        assert sorted(map(tuple, seen.tolist())) == sorted(map(tuple, sentences.tokens.tolist()))
+    assert not torch.equal(first[0][0].tokens, second[0][0].tokens)
+
+
+def test_gammas_come_from_the_labels() -> None:
+    labels = torch.tensor([[13, 2, 2, 2], [13, 13, 13, 2]])
+    gammas = estimated_gammas(labels, [0.2, 0.8], TASK)
+    assert gammas == {0.2: odds(0.25), 0.8: odds(0.75)}
+
+
+def test_unknown_runs_and_measures_are_refused() -> None:
+    history = train([Run(VARIANTS["Reparam-Linear-FA"], 0.2, 0.1)], TASK, 1, batch=4, evaluation=4)
+    with pytest.raises(ParameterError, match="measure"):
+        history.of("loss", "Reparam-Linear-FA", 0.2, 0.1)
+    with pytest.raises(ParameterError, match="run"):
+        history.of("population", "Reparam-Linear-FA", 0.5, 0.1)

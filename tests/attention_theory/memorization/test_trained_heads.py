@@ -1,0 +1,22 @@
+import pytest
+import torch
+
+from attention_theory.memorization.attention import features, predict
+from attention_theory.memorization.examples import random_labels, sample_examples
+from attention_theory.memorization.readout import solve_readout
+from attention_theory.memorization.trained_heads import fit_keys_and_queries
+from attention_theory.validation import ParameterError
+
+
+def test_trained_heads_meet_more_labels_than_the_bound() -> None:
+    examples = sample_examples(8, 3, 8, law="uniform", seed=0)  # H (n - 1) + 1 = 5
+    labels = random_labels(8, 1, seed=1)
+    heads, residual = fit_keys_and_queries(examples, labels, 2, 8, steps=300)
+    readout = solve_readout(features(heads, examples), labels, 2, 1)
+    assert residual < 1e-9
+    assert torch.allclose(predict(heads, readout, examples), labels, atol=1e-7)
+
+
+def test_separate_contexts_are_refused() -> None:
+    with pytest.raises(ParameterError, match="shared"):
+        fit_keys_and_queries(sample_examples(8, 3, 8, shared=False), random_labels(8, 1, 0), 2, 8)
