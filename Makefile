@@ -8,6 +8,7 @@ CORES ?= all
 VENV := .venv
 READY := $(VENV)/.ready
 # The environment's programs come first, so that a recipe and what it starts use the same ones.
+export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
@@ -31,7 +32,7 @@ book: $(READY) ## run what has changed and build the site
 	@echo "the book is at _build/html/index.html; make serve shows it"
 
 test: $(READY) ## run the tests
-	@python -m pytest
+	@python -m pytest --numprocesses auto --dist loadfile
 
 serve: book ## build the book and serve it on http://localhost:8000
 	@python -m http.server 8000 --bind 127.0.0.1 --directory _build/html

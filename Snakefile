@@ -22,7 +22,7 @@ rule site:
     input:
         "build/bound",
         "_config.yml",
-        [str(path) for path in sorted(LAYOUT.book.glob("*.*"))],
+        [str(path) for pattern in ("*.md", "*.bib") for path in sorted(LAYOUT.book.glob(pattern))],
         [str(path) for folder in ("papers", "static") for path in sorted((LAYOUT.book / folder).glob("*"))],
     output:
         "_build/html/index.html",

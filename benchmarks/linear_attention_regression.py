@@ -1,7 +1,8 @@
 """Algorithm 1 by summed statistics beside the regression as it is written (Eqs. 8 to 10).
 
-Every position of every sequence is a sample. The fast form takes them all; the literal form, with d⁴ unknowns, a subset,
-and its time per sample is set beside that of the fast form. Both must find the same coefficients.
+Every position of every sequence is a sample. The fast form takes them all; the literal form, with a column for every
+entry of the matrix, takes a subset, and its time per sample is set beside that of the fast form. Both must find the
+teacher's coefficients.
 
     python benchmarks/linear_attention_regression.py
 """

@@ -63,7 +63,7 @@ rate = 0.15  # step size in one-hot coordinates; about 0.11 over the largest eig
 lengths = [2, 5, 10, 20, 30, 40]  # lengths of the tests, each at least 1
 tests = 500  # fresh sequences of each length, at least 50
 adam_grid = 60  # N of the comparison with Adam, even, at least 24
-adam_steps = 1500  # its steps, at least 100
+adam_steps = 4000  # its steps, at least 100
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -105,15 +105,15 @@ learned = dict(zip(names, run.tensor, strict=True))
 minus_one = -torch.ones(grid, 1, dtype=torch.float64)
 
 
-def test_error(length, tensor, self_term=True):
+def fresh_error(length, tensor, self_term=True):
     """The mean squared error of a token on fresh sequences, against the collisions counted pair by pair."""
     fresh = sample_sequences(tests, length, grid, seed + 1000 + length)
     truth = aggregate_interactions(fresh, window_matrix(grid, radius), minus_one, self_term)
     return (outputs_from_counts(fresh, tensor[..., None]) - truth).square().mean().item()
 
 
-errors = {name: [test_error(length, learned[name]) for length in lengths] for name in names[:3]}
-errors[names[3]] = [test_error(length, learned[names[3]], self_term=False) for length in lengths]
+errors = {name: [fresh_error(length, learned[name]) for length in lengths] for name in names[:3]}
+errors[names[3]] = [fresh_error(length, learned[names[3]], self_term=False) for length in lengths]
 train_errors = {name: loss.item() / trained_length for name, loss in zip(names, run.losses[-1], strict=True)}
 
 fig, axes = show.axes(1, 2, width=9, height=3.4)
@@ -155,16 +155,16 @@ claim.control("Eq. 4 to the letter: largest test error", max(errors[names[3]]), 
 if trained_length in lengths:
     claim.number("one-hot: test error at L = L*", errors["one-hot"][lengths.index(trained_length)], printed=1e-7)
 if grid == 360:
-    claim.number("one-hot: training loss (20 tokens)", run.losses[-1, 0], earlier=2.6e-11)
+    claim.number("one-hot: training loss (20 tokens), earlier after 1000 steps", run.losses[-1, 0], earlier=2.6e-11)
 claim.verdict()
 
 # %% [markdown]
 # ## Figure 2: scores in the sinusoidal code
-# Panel (a), the devised matrix, is diagonal. Panel (b), the learned one, looks unstructured in print. With a constant
-# start and gradient descent it does not: the task does not change when all heights are shifted, and descent keeps
-# this up to the randomness of the data. An uneven start of $w$ breaks the symmetry for good. So does Adam, even from
-# a constant start, because it scales every entry of the small random gradients up to the same size. The functions
-# learned are the same.
+# Panel (a), the devised matrix, is diagonal. Panel (b), the learned one, looks unstructured in print. With gradient
+# descent from a constant start it does not: the task does not change when all heights are shifted, and descent keeps
+# this up to the randomness of the data. Two things break the symmetry for good. An uneven start of $w$ does, a
+# little. Adam does, completely and even from a constant start, because it scales every entry of the small random
+# gradients up to one size. So the printed panel tells about the optimiser. The functions learned are the same.
 
 
 # %%
@@ -174,10 +174,9 @@ def in_code(score, code):
 
 
 def off_over_diagonal(score):
-    """Root mean square of the entries off the diagonal over that of the diagonal."""
+    """The largest entry off the diagonal over the largest one on it."""
     diagonal = score.diagonal()
-    off = score - diagonal.diag()
-    return (off.square().sum() / (off.numel() - len(diagonal)) / diagonal.square().mean()).sqrt().item()
+    return ((score - diagonal.diag()).abs().max() / diagonal.abs().max()).item()
 
 
 code = position_code(grid)
@@ -199,20 +198,20 @@ adam_start = {
     "score": torch.zeros(1, adam_grid, adam_grid, dtype=torch.float64),
     "value": (2 / adam_grid * adam_code.mT @ torch.ones(adam_grid, dtype=torch.float64))[None],
 }
-adam = train_many(adam_loss, adam_start, adam_steps, rate=3e-3, schedule="cosine")
+adam = train_many(adam_loss, adam_start, adam_steps, rate=5e-3, schedule="cosine")
 adam_score = adam.parameters["score"][0]
 adam_tensor = (adam_code @ adam_score @ adam_code.mT) * (adam.parameters["value"] @ adam_code.mT)
 
 pictures = {
     "(a) devised": devised_score,
-    "(b) uneven start": scores[names[2]],
-    "constant start": scores[names[1]],
-    f"Adam, constant start, N = {adam_grid}": adam_score,
+    f"(b) Adam, constant start, N = {adam_grid}": adam_score,
+    "descent, uneven start": scores[names[2]],
+    "descent, constant start": scores[names[1]],
 }
 fig, axes = show.axes(1, 4, width=10, height=2.9)
 for axis, (title, picture) in zip(axes, pictures.items(), strict=True):
     limit = picture.abs().max().item()
-    image = axis.imshow(picture, cmap="RdBu_r", vmin=-limit / 4, vmax=limit / 4)
+    image = axis.imshow(picture, cmap="RdBu_r", vmin=-limit / 10, vmax=limit / 10)
     axis.set_title(title, fontsize=9)
     axis.set_xlabel("ν")
     axis.grid(False)
@@ -220,14 +219,14 @@ axes[0].set_ylabel("μ")
 show.figure(
     fig,
     name="figure-2",
-    caption="Figure 2: scores in the sinusoidal code, each on its own colour scale, which is cut at a quarter of the "
-    "largest "
-    "entry. The devised matrix is diagonal. The learned one is unstructured with an uneven start or with Adam, and "
-    "nearly "
-    "diagonal with descent from a constant start.",
-    alt="Four square images. The first and third show only a thin diagonal, the second and fourth are filled with "
-    "red and "
-    "blue speckles.",
+    caption="Figure 2: scores in the sinusoidal code, each on its own colour scale, cut at a tenth of its largest "
+    "entry. "
+    "The devised matrix is diagonal. Adam learns an unstructured one, as in print. Descent leaves the diagonal in "
+    "view, "
+    "over a background of noise with an uneven start and over none with a constant one.",
+    alt="Four square images. The first and last show only a thin diagonal, the second is filled with red and blue "
+    "speckles, "
+    "the third shows a diagonal over faint speckles.",
     photo=True,
 )
 
@@ -272,14 +271,14 @@ claim.control(
 claim.verdict()
 
 # %%
-uneven, constant, with_adam = (off_over_diagonal(pictures[name]) for name in list(pictures)[1:])
+with_adam, uneven, constant = (off_over_diagonal(pictures[name]) for name in list(pictures)[1:])
 claim = Claim("hyper-attention/figure-2b")
-claim.check("uneven start: entries off the diagonal over those on it", uneven, ">", 0.02)
-claim.check("Adam, constant start: the same", with_adam, ">", 0.02)
+claim.check("descent, uneven start: largest entry off the diagonal over that on it", uneven, ">", 1e-2)
+claim.check("Adam, constant start: the same", with_adam, ">", 1.0)
 claim.check("uneven start: mean squared distance of T", (learned[names[2]] - devised).square().mean(), "<=", 1e-5)
 claim.check("constant start: mean squared distance of T", (learned[names[1]] - devised).square().mean(), "<=", 1e-5)
-claim.check("Adam: mean squared distance of T", (adam_tensor - adam_target).square().mean(), "<=", 1e-4)
-claim.control("constant start, descent: entries off the diagonal over those on it", constant, ">", 1e-3)
+claim.check("Adam: mean squared distance of T", (adam_tensor - adam_target).square().mean(), "<=", 1e-5)
+claim.control("descent, constant start: the same", constant, ">", 1e-3)
 claim.verdict()
 
 # %% [markdown]

@@ -86,8 +86,8 @@ print(f"all data matrices of full rank: {bool((found.ranks == size).all())}; zet
 one_zero, one_negative = start.clone(), start.clone()
 one_zero[1], one_negative[1] = 0.0, -one_negative[1]
 variations = {
-    "one entry of w(0) is 0": gradient_flow(gram, target, one_zero, end),
-    "one entry of w(0) is negative": gradient_flow(gram, target, one_negative, end),
+    "one entry of w(0) is 0": gradient_flow(gram, target, one_zero, end, tolerance=1e-12),
+    "one entry of w(0) is negative": gradient_flow(gram, target, one_negative, end, tolerance=1e-12),
     "w(0) = 0": gradient_flow(gram, target, torch.zeros_like(start), end),
 }
 longer = gradient_flow(gram, target, start, end / 3, norm=3.0)

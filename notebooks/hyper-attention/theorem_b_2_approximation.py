@@ -42,7 +42,7 @@ from bookpress import Claim, show
 size = 12  # symbols |S|, at least 3
 length = 9  # tokens L, at least 1
 features = 4  # d_2, at least 1
-ranks = [1, 2, 3, 4]  # r = q tried, each from 1 to d_2
+ranks = [1, 2, 3, 4]  # ranks tried, the same for F and W, each from 1 to d_2
 samples = 500  # sequences tried, at least 1
 restarts = 30  # random starts of the search on the counter-example, at least 1
 seed = 0  # of every draw, at least 0

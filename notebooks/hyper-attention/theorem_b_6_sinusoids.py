@@ -44,7 +44,6 @@ seed = 0  # of every draw, at least 0
 
 # %%
 require(period=(period, 20, 2000), radius=(radius, 1, (period - 1) // 4), seed=(seed, 0, None))
-require(half_the_period=(period / 2, {period // 2}), half_the_small_period=(small_period / 2, {small_period // 2}))
 require(small_period=(small_period, 6, 400))
 
 # %% [markdown]

@@ -5,17 +5,16 @@
 # ```{claim} in-context-reasoning/model-variants
 # ```
 #
-# A name says three things. *Origin* trains $V$, $W$ and $F$; *Reparam* trains the scale $\lambda$ of Lemmas 3.1 and 4.1
-# alone; *Reparam-…-W* trains $W$ with $V$ and $F$ of the lemmas. *Linear*, *ReLU* and *Softmax* are the activation. *FA*
-# lets the feed-forward layer see what attention collected, *F* does not.
+# A name says three things. *Origin* trains $V$, $W$ and $F$; *Reparam* trains the scale $\lambda$ of Lemmas 3.1 and
+# 4.1 alone; *Reparam-…-W* trains $W$ with $V$ and $F$ of the lemmas. *Linear*, *ReLU* and *Softmax* are the
+# activation. *FA* lets the feed-forward layer see what attention collected, *F* does not.
 #
-# The paper does not say where training starts. From zero, as $\lambda_0=0$ suggests, two things follow that it does not
-# mention. A ReLU model never moves if the slope of ReLU at 0 is taken to be 0, as all libraries do; a shift of
-# $10^{-8}$ inside ReLU frees it, and we use that. And Origin-Linear-F starts on a saddle that it cannot leave: the slope in $V$
-# needs $W$, the slope in $W$ needs $V$, and both are zero.
+# The paper does not say where training starts. From zero, as $\lambda_0=0$ suggests, two things follow that it does
+# not mention. A ReLU model never moves if the slope of ReLU at 0 is taken to be 0, as all libraries do; a shift of
+# $10^{-8}$ inside ReLU frees it, and we use that. And Origin-Linear-F starts on a saddle that it cannot leave: the
+# slope in $V$ needs $W$, the slope in $W$ needs $V$, and both are zero.
 
 # %%
-import torch
 
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.model import forward, gradients
@@ -49,7 +48,11 @@ task = Task(tokens, 5, 4, length, noisy=True, fillers="outputs allowed")
 def after(name: str, relu_shift: float) -> tuple[Stack, dict[str, float]]:
     """A model after training, and how far each of its tensors moved."""
     stack = Stack([Run(VARIANTS[name], noise, rate)], task, relu_shift=relu_shift)
-    begin = {"V": stack.weights.value.clone(), "W": stack.weights.query_key.clone(), "F": stack.weights.feed_forward.clone()}
+    begin = {
+        "V": stack.weights.value.clone(),
+        "W": stack.weights.query_key.clone(),
+        "F": stack.weights.feed_forward.clone(),
+    }
     batches = fresh_batches(task, [noise], batch, seed)
     for step in range(steps):
         sentences, labels = batches(step)
@@ -75,7 +78,9 @@ claim.check("models in the table", len(TABLE_1), "==", 13)
 still = [moved[part] for stack, moved in shifted.values() for part in "VF" if stack.trained != "all"]
 claim.check("V and F of reparameterised models: largest move", max(still), "==", 0)
 trained = {"all": "F", "query-key": "W", "scales": "W"}
-claim.check("the trained tensor of every model: least move", min(m[trained[s.trained]] for s, m in shifted.values()), ">", 0)
+claim.check(
+    "the trained tensor of every model: least move", min(m[trained[s.trained]] for s, m in shifted.values()), ">", 0
+)
 saddle = shifted["Origin-Linear-F"][1]
 claim.check("Origin-Linear-F: move of V and W", saddle["V"] + saddle["W"], "==", 0)
 free = shifted["Origin-Linear-FA"][1]

@@ -8,7 +8,7 @@
 
 # %% [markdown]
 # # Matrix products by a softmax that is nearly flat
-# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 14, Eq. (11), Corollaries 3 to 7, Appendices J.3, J.4, L, M.*
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 14, Eq. (11), Corollaries 3 to 7, Appendix J.3.*
 #
 # ```{claim} looped-transformers/lemma-14
 # ```

@@ -80,7 +80,8 @@ axes[1].plot(every[shortest], bit_flags(every[shortest], shortest, "printed"), "
 axes[1].plot(every[shortest], (every[shortest] <= 0).double(), ".", color="black", label="wanted")
 for axis, title in zip(axes, ("an integer in one row", f"{shortest} bits in two's complement"), strict=True):
     axis.set(title=title, xlabel="number", ylabel="flag")
-    axis.legend()
+    axis.legend(loc="upper right")
+axes[1].set_ylim(-0.5, 17)
 show.figure(
     fig,
     name="flags",

@@ -46,7 +46,7 @@ from bookpress import Claim, show
 margin = 0.25  # epsilon, above 0 and below 0.5; at 1/4 the arithmetic is exact
 lengths = [4, 8, 16, 24, 32, 40]  # N, bits of an integer, each 3 to 45
 columns = [16, 64]  # n, each 12 to 1024
-single_lengths = [4, 8, 12, 16, 24]  # N in float32, each 3 to 45
+single_lengths = [4, 8, 16, 23, 24]  # N in float32, each 3 to 45
 programs = 24  # random programs for each least temperature, at least 8
 steps = 12  # steps of each, at least 2
 seed = 0  # seed of every draw, at least 0
@@ -58,8 +58,8 @@ require(seed=(seed, 0, None))
 
 # %% [markdown]
 # ## The ramps
-# $\frac{1}{1-2\epsilon}\big(\sigma(b+1-\epsilon)-\sigma(b+\epsilon)+\sigma(b-\epsilon)-\sigma(b-1+\epsilon)\big)-1$ is as
-# printed, and right. With $\epsilon = 1/4$ the slope is 2 and every operation is exact in binary arithmetic, on a grid
+# The formula is right as printed: $\sigma(b+1-\epsilon)-\sigma(b+\epsilon)+\sigma(b-\epsilon)-\sigma(b-1+\epsilon)$,
+# divided by $1-2\epsilon$, minus 1. With $\epsilon = 1/4$ the slope is 2 and every operation is exact on a binary grid
 # of noise that the format can hold; for other noise the last digit may differ.
 
 # %%
@@ -98,14 +98,12 @@ show.figure(
 # last layer, at a fixed temperature, against $N$.
 
 # %%
-hard = {n: program([-1, 0] + [3] * (n - 8), [(0, 2, 1), (0, 3, 2)]) for n in columns}
 small = min(columns)
+hard = program([-1, 0, *[3] * (small - 8)], [(0, 2, 1), (0, 3, 2)])
 noise_at = 14.0
 noise = {
     depth: [
-        noise_before_correction(SubleqMachine(address_bits(small), length, depth), hard[small], noise_at, 2)
-        .max()
-        .item()
+        noise_before_correction(SubleqMachine(address_bits(small), length, depth), hard, noise_at, 2).max().item()
         for length in lengths
     ]
     for depth in (10, 4)
@@ -131,10 +129,10 @@ show.figure(
 # ## The exact domain
 # For each $N$ and $n$, the least temperature at which every step of all the random programs is right, counter and
 # memory, found by bisection. A quarter of their cells hold 0 at the start. The law sets the noise of a look-up times
-# the gain of one adder equal to the margin, $2^{N+1}\cdot 2Le^{-2\lambda} = 1/4$; the ten-layer machine has two adders in
-# a row and needs a little more. Above $\lambda \approx 18$ float64 has no noise left to correct: $1 + e^{-2\lambda}$ is
-# rounded to 1, and every $N$ that the adder can hold is exact. In float32 this happens near 8, but the adder's sums
-# need more than 24 bits from about $N = 22$, and then no temperature helps.
+# the gain of one adder equal to the margin, $2^{N+1}\cdot 2Le^{-2\lambda} = 1/4$; the ten-layer machine has two in
+# a row, and needs a little more. Above $\lambda \approx 18$ float64 has no noise left to correct: $1 + e^{-2\lambda}$
+# is rounded to 1, and every $N$ that the adder can hold is exact. In float32 this happens near 8, but the adder's sums
+# need more than its 24 bits from $N = 24$ on, and then no temperature helps.
 
 
 # %%
@@ -176,7 +174,7 @@ show.figure(
     caption="The least temperature at which every step is exact. It grows with $N$ by about $\\frac12\\ln 2$ a bit and "
     "hardly with $n$. In float32 nothing is exact beyond the last cross.",
     alt="Rising lines of least temperature against bits, from about 3 to 18, two for each machine, near a dotted "
-    "straight line; black crosses for float32 end at 16 bits.",
+    "straight line; black crosses for float32 end at 23 bits.",
 )
 show.table(
     ["N", "law", *(f"{depth} layers, n = {n}" for n, depth in least)],
@@ -189,8 +187,8 @@ show.table(
 
 # %% [markdown]
 # ## Without the correction
-# If the last layer is left out, errors remain and grow with the adders' help. Runs of 60 steps, at temperatures at which
-# a single cycle is nearly perfect.
+# If the last layer is left out, errors remain and grow with the adders' help. Runs of 60 steps, at temperatures at
+# which a single cycle is nearly perfect.
 
 # %%
 long_runs = [random_program(7, 7, 8, seed + number) for number in range(20)]

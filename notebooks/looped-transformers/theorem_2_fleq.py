@@ -13,14 +13,14 @@
 # ```{claim} looped-transformers/theorem-2
 # ```
 #
-# A FLEQ instruction computes $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$ with one of $M$ functions and then
-# jumps to $p$ if $\mathrm{mem}[\mathit{flag}]\le 0$. The machine holds scratchpad, memory and program side by side in its
-# input. One pass through its layers executes one instruction, and the output is the next input. Each function is a small
-# transformer of its own, a *function block*; all blocks work side by side, and the instruction's number decides whose
-# result is kept.
+# A FLEQ instruction computes $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$ with one of $M$ functions and
+# then jumps to $p$ if $\mathrm{mem}[\mathit{flag}]\le 0$. The machine holds scratchpad, memory and program side by
+# side in its input. One pass through its layers executes one instruction, and the output is the next input. Each
+# function is a small transformer of its own, a *function block*; all blocks work side by side, and the instruction's
+# number decides whose result is kept.
 #
-# The program run here is Newton's iteration for the inverse of a matrix. It uses every part of the machine:
-# products, transposes, subtractions, a counter and a jump. The interpreter beside it says what should happen.
+# The program run here is Newton's iteration for the inverse of a matrix. It uses every part of the machine: products,
+# transposes, subtractions, a counter and a jump. The interpreter beside it says what should happen.
 
 # %%
 import torch
@@ -58,16 +58,17 @@ print(CORRECT)
 
 # %% [markdown]
 # ## The machine and its input
-# Below is the state that the machine starts from, as the paper draws it: one column a token, rows in named blocks. The
-# scratchpad is at the left, then the memory, then the program. Only the rows above the function blocks are shown.
+# Below is the state that the machine starts from, as the paper draws it: one column a token, rows in named blocks.
+# The scratchpad is at the left, then the memory, then the program. The larger blocks of rows above the function
+# blocks are shown.
 
 # %%
 program = newton_program(matrix, rounds)
 machine = FleqMachine(program, temperature=temperature)
 layout = machine.layout
 state = layout.pack(program)
-blocks_of_their_own = [name for name in layout.rows.blocks if name.split()[0] in ("mul", "add", "sub", "transpose")]
-own = [name for name in layout.rows.blocks if name not in blocks_of_their_own]
+own = ["memory", "counter", "to a", "to b", "to c", "to flag", "to target", "data", "buffer", "address"]
+own += ["scratch address", "index", "group"]
 fig, axis = show.axes(width=7.0, height=5.4)
 draw_state(axis, state, layout.rows, own, limit=2.0)
 for edge in (layout.scratch, layout.first_instruction):
@@ -76,9 +77,11 @@ axis.tick_params(axis="y", labelsize=7)
 show.figure(
     fig,
     name="layout",
-    caption="The input of the machine at the start: scratchpad, memory and program, divided by the black lines. The"
+    caption="The input of the machine at the start: scratchpad, memory and program, divided by the black lines. "
+    "The"
     " program lies in the memory rows of its columns; the counter's rows hold the first instruction's address.",
-    alt="Coloured matrix of rows and columns in three vertical parts. The right part holds columns of plus and minus"
+    alt="Coloured matrix of rows and columns in three vertical parts. The right part holds columns of plus "
+    "and minus"
     " ones, the instructions; the middle part the matrices; the left part only addresses and the counter.",
 )
 
@@ -87,9 +90,14 @@ counts = summarise(machine.transformer)
 show.table(*counts.table(), caption="The layers of the machine for this program.")
 
 # %% [markdown]
-# The figures of the paper that show the input are schematic. What can be compared are the blocks of rows that its matrix
-# lists: memory, counter, instruction, three operands, two sets of addresses, and one block for each function. The text
-# has no row for masks as such (they sit at the foot of the instruction), and none for the copy that the write needs.
+# ```{claim} looped-transformers/figure-5
+# ```
+# ```{claim} looped-transformers/figure-7
+# ```
+# The figures of the paper that show the input are schematic. What can be compared are the blocks of rows that its
+# matrix lists: memory, counter, instruction, three operands, two sets of addresses, and one block for each function.
+# The text has no row for masks as such (they sit at the foot of the instruction), and none for the copy that the
+# write needs.
 
 # %%
 listed = ["memory", "counter", "to a", "data", "address", "scratch address", *(block.name for block in layout.blocks)]
@@ -154,16 +162,17 @@ show.figure(
     name="deviation",
     caption="Deviation of the memory from the interpreter's after every cycle. Without products it stays at the"
     " rounding error of the gates; a product adds about $10^{-7}$.",
-    alt="Two curves on a logarithmic axis. The one without products stays near ten to the minus thirteen. The one with"
+    alt="Two curves on a logarithmic axis. The one without products stays near ten to the minus thirteen. The"
+    " one with"
     " products jumps to about ten to the minus seven at the first product and stays there.",
 )
 
 # %% [markdown]
 # ## What is wrong in print
-# Two formulas of the machine do not work as printed; each is put back alone here. The pointers of the operands
-# are one column too far, because column $i$ is counted from 1 and $p_a+i$ should be $p_a+i-1$. The first mask has the
-# bound $2d+d_w$ where $d_w$ is meant. The head count is printed as the sum over the blocks; reading three operands needs
-# three heads in any case.
+# Two formulas of the machine do not work as printed; each is put back alone here. The pointers of the operands are
+# one column too far, because column $i$ is counted from 1 and $p_a+i$ should be $p_a+i-1$. The first mask has the
+# bound $2d+d_w$ where $d_w$ is meant. The head count is printed as the sum over the blocks; reading three operands
+# needs three heads in any case.
 
 # %%
 limit = 2 * len(reference.counters)
@@ -196,8 +205,8 @@ claim.verdict()
 # ## Function blocks
 # ```{claim} looped-transformers/definition-1
 # ```
-# The same declarations that serve inside the machine run by themselves on a batch of matrices. A number put beside the
-# agreed columns must change the result: it is then part of an operand.
+# The same declarations that serve inside the machine run by themselves on a batch of matrices. A number put beside
+# the agreed columns must change the result: it is then part of an operand.
 
 # %%
 a, b = draw(6, d, d), draw(6, d, d)

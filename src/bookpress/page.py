@@ -114,19 +114,28 @@ def _lifted(output: NotebookNode, record: Record, layout: Layout) -> str:
     return str(data.get("text/markdown", ""))
 
 
-def figure_block(name: str, details: dict[str, str], link: str | None = None) -> str:
-    """A figure directive; in the gallery it links to its page."""
+def figure_block(name: str, details: dict[str, str]) -> str:
+    """A figure with its number and caption."""
     lines = [
         f"::::::{{figure}} /figures/{name}.svg",
-        f":name: {'gallery' if link else 'figure'}-{name.replace('/', '-')}",
-        f":alt: {' '.join(details['alt'].split())}",
-        f":figclass: {'photo' if details['photo'] else 'drawing'}",
-        *([f":target: {link}"] if link else []),
+        f":name: figure-{name.replace('/', '-')}",
+        *_picture_options(details),
         "",
         details["caption"],
         "::::::",
     ]
     return "\n".join(lines)
+
+
+def picture_block(name: str, details: dict[str, str], link: str) -> str:
+    """A picture that leads to its page, with its caption below; for the gallery, which numbers nothing."""
+    lines = [f"::::::{{image}} /figures/{name}.svg", f":target: {link}", *_picture_options(details, "class"), "::::::"]
+    return "\n".join([*lines, "", details["caption"]])
+
+
+def _picture_options(details: dict[str, str], class_option: str = "figclass") -> list[str]:
+    kind = "photo" if details["photo"] else "drawing"
+    return [f":alt: {' '.join(details['alt'].split())}", f":{class_option}: {kind}"]
 
 
 def statement_block(claim: str, entry: Entry) -> str:

@@ -7,7 +7,7 @@ import yaml
 
 from bookpress.layout import Layout
 from bookpress.notebook import read_source, title_of
-from bookpress.page import badge, figure_block, write_page
+from bookpress.page import badge, picture_block, write_page
 from bookpress.profile import PAPER, Settings, load_profile
 from bookpress.record import Record, write_whole
 from bookpress.registry import Entry, Paper, Registry, Verdict
@@ -130,7 +130,7 @@ def gallery_page(book: Book) -> str:
             continue
         lines += ["", f"## {paper.short_title}", "", "::::::::{grid} 1 1 2 2", ":gutter: 3"]
         for name, one in figures:
-            picture = figure_block(f"{name}-{one.name}", one.model_dump(), link=f"../notebooks/{name}.html")
+            picture = picture_block(f"{name}-{one.name}", one.model_dump(), f"../notebooks/{name}.html")
             lines += ["", ":::::::{grid-item}", picture, ":::::::"]
         lines += ["::::::::"]
     return "\n".join(lines) + "\n"

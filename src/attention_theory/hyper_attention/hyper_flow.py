@@ -6,7 +6,7 @@ the loss depends on the data through ``G[a] = (1/B) sum_n s_a vec(Gamma) vec(Gam
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import torch
@@ -19,6 +19,8 @@ from attention_theory.hyper_attention.interactions import counts
 from attention_theory.hyper_attention.linear_hyper_attention import pair_counts
 from attention_theory.hyper_attention.sums import Sum, allowed_pairs
 from attention_theory.validation import require
+
+Array = TypeVar("Array", Tensor, np.ndarray)
 
 
 @dataclass(frozen=True)
@@ -50,15 +52,10 @@ def hyper_loss(
     return torch.einsum("...ap,apq,...aq->...", apart, gram, apart)
 
 
-def hyper_gradients(
-    gram: Float[Tensor, "size pairs pairs"],
-    target: Float[Tensor, "size pairs"],
-    score: Float[Tensor, "size pairs"],
-    value: Float[Tensor, "pairs"],
-) -> tuple[Float[Tensor, "size pairs"], Float[Tensor, "pairs"]]:
-    """Gradients of :func:`hyper_loss` in C and w."""
-    pulled = 2 * (gram @ (score * value - target).unsqueeze(-1)).squeeze(-1)
-    return pulled * value, (pulled * score).sum(dim=0)
+def hyper_gradients(gram: Array, target: Array, score: Array, value: Array) -> tuple[Array, Array]:
+    """Gradients of :func:`hyper_loss` in C and w, shapes as there; the same lines serve tensors and arrays."""
+    pulled = 2 * (gram @ (score * value - target)[..., None])[..., 0]
+    return pulled * value, (pulled * score).sum(0)
 
 
 def hyper_flow(
@@ -77,18 +74,20 @@ def hyper_flow(
     require(end=(end, 0.0, None), records=(records, 2, None), tolerance=(tolerance, 1e-13, 1e-3))
     shape = target.shape
 
-    def split(state: Tensor) -> tuple[Tensor, Tensor]:
-        return state[..., : target.numel()].unflatten(-1, shape), state[..., target.numel() :]
+    entries = target.numel()
+    gram_array, target_array = gram.numpy(), target.numpy()
 
     def velocity(_: float, state: np.ndarray) -> np.ndarray:
-        by_score, by_value = hyper_gradients(gram, target, *split(torch.from_numpy(state)))
-        return -torch.cat([by_score.flatten(), by_value]).numpy()
+        score, value = state[:entries].reshape(shape), state[entries:]
+        by_score, by_value = hyper_gradients(gram_array, target_array, score, value)
+        return -np.concatenate([by_score.ravel(), by_value])
 
     begin = torch.zeros_like(target) if score is None else score
     times = np.linspace(0.0, end, records)
     start = torch.cat([begin.flatten(), value]).numpy()
     path = solve_ivp(velocity, (0.0, end), start, "DOP853", times, rtol=tolerance, atol=tolerance / 100)
-    scores, values = split(torch.from_numpy(path.y.T.copy()))
+    states = torch.from_numpy(path.y.T.copy())
+    scores, values = states[:, :entries].unflatten(-1, shape), states[:, entries:]
     return HyperFlow(torch.from_numpy(times), scores, values, hyper_loss(gram, target, scores, values))
 
 

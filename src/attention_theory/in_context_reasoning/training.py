@@ -49,6 +49,18 @@ class History:
         require(measure=(measure, MEASURES), run=(wanted, known))
         return self.values[measure][:, known.index(wanted)]
 
+    def end(self, measure: str, name: str, noise: float, rate: float) -> float:
+        """Where a measure ends: its mean over the last quarter of the records, which steadies the steps' jitter."""
+        series = self.of(measure, name, noise, rate)
+        return series[-max(1, len(series) // 4) :].mean().item()
+
+
+def mean_history(histories: list[History]) -> History:
+    """The average over seeds of histories of the same runs."""
+    first = histories[0]
+    values = {name: torch.stack([each.values[name] for each in histories]).mean(dim=0) for name in first.values}
+    return History(first.runs, first.steps, values)
+
 
 Batches = Callable[[int], tuple[Sentences, Int[Tensor, "levels batch"]]]
 
@@ -142,6 +154,41 @@ def train(
         name: torch.stack([torch.cat([part[name] for part in record]) for record in records]) for name in MEASURES
     }
     return History([run for stack in group for run in stack.runs], marks, values)
+
+
+def train_on_sample(
+    runs: list[Run],
+    task: Task,
+    samples: int,
+    passes: int,
+    batch: int = 512,
+    seed: int = 0,
+    evaluation: int = 1024,
+    dtype: torch.dtype = torch.float64,
+    record_every: int | None = None,
+) -> History:
+    """:func:`train` on ``samples`` labelled sentences, ``passes`` times over, with γ̂ from their labels (Section 5.3).
+
+    Raises:
+        ParameterError: fewer sentences than a batch, or a noiseless task.
+    """
+    require(samples=(samples, batch, None), passes=(passes, 1, None), noisy=(task.noisy, [True]))
+    levels = sorted({run.noise for run in runs})
+    draw = generator(30_000 + seed)
+    sentences = sample_sentences(task, samples, draw)
+    labels = draw_labels(sentences, task, torch.tensor(levels, dtype=torch.float64), draw)
+    return train(
+        runs,
+        task,
+        passes * (samples // batch),
+        batch,
+        seed,
+        batches=epochs(sentences, labels, batch, seed),
+        gammas=estimated_gammas(labels, levels, task),
+        dtype=dtype,
+        evaluation=evaluation,
+        record_every=record_every,
+    )
 
 
 def _describe(name: str, noise: float, rate: float) -> str:

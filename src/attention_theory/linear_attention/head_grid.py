@@ -73,7 +73,9 @@ def train_in_gram_form(
 
     def loss(models: Parameters, step: int) -> Tensor:
         gap = coefficients(Heads(models["values"], models["queries"])) - target
-        return (gap @ moment * gap).sum(dim=(-2, -1))
+        pull = (gap @ moment).detach()  # Λ is symmetric, so this is half the gradient: no product on the way back
+        value = (pull * gap).sum(dim=(-2, -1))
+        return 2 * value - value.detach()
 
     start = {"values": grid.start.values, "queries": grid.start.queries}
     return train_many(loss, start, steps, grid.rates, schedule="cosine", record_every=record_every)

@@ -54,9 +54,12 @@ def teacher_task(width: int, sequences: int, tokens: int, seed: Seed, scale: Sca
 
 
 def printed_labels(teacher: Heads, tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, "tokens 1"]:
-    """The labels as Section 6.1 prints them, ``y_t = V Z_{1:t} (z_t Q z_t)``, for one sequence, to show that they cannot be.
+    """The labels as Section 6.1 prints them, ``y_t = V Z_{1:t} (z_t Q z_t)``, for one sequence.
 
     ``V`` is 1 x d and ``Z_{1:t}`` is t x d, so the first product has no meaning unless t = d.
+
+    Raises:
+        RuntimeError: always, for more than one token or a width above 1: the shapes do not fit.
     """
     value, query = teacher.values[0], teacher.queries[0]
     return torch.stack([value @ tokens[: t + 1] * (tokens[t] @ query @ tokens[t]) for t in range(len(tokens))])

@@ -82,6 +82,14 @@ class SubleqRunner:
         self.machine.rows.of(state, "memory")[:, self._columns] = torch.from_numpy(self._cells)
         return state
 
+    @property
+    def multiplications(self) -> int:
+        """Multiplications by weights, by attention weights and of queries with keys, in one cycle of one program."""
+        reads = sum(read.multiplications for heads, _ in self._layers for read in heads)
+        units = sum(units.multiplications for _, units in self._layers)
+        cells = len(self.program.memory)
+        return reads + units + self._write.multiplications + cells * self._rounding.multiplications
+
     def fixed(self, name: str) -> Array:
         """The rows of a block in the columns after the scratchpad, as loaded: (programs, columns - 1, block)."""
         return self.machine.rows.of(self._loaded, name)[:, 1:].numpy()
@@ -109,6 +117,14 @@ class _Read:
         self.cells = slice(0, len(runner.program.memory))
         commands = _matrix_or_none(_block(value, rows["command"]).T)
         self.commands = None if commands is None else runner.fixed("command") @ commands
+
+    @property
+    def multiplications(self) -> int:
+        columns, own = len(self.ones), sum(matrix.size for matrix in self.own) + self.own[0].shape[1]
+        matrices = sum(matrix.size for matrix in (self.own_value, self.from_cells) if matrix is not None)
+        copied = self.cells.stop * (0 if self.from_cells is None else len(self.from_cells))
+        copied += 0 if self.commands is None else columns * self.commands.shape[2]
+        return self.to_columns.size + own * self.meets_itself + matrices + copied
 
     def __call__(self, scratchpad: Array, cells: Array) -> Array:
         scores = scratchpad.dot(self.to_columns)
@@ -145,6 +161,11 @@ class _Write:
         self.units = _Units(layer, [*rows["memory"], *buffer])
         self.bits = len(rows["memory"])
 
+    @property
+    def multiplications(self) -> int:
+        each = self.from_memory.size + self.from_memory.shape[1] + self.units.multiplications
+        return self.to_scratchpad.size + self.from_scratchpad.size + len(self.own) * each
+
     def __call__(self, scratchpad: Array, cells: Array) -> Array:
         share = 1 / (1 + np.exp(self.own - scratchpad.dot(self.to_scratchpad)))
         both = np.empty((*cells.shape[:2], cells.shape[2] + self.from_memory.shape[1]))
@@ -165,6 +186,10 @@ class _Units:
         b2 = layer.b2[list(rows)].numpy() + np.maximum(b1[idle], 0) @ w2[idle]
         self.b2 = b2 if b2.any() else None
         self.w1, self.b1, self.w2 = np.ascontiguousarray(w1[used].T), b1[used], np.ascontiguousarray(w2[used])
+
+    @property
+    def multiplications(self) -> int:
+        return self.w1.size + self.w2.size
 
     def __call__(self, values: Array) -> Array:
         flat = values.reshape(-1, values.shape[-1])

@@ -60,7 +60,13 @@ class Panel:
         return table.flatten(0, 1).index_select(0, self.slot)
 
 
-def make_panel(settings: list[Setting], width: int, outputs: int, dtype: torch.dtype = torch.float32) -> Panel:
+def make_panel(
+    settings: list[Setting],
+    width: int,
+    outputs: int,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str = "cpu",
+) -> Panel:
     """Lay out the heads of all models in one row."""
     most_heads = max(setting.heads for setting in settings)
     most_tokens = max(setting.tokens for setting in settings)
@@ -70,7 +76,8 @@ def make_panel(settings: list[Setting], width: int, outputs: int, dtype: torch.d
     beyond = torch.arange(most_tokens) >= tokens[:, None]
     closed = torch.zeros(len(owner), most_tokens, dtype=dtype).masked_fill(beyond, -torch.inf)
     positions = sinusoidal(most_tokens + 1, width, dtype=torch.float64).to(dtype)
-    return Panel(settings, width, outputs, torch.tensor(owner), torch.tensor(slot), closed[:, None], positions)
+    parts = (torch.tensor(owner), torch.tensor(slot), closed[:, None], positions)
+    return Panel(settings, width, outputs, *(part.to(device) for part in parts))
 
 
 def initial_weights(panel: Panel, dtype: torch.dtype = torch.float32) -> Parameters:
@@ -80,7 +87,7 @@ def initial_weights(panel: Panel, dtype: torch.dtype = torch.float32) -> Paramet
     they stay there, so that padding never takes part.
     """
     most_width = max(setting.head_width for setting in panel.settings)
-    models, d = len(panel.settings), panel.width
+    d = panel.width
     parts: list[Parameters] = []
     for setting in panel.settings:
         draw = generator(setting.seed + _WEIGHTS_SEED)
@@ -106,8 +113,8 @@ def initial_weights(panel: Panel, dtype: torch.dtype = torch.float32) -> Paramet
         )
     weights = {name: torch.stack([part[name] for part in parts]) for name in parts[0] if not _per_head(name)}
     weights |= {name: torch.cat([part[name] for part in parts]) for name in parts[0] if _per_head(name)}
+    weights = {name: value.to(panel.owner.device) for name, value in weights.items()}
     weights["output"] = panel.to_table(weights["output"])
-    assert weights["output"].shape == (models, panel.most_heads, d)
     return weights
 
 

@@ -67,6 +67,12 @@ class DataSets:
     def shared(self) -> bool:
         return self.contexts.ndim == 3
 
+    def to(self, device: torch.device | str) -> "DataSets":
+        queries, contexts, labels, sizes = (
+            part.to(device) for part in (self.queries, self.contexts, self.labels, self.sizes)
+        )
+        return DataSets(queries, contexts, labels, sizes, self.classes)
+
 
 def sample_data_sets(
     settings: list[Setting],

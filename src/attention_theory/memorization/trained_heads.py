@@ -1,7 +1,7 @@
 """Keys and queries trained for given labels, the read-out solved for exactly (variable projection).
 
-With fixed heads and a shared context the outputs live in a space of H (n - 1) + 1 dimensions (Proposition 2). Labels that
-are known beforehand may lie in that space for suitable heads, although there are more of them.
+With fixed heads and a shared context the outputs live in a space of H (n - 1) + 1 dimensions (Proposition 2). Labels
+that are known beforehand may lie in that space for suitable heads, although there are more of them.
 """
 
 import torch

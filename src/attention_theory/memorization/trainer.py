@@ -14,8 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.memorization.panel import Panel, forward, initial_weights, make_panel
-from attention_theory.memorization.synthetic import DataSets
-from attention_theory.memorization.synthetic import Setting as Setting
+from attention_theory.memorization.synthetic import DataSets, Setting
 from attention_theory.randomness import generator
 from attention_theory.training import Parameters
 from attention_theory.validation import require
@@ -65,7 +64,8 @@ class PanelTrainer:
     def __post_init__(self) -> None:
         require(steps=(self.steps, 1, None), batch=(self.batch, 1, None), rate=(self.rate, 1e-9, None))
         dtype = self.data.queries.dtype
-        self.panel: Panel = make_panel(self.settings, self.data.queries.shape[-1], self.data.classes, dtype)
+        device, width = self.data.queries.device, self.data.queries.shape[-1]
+        self.panel: Panel = make_panel(self.settings, width, self.data.classes, dtype, device)
         weights = initial_weights(self.panel, dtype)
         self.weights: Parameters = {name: value.requires_grad_() for name, value in weights.items()}
         self.optimiser = torch.optim.Adam(list(self.weights.values()), lr=self.rate, fused=True)
@@ -74,7 +74,7 @@ class PanelTrainer:
     def run(self, until: int | None = None, record_every: int | None = None) -> Score:
         """Train up to step ``until`` (all steps unless given), recording the score every so many steps."""
         last = self.steps if until is None else min(until, self.steps)
-        rows = torch.arange(len(self.settings))[:, None]
+        rows = torch.arange(len(self.settings), device=self.data.queries.device)[:, None]
         while self.step < last:
             if record_every and self.step % record_every == 0:
                 self._record()
@@ -91,13 +91,14 @@ class PanelTrainer:
             self._record()
         return self.score()
 
-    def score(self) -> Score:
-        """Accuracy, loss and attention of every model on its whole data set."""
+    def score(self, labels: Tensor | None = None) -> Score:
+        """Accuracy, loss and attention of every model on its whole data set (with other labels, if any are given)."""
+        labels = self.data.labels if labels is None else labels
         with torch.no_grad():
             outputs, attention = forward(self.panel, self.weights, self.data.queries, self.data.contexts)
-            counted = torch.arange(outputs.shape[1]) < self.data.sizes[:, None]
-            losses = (_losses(outputs, self.data.labels) * counted).sum(dim=-1) / self.data.sizes
-            hits = (outputs.argmax(dim=-1) == self.data.labels) & counted & (self.data.classes > 1)
+            counted = torch.arange(outputs.shape[1], device=labels.device) < self.data.sizes[:, None]
+            losses = (_losses(outputs, labels) * counted).sum(dim=-1) / self.data.sizes
+            hits = (outputs.argmax(dim=-1) == labels) & counted & (self.data.classes > 1)
         return Score(hits.sum(dim=-1) / self.data.sizes, losses, attention)
 
     def next_batch(self) -> Int[Tensor, "models batch"]:
@@ -106,7 +107,7 @@ class PanelTrainer:
         They follow from the seed and the step alone, so that a run taken up again sees the same ones.
         """
         rows = [self._batch_of(model, setting) for model, setting in enumerate(self.settings)]
-        return torch.stack(rows)
+        return torch.stack(rows).to(self.data.queries.device)
 
     def _batch_of(self, model: int, setting: Setting) -> Tensor:
         place, pieces, missing = self.step * self.batch, [], self.batch

@@ -52,6 +52,15 @@ def test_eight_units_a_bit() -> None:
     assert len(layer.units) == 8 * 7
 
 
+@pytest.mark.parametrize("constant", range(16))
+def test_any_constant_to_one_term(constant: int) -> None:
+    rows = Rows(a=4)
+    layer = Layer(rows, "add")
+    add(layer, [(rows["a"], 1)], rows["a"], constant)
+    numbers = torch.arange(16)
+    assert torch.equal(from_bits(layer.dense.feed_forward(to_bits(numbers, 4))), (numbers + constant) % 16)
+
+
 def test_three_terms_are_refused() -> None:
     rows = Rows(a=2)
     with pytest.raises(ParameterError, match="terms"):

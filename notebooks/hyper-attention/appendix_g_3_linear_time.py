@@ -1,0 +1,220 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Order 3 in linear time
+# *Ustaomeroglu, Qu: Appendix G.3, Eqs. 42 and 43.*
+#
+# ```{claim} hyper-attention/efficient-linear-form
+# ```
+#
+# ```{claim} hyper-attention/softmax-approximation
+# ```
+#
+# Written out, linear HyperAttention of order 3 with factors sums over all triples of tokens: $O(L^3 R)$. Taken in
+# another order, the sums over $j_1$ and $j_2$ come apart, $$\mathrm{HA} = Q \bigl[ (K_1^\top V_1) \odot (K_2^\top
+# V_2) \bigr] V_3^\top,$$ which is $O(L R^2)$. This is Eq. 43 in matrix form.
+#
+# **What is wrong in print.** The sums come apart only if they run over *all* pairs. For the ordered sums of
+# Definitions 6.1 and G.1, and for causal ones, Eq. 43 gives another function. There the inner sum becomes a *prefix
+# sum*: for each $j_1$, the sum of $K_2 \otimes V_2$ over the $j_2$ before it. A causal sum takes one more prefix sum.
+# The time stays $O(L R^2)$.
+
+# %%
+import time
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from attention_theory.hyper_attention.linear_sums import cubic_pair_sum, linear_pair_sum
+from attention_theory.hyper_attention.measure import matrix_operations
+from attention_theory.hyper_attention.pair_attention import pair_attention
+from attention_theory.hyper_attention.taylor_features import approximate_pair_attention, taylor_width
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+tokens = 50  # tokens L for the comparison, from 3 to 120
+rank = 5  # features of queries, keys and values R, from 2 to 32
+linear_lengths = [64, 256, 1024, 4096]  # lengths for the linear form, each from 16 to 65536
+cubic_lengths = [32, 64, 128, 256]  # lengths for the cubic form, each from 16 to 400
+degrees = [0, 1, 2, 3, 4, 5]  # degrees p of the series, each from 0 to 8
+bounds = [0.3, 1.0, 2.0]  # largest entry c of queries and keys, from 0.1 to 4, rising
+short = 24  # tokens for the softmax, from 3 to 60
+seed = 0  # of every draw, at least 0
+
+# %%
+require(tokens=(tokens, 3, 120), rank=(rank, 2, 32), linear_lengths=(linear_lengths, 16, 65536))
+require(cubic_lengths=(cubic_lengths, 16, 400), degrees=(degrees, 0, 8), bounds=(bounds, 0.1, 4.0))
+require(short=(short, 3, 60), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## The linear form against the sum over triples
+
+# %%
+SUMS = [("all", False), ("all", True), ("le", False), ("ge", False), ("lt", False), ("ge", True), ("le", True)]
+
+
+def inputs(length: int, width: int = rank) -> list[Tensor]:
+    """Random queries, keys and values."""
+    draw = generator(seed)
+    return list(torch.randn(5, length, width, generator=draw, dtype=torch.float64))
+
+
+x = inputs(tokens)
+eq_43 = linear_pair_sum(*x)
+errors = {}
+for sum_over, causal in SUMS:
+    wanted = cubic_pair_sum(*x, sum_over=sum_over, causal=causal)
+    fast = linear_pair_sum(*x, sum_over=sum_over, causal=causal)
+    errors[sum_over, causal] = relative_error(fast, wanted), relative_error(eq_43, wanted)
+show.table(
+    ["sum over", "causal", "linear form, error", "Eq. 43, error"], [[*key, *both] for key, both in errors.items()]
+)
+
+# %% [markdown]
+# ## Cost
+# Operations in matrix products are counted; they do not depend on the machine. The seconds in the table are those of
+# this run, and only shown.
+
+
+# %%
+def seconds(run: Callable[[], Tensor]) -> float:
+    """The least of three runs, in CPU seconds."""
+    taken = []
+    for _ in range(3):
+        start = time.process_time()
+        run()
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def slope(lengths: list[int], values: list[float]) -> float:
+    """The exponent of a power of the length, by least squares on logarithms."""
+    a, b = (torch.tensor(one, dtype=torch.float64).log() for one in (lengths, values))
+    return ((a - a.mean()) @ (b - b.mean()) / (a - a.mean()).square().sum()).item()
+
+
+forms = {
+    "Eq. 42, every triple": (cubic_lengths, lambda some: lambda: cubic_pair_sum(*some)),
+    "Eq. 43": (linear_lengths, lambda some: lambda: linear_pair_sum(*some)),
+    "prefix sums, causal and ordered": (
+        linear_lengths,
+        lambda some: lambda: linear_pair_sum(*some, sum_over="ge", causal=True),
+    ),
+}
+counted, timed = {}, {}
+for name, (lengths, form) in forms.items():
+    runs = [form(inputs(length)) for length in lengths]
+    counted[name] = [matrix_operations(run) for run in runs]
+    timed[name] = [seconds(run) for run in runs]
+show.table(
+    ["form", "lengths", "exponent of operations", "exponent of seconds (this run)"],
+    [[n, f"{ls[0]} to {ls[-1]}", slope(ls, counted[n]), slope(ls, timed[n])] for n, (ls, _) in forms.items()],
+)
+
+# %%
+fig, axis = show.axes(height=3.2)
+for (name, (lengths, _)), marker in zip(forms.items(), show.MARKERS, strict=False):
+    axis.loglog(lengths, counted[name], marker=marker, label=name)
+axis.set(xlabel="tokens L", ylabel="operations")
+axis.legend()
+show.figure(
+    fig,
+    name="operations",
+    caption="Operations in matrix products against the length. The sum over triples has slope 3, both linear forms "
+    "slope 1.",
+    alt="Three straight lines on logarithmic axes: one steep with slope three, two parallel ones with slope one "
+    "far below.",
+)
+
+# %%
+linear_slope, cubic_slope = (
+    slope(linear_lengths, counted["Eq. 43"]),
+    slope(cubic_lengths, counted["Eq. 42, every triple"]),
+)
+claim = Claim("hyper-attention/efficient-linear-form")
+claim.check("Eq. 43 against the full sum, error", errors["all", False][0], "<=", 1e-12)
+claim.check(
+    "prefix sums against ordered and causal sums, largest error", max(one for one, _ in errors.values()), "<=", 1e-12
+)
+claim.check("exponent of operations, Eq. 43", linear_slope, "==", 1.0, tolerance=0.05)
+claim.check(
+    "exponent, prefix sums",
+    slope(linear_lengths, counted["prefix sums, causal and ordered"]),
+    "==",
+    1.0,
+    tolerance=0.05,
+)
+claim.check("exponent, every triple", cubic_slope, "==", 3.0, tolerance=0.05)
+claim.control("exponent, every triple, as linear", cubic_slope, "==", 1.0, tolerance=0.05)
+claim.printed("Eq. 43 on the sum over j1 <= j2 of Definition 6.1, error", errors["le", False][1], "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## The softmax, approximately
+# Cut the exponential series after degree $p$. The $m$-th power of $\sum_\sigma q_\sigma k_\sigma l_\sigma$ is the
+# three-way product of the $m$-th tensor powers of $q$, $k$ and $l$. So with features $\phi(z) = (z^{\otimes m} /
+# \sqrt[3]{m!})_{m \le p}$ the softmax over pairs becomes two linear sums, one above and one below the fraction.
+#
+# The print wants $O(R)$ features and quotes an error of $1/\mathrm{poly}(L)$ for entries below $o(\sqrt[3]{\log L})$.
+# These features are $1 + R + \dots + R^p$ in number, not $O(R)$. The quoted rate is a statement about growing $L$ and
+# is not tested here. What is tested: the error falls with every degree, and large entries need many.
+
+# %%
+draw = generator(seed)
+signs = 2 * torch.rand(3, short, 3, generator=draw, dtype=torch.float64) - 1
+values = torch.randn(2, short, 3, generator=draw, dtype=torch.float64)
+worst = {}
+for bound in bounds:
+    q, k1, k2 = bound * signs
+    exact = pair_attention(q, k1, k2, *values, sum_over="all", causal=False)
+    worst[bound] = [
+        (approximate_pair_attention(q, k1, k2, *values, degree) - exact).abs().max().item() for degree in degrees
+    ]
+show.table(
+    ["degree p", "features", *(f"error, c = {b}" for b in bounds)],
+    [[p, taylor_width(3, p), *(worst[b][n] for b in bounds)] for n, p in enumerate(degrees)],
+)
+
+# %%
+fig, axis = show.axes(height=3.0)
+for bound, marker in zip(bounds, show.MARKERS, strict=False):
+    axis.semilogy(degrees, worst[bound], marker=marker, label=f"entries up to {bound}")
+axis.set(xlabel="degree of the series", ylabel="largest error", xticks=degrees)
+axis.legend()
+show.figure(
+    fig,
+    name="series",
+    caption="Error of the approximated softmax against the degree. Small entries need a few terms, large ones many.",
+    alt="Falling curves on a logarithmic axis, steepest for the smallest entries and nearly flat for the largest.",
+)
+
+# %%
+EARLIER = [1.2e-3, 2.0e-5, 1.1e-7, 1.7e-9, 3.5e-12, 6e-14]
+small, large = worst[bounds[0]], worst[bounds[-1]]
+ratios = [b / a for a, b in pairwise(small)]
+claim = Claim("hyper-attention/softmax-approximation")
+claim.check("smallest entries: largest ratio of neighbouring errors", max(ratios), "<", 1.0)
+claim.check("smallest entries: error at the largest degree", small[-1], "<=", 1e-10)
+claim.check(
+    "error at the largest degree rises with the entries",
+    sorted(w[-1] for w in worst.values()) == [worst[b][-1] for b in bounds],
+    "==",
+    True,
+)
+if bounds[0] == 0.3 and degrees == [0, 1, 2, 3, 4, 5]:
+    for degree, earlier in enumerate(EARLIER):
+        claim.number(f"entries up to 0.3, degree {degree} (other values)", small[degree], earlier=earlier, within=2.0)
+claim.control("largest entries: error at the largest degree", large[-1], "<=", 1e-10)
+claim.printed("features at the largest degree of order R (up to 10 R)", taylor_width(3, degrees[-1]), "<=", 30)
+claim.verdict()

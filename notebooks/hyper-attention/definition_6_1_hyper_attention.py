@@ -1,0 +1,200 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Three at a time: linear HyperAttention
+# *Ustaomeroglu, Qu: Definitions 6.1 and G.5, the ternary synergies of Section 6, the low-rank form of Appendix G.1.*
+#
+# ```{claim} hyper-attention/definition-6-1
+# ```
+#
+# ```{claim} hyper-attention/low-rank-form
+# ```
+#
+# ```{claim} hyper-attention/ternary-synergy
+# ```
+#
+# Self-attention weighs tokens one by one. HyperAttention of order $n$ weighs tuples of $n - 1$ tokens: the score of a
+# tuple is multilinear in the token that looks and the tokens looked at, and so is its value. At order 3,
+# $$\mathrm{HA}_i = \sum_{(j_1, j_2)} C(x_i, x_{j_1}, x_{j_2})\, W(x_{j_1}, x_{j_2}).$$
+#
+# **Which pairs?** The paper uses five sums and takes them for one: all pairs (Theorem G.4), $j_1 \le j_2$
+# (Definitions 6.1 and G.5), $j_1 \ge j_2$ (G.1), $j_1 > j_2$ (Remark G.2) and $j_1 < j_2$ (Section 6). A symbol that
+# comes $s$ times enters as $s^2$, $s(s+1)/2$ or $s(s-1)/2$, and an ordered sum sees which symbol comes first. They
+# are different functions, so the package gives each a name: `all`, `le`, `ge`, `gt`, `lt`.
+
+# %%
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from attention_theory.hyper_attention.connected import relative_residual
+from attention_theory.hyper_attention.interactions import sample_sequences
+from attention_theory.hyper_attention.linear_hyper_attention import (
+    aggregate_tuples,
+    linear_hyper_attention,
+    pair_counts,
+    pair_features,
+    tensor_from_factors,
+    triple_features,
+)
+from attention_theory.hyper_attention.linear_sums import cubic_pair_sum
+from attention_theory.hyper_attention.sums import SUMS
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+size = 4  # symbols |S|, from 3 to 8
+tokens = 8  # tokens in a sequence L, from 3 to 30
+sequences = 400  # random sequences, at least 100
+rank = 5  # terms of the low-rank form R, at least 2
+seed = 0  # of every draw, at least 0
+
+# %%
+require(size=(size, 3, 8), tokens=(tokens, 3, 30), sequences=(sequences, 100, 20_000), rank=(rank, 2, 100))
+require(seed=(seed, 0, None))
+
+# %% [markdown]
+# ## The definition, three ways
+# The layer with tensors; a loop over triples; and the pair counts $\Gamma_{\nu\sigma}$, the number of allowed pairs of
+# positions that hold $\nu$ and $\sigma$. Tables of small whole numbers, so that equality is exact.
+
+# %%
+draw = generator(seed)
+effect = torch.randint(-3, 4, (size, size, size), generator=draw).to(torch.float64)
+weights = torch.randint(-3, 4, (size, size, 1), generator=draw).to(torch.float64)
+symbols = sample_sequences(sequences, tokens, size, draw)
+hot = torch.eye(size, dtype=torch.float64)[symbols]
+HOLDS = {
+    "all": lambda first, second: True,
+    "le": lambda first, second: first <= second,
+    "lt": lambda first, second: first < second,
+    "ge": lambda first, second: first >= second,
+    "gt": lambda first, second: first > second,
+}
+
+
+def by_loop(sequence: Tensor, sum_over: str) -> Tensor:
+    """Definition 6.1, one triple of positions at a time."""
+    out = torch.zeros(tokens, dtype=torch.float64)
+    for i, j, k in product(range(tokens), repeat=3):
+        if HOLDS[sum_over](j, k):
+            a, b, c = sequence[[i, j, k]].tolist()
+            out[i] += effect[a, b, c] * weights[b, c, 0]
+    return out
+
+
+layers = {sum_over: linear_hyper_attention(hot, effect, weights, sum_over)[..., 0] for sum_over in SUMS}
+loops = {sum_over: torch.stack([by_loop(one, sum_over) for one in symbols[:10]]) for sum_over in SUMS}
+tables = (effect * weights[..., 0]).flatten(1)
+from_counts = {
+    sum_over: (pair_counts(symbols, size, sum_over).flatten(1) @ tables.T).gather(1, symbols) for sum_over in SUMS
+}
+differ = {sum_over: (layers[sum_over] - layers["le"]).abs().max().item() for sum_over in SUMS}
+show.table(
+    ["sum", "layer against loop", "layer against pair counts", "difference from Definition 6.1"],
+    [
+        [
+            sum_over,
+            (layers[sum_over][:10] - loops[sum_over]).abs().max(),
+            (layers[sum_over] - from_counts[sum_over]).abs().max(),
+            differ[sum_over],
+        ]
+        for sum_over in SUMS
+    ],
+)
+
+# %% [markdown]
+# Appendix G.1 prints $C, W^V \in \mathbb R^{d \times n}$. What its formulas index are tensors with $n$ axes: $d^n$
+# entries of $C$ and $d^{n-1} d_2$ of $W^V$.
+
+# %%
+claim = Claim("hyper-attention/definition-6-1")
+for sum_over in SUMS:
+    claim.check(f"layer against loop, {sum_over}", (layers[sum_over][:10] - loops[sum_over]).abs().max(), "==", 0)
+    apart = (layers[sum_over] - from_counts[sum_over]).abs().max()
+    claim.check(f"layer against pair counts, {sum_over}", apart, "==", 0)
+smallest = min(value for sum_over, value in differ.items() if sum_over != "le")
+claim.control("another sum in the place of j1 <= j2, least difference", smallest, "==", 0)
+claim.printed("entries of C at order 3 are d n", effect.numel(), "==", size * 3)
+claim.verdict()
+
+# %% [markdown]
+# ## The low-rank form
+# With $C = \sum_s q_s \otimes k_s \otimes l_s$, and $W$ likewise, scores and values come from projected tokens, as
+# queries and keys do in self-attention.
+
+# %%
+factors = torch.randn(6, size, rank, generator=draw, dtype=torch.float64)
+q, k1, k2, v1, v2, v3 = factors
+full = linear_hyper_attention(hot, tensor_from_factors([q, k1, k2]), tensor_from_factors([v1, v2, v3]), "le")
+projected = cubic_pair_sum(hot @ q, hot @ k1, hot @ k2, hot @ v1, hot @ v2, sum_over="le") @ v3.T
+fewer = cubic_pair_sum(*(hot @ one[:, 1:] for one in (q, k1, k2)), hot @ v1, hot @ v2, sum_over="le") @ v3.T
+
+claim = Claim("hyper-attention/low-rank-form")
+claim.check("factors against full tensors, error", relative_error(projected, full), "<=", 1e-12)
+claim.control("one term of C left out, error", relative_error(fewer, full), "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## Ternary synergies
+# An entity gains from two others if it is allied with both and they are not allied with each other: $V_i = \sum_{j<k}
+# f(X(i), X(j), X(k))\, w_{X(j) X(k)}$ with $f \in \{0, 1\}$. The types stand in a ring, and neighbours are allied.
+# Linear attention sees counts only, so the best it can do is a least-squares fit on own symbol times counts. For
+# comparison a task with three bodies and no synergy: $g(i, j) + g(i, k)$ in the place of $f$, which sums to a
+# pairwise interaction.
+
+# %%
+ring = torch.arange(size)
+allied = ((ring[:, None] - ring) % size == 1) | ((ring - ring[:, None]) % size == 1)
+synergy = (allied[:, :, None] & allied[:, None, :] & ~allied[None]).to(torch.float64)
+pay = torch.rand(size, size, 1, generator=draw, dtype=torch.float64) + 0.5
+alone = torch.randn(size, size, generator=draw, dtype=torch.float64)
+tasks = {
+    "alliances": aggregate_tuples(symbols, synergy, pay, "lt"),
+    "no synergy": aggregate_tuples(symbols, alone[:, :, None] + alone[:, None, :], torch.ones_like(pay), "lt"),
+}
+pairs, triples = pair_features(symbols, size), triple_features(symbols, size, "lt")
+missed = {
+    task: (relative_residual(pairs, target.flatten(0, 1)), relative_residual(triples, target.flatten(0, 1)))
+    for task, target in tasks.items()
+}
+layer = linear_hyper_attention(hot, synergy, pay, "lt")
+show.table(
+    ["task", "missed by the best linear attention", "missed by the best linear HyperAttention"],
+    [[task, *both] for task, both in missed.items()],
+)
+
+# %%
+fit = torch.linalg.lstsq(pairs, tasks["alliances"].flatten(0, 1), driver="gelsd").solution
+wanted = tasks["alliances"].flatten()
+fig, axis = show.axes(width=4.6, height=3.6)
+axis.plot(wanted, (pairs @ fit).flatten(), ".", alpha=0.25, label="best linear attention")
+axis.plot(wanted, layer.flatten(), ".", color=show.COLOURS[1], label="HyperAttention, order 3")
+axis.set(xlabel="value $V_i$ of the synergy", ylabel="output of the layer")
+axis.legend()
+show.figure(
+    fig,
+    name="alliances",
+    caption="Every entity of every sequence: what the best linear attention and the layer of order 3 give, against "
+    "the value. The layer of order 3 is on the diagonal.",
+    alt="Two clouds of points. One lies on the diagonal exactly; the other scatters around it.",
+)
+
+# %%
+claim = Claim("hyper-attention/ternary-synergy")
+claim.check("layer of order 3 against the alliances, error", relative_error(layer, tasks["alliances"]), "<=", 1e-12)
+claim.check("best linear HyperAttention, missed", missed["alliances"][1], "<=", 1e-12)
+claim.check("best linear attention, missed", missed["alliances"][0], ">=", 0.01)
+claim.number("best linear attention, missed", missed["alliances"][0], earlier=0.0748)
+claim.check("task without synergy, missed by linear attention", missed["no synergy"][0], "<=", 1e-12)
+claim.control("alliances, missed by linear attention", missed["alliances"][0], "<=", 1e-12)
+claim.verdict()

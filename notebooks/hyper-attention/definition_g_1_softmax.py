@@ -1,0 +1,228 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # HyperAttention with a softmax
+# *Ustaomeroglu, Qu: Definitions G.1 and G.3, Remark G.2, Appendix G.1.*
+#
+# ```{claim} hyper-attention/definition-g-1
+# ```
+#
+# ```{claim} hyper-attention/remark-g-2
+# ```
+#
+# ```{claim} hyper-attention/definition-g-3
+# ```
+#
+# ```{claim} hyper-attention/remark-ha-counts
+# ```
+#
+# In a network the weights of the pairs $(j_1, j_2)$ go through one softmax for each token. Keys and values are
+# projections of the tokens. In Definition G.1 both members of a pair share one projection; in G.3 each has its own.
+#
+# **Two things to put right.** The mask in print is $-\infty$ or $0$ and *multiplies* the scores. Zero times a score
+# forgets the score, $-\infty$ times a score has its sign, and $-\infty \cdot 0$ is not a number. It has to be added.
+# And nothing in print asks that a pair lie in the past. A language model without that condition reads the token that
+# it is to predict.
+#
+# **No cube.** Written out, the scores of $L$ tokens are $L^3$ numbers. But the score of query $i$ and pair $(j_1,
+# j_2)$ is $(Q_i \odot K^1_{j_1}) \cdot K^2_{j_2}$: ordinary attention from lifted queries. The package takes a few
+# $j_1$ at a time, keeps a running softmax, and makes the weights again in the backward pass.
+
+# %%
+import math
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from attention_theory.hyper_attention.hyper_attention import HyperAttention, hyper_attention_parameters
+from attention_theory.hyper_attention.measure import peak_bytes
+from attention_theory.hyper_attention.pair_attention import pair_attention
+from attention_theory.hyper_attention.sums import allowed_tuples
+from attention_theory.hyper_attention.tuple_softmax import tuple_attention, tuple_scores
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+width = 8  # features of a token d, from 2 to 64
+tokens = 7  # tokens in a sequence L, from 3 to 20
+lengths = [16, 32, 64, 128]  # lengths for the memory count, each from 4 to 256
+paper_width = 768  # d of the parameter counts, at least 2
+seed = 0  # of every draw, at least 0
+
+# %%
+require(width=(width, 2, 64), tokens=(tokens, 3, 20), lengths=(lengths, 4, 256), paper_width=(paper_width, 2, None))
+require(seed=(seed, 0, None))
+
+
+# %%
+def block(**options: object) -> HyperAttention:
+    """A block in float64 with weights of the seed."""
+    torch.manual_seed(seed)
+    return HyperAttention(width, **options).double()
+
+
+def by_loop(module: HyperAttention, strict: bool = False) -> Tensor:
+    """The definition for one sequence, one pair at a time: j2 <= j1 <= i, or j2 < j1 <= i."""
+    q, k1, k2 = module.queries(x)[0], module.keys[0](x)[0], module.keys[-1](x)[0]
+    v1, v2 = module.values[0](x)[0], module.values[-1](x)[0]
+    out = torch.zeros(tokens, width, dtype=torch.float64)
+    for i in range(tokens):
+        total = 0.0
+        for first, second in product(range(i + 1), repeat=2):
+            if second < first or (second == first and not strict):
+                weight = math.exp((q[i] * k1[first] * k2[second]).sum().item() / math.sqrt(width))
+                total += weight
+                out[i] += weight * v1[first] * v2[second]
+        out[i] /= total or 1.0
+    return module.out(out)[None]
+
+
+x = torch.randn(1, tokens, width, generator=generator(seed), dtype=torch.float64)
+later = torch.cat([x[:, :-1], x[:, -1:] + 1], dim=1)
+shared, strict, free = block(), block(sum_over="gt"), block(sharing=False)
+
+
+# %% [markdown]
+# ## Definition G.1: sharing
+# The block against the loop, forward; its gradient against the literal softmax over all triples.
+
+# %%
+q, k, v = (project(x) for project in (shared.queries, shared.keys[0], shared.values[0]))
+inputs = [one.detach().requires_grad_() for one in (q, k, v)]
+ours = pair_attention(inputs[0], inputs[1], inputs[1], inputs[2], inputs[2], scale=width**-0.5)
+literal = tuple_attention(inputs[0], [inputs[1]] * 2, [inputs[2]] * 2, scale=width**-0.5)
+gradients = [torch.autograd.grad(out.square().sum(), inputs) for out in (ours, literal)]
+gradient_error = max(relative_error(a, b) for a, b in zip(*gradients, strict=True))
+
+allowed = allowed_tuples(tokens, 2, "ge", causal=True)
+printed_mask = -torch.inf * (1.0 - allowed.to(torch.float64))
+as_printed = (tuple_scores(q, [k, k]) * printed_mask).flatten(-2).softmax(dim=-1)
+open_block = block(causal=False)
+
+claim = Claim("hyper-attention/definition-g-1")
+claim.check("block against the loop, error", relative_error(shared(x), by_loop(shared)), "<=", 1e-12)
+claim.check("values block by block against the literal sum, error", relative_error(ours, literal), "<=", 1e-12)
+claim.check("gradients block by block against the literal sum, error", gradient_error, "<=", 1e-12)
+leaks = [(one(x) - one(later))[:, :-1].abs().max() for one in (shared, open_block)]
+claim.check("change of earlier outputs when the last token changes", leaks[0], "<=", 1e-14)
+claim.control("the same if pairs need not lie in the past", leaks[1], "<=", 1e-14)
+claim.printed("weights that are not a number with the printed mask", as_printed.isnan().sum(), "==", 0)
+claim.verdict()
+
+# %% [markdown]
+# ## Remark G.2: strict pairs
+# With $j_1 > j_2$ a pair has two different members, so the block cannot fall back on single tokens. The first token
+# then has no pair at all. Its output must be 0, and not the result of $0/0$.
+
+# %%
+first_two = strict(x[:, :2])
+claim = Claim("hyper-attention/remark-g-2")
+claim.check(
+    "strict block against the loop, error", relative_error(strict(x), by_loop(strict, strict=True)), "<=", 1e-12
+)
+claim.check("two tokens: the first has no pair and gets", first_two[0, 0].abs().max(), "==", 0)
+claim.check(
+    "two tokens: the second has one pair, error",
+    relative_error(first_two[0, 1], strict.out(v[0, 1] * v[0, 0])),
+    "<=",
+    1e-12,
+)
+claim.control(
+    "strict block against the loop with equal members", relative_error(strict(x), by_loop(strict)), "<=", 1e-12
+)
+claim.verdict()
+
+# %% [markdown]
+# ## Definition G.3: without sharing
+
+# %%
+tied = block(sharing=False)
+state = tied.state_dict()
+for name, value in shared.state_dict().items():
+    state[name] = value
+    state[name.replace(".0.", ".1.")] = value
+tied.load_state_dict(state)
+
+claim = Claim("hyper-attention/definition-g-3")
+claim.check("block against the loop, error", relative_error(free(x), by_loop(free)), "<=", 1e-12)
+claim.check("with tied factors against sharing, error", relative_error(tied(x), shared(x)), "<=", 1e-12)
+claim.control("with untied factors against sharing, error", relative_error(free(x), shared(x)), "<=", 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## Parameters
+# The print says that HyperAttention has the parameters of self-attention and, without sharing, slightly more. The
+# definition lists $W^Q, W^K, W^{V^1}, W^{V^2}$ and, for several heads, $W^O$. $W^{V^2}$ and $W^O$ are two linear maps
+# in a row. Only if they are one is the count $4 d^2$.
+
+# %%
+d = paper_width
+counts = {
+    "sharing": hyper_attention_parameters(d),
+    "sharing, W^V2 and W^O apart": hyper_attention_parameters(d, separate_output=True),
+    "no sharing": hyper_attention_parameters(d, sharing=False),
+    "no sharing, W^V3 and W^O apart": hyper_attention_parameters(d, sharing=False, separate_output=True),
+}
+show.table(["order 3", f"parameters at width {d}", "in units of d²"], [[n, c, c // d**2] for n, c in counts.items()])
+
+# %%
+claim = Claim("hyper-attention/remark-ha-counts")
+real = [
+    sum(value.numel() for value in block(sharing=sharing, separate_output=apart).parameters()) // width**2
+    for sharing in (True, False)
+    for apart in (False, True)
+]
+claim.check("blocks counted, in units of d^2", real == [count // d**2 for count in counts.values()], "==", True)
+claim.check("sharing, one output matrix", counts["sharing"], "==", 4 * d**2)
+claim.check("no sharing, one output matrix", counts["no sharing"], "==", 6 * d**2)
+claim.number("sharing at width 768", hyper_attention_parameters(768), earlier=2_359_296, within=0.0)
+claim.number("no sharing at width 768", hyper_attention_parameters(768, sharing=False), earlier=3_538_944, within=0.0)
+claim.control("no sharing with the parameters of self-attention", counts["no sharing"], "==", 4 * d**2)
+claim.printed(
+    "sharing with a separate output matrix, same count", counts["sharing, W^V2 and W^O apart"], "==", 4 * d**2
+)
+claim.verdict()
+
+# %% [markdown]
+# ## Memory
+# Bytes held at once by tensors in a forward and a backward pass of one sequence, counted, not timed.
+
+
+# %%
+def passes(length: int) -> dict[str, int]:
+    """Peak bytes of the literal sum over triples and of the blocks, at one position a block."""
+    q, k1, k2, v1, v2 = torch.zeros(5, 1, length, width, requires_grad=True).unbind(0)
+    forms = {
+        "every triple at once": lambda: tuple_attention(q, [k1, k2], [v1, v2]),
+        "block by block": lambda: pair_attention(q, k1, k2, v1, v2, block=1),
+    }
+    return {
+        name: peak_bytes(lambda run=run: torch.autograd.grad(run().sum(), [q, k1, k2, v1, v2]))
+        for name, run in forms.items()
+    }
+
+
+peaks = {length: passes(length) for length in lengths}
+fig, axis = show.axes(height=3.0)
+for name, marker in zip(peaks[lengths[0]], show.MARKERS, strict=False):
+    axis.loglog(lengths, [peaks[length][name] / 1e6 for length in lengths], marker=marker, label=name)
+axis.set(xlabel="tokens L", ylabel="megabytes held at once", xticks=lengths, xticklabels=lengths)
+axis.minorticks_off()
+axis.legend()
+show.figure(
+    fig,
+    name="memory",
+    caption="Memory of a forward and backward pass at order 3. The literal softmax grows with the cube of the length, "
+    "the blocks with the square.",
+    alt="Two straight lines on logarithmic axes. The literal form is steeper and far above the blockwise one at "
+    "128 tokens.",
+)

@@ -1,0 +1,183 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # What each attention costs
+# *Ustaomeroglu, Qu: Table 3, Appendix H.*
+#
+# ```{claim} hyper-attention/table-3
+# ```
+#
+# The table gives the cost of six kinds of attention as powers of the length $L$. Here each of them is run at several
+# lengths and three things are taken: the operations in its matrix products and the bytes that its tensors hold at
+# once, both counted, and its time. The exponents are fitted on logarithms, over a decade of lengths.
+#
+# Counts do not depend on the machine, so they decide. Times do: short ones vanish in overheads, long ones leave the
+# cache. They are measured in this run and shown.
+#
+# **What the table leaves out.** Linear HyperFeatureAttention is linear attention on Kronecker products of the
+# factors' queries and keys. With $A$ factors of $d_h / A$ features each, this is $(d_h / A)^A$ features: linear in
+# $L$, but a power in the width. And for HyperAttention the memory need not follow the time: taken in blocks, $L^3$
+# scores fit into $L^2$ numbers.
+
+# %%
+import time
+from collections.abc import Callable
+from functools import partial, reduce
+
+import torch
+from torch import Tensor
+
+from attention_theory.hyper_attention.hyper_feature_attention import score_features
+from attention_theory.hyper_attention.linear_sums import linear_pair_sum
+from attention_theory.hyper_attention.measure import matrix_operations, peak_bytes
+from attention_theory.hyper_attention.pair_attention import pair_attention
+from attention_theory.hyper_attention.tuple_softmax import tuple_attention
+from attention_theory.layers import attention
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+width = 16  # features of a head d_h, a multiple of 4, from 8 to 64
+factors = 2  # order A of HyperFeatureAttention, 2 or 4
+quadratic_lengths = [160, 320, 640, 1280, 1600]  # for the L^2 forms, each from 16 to 4096
+cubic_lengths = [50, 100, 200, 400, 500]  # for the L^3 forms, each from 16 to 512
+linear_lengths = [3200, 6400, 12800, 25600, 32000]  # for the linear forms, each from 16 to 200000
+triples_lengths = [16, 32, 64, 128, 160]  # for the literal order 3, each from 8 to 256
+seed = 0  # of every draw, at least 0
+
+# %%
+require(width=(width, range(8, 65, 4)), factors=(factors, {2, 4}), quadratic_lengths=(quadratic_lengths, 16, 4096))
+require(cubic_lengths=(cubic_lengths, 16, 512), linear_lengths=(linear_lengths, 16, 200_000))
+require(triples_lengths=(triples_lengths, 8, 256), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Six kinds, and order 3 written out
+# Each is the core of a layer, from queries, keys and values to outputs; the projections before and after it are
+# linear in $L$ for all.
+
+# %%
+Run = Callable[[], Tensor]
+
+
+def cut(features: Tensor) -> tuple[Tensor, ...]:
+    """The factors of HyperFeatureAttention."""
+    return features.chunk(factors, dim=-1)
+
+
+def hyper_feature(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Softmax of the product of the factors' scores."""
+    scores = [a @ b.mT for a, b in zip(cut(q), cut(k), strict=True)]
+    return reduce(torch.mul, scores).softmax(dim=-1) @ v
+
+
+def linear_hyper_feature(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The same without a softmax: linear attention on Kronecker features."""
+    return score_features(cut(q)) @ (score_features(cut(k)).mT @ v)
+
+
+def inputs(length: int, features: int = width) -> list[Tensor]:
+    """Two sets of queries, keys and values."""
+    return list(torch.randn(6, length, features, generator=generator(seed)))
+
+
+MODELS = {
+    "self-attention": (2, quadratic_lengths, lambda q, k, v, *_: attention(q, k, v)),
+    "HyperFeatureAttention": (2, quadratic_lengths, lambda q, k, v, *_: hyper_feature(q, k, v)),
+    "HyperAttention, order 3": (
+        3,
+        cubic_lengths,
+        lambda q, k, v, k2, v2, _: pair_attention(q, k, k2, v, v2, sum_over="all", causal=False, block=1),
+    ),
+    "linear self-attention": (1, linear_lengths, lambda q, k, v, *_: q @ (k.mT @ v)),
+    "linear HyperFeatureAttention": (1, linear_lengths, lambda q, k, v, *_: linear_hyper_feature(q, k, v)),
+    "linear HyperAttention, order 3": (1, linear_lengths, lambda q, k, v, k2, v2, _: linear_pair_sum(q, k, k2, v, v2)),
+    "HyperAttention, every triple at once": (
+        3,
+        triples_lengths,
+        lambda q, k, v, k2, v2, _: tuple_attention(q, [k, k2], [v, v2], "all", causal=False),
+    ),
+}
+
+
+def seconds(run: Run) -> float:
+    """The least of three runs, in CPU seconds."""
+    taken = []
+    for _ in range(3):
+        start = time.process_time()
+        run()
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def slope(lengths: list[int], values: list[float]) -> float:
+    """The exponent of a power of the length, by least squares on logarithms."""
+    a, b = (torch.tensor(one, dtype=torch.float64).log() for one in (lengths, values))
+    return ((a - a.mean()) @ (b - b.mean()) / (a - a.mean()).square().sum()).item()
+
+
+# %%
+operations, held, exponents = {}, {}, {}
+for name, (_, lengths, core) in MODELS.items():
+    runs = [partial(core, *inputs(length)) for length in lengths]
+    operations[name] = [matrix_operations(run) for run in runs]
+    held[name] = [peak_bytes(run) for run in runs]
+    times = [seconds(run) for run in runs]
+    exponents[name] = [slope(lengths, values) for values in (operations[name], held[name], times)]
+show.table(
+    ["model", "printed exponent", "operations", "memory", "time (this run)", "lengths"],
+    [[name, MODELS[name][0], *exponents[name], f"{MODELS[name][1][0]} to {MODELS[name][1][-1]}"] for name in MODELS],
+    caption="Fitted exponents of the length.",
+)
+
+# %%
+fig, panels = show.axes(columns=2, width=9.0, height=3.8)
+for row, (name, (_, lengths, _)) in enumerate(MODELS.items()):
+    style = {"color": show.COLOURS[row], "marker": show.MARKERS[row]}
+    panels[0].loglog(lengths, operations[name], **style, label=name)
+    panels[1].loglog(lengths, held[name], **style)
+panels[0].set(xlabel="tokens L", ylabel="operations", ylim=(1e4, 1e13))
+panels[1].set(xlabel="tokens L", ylabel="bytes held at once")
+panels[0].legend(fontsize=7)
+show.figure(
+    fig,
+    name="costs",
+    caption="Operations and memory against the length. Slopes 1, 2 and 3 on the left. On the right, order 3 in blocks "
+    "has the slope of self-attention, and only the literal form has slope 3.",
+    alt="Two panels with straight lines on logarithmic axes. On the left three groups of slopes one, two and "
+    "three; on the right only the literal order 3 is as steep as three.",
+)
+
+# %% [markdown]
+# ## The factor that is hidden
+# Operations of the two linear forms at one length, for several widths of the head. Both products of linear
+# HyperFeatureAttention, features by values and queries by that, have $(d_h / A)^A$ in the place of $d_h$.
+
+# %%
+length = linear_lengths[0]
+widths = [8, 16, 32]
+rows = []
+for one in widths:
+    given = inputs(length, one)
+    plain = matrix_operations(lambda given=given: given[0] @ (given[1].mT @ given[2]))
+    coupled = matrix_operations(lambda given=given: linear_hyper_feature(*given[:3]))
+    rows.append([one, plain, coupled, coupled / plain, (one // factors) ** factors / one])
+show.table(["d_h", "linear self-attention", "linear HyperFeatureAttention", "ratio", "(d_h / A)^A / d_h"], rows)
+
+# %%
+claim = Claim("hyper-attention/table-3")
+for name, (printed, _, _) in MODELS.items():
+    if name != "HyperAttention, every triple at once":
+        claim.number(f"exponent of operations, {name}", exponents[name][0], printed=printed, within=0.3 / printed)
+claim.check("memory of order 3 in blocks: exponent", exponents["HyperAttention, order 3"][1], "<=", 2.3)
+claim.check("operations, ratio of the linear forms is the hidden factor", all(r[3] == r[4] for r in rows), "==", True)
+naive_operations, naive_memory, _ = exponents["HyperAttention, every triple at once"]
+claim.control("every triple at once: operations linear", naive_operations, "==", 1.0, tolerance=0.3)
+claim.control("every triple at once: memory quadratic", naive_memory, "<=", 2.3)
+claim.verdict()

@@ -1,0 +1,129 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # The general certificate
+# *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma B.1, Appendix B.*
+#
+# ```{claim} linear-attention/lemma-b-1
+# ```
+#
+# The certificate of Lemma 4.1 is not about attention. Any model that is linear in some features, after a change of
+# parameters $p$, has one. This page tries two more pairs $(p, \mathcal{H})$: one that works and one that never can.
+
+# %%
+import torch
+
+from attention_theory.linear_attention.certificate import certificate_of, second_moment
+from attention_theory.linear_attention.features import cubic_features, psi
+from attention_theory.linear_attention.mhla import mhla, random_heads
+from attention_theory.linear_attention.parameters import antisymmetric_twin, head_matrix, heads_from_matrix
+from attention_theory.linear_attention.quadratic import coefficients, evaluate, features, fit, random_quadratic
+from attention_theory.linear_attention.regression import least_squares
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+d = 3  # width of a token, from 2 to 4
+n = 4  # tokens of an input, at least 2
+starts = 40  # random starts of the fit, at least 10
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(d=(d, 2, 4), n=(n, 2, None), starts=(starts, 10, None), seed=(seed, 0, None))
+source = generator(seed)
+
+
+def gaussian(*shape):
+    return torch.randn(*shape, generator=source, dtype=torch.float64)
+
+
+# %% [markdown]
+# ## A pair that works
+# The model $y = \sum_h v_h \langle u_h, z_n\rangle \langle w_h, s\rangle$, with $s$ the sum of all tokens, is linear
+# in the $d^2$ features $z_n \otimes s$. A teacher with one head labels $N$ inputs; one-head models are fitted from
+# many starts and those with zero loss are kept. Two data sets: one with enough inputs of $n$ tokens, and one whose
+# inputs have a single token. There $s = z_n$, the features are symmetric, and $d(d-1)/2$ directions are never seen.
+
+# %%
+teacher = random_quadratic(1, d, source)
+fresh = gaussian(100, 7, d)
+
+
+def zero_loss_fits(tokens):
+    labels = evaluate(teacher, tokens)
+    fits = [fit(tokens, labels, random_quadratic(1, d, source)) for _ in range(starts)]
+    return [model for model in fits if (evaluate(model, tokens) - labels).square().mean() < 1e-18]
+
+
+def output_gap(models):
+    return max(relative_error(evaluate(model, fresh), evaluate(teacher, fresh)) for model in models)
+
+
+data = {"n tokens": gaussian(3 * d * d, n, d), "one token": gaussian(3 * d * d, 1, d)}
+certificates = {name: certificate_of(second_moment(features(tokens))) for name, tokens in data.items()}
+minimisers = {name: zero_loss_fits(tokens) for name, tokens in data.items()}
+show.table(
+    ["data", "λ_min", "nullity", "zero-loss fits", "largest output gap to the teacher"],
+    [
+        [
+            name,
+            certificates[name].smallest,
+            certificates[name].nullity,
+            len(minimisers[name]),
+            output_gap(minimisers[name]),
+        ]
+        for name in data
+    ],
+    caption=f"The quadratic model, d = {d}, {starts} starts. The gap is relative, on fresh inputs of seven tokens.",
+)
+
+# %% [markdown]
+# ## A pair that never works
+# All $d^3$ entries of $\mathcal{X}(Z)$ with $p = \mathcal{T}_\Theta$ fit the hypothesis for linear attention as well.
+# But $\langle z_j, z_k\rangle = \langle z_k, z_j\rangle$, so the second moment is singular whatever the data, and the
+# certificate stays silent for ever. With this pair one function has many $p$: the "only if" of the proof fails. This
+# is why Algorithm 2 lists each product once.
+
+# %%
+ranks = {}
+for width in (2, 3, 4):
+    rows = cubic_features(gaussian(2 * width**3, n, width)).flatten(1)
+    ranks[width] = certificate_of(second_moment(rows)).rank
+model = random_heads(1, d, source)
+twin = heads_from_matrix(antisymmetric_twin(head_matrix(model), source))
+show.table(
+    ["d", "features d³", "rank", "ψ"],
+    [[width, width**3, rank, psi(width)] for width, rank in ranks.items()],
+    caption="The features of Algorithm 8 on generic data.",
+)
+
+# %%
+tokens = data["n tokens"]
+inputs, labels = features(tokens), evaluate(teacher, tokens)
+row = least_squares(inputs, labels)
+
+claim = Claim("linear-attention/lemma-b-1")
+identity = inputs @ coefficients(teacher).mT
+claim.check("⟨p, H(Z)⟩ and the output, difference", relative_error(identity, labels), "<=", 1e-12)
+claim.check("n tokens: certificate holds", certificates["n tokens"].holds, "==", True)
+claim.check("n tokens: zero-loss fits", len(minimisers["n tokens"]), ">=", 3)
+claim.check("n tokens: largest output gap", output_gap(minimisers["n tokens"]), "<=", 1e-10)
+farthest = max(relative_error(coefficients(one), row) for one in minimisers["n tokens"])
+claim.check("n tokens: p and the linear minimiser, difference", farthest, "<=", 1e-10)
+claim.check("one token: nullity d(d-1)/2", certificates["one token"].nullity, "==", d * (d - 1) // 2)
+claim.check("one token: zero-loss fits", len(minimisers["one token"]), ">=", 3)
+claim.control("one token: largest output gap", output_gap(minimisers["one token"]), "<=", 1e-10)
+for width, rank in ranks.items():
+    claim.check(f"all d³ features, d = {width}: rank", rank, "==", psi(width))
+claim.control("all d³ features, d = 3: rank", ranks[3], "==", 27)
+claim.check("twins: outputs, difference", relative_error(mhla(twin, fresh), mhla(model, fresh)), "<=", 1e-12)
+claim.printed("twins: p = T, difference", relative_error(head_matrix(twin), head_matrix(model)), "<=", 1e-9)
+claim.verdict()

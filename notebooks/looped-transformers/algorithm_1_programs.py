@@ -1,0 +1,200 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # One instruction is enough: eight programs
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Algorithm 1 (Algorithm 2), Section 3, Appendix C.1.*
+#
+# ```{claim} looped-transformers/algorithm-1
+# ```
+#
+# SUBLEQ has one instruction, (a, b, c): subtract `mem[a]` from `mem[b]`; if the result is at most zero go on at
+# instruction c, else at the next one. Copying, adding, comparing and jumping are all made of it. The programs here are
+# plain text, read by a small assembler that refuses what the machine could not run, and says on which line. Change one
+# and run it again.
+
+# %%
+import math
+
+from attention_theory.looped_transformers.codes import address_bits
+from attention_theory.looped_transformers.conformance import conformance
+from attention_theory.looped_transformers.layers import DenseLayer
+from attention_theory.looped_transformers.subleq import interpret, program, random_program
+from attention_theory.looped_transformers.subleq_assembler import (
+    AssemblyError,
+    assemble,
+    library,
+    library_text,
+    with_values,
+)
+from attention_theory.looped_transformers.subleq_machine import SubleqMachine
+from attention_theory.looped_transformers.subleq_runner import SubleqRunner
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+bits = 10  # N, bits of an integer, 9 to 32
+x = 37  # operand of multiplication, division and square root, 1 to 60
+y = 6  # operand of multiplication and division, 1 to 8
+n = 5  # the factorial and the Fibonacci number that are wanted, 1 to 5
+wide_columns = 1024  # n of the large machine, 16 to 1024
+wide_bits = 32  # N of the large machine, 4 to 50
+temperature = 30.0  # lambda, at least 20
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(bits=(bits, 9, 32), x=(x, 1, 60), y=(y, 1, 8), n=(n, 1, 5), wide_columns=(wide_columns, 16, 1024))
+require(wide_bits=(wide_bits, 4, 50), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## What an instruction means
+# Two programs by hand fix the meaning. A sentence in Appendix C.1 says "if the result is negative"; the algorithm and
+# the flag say at most zero. The difference shows when a result is zero.
+
+# %%
+by_hand = interpret(program([5, 2], [(3, 2, 2), (3, 2, 2)]), bits, 10)  # mem[2]: 5 - 2 = 3, then 3 - 2 = 1
+at_zero = program([4], [(2, 2, 2), (0, 2, 0)])  # mem[2] -= mem[2] gives 0: on to instruction 2, the end
+branches = interpret(at_zero, bits, 1).counters.tolist()
+strict = interpret(at_zero, bits, 1, branch_on_zero=False).counters.tolist()
+
+# %% [markdown]
+# ## A program as text
+# Integer square root: subtract 1, 3, 5, ... while it goes, and count.
+
+# %%
+print(library_text("square_root"))
+
+# %% [markdown]
+# Mistakes are refused before anything runs.
+
+# %%
+mistakes = [
+    "x = 3\nx -= minus_one if <= 0 goto dne\ndone: halt",
+    "x = 3\nx -= mem[9]\nhalt",
+    "x = 100000\nx -= x\nhalt",
+    "x = 3\nx -= x",
+    "x = 1 2 3 4 5 6 7 8\nx -= x\nhalt",
+]
+refusals = []
+for text in mistakes:
+    try:
+        assemble(text, bits, address_bits=3)
+    except AssemblyError as error:
+        refusals.append(str(error))
+for refusal in refusals:
+    print(refusal)
+
+# %% [markdown]
+# ## Eight programs in the transformer
+# Each is assembled, loaded and run in the machines of ten and of four layers, and compared with the interpreter after
+# every step. What comes out is compared with Python's own arithmetic.
+
+# %%
+numbers = [12, -7, 30, 0, 12, -1]
+four = numbers[:4]
+tasks = {
+    "multiply": ({"x": x, "y": y}, "product", [x * y]),
+    "divide": ({"x": x, "y": y}, "quotient", [*divmod(x, y)]),
+    "square_root": ({"x": x}, "root", [math.isqrt(x)]),
+    "factorial": ({"n": n}, "result", [math.factorial(n)]),
+    "fibonacci": ({"n": n}, "a", [[0, 1, 1, 2, 3, 5][n]]),
+    "reverse": ({"list": numbers}, "list", numbers[::-1]),
+    "linear_search": ({"list": numbers, "wanted": 12}, "place", [numbers.index(12)]),
+    "bubble_sort": ({"list": four}, "list", sorted(four)),
+}
+rows = []
+for name, (values, cell, wanted) in tasks.items():
+    source = assemble(with_values(library_text(name), **values), bits)
+    run = interpret(source, bits, 20_000)
+    wrong = {}
+    for depth in (10, 4):
+        machine = SubleqMachine(address_bits(source.columns()), bits, depth)
+        wrong[depth] = conformance(machine, [source], len(run) + 1, temperature).wrong
+        runner = SubleqRunner(machine, [source], temperature)
+        for _ in range(len(run)):
+            runner.cycle()
+        memory = runner.memories()[0].tolist()
+        found = memory[source.cells[cell] : source.cells[cell] + len(wanted)]
+    rows.append([name.replace("_", " "), source.columns(), len(run), str(found), found == wanted, wrong[10], wrong[4]])
+show.table(["program", "columns", "steps", "result", "right", "wrong, 10 layers", "wrong, 4 layers"], rows)
+
+# %% [markdown]
+# ## What a cycle costs
+# Done literally, a cycle multiplies all columns with all matrices, and each column attends to each: the work grows with
+# $n^2$. The paper remarks that only the scratchpad needs to look at all columns, which makes it $O(n)$. A runner that
+# uses this, and leaves out hidden units that cannot fire, gives the same states bit for bit. Counted below are
+# multiplications, not seconds; the repository's benchmark has the seconds.
+
+
+# %%
+def literal_work(layer: DenseLayer, columns: int) -> int:
+    """Multiplications of one dense layer."""
+    width = layer.w1.shape[1]
+    heads = sum(
+        columns * width * (2 * len(head.key) + width) + columns**2 * (len(head.key) + width) for head in layer.heads
+    )
+    return heads + 2 * columns * layer.w1.numel()
+
+
+def example(size: int) -> tuple[SubleqMachine, SubleqRunner]:
+    """The machine for so many columns, and a runner with a random program that fills them."""
+    machine = SubleqMachine(address_bits(size), 8)
+    return machine, SubleqRunner(machine, [random_program(size // 3, size - 4 - size // 3, 8, seed)])
+
+
+sizes = [2**k for k in range(4, 11)]
+examples = [example(size) for size in sizes]
+literal = [
+    sum(literal_work(one, size) for one in machine.dense) for size, (machine, _) in zip(sizes, examples, strict=True)
+]
+needed = [runner.multiplications for _, runner in examples]
+fig, axis = show.axes(width=6, height=3)
+axis.loglog(sizes, literal, "o-", label="literal layers")
+axis.loglog(sizes, needed, "s-", label="what is needed")
+axis.set(xlabel="$n$, columns", ylabel="multiplications a cycle")
+axis.legend()
+show.figure(
+    fig,
+    name="cost",
+    caption="Multiplications in a cycle of the ten-layer machine, $N=8$. Literally they grow with $n^2$ in the end. "
+    "Where the scratchpad alone looks everywhere, they grow with $n$.",
+    alt="Two rising curves on logarithmic axes against the number of columns; the upper bends to slope two, the lower "
+    "stays far below it and bends to slope one.",
+)
+
+# %%
+same = SubleqMachine(5, 8)
+programs = [random_program(12, 16, 8, seed + k) for k in range(20)]
+runner, state = SubleqRunner(same, programs, temperature), same.load(programs)
+differing = 0
+for _ in range(25):
+    runner.cycle()
+    state = same.cycle(state, temperature)
+    differing += int((runner.state() != state).sum())
+wide = SubleqMachine(address_bits(wide_columns), wide_bits)
+cells = wide_columns // 2
+large = [random_program(cells, wide_columns - 4 - cells, wide_bits, seed + k) for k in range(4)]
+wide_found = conformance(wide, large, 60, temperature)
+print(f"{wide_columns} columns, {wide_bits} bits, {wide.rows.size} rows: {wide_found.steps} steps compared")
+
+# %%
+claim = Claim("looped-transformers/algorithm-1")
+claim.check("memory after two steps, by hand", str(by_hand.memories[-1].tolist()), "==", "[0, -1, 1, 2]")
+claim.check("counters, by hand", str(by_hand.counters.tolist()), "==", "[1, 2]")
+claim.check("a result of 0 branches", str(branches), "==", "[2]")
+claim.check("programs of the library with the right result", sum(row[4] for row in rows), "==", len(library()))
+claim.check("programs with a wrong step, ten layers", sum(row[5] for row in rows), "==", 0)
+claim.check("programs with a wrong step, four layers", sum(row[6] for row in rows), "==", 0)
+claim.check("wrong programs on the large machine", wide_found.wrong, "==", 0)
+claim.check("entries in which runner and literal layers differ", differing, "==", 0)
+work = (literal[-1] / literal[-2], needed[-1] / needed[-2])
+claim.check("multiplications, 1024 columns over 512: what is needed", work[1], "<=", 2.1)
+claim.control("multiplications, 1024 columns over 512: literal layers", work[0], "<=", 2.1)
+claim.check("mistakes refused", len(refusals), "==", len(mistakes))
+claim.control("the reading 'negative' branches on 0", str(strict), "==", "[2]")
+claim.verdict()

@@ -1,0 +1,89 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Errors over many cycles
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix L.*
+#
+# A looped machine feeds its errors back to itself. If every step at most keeps them as they are, $T$ steps make at
+# most $T$ times the error of one. The page lets the machine multiply a vector by a matrix a hundred times over.
+
+# %%
+import torch
+
+from attention_theory.looped_transformers.assembler import assemble
+from attention_theory.looped_transformers.fleq import variable
+from attention_theory.looped_transformers.fleq_machine import FleqMachine
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+products = 100  # T, products in a row, at least 20
+seed = 0  # of the matrices, at least 0
+
+# %%
+require(products=(products, 20, None), seed=(seed, 0, None))
+d = 4
+rotation = torch.linalg.qr(torch.randn(d, d, generator=generator(seed), dtype=torch.float64))[0]
+
+# %% [markdown]
+# ```{claim} looped-transformers/appendix-l-accumulation
+# ```
+# The error of one step is what the machine's own product adds to the exact product of the vector that it had. With an
+# orthogonal matrix, $\|A\|=1$, errors are kept and add up at worst linearly. With $\|A\|=1.5$ they grow like $1.5^T$.
+# There the vector starts small, so that the product's error is the same in every step.
+
+
+# %%
+def errors(matrix, count, start):
+    """The distance to the exact vector after each product, and the error that each product adds."""
+    text = "again: b = mul(a, b)\nt = add(t, one) if t <= 0 goto again\nhalt"
+    vector = torch.full((d, 1), start, dtype=torch.float64)
+    program = assemble(text, {"a": matrix.mT, "b": vector, "t": 1.0 - count}, d)
+    run = FleqMachine(program).run(program, 2 * count + 4)
+    found = torch.stack([variable(program, memory, "b")[:, 0] for memory in run.memories[::2]])
+    exact, before = [vector[:, 0]], torch.cat([vector.mT, found[:-1]])
+    for _ in found:
+        exact.append(matrix @ exact[-1])
+    distance = (found - torch.stack(exact[1:])).norm(dim=1)
+    added = (found - before @ matrix.mT).norm(dim=1)
+    return distance, added
+
+
+kept, kept_added = errors(rotation, products, 0.5)
+grown, grown_added = errors(1.5 * rotation, 20, 1e-4)
+steps = torch.arange(1, products + 1)
+bound = steps * kept_added.max()
+growth = (grown[-1] / grown[9]).item()
+
+fig, axis = show.axes()
+axis.loglog(steps, kept, "o-", markersize=3, label=r"$\|A\|=1$")
+axis.loglog(steps, bound, "C0--", label="T times the largest error of a step")
+axis.loglog(range(1, 21), grown, "s-", markersize=3, label=r"$\|A\|=1.5$")
+axis.loglog(range(1, 21), torch.arange(1, 21) * grown_added.max(), "C1--")
+axis.set(xlabel="products $T$", ylabel=r"$\|b-b_{\mathrm{exact}}\|$")
+axis.legend()
+show.figure(
+    fig,
+    name="accumulation",
+    caption="Distance to the exact vector. With norm 1 it stays below T times the error of a step (dashed); with "
+    "norm 1.5 it"
+    " leaves that bound behind.",
+    alt="Log-log plot. One curve rises at most linearly and stays below its dashed line. The other crosses "
+    "its dashed line and"
+    " bends upwards.",
+)
+claim = Claim("looped-transformers/appendix-l-accumulation")
+claim.check("products made", len(kept), "==", products)
+claim.check("norm 1: distance over its bound, largest", (kept / bound).max(), "<=", 1.0)
+claim.control(
+    "norm 1.5: distance over T times the error of a step, at T = 20", grown[-1] / (20 * grown_added.max()), "<=", 1.0
+)
+claim.number("norm 1.5: growth of the distance from T = 10 to 20", growth, earlier=1.5**10, within=0.5)
+claim.verdict()

@@ -1,0 +1,210 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # A computer of ten layers
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 1 (Lemma 5), equation (5), Figure 4, Appendix G.*
+#
+# ```{claim} looped-transformers/lemma-1
+# ```
+#
+# ```{claim} looped-transformers/equation-5-input
+# ```
+#
+# ```{claim} looped-transformers/figure-4
+# ```
+#
+# SUBLEQ is a computer with one instruction, (a, b, c): subtract `mem[a]` from `mem[b]`, and if the result is at most
+# zero go on at instruction c. A cycle of the transformer executes one: read the instruction, read both operands,
+# subtract, write, take the flag, choose the next counter, and round. Below it is built from its description in
+# Appendix G, set beside an interpreter that knows nothing of transformers, and compared after every step.
+
+# %%
+import itertools
+
+from attention_theory.looped_transformers.conformance import conformance, random_batches
+from attention_theory.looped_transformers.subleq import interpret, random_program
+from attention_theory.looped_transformers.subleq_assembler import assemble, library_text
+from attention_theory.looped_transformers.subleq_layers import Defects
+from attention_theory.looped_transformers.subleq_machine import SubleqMachine
+from attention_theory.looped_transformers.summary import summarise
+from attention_theory.looped_transformers.trace import trace
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+batches = 16  # batches of random programs, each with its own N and n, at least 1
+batch_size = 125  # programs in a batch, at least 1
+steps = 40  # steps of each program at most, at least 5
+literal = 100  # programs run on the literal layers, at least 20
+temperature = 30.0  # lambda, at least 20 for every N up to 16
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(batches=(batches, 1, None), batch_size=(batch_size, 1, None), steps=(steps, 5, None))
+require(literal=(literal, 20, None), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## The machine
+# Appendix G leaves a choice between ten and eleven layers; with the flag among the three layers of the branch there are
+# ten. Every constant of the subtraction must be multiplied by the scratchpad's indicator: a bias $b_1$ reaches all
+# columns, and would fill the memory with the bits of $-1$.
+
+# %%
+machine = SubleqMachine(address_bits=4, bits=8)
+size = summarise(machine)
+show.table(*size.table(), caption="The machine for up to 16 columns and integers of 8 bits.")
+L, N = machine.address_bits, machine.bits
+print(
+    f"rows: {size.width} = 8 L + 3 N + max(3 L, 2 N) + 1; {size.nonzeros / size.parameters:.1%} of all entries not zero"
+)
+
+# %%
+source = assemble(library_text("multiply"), bits=8, address_bits=4)
+moments = trace(machine, machine.load(source), cycles=1, temperature=temperature)
+blocks = list(machine.rows.blocks)
+changes = [
+    [
+        float((machine.rows.of(after.state, name) - machine.rows.of(before.state, name)).abs().max() > 0.5)
+        for before, after in itertools.pairwise(moments)
+    ]
+    for name in blocks
+]
+fig, axis = show.axes(width=8, height=3.8)
+axis.imshow(changes, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
+axis.set_yticks(range(len(blocks)), blocks)
+axis.set_xticks(range(10), [layer.name for layer in machine.layers], rotation=35, ha="right")
+axis.set_ylabel("block of rows")
+axis.grid(False)
+show.figure(
+    fig,
+    name="blocks",
+    caption="The paper's block diagram, taken from a cycle of the multiplication program: the rows that each layer "
+    "changes. Read the instruction, read the data, subtract in three layers, write, branch in three layers, round.",
+    alt="A grid of row blocks by the ten layers, with dark cells on a descending path: instruction, operands first and "
+    "second, memory at the sixth layer, the counter at the eighth and ninth, nothing at the tenth.",
+)
+
+# %% [markdown]
+# The order of the figure's five blocks is then a matter of counting: which layer is the first to change the
+# instruction, the operands, the difference, the memory and the counter.
+
+
+# %%
+def first_change(block: str, after: int = 0) -> int:
+    """The number of the first layer, from 1, beyond ``after`` that changes a block."""
+    return next(place + 1 for place, on in enumerate(changes[blocks.index(block)]) if on and place + 1 > after)
+
+
+order = [
+    first_change("instruction"),
+    first_change("first"),
+    first_change("second", after=2),
+    first_change("memory"),
+    first_change("counter"),
+]
+claim = Claim("looped-transformers/figure-4")
+claim.check("layers that read, read, subtract, write, branch", str(order), "==", str(sorted(order)))
+claim.check("each block of the figure has layers of its own", len(set(order)), "==", 5)
+claim.control("the counter changes before the memory", order[4], "<", order[3])
+claim.verdict()
+
+# %% [markdown]
+# ## Against the interpreter
+# Random programs on random memory, with $N$ from 4 to 16 and up to 64 columns; one cell in four holds 0 and the
+# reserved cell 0 is an operand as often as any other. They run side by side in batches, on a runner that leaves out
+# work which cannot matter (a test shows that its states equal those of the literal layers, bit for bit). Some run on
+# the literal layers too.
+
+# %%
+wrong = compared = halted = 0
+for one, programs in random_batches(batches, batch_size, seed):
+    found = conformance(one, programs, steps, temperature)
+    wrong, compared, halted = wrong + found.wrong, compared + found.steps, halted + int(found.halted.sum())
+total = batches * batch_size
+print(f"{total} programs, {compared} steps, {halted} programs came to their end; wrong: {wrong}")
+
+small = SubleqMachine(5, 8)
+trial = [random_program(10, 16, 8, seed + number) for number in range(literal)]
+on_layers = conformance(small, trial, steps, temperature, dense=True)
+hard = conformance(small, trial, steps, temperature, rule="hardmax", dense=True)
+idle = SubleqMachine(5, 8, scratch=3)
+with_idle = conformance(idle, [random_program(8, 12, 8, seed + k) for k in range(20)], steps, temperature, dense=True)
+
+# %% [markdown]
+# The controls put one defect at a time into the machine, among them the two misprints, and run 20 programs.
+
+# %%
+defects = {
+    "write as printed": Defects(write="printed"),
+    "flag as printed": Defects(flag="printed"),
+    "constants in every column": Defects(masked=False),
+    "gate C = 1": Defects(gate=1.0),
+}
+controls = {
+    name: conformance(SubleqMachine(5, 8, defects=defect), trial[:20], steps, temperature, dense=True).wrong
+    for name, defect in defects.items()
+}
+by_temperature = {
+    lam: 20 - conformance(small, trial[:20], steps, lam, dense=True).wrong
+    for lam in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+}
+show.table(["defect", "programs right, of 20"], [[name, 20 - count] for name, count in controls.items()])
+show.table(["temperature", "programs right, of 20"], by_temperature.items())
+
+# %%
+claim = Claim("looped-transformers/lemma-1")
+claim.check("layers", size.layers, "==", 10)
+claim.check("heads in the widest layer", size.heads, "==", 2)
+claim.check("rows", size.width, "==", 8 * L + 3 * N + max(3 * L, 2 * N) + 1)
+claim.check(f"wrong programs, of {total}", wrong, "==", 0)
+claim.check("steps compared", compared, ">", total)
+claim.check(f"wrong programs on the literal layers, of {literal}", on_layers.wrong, "==", 0)
+claim.check("wrong programs with a hard maximum", hard.wrong, "==", 0)
+claim.check("wrong programs with two idle scratchpad columns, of 20", with_idle.wrong, "==", 0)
+claim.printed("wrong programs, of 20, with Lemma 4 as printed", controls["write as printed"], "==", 0)
+claim.printed("wrong programs, of 20, with equation (4) as printed", controls["flag as printed"], "==", 0)
+claim.printed("wrong programs, of 20, with constants in every column", controls["constants in every column"], "==", 0)
+claim.printed(
+    "rows as printed, O(log n + log N): 8 L + 2 log N + 1", 8 * L + 2 * (N - 1).bit_length() + 1, ">=", size.width
+)
+claim.control("wrong programs, of 20, with the gate C = 1", controls["gate C = 1"], "==", 0)
+claim.control("right programs, of 20, at lambda = 1", by_temperature[1.0], "==", 20)
+claim.number("right programs, of 20, with the printed write", 20 - controls["write as printed"], earlier=1)
+claim.number("right programs, of 20, with the printed flag", 20 - controls["flag as printed"], earlier=0)
+claim.number("right programs, of 20, at lambda = 4", by_temperature[4.0], earlier=14)
+claim.verdict()
+
+# %% [markdown]
+# ## Halting
+# The last instruction subtracts cell 0, which holds 0, from cell 1, which holds -1, and jumps to itself. The state is
+# then a fixed point of the whole network, to the last bit. The machine stays exact from then on, and the loop may be
+# left whenever the state stops changing.
+
+# %%
+finished = machine.run(machine.load(source), len(interpret(source, 8, 1000)) + 1, temperature)
+again = machine.cycle(finished, temperature)
+broken = machine.load(source)
+machine.rows.of(broken, "memory")[2] = machine.rows.of(broken, "memory")[3]  # cell 1 now holds what cell 2 holds: 7
+machine.rows.of(broken, "memory")[1] = machine.rows.of(broken, "memory")[5]  # cell 0 now holds what cell 4 holds: 1
+machine.rows.of(broken, "counter")[0] = machine.rows.of(broken, "encoding")[-1]  # at the last instruction
+unsettled = machine.cycle(broken, temperature)
+moved = int((machine.memory(machine.cycle(unsettled, temperature), source) != machine.memory(unsettled, source)).sum())
+claim = Claim("looped-transformers/equation-5-input")
+claim.check("product of 7 and 9", machine.memory(finished, source)[source.cells["product"]], "==", 63)
+claim.check("counter at the last instruction", machine.counter(finished, source), "==", source.end)
+claim.check("entries that a further cycle changes", (again != finished).sum(), "==", 0)
+claim.check("entries other than -1, 0 and 1", (~((finished.abs() == 1) | (finished == 0))).sum(), "==", 0)
+claim.printed(
+    "rows (8 log n + 2 log N + 1) leave room for the three numbers of N bits",
+    8 * L + 2 * (N - 1).bit_length() + 1 - 8 * L,
+    ">=",
+    3 * N,
+)
+claim.control("cells that change at the last instruction if the reserved cells hold 1 and 7", moved, "==", 0)
+claim.verdict()

@@ -1,0 +1,148 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # How deep must a computer be?
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Sections 1 and 3, the counts of layers and heads.*
+#
+# ```{claim} looped-transformers/remark-depth-bounds
+# ```
+#
+# The paper counts layers: ten for SUBLEQ, nine and those of the deepest function block for FLEQ, at most four for a
+# block, at most thirteen for every program in it. These are upper bounds, and all of them can be had. They are not the
+# least. First, two machines for SUBLEQ with fewer layers.
+
+# %%
+import torch
+
+from attention_theory.looped_transformers.backpropagation import random_network
+from attention_theory.looped_transformers.backpropagation_program import machine_program
+from attention_theory.looped_transformers.calculator import calculator_blocks, calculator_program, calculator_sums
+from attention_theory.looped_transformers.conformance import conformance, random_batches
+from attention_theory.looped_transformers.fleq_machine import FleqMachine
+from attention_theory.looped_transformers.newton import newton_program
+from attention_theory.looped_transformers.power_iteration import power_program
+from attention_theory.looped_transformers.regression import unrolled_program
+from attention_theory.looped_transformers.subleq import random_program
+from attention_theory.looped_transformers.subleq_machine import SubleqMachine
+from attention_theory.looped_transformers.summary import summarise
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+batches = 6  # batches of random programs for each machine, at least 1
+batch_size = 100  # programs in a batch, at least 20
+steps = 40  # steps of each at most, at least 5
+temperature = 30.0  # lambda, at least 20
+size = 4  # d, rows and columns of the matrices in the FLEQ programs: 4 or 8
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(batches=(batches, 1, None), batch_size=(batch_size, 20, None), steps=(steps, 5, None))
+require(temperature=(temperature, 20.0, None), size=(size, {4, 8}), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Six layers, and four
+# *Six* layers keep the paper's reads and writes. To negate a number, its $\pm1$ bits are flipped and 1 is added; but a
+# flip is a change of sign of the rows, so $b - a$ is one adder with constant 1 in place of three layers. The counter is
+# incremented beside it, and the flag is taken in the layer that writes.
+#
+# *Four* layers need one more idea. With keys unlike queries, a column that has no pointer can be sent to look at the
+# scratchpad, where the rows it would copy are empty. A read then lands in empty rows, and nothing has to be averaged
+# and gated. What remains is: read the instruction and increment the counter; read the operands and subtract; write and
+# take the flag; select, clear and round.
+
+# %%
+machines = {depth: SubleqMachine(4, 8, depth) for depth in (10, 6, 4)}
+show.table(*summarise(machines[4]).table(), caption="SUBLEQ in four layers.")
+agreement = {}
+for depth in (10, 6, 4):
+    wrong = compared = 0
+    for machine, programs in random_batches(batches, batch_size, seed + depth, depth):
+        found = conformance(machine, programs, steps, temperature)
+        wrong, compared = wrong + found.wrong, compared + found.steps
+    agreement[depth] = (wrong, compared)
+literal = [random_program(6, 10, 8, seed + number) for number in range(40)]
+on_layers = [conformance(SubleqMachine(5, 8, depth), literal, 25, temperature, dense=True).wrong for depth in (6, 4)]
+cold = conformance(SubleqMachine(5, 8, 4), literal, 25, 2.0, dense=True).wrong
+show.table(
+    ["layers", "heads", "rows", "non-zero weights", "wrong programs", "steps compared"],
+    [
+        [depth, found.heads, found.width, found.nonzeros, *agreement[depth]]
+        for depth, found in ((depth, summarise(machine)) for depth, machine in machines.items())
+    ],
+    caption="Three machines for SUBLEQ with 4 address bits and 8-bit integers.",
+)
+
+# %% [markdown]
+# ## The other machines
+# Every machine of this chapter is built and counted. Heads are counted in the widest layer. The text says "one head"
+# for the programs on matrices; but step 2 of Theorem 2 alone reads three operands with three heads, and the theorem
+# itself adds up the heads of all blocks.
+
+# %%
+source = torch.Generator().manual_seed(seed)
+matrix = torch.randn(size, size, generator=source, dtype=torch.float64)
+points, labels = torch.randn(2, size, generator=source, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
+sums = calculator_sums(0.05, 0.2, 8.0, 6.0)
+fleq = {
+    "matrix inverse": FleqMachine(newton_program(matrix, 2)),
+    "power iteration": FleqMachine(power_program(matrix, 2)),
+    "SGD, linear model": FleqMachine(unrolled_program(points[0], points, labels, 0.1, 1)),
+    "SGD, two layers": FleqMachine(machine_program(random_network(size, size, seed), points, labels, 0.1)),
+    "calculator": FleqMachine(calculator_program(1.3, 2.1, 0.7, 0.9), calculator_blocks(*sums)),
+}
+claimed = {
+    "matrix inverse": 13,
+    "power iteration": 13,
+    "SGD, linear model": 13,
+    "SGD, two layers": 13,
+    "calculator": 12,
+}
+counts = {name: summarise(machine.transformer) for name, machine in fleq.items()}
+blocks = {block.name: block for machine in fleq.values() for block in machine.layout.blocks}
+show.table(
+    ["program", "layers claimed", "layers built", "heads in the widest layer", "rows"],
+    [[name, claimed[name], one.layers, one.heads, one.width] for name, one in counts.items()],
+)
+show.table(["function block", "layers"], [[name, block.depth] for name, block in blocks.items()])
+fig, axis = show.axes(width=7, height=3)
+names = ["SUBLEQ", *counts]
+axis.barh(names, [10, *claimed.values()], color="0.85", label="claimed")
+axis.barh(names, [10, *(one.layers for one in counts.values())], height=0.45, label="built here")
+axis.barh(["SUBLEQ"], [4], height=0.2, color=show.COLOURS[1], label="four-layer machine")
+axis.invert_yaxis()
+axis.set_xlabel("layers")
+axis.set_xlim(0, 18)
+axis.legend(loc="center right")
+show.figure(
+    fig,
+    name="depths",
+    caption="Layers claimed (grey) and built (blue). Every claim is met, most with a layer to spare, and SUBLEQ can "
+    "be had in four.",
+    alt="Horizontal bars for six programs: claimed depths of 10 to 13 and built depths of 10 to 12, with a short bar "
+    "of 4 for SUBLEQ.",
+)
+
+# %%
+claim = Claim("looped-transformers/remark-depth-bounds")
+claim.check("layers of the paper's SUBLEQ machine", summarise(machines[10]).layers, "==", 10)
+for depth in (10, 6, 4):
+    claim.check(f"wrong programs, {depth} layers, of {batches * batch_size}", agreement[depth][0], "==", 0)
+claim.check("wrong programs of six and four layers on literal layers", sum(on_layers), "==", 0)
+for name, one in counts.items():
+    claim.check(f"layers, {name}: at most claimed", one.layers, "<=", claimed[name])
+    claim.check(f"layers, {name}: 9 and the deepest block", one.layers, "==", 9 + fleq[name].block_depth)
+claim.check("layers of the deepest block", max(block.depth for block in blocks.values()), "<=", 4)
+claim.check("layers of the deepest machine", max(one.layers for one in counts.values()), "<=", 13)
+claim.printed(
+    "heads in the widest layer of the matrix programs", max(counts[name].heads for name in list(counts)[:4]), "<=", 1
+)
+claim.control("the claimed ten layers are the least for SUBLEQ", summarise(machines[4]).layers, ">=", 10)
+claim.control("wrong programs, of 40, four layers at lambda = 2", cold, "==", 0)
+claim.verdict()

@@ -1,0 +1,197 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # A calculator
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Theorem 4 (Lemma 6 in the body), Remark 2, Algorithm 7, Appendix M.*
+#
+# ```{claim} looped-transformers/theorem-4
+# ```
+#
+# The FLEQ machine with six functions: sum, difference, product, percentage, reciprocal and root. The last two are
+# sums of sigmoids with a head each; the others were built before. One program is run, six operations long.
+
+# %%
+import math
+
+import torch
+
+from attention_theory.looped_transformers.approximation import reciprocal_sigmoids, root_sigmoids
+from attention_theory.looped_transformers.blocks import run_block
+from attention_theory.looped_transformers.calculator import (
+    TEXT,
+    calculator_blocks,
+    calculator_program,
+    calculator_sums,
+    exact_trace,
+    first_entries,
+)
+from attention_theory.looped_transformers.fleq import FUNCTIONS, interpret
+from attention_theory.looped_transformers.fleq_machine import FleqMachine, compare
+from attention_theory.looped_transformers.sigmoid_block import SigmoidSum, SigmoidSumBlock
+from attention_theory.looped_transformers.sigmoid_sums import OneHead
+from attention_theory.looped_transformers.summary import summarise
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+a = 1.3  # first number, from -50 to 50; ((a + b) - c) d has to lie from 0.2 to 5
+b = 2.1  # second number, from -50 to 50
+c = 0.7  # third number, from -50 to 50
+d = 0.9  # fourth number, from -50 to 50
+error = 0.05  # wanted of the reciprocal and of the root, from 0.02 to 0.2
+
+# %%
+require(a=(a, -50.0, 50.0), b=(b, -50.0, 50.0), c=(c, -50.0, 50.0), d=(d, -50.0, 50.0))
+inner = (a + b - c) * d
+require(error=(error, 0.02, 0.2), inner=(inner, 0.2, 5.0))
+print(TEXT)
+
+# %% [markdown]
+# ## Algorithm 7
+# ```{claim} looped-transformers/algorithm-7
+# ```
+# The budget of each step: rounding and the product's error for the first three; $\epsilon$ for the reciprocal $r$;
+# for the root $\epsilon$ and what an error of $\epsilon$ does under a root, $\epsilon/2\sqrt r$ to first order.
+
+# %%
+sums = calculator_sums(error, 0.2, 8.0, 6.0)
+program, blocks = calculator_program(a, b, c, d), calculator_blocks(*sums)
+machine = FleqMachine(program, blocks)
+run = machine.run(program, 20)
+functions = FUNCTIONS | {block.name: block.reference for block in blocks}
+by_sums = compare(run, interpret(program, functions=functions))
+trace, exact = first_entries(program, run.memories, "t"), exact_trace(a, b, c, d)
+root_budget = error + error / (2 * math.sqrt(exact[3] - error))
+budgets = [1e-5, 1e-5, 1e-5, error, root_budget, 0.01 * root_budget + 1e-5]
+names = ["a + b", "- c", "· d", "1/t", "√t", "/ 100"]
+show.table(
+    ["step", "machine", "exact", "difference", "budget"],
+    [
+        (name, ours, right, abs(ours - right), budget)
+        for name, ours, right, budget in zip(names, trace, exact, budgets, strict=True)
+    ],
+)
+off = [abs(ours - right) / budget for ours, right, budget in zip(trace, exact, budgets, strict=True)]
+setting = machine.layout.setting
+
+
+def root_with_columns(counted):
+    """The root block's result at the reciprocal found, told a number of columns."""
+    operand = torch.zeros(1, 2, 2, dtype=torch.float64)
+    operand[0, 0, 0] = trace[3]
+    spare = setting.columns - 8
+    return run_block(SigmoidSumBlock("root", sums[1]), operand, operand, columns=counted, spare=spare).result[0, 0, 0]
+
+
+right_count, wrong_count = root_with_columns(setting.columns), root_with_columns(setting.columns - 10)
+claim = Claim("looped-transformers/algorithm-7")
+claim.check("largest difference to the exact trace, in budgets", max(off), "<=", 1.0)
+claim.check("instructions executed until the halt", len(run.counters), "==", 6)
+claim.check("machine against the same sums evaluated plainly", by_sums.deviation, "<=", 1e-5)
+claim.check("root block alone, columns counted: distance to the machine", abs(right_count - trace[4]), "<=", 1e-9)
+claim.control("10 columns not counted: distance to the machine", abs(wrong_count - trace[4]), "<=", 1e-3)
+claim.number("result", trace[-1], earlier=0.00611, within=0.01)
+claim.number("exact result", exact[-1], earlier=0.006415, within=0.001)
+claim.verdict()
+
+# %% [markdown]
+# ## The theorem
+# The block of Lemma 11 takes two layers here (copying the input aside is the machine's own doing), so that the
+# calculator has 11 layers where 12 are claimed. For negative numbers the reciprocal needs the mirror images of its
+# sigmoids, twice the heads. The root's range is the defect: with $m$ heads its error is $O(1/m)$ on a fixed interval,
+# not on $[0,m^2]$ (Corollary 9).
+
+# %%
+both_signs, root = calculator_sums(error, 0.2, 8.0, 6.0, both_signs=True)
+operands = torch.zeros(121, 3, 3, dtype=torch.float64)
+half = torch.linspace(0.2, 7.9, 60, dtype=torch.float64)
+operands[:, 0, 0] = torch.cat([-half.flip(0), torch.ones(1).double(), half])
+reciprocals = run_block(SigmoidSumBlock("inverse", both_signs), operands, operands).result[:, 0, 0]
+one_sided = run_block(SigmoidSumBlock("inverse", sums[0]), operands, operands).result[:, 0, 0]
+wanted = 1 / operands[:, 0, 0]
+counts = summarise(machine.transformer)
+heads = counts.heads
+wide = root_sigmoids(1.0, 100.0)
+tens = torch.linspace(0, 99.9, 2001, dtype=torch.float64)
+
+near = torch.zeros(400, 3, 3, dtype=torch.float64)
+near[:, 0, 0] = torch.linspace(0.8, 1.6, 400, dtype=torch.float64)
+staircase = run_block(SigmoidSumBlock("inverse", sums[0]), near, near).result[:, 0, 0]
+fig, axes = show.axes(1, 2, width=8.0)
+axes[0].plot(near[:, 0, 0], staircase, label="as a transformer")
+axes[0].plot(near[:, 0, 0], 1 / near[:, 0, 0], "--", label="$1/x$")
+axes[0].set(xlabel="$x$", ylabel="reciprocal")
+axes[0].legend()
+for side in (slice(0, 60), slice(61, 121)):
+    axes[1].plot(operands[side, 0, 0], (reciprocals - wanted)[side], "C0o", markersize=3)
+for bound in (-error, error):
+    axes[1].axhline(bound, color="C1", linestyle="--")
+axes[1].set(xlabel="$x$", ylabel="error")
+show.figure(
+    fig,
+    name="reciprocal",
+    caption="Left: a piece of the reciprocal as the block computes it, a staircase of sigmoids. Right: its error "
+    "on both"
+    " sides of 0, within ε (dashed).",
+    alt="Left: a falling curve followed closely by a staircase. Right: points on both sides of zero that "
+    "scatter between"
+    " two dashed lines.",
+)
+
+claim = Claim("looped-transformers/theorem-4")
+claim.check("layers (12 claimed)", counts.layers, "==", 9 + max(block.depth for block in blocks))
+claim.check("layers, at most", counts.layers, "<=", 12)
+claim.check("six operations within their budgets", max(off), "<=", 1.0)
+claim.check("reciprocal on both sides, largest error", (reciprocals - wanted).abs().max(), "<=", error)
+claim.check("heads of the widest layer, at least those of the sums", heads, ">=", sums[0].terms + sums[1].terms)
+claim.control("no mirror images: largest error", (one_sided - wanted).abs().max(), "<=", error)
+claim.printed("root with m = 10 heads on [0, m²]: largest error", (wide(tens) - tens.sqrt()).abs().max(), "<=", 0.2)
+claim.number("heads of the widest layer", heads, earlier=156, within=0.0)
+claim.number("rows", counts.width, earlier=173)
+claim.verdict()
+
+# %% [markdown]
+# ## One head, more rows
+# ```{claim} looped-transformers/remark-2
+# ```
+# Corollary 2 trades heads for columns and rows: one head, $m+1$ columns. The same sums, evaluated by it for growing
+# $m$; without the empty column the block returns the sum of all heights, whatever $x$ is.
+
+
+# %%
+def one_head(function: SigmoidSum, x, empty_column=True):
+    """A sum of sigmoids by the two layers of Corollary 2, for a batch of numbers."""
+    directions = torch.stack([function.slopes, function.shifts], dim=1)
+    inputs = torch.stack([x, torch.ones_like(x)], dim=1)
+    height = float((inputs @ directions.mT).clamp(min=0).max() + 50)
+    head = OneHead(directions, function.heights, height=height, empty_column=empty_column)
+    return head.sums(inputs)[:, 0], summarise(head.machine)
+
+
+rows = []
+x = torch.linspace(0.3, 5.0, 40, dtype=torch.float64)
+for wanted_error in (0.4, 0.2, 0.1):
+    for name, function, exact_value in (
+        ("1/x", reciprocal_sigmoids(wanted_error, 0.25, 6.0), 1 / x),
+        ("root", root_sigmoids(wanted_error, 6.0), x.sqrt()),
+    ):
+        value, size = one_head(function, x)
+        rows.append(
+            (name, function.terms, size.width, size.heads, (value - exact_value).abs().max().item(), wanted_error)
+        )
+show.table(["function", "sigmoids", "rows", "heads", "largest error", "ε"], rows)
+flat, _ = one_head(root_sigmoids(0.2, 6.0), x, empty_column=False)
+
+claim = Claim("looped-transformers/remark-2")
+claim.check("largest error over ε, all sizes", max(row[4] / row[5] for row in rows), "<=", 1.0)
+claim.check("heads", max(row[3] for row in rows), "==", 1)
+falls = all(rows[i + 2][4] < rows[i][4] and rows[i + 2][2] > rows[i][2] for i in range(4))
+claim.check("error falls as rows grow, both functions", falls, "==", True)
+claim.control("without the empty column: largest error of the root", (flat - x.sqrt()).abs().max(), "<=", 0.2)
+claim.verdict()

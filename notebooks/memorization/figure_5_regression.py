@@ -1,0 +1,97 @@
+# %% [markdown]
+# # The same with real labels
+# *Mahdavi, Liao, Thrampoulidis: Figure 5, Appendix A.*
+#
+# ```{claim} memorization/figure-5
+# ```
+#
+# As {doc}`/notebooks/memorization/figure_2_memorised_fraction`, with labels from $[0, 1]$ and the mean squared
+# error in place of accuracy. A constant answer has the error of the label's variance, about $1/12$. **Reduced
+# size**, as there.
+
+# %%
+import torch
+from matplotlib.axes import Axes
+
+from attention_theory.memorization.synthetic import Setting, sample_data_sets
+from attention_theory.memorization.trainer import PanelTrainer
+from attention_theory.memorization.trends import increments
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+width = 16  # d, at least 2
+head_counts = [1, 2, 3, 4]  # H in the first panel, ascending
+heads_context = 8  # n in the first panel, at least 1
+contexts = [1, 2, 4, 8]  # n in the second panel, ascending from 1
+contexts_heads = 4  # H in the second panel, at least 1
+examples_counts = [200, 300]  # T, one curve each
+seeds = 3  # models for each point, at least 3
+steps = 3000  # at least 100
+batch = 64  # examples a step, at least 1
+rate = 0.02  # Adam's rate at its height, above 0
+device = "cpu"  # where to train: cpu or cuda
+
+# %%
+require(
+    width=(width, 2, None),
+    head_counts=(head_counts, 1, None),
+    heads_context=(heads_context, 1, None),
+    contexts=(contexts, 1, None),
+    contexts_heads=(contexts_heads, 1, None),
+    examples_counts=(examples_counts, 10, None),
+    seeds=(seeds, 3, None),
+    steps=(steps, 100, None),
+    batch=(batch, 1, None),
+    rate=(rate, 1e-6, 1.0),
+    device=(device, {"cpu", "cuda"}),
+)
+
+
+def errors_of(settings: list[Setting], points: int) -> torch.Tensor:
+    """The mean squared error of every model: (data set sizes, points, seeds)."""
+    data = sample_data_sets(settings, width, labels="real").to(device)
+    loss = PanelTrainer(settings, data, steps, batch, rate).run().loss
+    return loss.cpu().double().view(len(examples_counts), points, seeds)
+
+
+def draw_panel(axis: Axes, x: list[int], errors: torch.Tensor, label: str) -> None:
+    for size, values, marker in zip(examples_counts, errors, show.MARKERS, strict=False):
+        axis.semilogy(x, values.mean(dim=1), marker=marker, label=f"T = {size}")
+    axis.axhline(1 / 12, linestyle="--", color="0.5")
+    axis.set(xlabel=label, ylabel="mean squared error")
+    axis.legend()
+
+
+# %%
+by_heads = errors_of(
+    [Setting(H, heads_context, T, width, s) for T in examples_counts for H in head_counts for s in range(seeds)],
+    len(head_counts),
+)
+by_context = errors_of(
+    [Setting(contexts_heads, n, T, width, s) for T in examples_counts for n in contexts for s in range(seeds)],
+    len(contexts),
+)
+fig, (left, right) = show.axes(1, 2, sharey=True)
+draw_panel(left, head_counts, by_heads, "number of heads H")
+draw_panel(right, contexts, by_context, "context size n")
+show.figure(
+    fig,
+    name="regression",
+    caption="Mean squared error against heads and against the length of the context, mean of the seeds. The "
+    "dashed line is a constant answer; one token does no better.",
+    alt="Two panels of falling curves on a logarithmic axis; the right one starts at the dashed line at n = 1.",
+)
+
+# %%
+one_token = by_context[:, contexts.index(1)] if 1 in contexts else torch.tensor([1 / 12])
+claim = Claim("memorization/figure-5")
+claim.check("against H: largest step up, in standard errors", max(increments(v).max() for v in by_heads), "<=", 2)
+claim.check("against n: largest step up, in standard errors", max(increments(v).max() for v in by_context), "<=", 2)
+claim.check("against H: last error over first", (by_heads[:, -1].mean(-1) / by_heads[:, 0].mean(-1)).max(), "<=", 0.5)
+claim.check(
+    "against n: last error over first", (by_context[:, -1].mean(-1) / by_context[:, 0].mean(-1)).max(), "<=", 0.5
+)
+claim.check("n = 1: mean error over 1/12", one_token.mean() * 12, "<=", 1.2)
+claim.control("n = 1: mean error at most half of 1/12", one_token.mean() * 12, "<=", 0.5)
+claim.verdict()

@@ -1,0 +1,141 @@
+"""The task of Section 6.3: strings that hold an automaton, a word, and the automaton's run on the word."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+
+@dataclass(frozen=True)
+class StringForm:
+    """The layout of the strings for automata of one size.
+
+    A string is the table, ``( s w s' )`` for every state s and letter w, then ``|``, the word, ``|``, and the history,
+    ``( s^0 w_0 s^1 ) ( s^1 w_1 s^2 ) ...`` with ``s^0`` the state 0. Tokens are numbered: states, letters, ``( ) |``.
+
+    Attributes:
+        states: Q, at least 1.
+        letters: V, at least 1.
+        word: L, letters of the word, at least 1.
+    """
+
+    states: int
+    letters: int
+    word: int
+
+    def __post_init__(self) -> None:
+        require(states=(self.states, 1, None), letters=(self.letters, 1, None), word=(self.word, 1, None))
+
+    @property
+    def vocabulary(self) -> int:
+        return self.states + self.letters + 3
+
+    @property
+    def table(self) -> int:
+        """Tokens of the table, 5 Q V."""
+        return 5 * self.states * self.letters
+
+    @property
+    def prompt(self) -> int:
+        """Tokens before the history: the table, the word and two bars."""
+        return self.table + self.word + 2
+
+    @property
+    def length(self) -> int:
+        """Tokens of a whole string."""
+        return self.prompt + 5 * self.word
+
+    @property
+    def state_places(self) -> list[int]:
+        """The places, counted from the start of the history, of the states that have to be looked up in the table."""
+        return [5 * step + 3 for step in range(self.word)]
+
+
+def random_automata(count: int, form: StringForm, seed: Seed) -> tuple[Int[Tensor, "count states letters"], Int[Tensor, "count word"]]:
+    """Transition functions and words, every entry drawn evenly."""
+    require(count=(count, 1, None))
+    draws = generator(seed)
+    tables = torch.randint(form.states, (count, form.states, form.letters), generator=draws)
+    return tables, torch.randint(form.letters, (count, form.word), generator=draws)
+
+
+def runs(tables: Int[Tensor, "count states letters"], words: Int[Tensor, "count word"]) -> Int[Tensor, "count longer"]:
+    """The states that each automaton visits on its word, the start state 0 first."""
+    each = torch.arange(len(tables))
+    visited = [torch.zeros(len(tables), dtype=torch.int64)]
+    for letter in words.mT:
+        visited.append(tables[each, visited[-1], letter])
+    return torch.stack(visited, dim=1)
+
+
+def write_strings(
+    tables: Int[Tensor, "count states letters"],
+    words: Int[Tensor, "count word"],
+    form: StringForm,
+    shown: Int[Tensor, "count states letters"] | None = None,
+) -> Int[Tensor, "count length"]:
+    """The strings for given automata and words.
+
+    Args:
+        tables: the transition functions that make the histories.
+        words: the words.
+        form: the layout; words and tables must fit it.
+        shown: tables to write into the prompt instead, e.g. those of other automata.
+
+    Raises:
+        ParameterError: a table or word of another size.
+    """
+    count, states, letters = tables.shape
+    require(states=(states, [form.states]), letters=(letters, [form.letters]), word=(words.shape[1], [form.word]))
+    shown = tables if shown is None else shown
+    state = torch.arange(states)[:, None].expand(count, states, letters).flatten(1)
+    letter = torch.arange(letters).expand(count, states, letters).flatten(1)
+    visited = runs(tables, words)
+    bar = torch.full((count, 1), form.vocabulary - 1)
+    return torch.cat(
+        [
+            _triplets(state, letter, shown.flatten(1), form),
+            bar,
+            words + states,
+            bar,
+            _triplets(visited[:, :-1], words, visited[:, 1:], form),
+        ],
+        dim=1,
+    )
+
+
+def read_history(string: Int[Tensor, "length"], form: StringForm) -> tuple[dict[tuple[int, int], int], list[int], list[tuple[int, int, int]]]:
+    """Table, word and history of one string, token by token: the reference for :func:`write_strings`.
+
+    Raises:
+        ValueError: a token that is not what its place asks for.
+    """
+    tokens = string.tolist()
+    opening, closing, bar = (form.states + form.letters + kind for kind in range(3))
+
+    def triplet(start: int) -> tuple[int, int, int]:
+        first, before, letter, after, last = tokens[start : start + 5]
+        if (first, last) != (opening, closing) or max(before, after) >= form.states or letter < form.states:
+            raise ValueError(f"no triplet at {start}: {tokens[start : start + 5]}")
+        return before, letter - form.states, after
+
+    if len(tokens) != form.length or tokens[form.table] != bar or tokens[form.prompt - 1] != bar:
+        raise ValueError(f"a string of this form has {form.length} tokens and two bars, not {tokens}")
+    table = {(before, letter): after for before, letter, after in map(triplet, range(0, form.table, 5))}
+    word = [token - form.states for token in tokens[form.table + 1 : form.prompt - 1]]
+    return table, word, [triplet(start) for start in range(form.prompt, form.length, 5)]
+
+
+def other_tables(tables: Int[Tensor, "count states letters"], how: Literal["next"] = "next") -> Tensor:
+    """Every automaton's table replaced by the next one's."""
+    return tables.roll(1, dims=0)
+
+
+def _triplets(before: Tensor, letter: Tensor, after: Tensor, form: StringForm) -> Int[Tensor, "count tokens"]:
+    opening = torch.full_like(before, form.states + form.letters)
+    return torch.stack([opening, before, letter + form.states, after, opening + 1], dim=-1).flatten(1)

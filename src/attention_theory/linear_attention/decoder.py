@@ -1,0 +1,87 @@
+"""A small decoder of the Llama kind for Section 6.3: RMS normalisation, rotary positions, gated feed-forward layers."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
+
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+
+
+@dataclass(frozen=True)
+class DecoderSize:
+    """Attributes:
+    vocabulary: number of tokens.
+    width: d, a multiple of twice the heads.
+    heads: attention heads.
+    layers: at least 1.
+    """
+
+    vocabulary: int
+    width: int
+    heads: int
+    layers: int
+
+    def __post_init__(self) -> None:
+        require(vocabulary=(self.vocabulary, 2, None), heads=(self.heads, 1, None), layers=(self.layers, 1, None))
+        require(width_over_heads=(self.width % (2 * self.heads), [0]), width=(self.width, 2, None))
+
+    @property
+    def inner(self) -> int:
+        """The feed-forward width, 8/3 of the width, rounded up to a multiple of 8."""
+        return -(-8 * self.width // 24) * 8
+
+
+class Decoder(nn.Module):
+    """Logits for the next token at the last ``outputs`` places. float32; weights drawn from a seed."""
+
+    def __init__(self, size: DecoderSize, seed: int) -> None:
+        super().__init__()
+        self.size = size
+        draws = generator(seed)
+
+        def matrix(inputs: int, outputs: int) -> nn.Parameter:
+            return nn.Parameter(inputs**-0.5 * torch.randn(inputs, outputs, generator=draws))
+
+        width, layers = size.width, range(size.layers)
+        self.embedding = nn.Parameter(torch.randn(size.vocabulary, width, generator=draws))
+        self.attend = nn.ParameterList([matrix(width, 3 * width) for _ in layers])
+        self.mix = nn.ParameterList([matrix(width, width) for _ in layers])
+        self.expand = nn.ParameterList([matrix(width, 2 * size.inner) for _ in layers])
+        self.contract = nn.ParameterList([matrix(size.inner, width) for _ in layers])
+        self.gains = nn.ParameterList([nn.Parameter(torch.ones(width)) for _ in range(2 * size.layers + 1)])
+        self.unembedding = matrix(width, size.vocabulary)
+
+    def forward(self, tokens: Int[Tensor, "batch tokens"], outputs: int) -> Float[Tensor, "batch outputs vocabulary"]:
+        """Only what the outputs need is computed: in the last layer the queries are those of the last places."""
+        stream = self.embedding[tokens]
+        width = self.size.width
+        length = tokens.shape[1]
+        for layer in range(self.size.layers):
+            kept = length if layer + 1 < self.size.layers else outputs
+            mixed = rms_norm(stream, (width,), self.gains[2 * layer]) @ self.attend[layer]
+            queries, keys, values = (self._by_head(part) for part in mixed.chunk(3, dim=-1))
+            queries, keys = _rotate(queries)[:, :, -kept:], _rotate(keys)
+            seen = torch.ones(kept, length, dtype=torch.bool).tril(length - kept)
+            attended = scaled_dot_product_attention(queries, keys, values, attn_mask=seen)
+            stream = stream[:, -kept:] + attended.transpose(1, 2).flatten(2) @ self.mix[layer]
+            gate, value = (rms_norm(stream, (width,), self.gains[2 * layer + 1]) @ self.expand[layer]).chunk(2, dim=-1)
+            stream = stream + (silu(gate) * value) @ self.contract[layer]
+        logits: Tensor = rms_norm(stream, (width,), self.gains[-1]) @ self.unembedding
+        return logits
+
+    def _by_head(self, part: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch heads tokens each"]:
+        return part.unflatten(-1, (self.size.heads, -1)).transpose(1, 2)
+
+
+def _rotate(vectors: Float[Tensor, "batch heads tokens each"]) -> Float[Tensor, "batch heads tokens each"]:
+    """Rotary positions: each pair of coordinates is turned by an angle that grows with the place."""
+    half = vectors.shape[-1] // 2
+    rates = 10_000.0 ** (-torch.arange(half) / half)
+    angles = torch.arange(vectors.shape[-2])[:, None] * rates
+    first, second = vectors[..., :half], vectors[..., half:]
+    sine, cosine = angles.sin(), angles.cos()
+    return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1)

@@ -1,0 +1,117 @@
+"""The deeper students of Section 6.1, stacked over seeds: layers of linear attention, and a full transformer layer."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import gelu, layer_norm, scaled_dot_product_attention
+
+from attention_theory.linear_attention.mhla import causal_gram
+from attention_theory.linear_attention.teacher_task import TeacherTask
+from attention_theory.randomness import generator
+from attention_theory.training import Parameters, Trained, train_many
+from attention_theory.validation import require
+
+#: From stacked parameters and inputs to the outputs of every model.
+Student = Callable[[Parameters, Float[Tensor, "batch tokens width"]], Float[Tensor, "models batch tokens"]]
+
+
+def linear_layers_start(width: int, layers: int, heads: int, seeds: Sequence[int]) -> Parameters:
+    """Students of several layers of linear attention, one for each seed; every entry Gaussian of deviation ``1/√d``.
+
+    ``values`` and ``queries`` have shape (models, layers, heads, width, width). Of the last layer's values only the
+    first row is used: the output is one number.
+    """
+    require(width=(width, 1, None), layers=(layers, 1, None), heads=(heads, 1, None), seeds=(list(seeds), 0, None))
+    shape = (2, layers, heads, width, width)
+    drawn = torch.stack([torch.randn(shape, generator=generator(seed), dtype=torch.float64) for seed in seeds])
+    return {"values": width**-0.5 * drawn[:, 0], "queries": width**-0.5 * drawn[:, 1]}
+
+
+def linear_layers(
+    models: Parameters, tokens: Float[Tensor, "batch tokens width"]
+) -> Float[Tensor, "models batch tokens"]:
+    """Each layer adds its causal output to its input; the last layer gives its first output alone."""
+    values, queries = models["values"], models["queries"]
+    stream = tokens.expand(len(values), *tokens.shape)
+    for layer in range(values.shape[1]):
+        keys = torch.einsum("mhkl,mbtl->mbthk", queries[:, layer], stream)
+        found = keys @ causal_gram(stream)
+        if layer + 1 == values.shape[1]:
+            return torch.einsum("mhj,mbthj->mbt", values[:, layer, :, 0], found)
+        stream = stream + torch.einsum("mhaj,mbthj->mbta", values[:, layer], found)
+    raise AssertionError("a student has at least one layer")
+
+
+def transformer_start(width: int, hidden: int, seeds: Sequence[int]) -> Parameters:
+    """Full transformer layers, one for each seed: Gaussian matrices of deviation one over the root of their inputs.
+
+    They are float32: softmax over every prefix is the costliest part of the figure, and these students stay far above
+    the rounding of either type.
+    """
+    require(width=(width, 1, None), hidden=(hidden, 2, None), seeds=(list(seeds), 0, None))
+    shapes = {
+        "read": (width, hidden),
+        "attend": (hidden, 3 * hidden),
+        "mix": (hidden, hidden),
+        "expand": (hidden, 4 * hidden),
+        "contract": (4 * hidden, hidden),
+        "write": (hidden, 1),
+    }
+    models: Parameters = {}
+    draws = [generator(seed) for seed in seeds]
+    for name, (inputs, outputs) in shapes.items():
+        drawn = [torch.randn(inputs, outputs, generator=source, dtype=torch.float64) for source in draws]
+        models[name] = (inputs**-0.5 * torch.stack(drawn)).float()
+    return models
+
+
+def transformer(
+    models: Parameters, tokens: Float[Tensor, "batch tokens width"], heads: int = 2
+) -> Float[Tensor, "models batch tokens"]:
+    """A pre-norm layer, causal softmax attention and a feed-forward part, with linear maps in and out, no positions."""
+    count, (batch, length, _) = len(models["read"]), tokens.shape
+    stream = torch.einsum("mwh,btw->mbth", models["read"], tokens.float())
+    size = (stream.shape[-1],)
+    mixed = torch.einsum("mhk,mbth->mbtk", models["attend"], layer_norm(stream, size))
+    parts = (one.unflatten(-1, (heads, -1)).transpose(2, 3).flatten(0, 1) for one in mixed.chunk(3, dim=-1))
+    queries, keys, found = parts
+    attended = scaled_dot_product_attention(queries, keys, found, is_causal=True)
+    attended = attended.transpose(1, 2).reshape(count, batch, length, -1)
+    stream = stream + torch.einsum("mhk,mbth->mbtk", models["mix"], attended)
+    inner = gelu(torch.einsum("mhk,mbth->mbtk", models["expand"], layer_norm(stream, size)))
+    stream = stream + torch.einsum("mkh,mbtk->mbth", models["contract"], inner)
+    return torch.einsum("mho,mbth->mbt", models["write"], layer_norm(stream, size))
+
+
+def train_students(
+    student: Student,
+    start: Parameters,
+    task: TeacherTask,
+    batch: int,
+    steps: int,
+    rate: float,
+    seed: int,
+    record_every: int | None = None,
+) -> Trained:
+    """Train stacked students by Adam on mini-batches, the same batches for all; the last record is on the whole data.
+
+    Args:
+        student: the forward pass.
+        start: the stacked parameters to begin from.
+        task: the training data.
+        batch: sequences in a step, drawn with replacement.
+        steps: the number of steps.
+        rate: the learning rate, falling along a cosine.
+        seed: draws the batches.
+        record_every: steps between records of the mini-batch loss.
+    """
+    require(batch=(batch, 1, None))
+    picks = torch.randint(len(task.tokens), (steps, batch), generator=generator(seed))
+
+    def loss(models: Parameters, step: int) -> Tensor:
+        rows = picks[step] if step < steps else slice(None)
+        return (student(models, task.tokens[rows]) - task.labels[rows, :, 0]).square().mean(dim=(1, 2))
+
+    return train_many(loss, start, steps, rate, schedule="cosine", record_every=record_every)

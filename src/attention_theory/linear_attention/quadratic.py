@@ -1,0 +1,71 @@
+"""A small model that is no attention, for the general certificate of Lemma B.1.
+
+Output a is ``Σ_h v_h[a] <u_h, z_n> <w_h, s>`` with s the sum of all tokens. It is linear in the d² features
+``z_n ⊗ s``, with coefficients ``Σ_h v_h[a] u_h w_hᵀ``.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from scipy.optimize import least_squares
+from torch import Tensor
+
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """The parameters of one model.
+
+    Attributes:
+        outputs: v_h.
+        last: u_h, read against the last token.
+        total: w_h, read against the sum of the tokens.
+    """
+
+    outputs: Float[Tensor, "heads out"]
+    last: Float[Tensor, "heads width"]
+    total: Float[Tensor, "heads width"]
+
+
+def random_quadratic(heads: int, width: int, seed: Seed) -> Quadratic:
+    """Gaussian parameters of unit scale, as many outputs as features."""
+    require(heads=(heads, 1, None), width=(width, 1, None))
+    source = generator(seed)
+    return Quadratic(*(torch.randn(heads, width, generator=source, dtype=torch.float64) for _ in range(3)))
+
+
+def evaluate(model: Quadratic, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... out"]:
+    """The output of the model, head by head."""
+    products = (tokens[..., -1, :] @ model.last.mT) * (tokens.sum(dim=-2) @ model.total.mT)
+    return products @ model.outputs
+
+
+def features(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... width*width"]:
+    """``z_n ⊗ s``, the entries of the last token slowest."""
+    return (tokens[..., -1, :, None] * tokens.sum(dim=-2)[..., None, :]).flatten(-2)
+
+
+def coefficients(model: Quadratic) -> Float[Tensor, "out width*width"]:
+    """p: the coefficients of the model in its features."""
+    return torch.einsum("ha,hj,hk->ajk", model.outputs, model.last, model.total).flatten(1)
+
+
+def fit(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch out"], start: Quadratic) -> Quadratic:
+    """A local minimum of the squared loss, from a start (Levenberg and Marquardt)."""
+    parts = (start.outputs, start.last, start.total)
+    sizes = [part.numel() for part in parts]
+
+    def model(flat: Tensor) -> Quadratic:
+        return Quadratic(*(one.reshape(part.shape) for one, part in zip(flat.split(sizes), parts, strict=True)))
+
+    inputs = features(tokens)
+
+    def residual(flat: object) -> object:
+        return (inputs @ coefficients(model(torch.as_tensor(flat))).mT - labels).flatten().numpy()
+
+    flat = torch.cat([part.flatten() for part in parts]).numpy()
+    found = least_squares(residual, flat, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    return model(torch.as_tensor(found.x))

@@ -1,0 +1,29 @@
+"""What the paper trained: the search spaces of Appendices D.1 and D.2, as the code of this package uses them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+#: Appendix D.1, for Figure 1.
+FIGURE_1: Mapping[str, Sequence[Any]] = {
+    "width": (2, 4, 8, 16),
+    "heads": (1, 2, 4, 8, 16),
+    "layers": (1, 2, 4),
+    "rate": (0.01, 0.001),
+    "batch": (32, 64),
+    "optimizer": ("AdamW",),
+}
+
+#: Appendix D.2, for Figure 3. The list of N holds 12290, which lies between powers and multiples of 1024.
+FIGURE_3: Mapping[str, Sequence[Any]] = {
+    "width": (2048,),
+    "heads": (16,),
+    "layers": (4,),
+    "rate": (0.00025,),
+    "epochs": (100,),
+    "examples": ((16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 6144, 8192, 12290, 16384, 20480, 32768, 65536)),
+}
+
+
+def outside(space: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]) -> list[str]:
+    """The names of the settings that a search space does not hold, or does not know."""
+    return [name for name, value in settings.items() if value not in space.get(name, ())]

@@ -1,0 +1,38 @@
+"""Reading a sweep: is a curve linear below saturation, is it monotone within its spread over seeds?"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.validation import require
+
+
+def linear_fit_r2(x: Float[Tensor, "points"], y: Float[Tensor, "points"]) -> float:
+    """The share of the variance of y that the best straight line explains.
+
+    Raises:
+        ParameterError: fewer than three points, which say nothing about a line.
+    """
+    require(points=(len(x), 3, None))
+    x, y = x.double() - x.double().mean(), y.double() - y.double().mean()
+    return ((x @ y) ** 2 / ((x @ x) * (y @ y))).item()
+
+
+def slope(x: Float[Tensor, "points"], y: Float[Tensor, "points"]) -> float:
+    """The slope of the best straight line."""
+    require(points=(len(x), 2, None))
+    x = x.double() - x.double().mean()
+    return ((x @ y.double()) / (x @ x)).item()
+
+
+def increments(values: Float[Tensor, "points seeds"]) -> Float[Tensor, "steps"]:
+    """The steps from one mean to the next, in standard errors of the step (at least three seeds)."""
+    require(seeds=(values.shape[1], 3, None))
+    return gain(values[:-1], values[1:])
+
+
+def gain(before: Float[Tensor, "... seeds"], after: Float[Tensor, "... seeds"]) -> Float[Tensor, "..."]:
+    """The difference of two means in standard errors; a spread of 0 counts as the smallest float."""
+    seeds = before.shape[-1]
+    error = ((before.var(dim=-1) + after.var(dim=-1)) / seeds).sqrt().clamp(min=torch.finfo(before.dtype).tiny ** 0.5)
+    return (after.mean(dim=-1) - before.mean(dim=-1)) / error

@@ -1,0 +1,54 @@
+import pytest
+import torch
+
+from attention_theory.linear_attention.deep_students import (
+    linear_layers,
+    linear_layers_start,
+    train_students,
+    transformer,
+    transformer_start,
+)
+from attention_theory.linear_attention.mhla import Heads, mhla_causal
+from attention_theory.linear_attention.teacher_task import teacher_task
+from attention_theory.validation import ParameterError
+
+TASK = teacher_task(2, 6, 9, seed=0)
+
+
+def test_one_layer_is_linear_attention() -> None:
+    models = linear_layers_start(2, 1, 3, [4, 5])
+    outputs = linear_layers(models, TASK.tokens)
+    for place in range(2):
+        heads = Heads(models["values"][place, 0, :, :1], models["queries"][place, 0])
+        torch.testing.assert_close(outputs[place], mhla_causal(heads, TASK.tokens)[..., 0])
+
+
+def test_layers_add_to_their_input() -> None:
+    models = linear_layers_start(2, 2, 1, [4])
+    first = Heads(models["values"][0, 0], models["queries"][0, 0])
+    second = Heads(models["values"][0, 1, :, :1], models["queries"][0, 1])
+    stream = TASK.tokens + mhla_causal(first, TASK.tokens)
+    torch.testing.assert_close(linear_layers(models, TASK.tokens)[0], mhla_causal(second, stream)[..., 0])
+
+
+def test_the_transformer_looks_back_only() -> None:
+    models = transformer_start(2, 8, [1, 2])
+    outputs = transformer(models, TASK.tokens)
+    changed = TASK.tokens.clone()
+    changed[:, 5:] += 1
+    again = transformer(models, changed)
+    torch.testing.assert_close(outputs[:, :, :5], again[:, :, :5])
+    assert (outputs - again)[:, :, 5:].abs().min() > 0
+
+
+def test_stacked_students_train_as_by_themselves() -> None:
+    both = train_students(linear_layers, linear_layers_start(2, 2, 1, [4, 5]), TASK, 3, 10, 0.01, seed=0)
+    alone = train_students(linear_layers, linear_layers_start(2, 2, 1, [5]), TASK, 3, 10, 0.01, seed=0)
+    assert both.losses[1].item() == pytest.approx(alone.losses[0].item())
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(ParameterError, match="layers"):
+        linear_layers_start(2, 0, 1, [0])
+    with pytest.raises(ParameterError, match="hidden"):
+        transformer_start(2, 1, [0])

@@ -1,0 +1,23 @@
+import pytest
+import torch
+
+from attention_theory.memorization.trends import gain, increments, linear_fit_r2, slope
+from attention_theory.validation import ParameterError
+
+
+def test_a_line_is_explained_whole() -> None:
+    x = torch.tensor([1.0, 2.0, 4.0, 7.0])
+    assert linear_fit_r2(x, 3 * x - 1) == pytest.approx(1.0)
+    assert slope(x, 3 * x - 1) == pytest.approx(3.0)
+    assert linear_fit_r2(x, torch.tensor([1.0, -1.0, 1.0, -1.0])) < 0.5
+
+
+def test_two_points_are_refused() -> None:
+    with pytest.raises(ParameterError, match="points"):
+        linear_fit_r2(torch.ones(2), torch.ones(2))
+
+
+def test_increments_are_in_standard_errors() -> None:
+    values = torch.tensor([[0.0, 1.0, 2.0], [2.0, 3.0, 4.0]], dtype=torch.float64)
+    assert increments(values).tolist() == pytest.approx([2 / (2 / 3) ** 0.5])
+    assert gain(values[0], values[0]).item() == 0.0
