@@ -17,8 +17,9 @@
 # ```
 #
 # Theorem 3.1 does not care what a symbol is. A symbol may be a cell of a grid, or a cell with a policy. The paper
-# codes it by the Kronecker product of the codes of its parts: $p = p^x \otimes p^y$, and $z = q \otimes p^x \otimes
-# p^y$. These are orthogonal vectors again, of dimension $N^2$ and $2N^2$, so the layer needs $N^4$ and $4N^4$ scores.
+# codes it by the Kronecker product of the codes of its parts: $p = p^x \otimes p^y$, and
+# $z = q \otimes p^x \otimes p^y$. These are orthogonal vectors again, of dimension $N^2$ and $2N^2$, so the layer
+# needs $N^4$ and $4N^4$ scores.
 #
 # In the sinusoidal code most of them are zero, if the effect depends on differences alone, *both* taken around a
 # loop. The $x$ axis of the colliding agents is no loop. The layer is exact there too, but many more of its scores are

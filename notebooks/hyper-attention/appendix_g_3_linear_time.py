@@ -83,8 +83,9 @@ show.table(
 
 # %% [markdown]
 # ## Cost
-# Operations in matrix products are counted; they do not depend on the machine. The seconds in the table are those of
-# this run, and only shown.
+# Operations in matrix products are counted; they do not depend on the machine. (The prefix sums themselves are
+# entrywise work, a few operations more for each of $L R^2$ numbers, and are not in the count.) The seconds in the
+# table are those of this run, and only shown.
 
 
 # %%

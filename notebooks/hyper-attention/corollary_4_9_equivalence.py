@@ -16,10 +16,10 @@
 # ```{claim} hyper-attention/remark-d-2
 # ```
 #
-# The output at a token $\mu$ is $\sum_\nu s_\nu T_{\mu\nu k}$ with $T_{\mu\nu k} = (x_\mu^\top C x_\nu)(x_\nu^\top
-# W_{:,k})$. Two layers with the same $T$ are the same function. And $T$ can be read off from outputs: a sequence of
-# one token $\mu$ shows $T_{\mu\mu}$, a sequence $(\mu, \nu)$ shows $T_{\mu\mu} + T_{\mu\nu}$. So layers with
-# different $T$ differ on a sequence of at most two tokens.
+# The output at a token $\mu$ is $\sum_\nu s_\nu T_{\mu\nu k}$ with
+# $T_{\mu\nu k} = (x_\mu^\top C x_\nu)(x_\nu^\top W_{:,k})$. Two layers with the same $T$ are the same function. And
+# $T$ can be read off from outputs: a sequence of one token $\mu$ shows $T_{\mu\mu}$, a sequence $(\mu, \nu)$ shows
+# $T_{\mu\mu} + T_{\mu\nu}$. So layers with different $T$ differ on a sequence of at most two tokens.
 #
 # The appendix says this entry by entry. The main text prints a sum over $\nu$ instead, which throws the information
 # away: below are two layers with equal sums and very different outputs.

@@ -215,9 +215,8 @@ show.figure(
     fig,
     name="rotary",
     caption="Score of equal queries and keys against their distance, for the product of 1, 2 and 4 equal rotary "
-    "factors. The product falls off faster and is even in the order.",
-    alt="Three curves that begin at one and fall with distance with some waves. Higher orders fall faster and "
-    "stay closer to zero.",
+    "factors. All fall off in waves; the more factors, the lower.",
+    alt="Three curves that begin at one and fall with distance in waves. The higher the order, the lower the curve.",
 )
 
 # %%

@@ -29,8 +29,8 @@
 #
 # **All or any?** With weights $1/m$ the layer returns the *share* of the activators that are present. The text reads
 # as "any of them". In the paper's dictionary every list has one entry, and the readings agree; we keep the share
-# here. With repeats the sum can pass 1; the paper's remedy, a ReLU layer, turns it into $\min(1, z) = 1 -
-# \mathrm{relu}(1 - z)$.
+# here. With repeats the sum can pass 1; the paper's remedy, a ReLU layer, turns it into
+# $\min(1, z) = 1 - \mathrm{relu}(1 - z)$.
 
 # %%
 import torch

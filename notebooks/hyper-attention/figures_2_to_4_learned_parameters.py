@@ -27,14 +27,14 @@
 #
 # The paper trains a layer on the colliding agents, with $N = 360$ heights, $L = 20$ agents and $B = 100{,}000$
 # sequences, once with one-hot and once with sinusoidal positions. It reports test errors of the order of $10^{-7}$ at
-# many lengths, and learned parameters that look nothing like the devised ones, unless one looks at $T = C_{\mu\nu}
-# W_\nu$.
+# many lengths, and learned parameters that look nothing like the devised ones, unless one looks at
+# $T = C_{\mu\nu} W_\nu$.
 #
-# **How it is run here.** The data enter only through the third moments of the counts, $G_\mu = \frac1B\sum_n s_\mu s
-# s^\top$. With them a step of descent costs $N^3$ whatever $B$ is, and several layers are trained at once. A layer
-# with the sinusoidal code (squared length $N/2$) is a one-hot layer with other speeds for $C$ and $w$, so it goes
-# along in the same run. The page uses a smaller grid; the profile `paper` runs the printed size, in about two minutes
-# of one core.
+# **How it is run here.** The data enter only through the third moments of the counts,
+# $G_\mu = \frac1B\sum_n s_\mu s s^\top$. With them a step of descent costs $N^3$ whatever $B$ is, and several layers
+# are trained at once. A layer with the sinusoidal code (squared length $N/2$) is a one-hot layer with other speeds
+# for $C$ and $w$, so it goes along in the same run. The page uses a smaller grid; the profile `paper` runs the
+# printed size, in about two minutes of one core.
 #
 # **What we had to guess.** The optimiser, its rate, the start of $w$ (the sentence that gives it breaks off), and
 # whether positions may coincide. Here: full gradient descent from $C = 0$; $w = 1$ for every position unless said

@@ -130,8 +130,9 @@ claim.verdict()
 # ```{claim} hyper-attention/equation-21
 # ```
 #
-# When $C$ and $w$ move against their gradients, the residuals move by $\dot D = -\frac{2}{B}(M M^\top + M_2 M_2^\top)
-# D$. In one-hot terms $D = M\,\mathrm{vec}(C - C^*\mathrm{diag}(w^*/w))$; vec must stack columns.
+# When $C$ and $w$ move against their gradients, the residuals move by
+# $\dot D = -\frac{2}{B}(M M^\top + M_2 M_2^\top) D$. In one-hot terms
+# $D = M\,\mathrm{vec}(C - C^*\mathrm{diag}(w^*/w))$; vec must stack columns.
 
 # %%
 velocity = linear_attention(tokens, -by_score, value[:, None]) + linear_attention(tokens, score, -by_value[:, None])

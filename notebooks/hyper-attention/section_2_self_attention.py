@@ -86,8 +86,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Without softmax
-# $(X C X^\top) X W^V$ and $X (C (X^\top (X W^V)))$ are the same numbers. The second order never forms the $L \times
-# L$ scores. The operations are counted, not timed, so the slopes below are the same on every machine.
+# $(X C X^\top) X W^V$ and $X (C (X^\top (X W^V)))$ are the same numbers. The second order never forms the
+# $L \times L$ scores. The operations are counted, not timed, so the slopes below are the same on every machine.
 
 # %%
 score = torch.randn(width, width, generator=draw, dtype=torch.float64)

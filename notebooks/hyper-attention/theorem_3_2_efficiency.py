@@ -24,10 +24,10 @@
 # shared weights.
 #
 # **The count.** For output $i$ there are $L$ partners with $|\mathcal S|^2$ features each. Given $\mathcal X(i)$, the
-# features of every partner add up to the same one-hot, so the rank is smaller: $|\mathcal S| + (L-1)|\mathcal
-# S|(|\mathcal S|-1)$. For all outputs this makes $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr)$ free
-# parameters, of the order that the theorem names. Adding up the partners before the map, as attention does, leaves
-# $|\mathcal S|^2$.
+# features of every partner add up to the same one-hot, so the rank is smaller:
+# $|\mathcal S| + (L-1)|\mathcal S|(|\mathcal S|-1)$. For all outputs this makes
+# $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr)$ free parameters, of the order that the theorem names. Adding up
+# the partners before the map, as attention does, leaves $|\mathcal S|^2$.
 #
 # What the theorem does *not* say: nothing follows for networks with a nonlinearity. A small hidden layer that first
 # counts the symbols needs far fewer parameters.

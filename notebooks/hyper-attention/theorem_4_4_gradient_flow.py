@@ -24,8 +24,8 @@
 #
 # - **What is kept.** For every symbol, $w_\alpha^2 - \|C_{:,\alpha}\|^2$ does not change. As $C$ starts at 0,
 #   $w_\alpha$ never falls below its start.
-# - **How fast.** Let $\zeta$ be the least singular value over all data matrices. Then $L(t) \le L(0)\, e^{-4 b^2
-#   \zeta^2 t / B}$.
+# - **How fast.** Let $\zeta$ be the least singular value over all data matrices. Then
+#   $L(t) \le L(0)\, e^{-4 b^2 \zeta^2 t / B}$.
 # - **Where to.** Versatile data fix $T^* = C \,\mathrm{diag}(w)$ at zero loss. With what is kept this is a quadratic
 #   equation for each symbol: $w_\alpha(\infty)^2 = \tfrac12\bigl(w_\alpha(0)^2 + \sqrt{w_\alpha(0)^4 +
 #   4\|T^*_{:,\alpha}\|^2}\bigr)$ and $C(\infty) = T^* \mathrm{diag}(1/w(\infty))$.

@@ -23,10 +23,10 @@
 # ```
 #
 # A layer shows itself only through $T_{\mu\nu} = C_{\mu\nu} w_\nu$. On a sequence with counts $s$ that holds $\mu$,
-# the output at $\mu$ is $\sum_\nu s_\nu T_{\mu\nu}$. So zero training error says: $S_{\mathcal B_\mu}(T_\mu -
-# T^*_\mu) = 0$, where $S_{\mathcal B_\mu}$ lists the counts of all training sequences with $\mu$. If this matrix has
-# full column rank, then $T_\mu = T^*_\mu$, and the error is zero everywhere. If not, a vector of its null space can
-# be added to $T_\mu$: the training data do not see it, others do.
+# the output at $\mu$ is $\sum_\nu s_\nu T_{\mu\nu}$. So zero training error says:
+# $S_{\mathcal B_\mu}(T_\mu - T^*_\mu) = 0$, where $S_{\mathcal B_\mu}$ lists the counts of all training sequences
+# with $\mu$. If this matrix has full column rank, then $T_\mu = T^*_\mu$, and the error is zero everywhere. If not, a
+# vector of its null space can be added to $T_\mu$: the training data do not see it, others do.
 #
 # Below the heights of colliding agents are the symbols, and layers are fitted to fewer and fewer sequences: by
 # gradient descent, and by least squares, which reaches zero training error at once where descent takes long. (It

@@ -30,8 +30,8 @@
 #   added to $T_\mu$; at length $L$ it shows as $a\frac{L^* - L}{L^* - 1}$. In print the reason given is the column of
 #   ones. That alone takes no rank away: mix lengths, and the rank is full.
 # - **No self term.** Eq. 4 leaves out $j = i$, which adds 1 to the value of every agent. At length $L^*$ a layer can
-#   produce this 1, as $\sum_\nu s_\nu / L^*$. At length $L$ the same layer produces $L/L^*$. The squared error is $(1
-#   - L/L^*)^2$, exactly. The small errors at other lengths that the paper reports are possible only with the self
+#   produce this 1, as $\sum_\nu s_\nu / L^*$. At length $L$ the same layer produces $L/L^*$. The squared error is
+#   $(1 - L/L^*)^2$, exactly. The small errors at other lengths that the paper reports are possible only with the self
 #   term in the target.
 
 # %%

@@ -13,16 +13,16 @@
 # ```{claim} hyper-attention/theorem-b-2
 # ```
 #
-# With $d < |\mathcal S|$ a layer can only approximate. The printed bound treats $\tilde C = B C B^\top$ and $\tilde W
-# = B W^V$ as two free matrices of rank at most $d$, and truncates the singular values of $F$ and of $W$ after $d$.
-# But both are seen through the *same* embedding $B$. The columns of $B$ must hold the left singular vectors of $F$,
-# its right singular vectors, and those of $W$.
+# With $d < |\mathcal S|$ a layer can only approximate. The printed bound treats $\tilde C = B C B^\top$ and
+# $\tilde W = B W^V$ as two free matrices of rank at most $d$, and truncates the singular values of $F$ and of $W$
+# after $d$. But both are seen through the *same* embedding $B$. The columns of $B$ must hold the left singular
+# vectors of $F$, its right singular vectors, and those of $W$.
 #
-# **The counter-example.** Two symbols, one dimension: $F = \begin{pmatrix} 0 & 1 \\ 0 & 0 \end{pmatrix}$, $w = (0,
-# 1)$. $F$ and $W$ have rank 1, so the printed bound is $0$. A layer of width 1 has $T_{\mu\nu} = \kappa\, b_\mu
-# b_\nu^2$, and the target is $T^*_{12} = 1$, else 0. The best scale $\kappa$ leaves $1 - \dfrac{t^2}{(1+t)(1+t^2)}$
-# with $t = (b_2/b_1)^2$, which is least at the root of $t^3 = t + 2$: it is $0.723$. Sequences of one and two tokens
-# show every entry of $T$, so this is an error that the outputs make.
+# **The counter-example.** Two symbols, one dimension: $F = \begin{pmatrix} 0 & 1 \\ 0 & 0 \end{pmatrix}$,
+# $w = (0, 1)$. $F$ and $W$ have rank 1, so the printed bound is $0$. A layer of width 1 has
+# $T_{\mu\nu} = \kappa\, b_\mu b_\nu^2$, and the target is $T^*_{12} = 1$, else 0. The best scale $\kappa$ leaves
+# $1 - \dfrac{t^2}{(1+t)(1+t^2)}$ with $t = (b_2/b_1)^2$, which is least at the root of $t^3 = t + 2$: it is $0.723$.
+# Sequences of one and two tokens show every entry of $T$, so this is an error that the outputs make.
 #
 # **The correction.** Truncate $F$ to rank $r$ and $W$ to rank $q$, and give the embedding $d = 2r + q$ dimensions.
 # Then $\|\text{error}_i\| \le L \bigl(\max_\mu \|w_\mu\|\, \sigma_{r+1}(F) + \max |F_r|\, \sigma_{q+1}(W)\bigr)$.

@@ -27,9 +27,9 @@
 # $\mathrm{Cov}(s)\,\mathbf 1 = 0$. The scenario given as a justification (one $\mu$, the other tokens drawn from the
 # rest) is even the very case of Remark D.1, where the rank is never full.
 #
-# The repair is small. Rank is about the rows as they are, not about the rows minus their mean. Ask for $\mathbb
-# E[ss^\top] \succeq g I$, which uniform sequences satisfy with $g = L/|\mathcal S|$, and run the same proof on
-# $ss^\top - \mathbb E[ss^\top]$. With $R = L^2 + \|\mathbb E[ss^\top]\|$ it gives
+# The repair is small. Rank is about the rows as they are, not about the rows minus their mean. Ask for
+# $\mathbb E[ss^\top] \succeq g I$, which uniform sequences satisfy with $g = L/|\mathcal S|$, and run the same proof
+# on $ss^\top - \mathbb E[ss^\top]$. With $R = L^2 + \|\mathbb E[ss^\top]\|$ it gives
 #
 # $$\mathbb P[\mathrm{rank} < |\mathcal S|] \le 2|\mathcal S| \exp\Bigl(-B\,\frac{g^2/8}{R^2 + Rg/6}\Bigr).$$
 #

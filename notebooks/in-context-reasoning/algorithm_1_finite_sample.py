@@ -39,7 +39,7 @@ rate = 0.1  # eta, positive
 steps = 2_000  # T, at least 1000
 samples = 400  # M, at least 50
 length = 24  # H, at least 14
-seed = 0  # any integer
+seed = 0  # any integer from 0 on
 
 # %%
 require(
@@ -49,6 +49,7 @@ require(
     steps=(steps, 1000, None),
     samples=(samples, 50, None),
     length=(length, 14, None),
+    seed=(seed, 0, None),
 )
 task = Task(tokens, 1, 4, length, noisy=True)
 others = tokens - 2

@@ -37,7 +37,7 @@ length = 32  # H, words in a sentence, at least 16
 triggers = 3  # size of Q, at least 2
 outputs = 4  # size of O, at least 2
 noise = 0.2  # alpha, the chance that the noise token comes next, between 0 and 1
-seed = 0  # any integer
+seed = 0  # any integer from 0 on
 
 # %%
 require(
@@ -47,6 +47,7 @@ require(
     triggers=(triggers, 2, None),
     outputs=(outputs, 2, None),
     noise=(noise, 0.05, 0.95),
+    seed=(seed, 0, None),
 )
 
 # %% [markdown]

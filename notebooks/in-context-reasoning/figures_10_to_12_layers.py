@@ -18,7 +18,7 @@
 # it nearly does. At $0.5$ it does on about half of the sentences.
 #
 # The text names Origin-*Softmax*-FA where the figures show Origin-*Linear*-FA, and writes $\max_j\xi_{F,\tau}$ for
-# $\max_j\xi_{F,j}$. **Size**: as printed, one seed, with 512 evaluation sentences instead of 20480.
+# $\max_j\xi_{F,j}$. **Size**: as printed, one seed, with 256 evaluation sentences instead of 20480.
 
 # %%
 import torch
@@ -36,8 +36,8 @@ samples = 2_048  # M, at least 512
 passes = 100  # epochs, at least 20
 batch = 512  # sentences a step, from 64 to M
 rate = 0.1  # eta, from 0.01 to 0.5
-evaluation = 512  # evaluation sentences, at least 64
-seed = 0  # any integer
+evaluation = 256  # evaluation sentences, at least 64; the paper has 20480
+seed = 0  # any integer from 0 on
 
 # %%
 require(
@@ -48,6 +48,7 @@ require(
     batch=(batch, 64, samples),
     rate=(rate, 0.01, 0.5),
     evaluation=(evaluation, 64, None),
+    seed=(seed, 0, None),
 )
 origin, only_w, full = "Origin-Linear-FA", "Reparam-Linear-W-FA", "Reparam-Linear-FA"
 levels = (0.2, 0.5, 0.8)
@@ -83,10 +84,10 @@ def draw(name: str, title: str, caption: str) -> None:
         fig,
         name=title.lower().replace(" ", "-"),
         caption=f"{title}: {name}. {caption} Above attention, below the feed-forward layer; where the curves "
-        f"coincide the layer "
-        "predicts its token on every sentence. Titles give the share of sentences on which it does, at the end.",
+        "coincide the layer predicts its token on every sentence. Titles give the share of sentences on which it "
+        "does, at the end.",
         alt=f"Six panels for {name}: mean logit of the layer's own token and the mean of its largest logit, over "
-        f"steps.",
+        "steps.",
     )
 
 
@@ -144,7 +145,7 @@ for alpha in levels:
 if (steps, rate) == (400, 0.1):
     claim.number("α = 0.2: ξ_A at y", of("attention_output", full, 0.2)[-1], earlier=40.0, within=0.01)
     claim.number("α = 0.2: ξ_F at τ", of("feed_forward_noise", full, 0.2)[-1], earlier=38.67, within=0.01)
-rounded = train_on_sample(exact_runs, task, samples, passes, batch, seed, evaluation, torch.float32)
+rounded = train_on_sample(exact_runs[:1], task, samples, passes, batch, seed, evaluation, torch.float32)
 stalled = rounded.of("attention_output", full, 0.2, rate)[-1] / (rate * steps)
 claim.control("float32, α = 0.2: ξ_A at y over η t", stalled, "==", 1, 1e-2)
 claim.verdict()

@@ -41,7 +41,7 @@ length = 20  # H, words in a sentence, at least 8
 width = 32  # d, at least twice the vocabulary
 count = 100  # sentences, at least 10
 noise = 0.3  # alpha, between 0 and 1
-seed = 0  # any integer
+seed = 0  # any integer from 0 on
 
 # %%
 require(
@@ -50,6 +50,7 @@ require(
     width=(width, 2 * tokens, None),
     count=(count, 10, None),
     noise=(noise, 0.01, 0.99),
+    seed=(seed, 0, None),
 )
 task = Task(tokens, 1, 3, length, noisy=True)
 sentences = sample_sentences(task, count, seed)
@@ -200,7 +201,6 @@ show.figure(
     fig,
     name="attention",
     caption="Attention weights of the construction of Lemma 4.1 on five sentences: the weight is λ at the y that "
-    "follows "
-    "the trigger q, and 0 at the τ that follows it too.",
+    "follows the trigger q, and 0 at the τ that follows it too.",
     alt="Five rows of positions, dark but for one bright cell in each row, which carries the letter y and follows a q.",
 )

@@ -85,8 +85,7 @@ show.figure(
     caption="Left: the loss has no least point; it falls for ever along γ = ln(α/(1-α)) (dashed) as λ grows, and "
     "rises above and below that line. Right: its largest curvature is (C² + 1)/4.",
     alt="Left, a valley that opens to the right along a dashed line. Right, curvature growing with C like a "
-    "parabola, far "
-    "above a dashed line at one half.",
+    "parabola, far above a dashed line at one half.",
 )
 claim.verdict()
 

@@ -31,7 +31,7 @@ tokens = 30  # size of the vocabulary, at least 12
 length = 32  # H, at least 8
 rate = 0.1  # eta, positive
 noise = 0.5  # alpha, between 0 and 1
-seed = 0  # any integer
+seed = 0  # any integer from 0 on
 
 # %%
 require(
@@ -41,6 +41,7 @@ require(
     length=(length, 8, None),
     rate=(rate, 1e-3, 1.0),
     noise=(noise, 0.01, 0.99),
+    seed=(seed, 0, None),
 )
 task = Task(tokens, 5, 4, length, noisy=True, fillers="outputs allowed")
 

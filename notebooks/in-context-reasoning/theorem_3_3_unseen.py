@@ -30,7 +30,7 @@ triggers = 5  # size of Q in the second case, at least 2
 rate = 0.1  # eta, positive
 length = 64  # H, at least 16
 count = 200  # test sentences, at least 10
-seed = 0  # any integer
+seed = 0  # any integer from 0 on
 
 # %%
 require(
@@ -39,6 +39,7 @@ require(
     rate=(rate, 1e-3, 1.0),
     length=(length, 16, None),
     count=(count, 10, None),
+    seed=(seed, 0, None),
 )
 others = tokens - 1
 printed_time = math.ceil(math.log(tokens) / rate)
@@ -117,8 +118,7 @@ show.figure(
     fig,
     name="unseen",
     caption="Probability of a word that was never an output; markers are the transformer. With one trigger it is "
-    "the printed "
-    "bound (dashed), with five it lies far below the bound and reaches one half at step 92.",
+    "the printed bound (dashed), with five it lies far below the bound and reaches one half at step 92.",
     alt="Two rising S-shaped curves; the one for a single trigger coincides with the dashed bound, the other rises "
     "later.",
 )

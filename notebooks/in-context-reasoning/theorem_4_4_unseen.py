@@ -31,7 +31,7 @@ rate = 0.1  # eta, positive
 samples = 2048  # M, at least 200
 delta = 0.05  # allowed chance of failure, between 0 and 1
 length = 32  # H, at least 14
-seed = 0  # any integer
+seed = 0  # any integer from 0 on
 
 # %%
 require(
@@ -41,6 +41,7 @@ require(
     samples=(samples, 200, None),
     delta=(delta, 1e-6, 0.5),
     length=(length, 14, None),
+    seed=(seed, 0, None),
 )
 task = Task(tokens, 1, 4, length, noisy=True)
 others = tokens - 2
@@ -108,8 +109,7 @@ show.figure(
     fig,
     name="deviation",
     caption="How far the probability of an unseen word is from 1 - α, for α̂ = α: it runs parallel to N exp(-η t), "
-    "and the "
-    "printed rate (dashed) falls away below it.",
+    "and the printed rate (dashed) falls away below it.",
     alt="A curve falling parallel to a dotted line on a logarithmic axis, crossed by a dashed line that is twice as "
     "steep.",
 )

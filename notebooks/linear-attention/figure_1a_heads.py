@@ -38,15 +38,9 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 widths = [2, 4]  # d, each at least 2; the first is the one with the strictest checks
-heads = [
-    1,
-    2,
-    4,
-    8,
-    16,
-]  # heads of the students, each at least 1, with d^2 of every width among them or below the largest
+heads = [1, 2, 4, 8, 16]  # heads of the students, rising, each from 1 to 64
 rates = [0.01]  # learning rates, each above 0; the figure shows the first
-seeds = 20  # runs of each setting, with their own teachers, at least 5
+seeds = 20  # runs of each setting, with their own teachers, at least 3
 sequences = 256  # N, at least 10
 tokens = 100  # T, at least 2
 steps = 3000  # steps of training, at least 100

@@ -35,8 +35,8 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 samples = 16384  # memories in each data set, from 2048; the paper has 2**14 = 16384
-runs = 5  # runs for each number of heads, at least 3; the paper has 3
-steps = 2000  # full-batch steps of each run, at least 1000; the paper does not say how many it takes
+runs = 4  # runs for each number of heads, at least 3; the paper has 3
+steps = 3000  # full-batch steps on orthogonal memories, half on the mixture, at least 1000; not given in the paper
 rate = 0.02  # learning rate of Adam at the start of its cosine, from 0.001 to 0.1
 seed = 0  # seed of every draw, at least 0
 
@@ -56,12 +56,15 @@ data = {name: statistics(z, mhla(teacher, z)) for name, z in tokens.items()}
 certificates = {name: certificate_of(data[name].second_moment) for name in data}
 
 
+lengths = {"95% mixture": steps // 2, "orthogonal": steps}
+
+
 def train(name, heads):
     """Losses and distances of the runs, sorted by loss."""
     start = random_heads(heads, 2 * d, source, scale=(2 * d) ** -0.5, models=(runs,))
-    trained = train_heads(data[name], start, steps, rate, least_loss=0.0)
-    ends = zip(trained.losses.tolist(), distance(trained.heads, teacher).tolist(), strict=True)
-    return sorted(ends)
+    trained = train_heads(data[name], start, lengths[name], rate, least_loss=0.0)
+    losses = trained.losses.clamp(min=0)  # rounding can take a loss of zero below zero
+    return sorted(zip(losses.tolist(), distance(trained.heads, teacher).tolist(), strict=True))
 
 
 ends = {(name, heads): train(name, heads) for name in data for heads in head_counts}
@@ -98,7 +101,7 @@ show.table(
         [name, heads, *(count(results, one) for one in STATES), *results[0], *results[-1]]
         for (name, heads), results in ends.items()
     ],
-    caption=f"{runs} runs of {steps} steps each. Minimisers: loss below 1e-4. Stuck in a local minimum: loss above 0.5.",
+    caption=f"{runs} runs each. Minimisers: loss below 1e-4. Stuck in a local minimum: loss above 0.5.",
 )
 
 # %%
@@ -179,6 +182,7 @@ claim.number("built by hand: distance", distance(built, teacher), earlier=18.0, 
 claim.number("built by hand: heads", built.count, earlier=49)
 claim.number("built by hand: mean output difference on Gaussian memories", off, earlier=36)
 # The figure read to the letter: on orthogonal data, minimisers with 1 to 8 heads are far. It does not pass.
-nearest = min(minimisers(singular, few), default=0.0)
+claim.check("orthogonal, few heads: minimisers", len(minimisers(singular, few)), ">=", 1)
+nearest = min(minimisers(singular, few))
 claim.check("as the figure reads: orthogonal, nearest minimiser with few heads", nearest, ">=", 0.1)
 claim.verdict()

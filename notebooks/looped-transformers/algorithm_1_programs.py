@@ -38,7 +38,7 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-bits = 10  # N, bits of an integer, 9 to 32
+bits = 10  # N, bits of an integer, 10 to 32
 x = 37  # operand of multiplication, division and square root, 1 to 60
 y = 6  # operand of multiplication and division, 1 to 8
 n = 5  # the factorial and the Fibonacci number that are wanted, 1 to 5
@@ -48,7 +48,7 @@ temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(bits=(bits, 9, 32), x=(x, 1, 60), y=(y, 1, 8), n=(n, 1, 5), wide_columns=(wide_columns, 16, 1024))
+require(bits=(bits, 10, 32), x=(x, 1, 60), y=(y, 1, 8), n=(n, 1, 5), wide_columns=(wide_columns, 16, 1024))
 require(wide_bits=(wide_bits, 4, 50), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
 
 # %% [markdown]

@@ -20,9 +20,9 @@
 # jump if that cannot be done. Such machines compute everything that is computable. Appendix H translates them to
 # SUBLEQ, one instruction for an addition and five for a subtraction.
 #
-# In print the operands of every translated instruction stand in the wrong order: with SUBLEQ(a, b, c) as defined, it
-# is `mem[b]` that changes, and the list changes `mem[a]`'s partner. Swapped, it is right. And since a register is never
-# negative, one of the three cases that the proof distinguishes never occurs: **two** instructions are enough.
+# In print the operands of every translated instruction stand in the wrong order: SUBLEQ(a, b, c) changes `mem[b]`, and
+# the list names the register that should change first. Swapped, it is right. And since a register is never negative,
+# one of the three cases that the proof distinguishes never occurs: **two** instructions are enough.
 
 # %%
 import torch

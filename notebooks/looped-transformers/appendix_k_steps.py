@@ -125,10 +125,10 @@ for axis, title, picture in zip(axes, ("operands", "rows of add", "rows of trans
 show.figure(
     fig,
     name="routing",
-    caption="The scratchpad after step 2, and the rows of two blocks after step 3: A and B arrive at `add`, nothing at"
-    " `transpose`.",
-    alt="Three small coloured matrices. The first holds A, B and a block of ones side by side. The second holds A"
-    " and B. The third is empty.",
+    caption="The scratchpad after step 2, and the rows of two blocks after step 3: A and B arrive at `add`, nothing "
+    "at `transpose`.",
+    alt="Three small coloured matrices. The first holds A, B and a block of ones side by side. The second holds A "
+    "and B. The third is empty.",
 )
 
 claim = Claim("looped-transformers/fleq-steps-2-5")

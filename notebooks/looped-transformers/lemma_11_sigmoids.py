@@ -77,9 +77,8 @@ show.figure(
     fig,
     name="columns",
     caption="Error of the sum of sigmoids as columns are added that hold nothing. They all take part in the softmax.",
-    alt="Two curves over the number of extra columns. The dashed one stays at ten to the minus fifteen. The "
-    "other starts"
-    " there and is above one tenth with a few extra columns.",
+    alt="Two curves over the number of extra columns. The dashed one stays at ten to the minus fifteen. The other "
+    "starts there and is above one tenth with a few extra columns.",
 )
 
 claim = Claim("looped-transformers/lemma-11")
@@ -119,10 +118,9 @@ axis.legend()
 show.figure(
     fig,
     name="height",
-    caption="One head: the error falls like $e^{-C}$ until rounding, below the bound (dashed).",
-    alt="On a logarithmic axis the error falls in a straight line from C = 5 to about C = 35 and is flat "
-    "after that; the"
-    " dashed bound lies above it.",
+    caption="One head: the error falls like $e^{-C}$ below its bound (dashed), until rounding stops it.",
+    alt="On a logarithmic axis the error falls in a straight line from C = 5 to about C = 35 and is nearly flat "
+    "after that; the dashed bound lies above it up to there.",
 )
 
 claim = Claim("looped-transformers/lemma-12")

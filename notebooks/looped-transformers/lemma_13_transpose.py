@@ -63,11 +63,9 @@ show.figure(
     fig,
     name="temperature",
     caption=r"Error of the transpose block against the factor on the scores: it falls like $e^{-2\lambda}$ to the "
-    r"rounding"
-    " error of the gates.",
-    alt="Two nearly equal curves on a logarithmic axis that fall in a straight line from order one to about "
-    "ten to the"
-    " minus twelve near a factor of 15, and are level after that.",
+    "rounding error of the gates.",
+    alt="Two nearly equal curves on a logarithmic axis that fall in a straight line from order one to about ten "
+    "to the minus twelve near a factor of 15, and are level after that.",
 )
 
 claim = Claim("looped-transformers/lemma-13")

@@ -93,7 +93,7 @@ for (error, least, _, _, _, _, smooth, _, late, _), earlier in zip(rows, earlier
     claim.check(f"{label}: largest error of the sigmoids", smooth, "<=", error)
     claim.number(f"{label}: largest error of the sigmoids", smooth, earlier=earlier, within=0.02)
     claim.printed(f"{label}: first knot at δ, largest error", late, "<=", error)
-    claim.number(f"{label}: that error times 2δ", late * 2 * least, earlier=1.0, within=0.01)
+    claim.check(f"{label}: that error times 2δ", late * 2 * least, "==", 1.0, 0.01)
 claim.verdict()
 
 # %% [markdown]
@@ -190,9 +190,8 @@ axis.legend()
 show.figure(
     fig,
     name="root-range",
-    caption="Error of the root with $m$ sigmoids. On a fixed interval it falls as $1/m$ (dashed); on the interval"
-    " of the"
-    " corollary it stays near 1.",
+    caption="Error of the root with $m$ sigmoids. On a fixed interval it falls as $1/m$ (dashed); on the interval of "
+    "the corollary it stays near 1.",
     alt="Log-log plot: one curve falls along the dashed line of slope minus one; the other is level near one.",
 )
 x = torch.linspace(0, 4, 60, dtype=torch.float64)

@@ -182,8 +182,8 @@ show.figure(
     fig,
     name="training",
     caption="Mean loss over the points while the transformer runs its program; markers: plain training.",
-    alt="A staircase curve over the cycles with round markers of plain training on its steps; both fall over "
-    "the epochs.",
+    alt="A staircase curve over the cycles with round markers of plain training on its steps; both fall over the "
+    "epochs.",
 )
 
 claim = Claim("looped-transformers/lemma-9")

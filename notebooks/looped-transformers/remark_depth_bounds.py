@@ -118,7 +118,7 @@ axis.barh(names, [10, *(one.layers for one in counts.values())], height=0.45, la
 axis.barh(["SUBLEQ"], [4], height=0.2, color=show.COLOURS[1], label="four-layer machine")
 axis.invert_yaxis()
 axis.set_xlabel("layers")
-axis.set_xlim(0, 18)
+axis.set_xlim(0, 21)
 axis.legend(loc="center right")
 show.figure(
     fig,

@@ -77,12 +77,11 @@ axis.tick_params(axis="y", labelsize=7)
 show.figure(
     fig,
     name="layout",
-    caption="The input of the machine at the start: scratchpad, memory and program, divided by the black lines. "
-    "The"
-    " program lies in the memory rows of its columns; the counter's rows hold the first instruction's address.",
-    alt="Coloured matrix of rows and columns in three vertical parts. The right part holds columns of plus "
-    "and minus"
-    " ones, the instructions; the middle part the matrices; the left part only addresses and the counter.",
+    caption="The input of the machine at the start: scratchpad, memory and program, divided by the black lines. The "
+    "program lies in the memory rows of its columns; the counter's rows hold the first instruction's address.",
+    alt="Coloured matrix of rows and columns in three vertical parts. The right part holds columns of plus and "
+    "minus ones, the instructions; the middle part the matrices; the left part only addresses and the "
+    "counter.",
 )
 
 # %%
@@ -160,11 +159,10 @@ axis.legend()
 show.figure(
     fig,
     name="deviation",
-    caption="Deviation of the memory from the interpreter's after every cycle. Without products it stays at the"
-    " rounding error of the gates; a product adds about $10^{-7}$.",
-    alt="Two curves on a logarithmic axis. The one without products stays near ten to the minus thirteen. The"
-    " one with"
-    " products jumps to about ten to the minus seven at the first product and stays there.",
+    caption="Deviation of the memory from the interpreter's after every cycle. Without products it stays at the "
+    "rounding error of the gates; a product adds about $10^{-7}$.",
+    alt="Two curves on a logarithmic axis. The one without products stays just below ten to the minus twelve. The "
+    "one with products lies between ten to the minus eight and ten to the minus six.",
 )
 
 # %% [markdown]

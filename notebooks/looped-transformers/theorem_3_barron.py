@@ -130,12 +130,10 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="rate",
-    caption="Error of the greedy sums for a bump. With growing sharpness it falls faster than $m^{-1/2}$ "
-    "(dashed); with"
-    r" $\tau=1$ it hardly moves.",
-    alt="Log-log plot. Two curves fall more steeply than the dashed line of slope minus one half. A third, "
-    "for sharpness"
-    " one, is almost level.",
+    caption="Error of the greedy sums for a bump. With growing sharpness the mean square falls faster than $m^{-1/2}$ "
+    r"(dashed); with $\tau=1$ it hardly moves.",
+    alt="Log-log plot. One curve falls more steeply than the dashed line of slope minus one half, one about as "
+    "steeply. A third, for sharpness one, is almost level.",
 )
 
 claim = Claim("looped-transformers/theorem-3")

@@ -136,12 +136,10 @@ axes[1].set(xlabel="$x$", ylabel="error")
 show.figure(
     fig,
     name="reciprocal",
-    caption="Left: a piece of the reciprocal as the block computes it, a staircase of sigmoids. Right: its error "
-    "on both"
-    " sides of 0, within ε (dashed).",
-    alt="Left: a falling curve followed closely by a staircase. Right: points on both sides of zero that "
-    "scatter between"
-    " two dashed lines.",
+    caption="Left: a piece of the reciprocal as the block computes it, a staircase of sigmoids. Right: its error on "
+    "both sides of 0, within ε (dashed).",
+    alt="Left: a falling curve followed closely by a staircase. Right: points on both sides of zero that scatter "
+    "between two dashed lines.",
 )
 
 claim = Claim("looped-transformers/theorem-4")

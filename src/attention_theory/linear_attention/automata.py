@@ -1,7 +1,6 @@
 """The task of Section 6.3: strings that hold an automaton, a word, and the automaton's run on the word."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Int
@@ -56,7 +55,9 @@ class StringForm:
         return [5 * step + 3 for step in range(self.word)]
 
 
-def random_automata(count: int, form: StringForm, seed: Seed) -> tuple[Int[Tensor, "count states letters"], Int[Tensor, "count word"]]:
+def random_automata(
+    count: int, form: StringForm, seed: Seed
+) -> tuple[Int[Tensor, "count states letters"], Int[Tensor, "count word"]]:
     """Transition functions and words, every entry drawn evenly."""
     require(count=(count, 1, None))
     draws = generator(seed)
@@ -109,7 +110,9 @@ def write_strings(
     )
 
 
-def read_history(string: Int[Tensor, "length"], form: StringForm) -> tuple[dict[tuple[int, int], int], list[int], list[tuple[int, int, int]]]:
+def read_string(
+    string: Int[Tensor, "length"], form: StringForm
+) -> tuple[dict[tuple[int, int], int], list[int], list[tuple[int, int, int]]]:
     """Table, word and history of one string, token by token: the reference for :func:`write_strings`.
 
     Raises:
@@ -129,11 +132,6 @@ def read_history(string: Int[Tensor, "length"], form: StringForm) -> tuple[dict[
     table = {(before, letter): after for before, letter, after in map(triplet, range(0, form.table, 5))}
     word = [token - form.states for token in tokens[form.table + 1 : form.prompt - 1]]
     return table, word, [triplet(start) for start in range(form.prompt, form.length, 5)]
-
-
-def other_tables(tables: Int[Tensor, "count states letters"], how: Literal["next"] = "next") -> Tensor:
-    """Every automaton's table replaced by the next one's."""
-    return tables.roll(1, dims=0)
 
 
 def _triplets(before: Tensor, letter: Tensor, after: Tensor, form: StringForm) -> Int[Tensor, "count tokens"]:

@@ -34,6 +34,11 @@ class DecoderSize:
         """The feed-forward width, 8/3 of the width, rounded up to a multiple of 8."""
         return -(-8 * self.width // 24) * 8
 
+    @property
+    def weights(self) -> int:
+        """Weights in the layers, which set the cost: six operations for each weight and token in training."""
+        return self.layers * self.width * (4 * self.width + 3 * self.inner)
+
 
 class Decoder(nn.Module):
     """Logits for the next token at the last ``outputs`` places. float32; weights drawn from a seed."""
@@ -65,7 +70,7 @@ class Decoder(nn.Module):
             mixed = rms_norm(stream, (width,), self.gains[2 * layer]) @ self.attend[layer]
             queries, keys, values = (self._by_head(part) for part in mixed.chunk(3, dim=-1))
             queries, keys = _rotate(queries)[:, :, -kept:], _rotate(keys)
-            seen = torch.ones(kept, length, dtype=torch.bool).tril(length - kept)
+            seen = torch.ones(kept, length, dtype=torch.bool, device=tokens.device).tril(length - kept)
             attended = scaled_dot_product_attention(queries, keys, values, attn_mask=seen)
             stream = stream[:, -kept:] + attended.transpose(1, 2).flatten(2) @ self.mix[layer]
             gate, value = (rms_norm(stream, (width,), self.gains[2 * layer + 1]) @ self.expand[layer]).chunk(2, dim=-1)
@@ -80,8 +85,8 @@ class Decoder(nn.Module):
 def _rotate(vectors: Float[Tensor, "batch heads tokens each"]) -> Float[Tensor, "batch heads tokens each"]:
     """Rotary positions: each pair of coordinates is turned by an angle that grows with the place."""
     half = vectors.shape[-1] // 2
-    rates = 10_000.0 ** (-torch.arange(half) / half)
-    angles = torch.arange(vectors.shape[-2])[:, None] * rates
+    rates = 10_000.0 ** (-torch.arange(half, device=vectors.device) / half)
+    angles = torch.arange(vectors.shape[-2], device=vectors.device)[:, None] * rates
     first, second = vectors[..., :half], vectors[..., half:]
     sine, cosine = angles.sin(), angles.cos()
     return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1)

@@ -6,12 +6,11 @@ the statistics alone.
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.linear_attention.mhla import Heads
-from attention_theory.linear_attention.parameters import coefficients_of_matrix, head_matrix
+from attention_theory.linear_attention.parameters import coefficients
 from attention_theory.linear_attention.regression import Statistics
 from attention_theory.training import Parameters, train_many
 
@@ -48,22 +47,10 @@ def train_heads(
     best = data.solve()
     floor = data.loss(best) if least_loss is None else least_loss
 
-    select = _selection(start.width)
-
     def loss(models: Parameters, step: int) -> Tensor:
-        matrix = head_matrix(Heads(models["values"], models["queries"]))
-        gap = matrix.reshape(len(matrix), start.out, -1) @ select - best
+        gap = coefficients(Heads(models["values"], models["queries"])) - best
         return (gap @ data.second_moment * gap).sum(dim=(-2, -1)) + floor
 
     trained = train_many(loss, {"values": start.values, "queries": start.queries}, steps, rate, schedule="cosine")
     heads = Heads(trained.parameters["values"], trained.parameters["queries"])
     return TrainedHeads(heads, trained.losses, trained.history, trained.steps)
-
-
-def _selection(width: int) -> Float[Tensor, "width**3 psi"]:
-    """The linear map from one output's block of the head matrix to its coefficients, as a matrix.
-
-    Its product is several times cheaper to differentiate than picking the entries out.
-    """
-    units = torch.eye(width**3, dtype=torch.float64).unflatten(1, (width, width * width))
-    return coefficients_of_matrix(units).squeeze(1)

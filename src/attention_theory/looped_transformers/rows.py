@@ -6,7 +6,7 @@ the last axis; a *column* of the paper is an index into the axis before it. Noth
 ``V``, ``W1`` and ``W2`` are the paper's matrices and multiply a column from the left.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from jaxtyping import Float
 from torch import Tensor
@@ -48,14 +48,6 @@ class Rows:
         block = self.blocks[name]
         return state[..., block.start : block.stop]
 
-    def names(self) -> list[str]:
-        """The name of each row, ``block 3`` for the third row of a block of several."""
-        return [
-            name if len(block) == 1 else f"{name} {place}"
-            for name, block in self.blocks.items()
-            for place in range(1, len(block) + 1)
-        ]
-
 
 def combine(*blocks: Sequence[int], weights: Sequence[float] | None = None) -> list[Combination]:
     """Row by row sums of blocks of equal length: the matrix ``[.. w1 I .. w2 I ..]`` of the paper.
@@ -79,12 +71,3 @@ def combine(*blocks: Sequence[int], weights: Sequence[float] | None = None) -> l
 def moves(source: Sequence[int], target: Sequence[int], weight: float = 1.0) -> list[tuple[Combination, int]]:
     """What a value matrix does that adds ``weight`` times block ``source`` into block ``target``, row by row."""
     return [({row: weight}, into) for row, into in zip(source, target, strict=True)]
-
-
-def plus(combinations: Iterable[Combination]) -> Combination:
-    """The sum of several combinations, as one."""
-    total: Combination = {}
-    for combination in combinations:
-        for row, weight in combination.items():
-            total[row] = total.get(row, 0.0) + weight
-    return total

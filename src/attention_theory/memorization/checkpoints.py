@@ -1,11 +1,12 @@
 """Published checkpoints of ViT, BERT and GPT-2: only what comes up to the first layer is read.
 
-A checkpoint is a folder with ``config.json`` and ``model.safetensors`` or ``pytorch_model.bin``, under the names that the
-common model hubs use.
+A checkpoint is a folder with ``config.json`` and ``model.safetensors`` or ``pytorch_model.bin``, its tensors named as
+the common model hubs name them.
 """
 
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -43,8 +44,10 @@ def load_vision_model(folder: Path) -> VisionModel:
     patch = weights["embeddings.patch_embeddings.projection.weight"]
     place = "encoder.layer.0."
     layer = Layer(
-        config["num_attention_heads"],
-        *(_linear(weights, f"{place}attention.attention.{name}") for name in ("query", "key", "value")),
+        heads=config["num_attention_heads"],
+        query=_linear(weights, f"{place}attention.attention.query"),
+        key=_linear(weights, f"{place}attention.attention.key"),
+        value=_linear(weights, f"{place}attention.attention.value"),
         output=_linear(weights, f"{place}attention.output.dense"),
         attention_norm=_norm(weights, f"{place}layernorm_before", config["layer_norm_eps"]),
         up=_linear(weights, f"{place}intermediate.dense"),
@@ -70,11 +73,13 @@ def load_language_model(folder: Path) -> LanguageModel:
     raise ValueError(f"{folder}: a model of type {config['model_type']!r} is neither bert nor gpt2")
 
 
-def _bert(weights: dict[str, Tensor], config: dict) -> LanguageModel:
+def _bert(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
     place, epsilon = "encoder.layer.0.", config["layer_norm_eps"]
     layer = Layer(
-        config["num_attention_heads"],
-        *(_linear(weights, f"{place}attention.self.{name}") for name in ("query", "key", "value")),
+        heads=config["num_attention_heads"],
+        query=_linear(weights, f"{place}attention.self.query"),
+        key=_linear(weights, f"{place}attention.self.key"),
+        value=_linear(weights, f"{place}attention.self.value"),
         output=_linear(weights, f"{place}attention.output.dense"),
         attention_norm=_norm(weights, f"{place}attention.output.LayerNorm", epsilon),
         up=_linear(weights, f"{place}intermediate.dense"),
@@ -90,12 +95,15 @@ def _bert(weights: dict[str, Tensor], config: dict) -> LanguageModel:
     )
 
 
-def _gpt2(weights: dict[str, Tensor], config: dict) -> LanguageModel:
+def _gpt2(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
     joint, shift = weights["h.0.attn.c_attn.weight"], weights["h.0.attn.c_attn.bias"]
+    query, key, value = (Affine(w, b) for w, b in zip(joint.chunk(3, dim=1), shift.chunk(3), strict=True))
     epsilon = config["layer_norm_epsilon"]
     layer = Layer(
-        config["n_head"],
-        *(Affine(w, b) for w, b in zip(joint.chunk(3, dim=1), shift.chunk(3), strict=True)),
+        heads=config["n_head"],
+        query=query,
+        key=key,
+        value=value,
         output=Affine(weights["h.0.attn.c_proj.weight"], weights["h.0.attn.c_proj.bias"]),
         attention_norm=_norm(weights, "h.0.ln_1", epsilon),
         up=Affine(weights["h.0.mlp.c_fc.weight"], weights["h.0.mlp.c_fc.bias"]),
@@ -115,7 +123,7 @@ def _norm(weights: dict[str, Tensor], name: str, epsilon: float) -> Norm:
     return Norm(weights[f"{name}.weight"], weights[f"{name}.bias"], epsilon)
 
 
-def _config(folder: Path) -> dict:
+def _config(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "config.json").read_text(encoding="utf-8"))
 
 

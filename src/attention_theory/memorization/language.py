@@ -51,7 +51,7 @@ class LanguageModel:
         return embedded if self.norm is None else self.norm(embedded)
 
     def queries(
-        self, numbers: Int[Tensor, "texts tokens"], depth: Literal[0, 1], chunk: int = 32
+        self, numbers: Int[Tensor, "texts tokens"], depth: Literal[0, 1], chunk: int = 8
     ) -> Float[Tensor, "texts width"]:
         """The query's vector at the embedding (depth 0) or after the first layer (depth 1)."""
         rows = []
@@ -97,13 +97,13 @@ def bundled_words() -> Int[Tensor, "words"]:
 def sample_texts(
     stream: Int[Tensor, "words"], kind: Literal["bert", "gpt2"], count: int, tokens: int, seed: Seed
 ) -> Int[Tensor, "texts tokens"]:
-    """Pieces of the stream: runs of words for GPT-2, "[class] first [separator] second" for BERT.
+    """Pieces of the stream, no two from one place: runs of words for GPT-2, "[class] first [separator] second" for BERT.
 
     The second sentence follows the first half of the time and is taken from elsewhere otherwise.
     """
-    require(count=(count, 1, None), tokens=(tokens, 4, len(stream) - 1))
+    require(tokens=(tokens, 4, len(stream) - 1), count=(count, 1, len(stream) - tokens))
     draw = generator(seed)
-    starts = torch.randint(len(stream) - tokens, (count,), generator=draw)
+    starts = torch.randperm(len(stream) - tokens, generator=draw)[:count]
     if kind == "gpt2":
         return stream[starts[:, None] + torch.arange(tokens)]
     first = (tokens - 2) // 2

@@ -62,7 +62,7 @@ class Layer:
     gelu: Literal["none", "tanh"] = "none"
 
     def at(self, tokens: Float[Tensor, "examples tokens width"], position: int) -> Float[Tensor, "examples width"]:
-        """The output at one position that may look at all tokens (the class token, or the last token of a causal model).
+        """The output at one position that may look at all tokens: the class token, or the last of a causal model.
 
         The query is carried through the key map and the values are mapped after the weighted sum, so that neither keys
         nor values are formed for the tokens.
@@ -133,5 +133,8 @@ def random_attention(width: int, seed: Seed) -> Layer:
     """The paper's Random Attention: one head, Xavier-uniform maps, normalisation before, skip after, nothing else."""
     draw = generator(seed)
     bound = math.sqrt(3 / width)
-    maps = [Affine((2 * torch.rand(width, width, generator=draw) - 1) * bound, torch.zeros(width)) for _ in range(4)]
-    return Layer(1, *maps, Norm(epsilon=1e-5))
+
+    def affine() -> Affine:
+        return Affine((2 * torch.rand(width, width, generator=draw) - 1) * bound, torch.zeros(width))
+
+    return Layer(1, affine(), affine(), affine(), affine(), Norm(epsilon=1e-5))

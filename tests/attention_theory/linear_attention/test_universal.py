@@ -10,8 +10,6 @@ from attention_theory.linear_attention.universal import (
     Comparison,
     UniversalMachine,
     compare_with_simulator,
-    heads_formula,
-    width_formula,
 )
 from attention_theory.validation import ParameterError
 
@@ -34,14 +32,6 @@ def test_every_machine_runs_exactly(states: int, letters: int, window: int, step
     compared = compare(UniversalMachine(states, letters, window, steps), 3, seed)
     assert compared.exact.all()
     assert set(compared.history.unique().tolist()) <= {0, 1}
-
-
-@settings(deadline=None, max_examples=15)
-@given(states=st.integers(1, 5), letters=st.integers(1, 4), window=st.integers(1, 6), steps=st.integers(1, 4))
-def test_width_and_heads_follow_the_formulas(states: int, letters: int, window: int, steps: int) -> None:
-    universal = UniversalMachine(states, letters, window, steps)
-    assert universal.width == width_formula(states, letters, window, steps)
-    assert len(universal.heads) == heads_formula(letters, window, steps)
 
 
 def test_the_block_heads_are_a_layer_of_linear_attention() -> None:

@@ -20,6 +20,7 @@ def test_the_temperature_found_works_and_the_one_below_does_not(dense: bool) -> 
     found = least_temperature(machine, programs, 8, dense=dense)
     assert conformance(machine, programs, 8, found, dense=dense).wrong == 0
     assert conformance(machine, programs, 8, found - 0.05, dense=dense).wrong > 0
+    assert all(conformance(machine, programs, 8, found + more, dense=dense).wrong == 0 for more in (0.3, 1.0, 5.0))
 
 
 def test_float32_has_no_temperature_for_long_integers() -> None:
@@ -36,3 +37,4 @@ def test_noise_doubles_with_every_bit() -> None:
 
 def test_the_law_has_half_the_logarithm_of_two_a_bit() -> None:
     assert math.isclose(temperature_law(20, 5) - temperature_law(10, 5), 5 * math.log(2))
+    assert math.isclose(temperature_law(20, 5, adders=2) - temperature_law(10, 5, adders=2), 10 * math.log(2))

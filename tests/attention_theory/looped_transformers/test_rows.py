@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.looped_transformers.rows import Rows, combine, moves, plus
+from attention_theory.looped_transformers.rows import Rows, combine, moves
 from attention_theory.validation import ParameterError
 
 
@@ -11,7 +11,6 @@ def test_blocks_follow_each_other_and_give_views() -> None:
     state = torch.zeros(2, 5, 4)
     rows.of(state, "memory")[:, 1] = 1
     assert state.sum() == 6
-    assert rows.names() == ["memory 1", "memory 2", "memory 3", "flag"]
 
 
 def test_an_empty_block_is_refused_by_name() -> None:
@@ -22,7 +21,6 @@ def test_an_empty_block_is_refused_by_name() -> None:
 def test_combinations_add_blocks_row_by_row() -> None:
     assert combine(range(2), range(2, 4), weights=[1.0, -2.0]) == [{0: 1.0, 2: -2.0}, {1: 1.0, 3: -2.0}]
     assert combine(range(1), range(1)) == [{0: 2.0}]
-    assert plus([{0: 1.0}, {0: 1.0, 2: 3.0}]) == {0: 2.0, 2: 3.0}
     assert moves(range(2), range(2, 4), 0.5) == [({0: 0.5}, 2), ({1: 0.5}, 3)]
 
 

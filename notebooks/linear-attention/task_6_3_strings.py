@@ -1,0 +1,124 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Strings that hold an automaton, and what a full-size run costs
+# *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Section 6.3 and Appendix D.2.*
+#
+# ```{claim} linear-attention/task-6-3
+# ```
+#
+# ```{claim} linear-attention/table-d-2
+# ```
+#
+# A deterministic automaton has a table: in state $s$, reading letter $w$, go to state $s'$. A string of the task
+# spells out the whole table, then a word, then the automaton's run on it, as triplets. A model is trained to continue
+# the table and the word with the run. To do so for automata it has never seen, it must look up each step in the table.
+
+# %%
+from attention_theory.linear_attention.automata import StringForm, random_automata, read_string, write_strings
+from attention_theory.linear_attention.decoder import DecoderSize
+from attention_theory.linear_attention.search_spaces import FIGURE_3, outside
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+states = 4  # Q, at least 2
+letters = 4  # V, at least 2
+word = 4  # L, letters of the word, at least 1
+strings = 200  # strings that are written and read back, at least 1
+reduced_width = 64  # width of the reduced decoder, a multiple of 8
+reduced_layers = 2  # its layers, at least 1
+seed = 0  # seed of automata and words, at least 0
+
+# %%
+require(states=(states, 2, None), letters=(letters, 2, None), word=(word, 1, None), strings=(strings, 1, None))
+require(reduced_width=(reduced_width, 8, None), reduced_layers=(reduced_layers, 1, None), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Written, and read back
+# Each string is read back token by token: the table, the word, the triplets. The run must start in state 0 and follow
+# the table. Two controls: a string whose table has one entry changed, and the index range as printed, where a word of
+# length $L$ has the letters $w_0, \dots, w_L$. That is one letter too many.
+
+# %%
+form = StringForm(states, letters, word)
+tables, words = random_automata(strings, form, seed)
+written = write_strings(tables, words, form)
+right_tables = right_words = right_runs = 0
+for string, table, read in zip(written, tables.tolist(), words.tolist(), strict=True):
+    shown, letters_read, history = read_string(string, form)
+    right_tables += all(shown[s, w] == table[s][w] for s in range(states) for w in range(letters))
+    right_words += letters_read == read
+    visited = [0]
+    for letter in read:
+        visited.append(table[visited[-1]][letter])
+    right_runs += history == list(zip(visited[:-1], read, visited[1:], strict=True))
+
+# %%
+corrupted = tables.clone()
+corrupted[:, 0, :] = (corrupted[:, 0, :] + 1) % states
+changed = write_strings(tables, words, form, shown=corrupted)
+agree = 0
+for string in changed:
+    shown, _, history = read_string(string, form)
+    agree += all(shown[before, letter] == after for before, letter, after in history)
+print(f"{strings} strings of {form.length} tokens, {form.table} of them for the table")
+print(" ".join("#" if token == form.vocabulary - 1 else str(token) for token in written[0].tolist()))
+
+# %%
+claim = Claim("linear-attention/task-6-3")
+claim.check("tokens of the table", form.table, "==", 5 * states * letters)
+claim.check("tables read back", right_tables, "==", strings)
+claim.check("words read back", right_words, "==", strings)
+claim.check("histories that are the automaton's run from state 0", right_runs, "==", strings)
+claim.control("the first state's rules changed: histories that follow the table", agree, "==", strings)
+claim.printed("letters of a word w_0 ... w_L as printed", len(range(word + 1)), "==", word)
+claim.verdict()
+
+# %% [markdown]
+# ## What the paper trained, and what it would cost
+# Appendix D.2 has one model and sixteen sizes of the data. One of the sizes, 12290, fits neither the powers of two nor
+# the multiples of 2048 around it and is most likely a misprint of 12288. Training takes about six operations for each
+# weight and token. The whole list for one point of Figure 3, $Q = V = L = 4$, is the sum over all sizes.
+
+# %%
+full = DecoderSize(form.vocabulary, FIGURE_3["width"][0], FIGURE_3["heads"][0], FIGURE_3["layers"][0])
+reduced = DecoderSize(form.vocabulary, reduced_width, 4, reduced_layers)
+all_examples = sum(FIGURE_3["examples"])
+operations = 6 * full.weights * form.length * all_examples * FIGURE_3["epochs"][0]
+core = 2e10  # operations a second of one CPU core, about
+accelerator = 4e14  # of one large accelerator at 16 bits, about
+show.table(
+    ["", "full size (printed)", "reduced (this book)"],
+    [
+        ["width", full.width, reduced.width],
+        ["heads", full.heads, reduced.heads],
+        ["layers", full.layers, reduced.layers],
+        ["weights in the layers", full.weights, reduced.weights],
+        ["learning rate", FIGURE_3["rate"][0], 0.003],
+        ["passes through the data", FIGURE_3["epochs"][0], 1],
+        ["numbers of examples", str(FIGURE_3["examples"]), "as many as it takes"],
+        ["operations for one point", operations, "below 1e12"],
+        ["on one CPU core", f"{operations / core / 3.15e7:.1f} years", "seconds"],
+        ["on one large accelerator", f"{operations / accelerator / 3600:.1f} hours", ""],
+    ],
+)
+
+# %%
+multiples = [count for count in FIGURE_3["examples"] if count & (count - 1) and count % 2048]
+printed = {"width": 2048, "heads": 16, "layers": 4, "rate": 0.00025, "epochs": 100}
+claim = Claim("linear-attention/table-d-2")
+claim.check("printed settings outside the space in the code", len(outside(FIGURE_3, printed)), "==", 0)
+claim.check("numbers of examples", len(FIGURE_3["examples"]), "==", 16)
+claim.check("numbers that are neither a power of 2 nor a multiple of 2048", str(multiples), "==", "[12290]")
+claim.check("CPU years for one point, so that it is not run here", operations / core / 3.15e7, ">", 1.0)
+claim.control("12288 is in the list", 12288 in FIGURE_3["examples"], "==", True)
+claim.control("the reduced model lies in the space", str(outside(FIGURE_3, {"width": reduced.width})), "==", "[]")
+claim.number("operations for one point", operations, earlier=2.2e18, within=0.15)
+claim.verdict()
