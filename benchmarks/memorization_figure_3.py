@@ -17,7 +17,7 @@ import torch
 
 from attention_theory.memorization.saturation import mean_entropy, saturation
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
-from attention_theory.memorization.trainer import PanelTrainer, Score
+from attention_theory.memorization.trainer import PanelTrainer
 
 WIDTH, TOKENS, CLASSES, BATCH, RATE = 64, 32, 100, 256, 1e-3
 SETTINGS = [Setting(4, TOKENS, 550, WIDTH, seed=0), Setting(8, TOKENS, 1300, WIDTH, seed=0)]
@@ -29,11 +29,12 @@ def heads_of(model: int) -> slice:
     return slice(first, first + SETTINGS[model].heads)
 
 
-def summary(score: Score) -> list[dict[str, Any]]:
+def summary(trainer: PanelTrainer) -> list[dict[str, Any]]:
     """What the figure needs of each model."""
+    score, weights = trainer.score(), trainer.attention()
     rows = []
     for model, setting in enumerate(SETTINGS):
-        attention = score.attention[heads_of(model), : setting.examples, : setting.tokens]
+        attention = weights[heads_of(model), : setting.examples, : setting.tokens]
         found = saturation(attention)
         rows.append(
             {
@@ -61,7 +62,7 @@ def main() -> None:
 
     torch.set_num_threads(1)
     trainer = PanelTrainer(SETTINGS, sample_data_sets(SETTINGS, WIDTH, classes=CLASSES), chosen.steps, BATCH, RATE)
-    untrained = summary(trainer.score())
+    untrained = summary(trainer)
     curves: list[dict[str, Any]] = []
     seconds = 0.0
     if chosen.progress.exists():
@@ -71,9 +72,10 @@ def main() -> None:
     kept = ("accuracy", "loss", "entropy", "share_saturated", "share_with_a_free_head")
     while trainer.step < chosen.steps:
         started = time.process_time()
-        score = trainer.run(until=trainer.step + max(1, chosen.steps // 100))
+        trainer.run(until=trainer.step + max(1, chosen.steps // 100))
         seconds += time.process_time() - started
-        curves.append({"step": trainer.step} | {name: [row[name] for row in summary(score)] for name in kept})
+        rows = summary(trainer)
+        curves.append({"step": trainer.step} | {name: [row[name] for row in rows] for name in kept})
         partial = chosen.progress.with_suffix(".part")
         torch.save({"trainer": trainer.state(), "curves": curves, "seconds": seconds}, partial)
         partial.replace(chosen.progress)
@@ -100,7 +102,7 @@ def main() -> None:
             "device": "cpu, 1 thread",
             "dtype": "float32",
         },
-        "data": {"untrained": untrained, "trained": summary(trainer.score()), "curves": curves},
+        "data": {"untrained": untrained, "trained": summary(trainer), "curves": curves},
     }
     chosen.result.parent.mkdir(parents=True, exist_ok=True)
     chosen.result.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

@@ -92,8 +92,8 @@ show.table(
 # ## The models
 # The print gives HyperFeatureAttention the order 4. This can mean four factors, as in its Definition 5.1, or three
 # factors, as the caption of Table 2 counts; both readings are trained. Equal parameters for self-attention and
-# HyperFeatureAttention mean that values are not multiplied. HyperAttention has the parameters of self-attention only if
-# its last value factor and the output matrix, two linear maps in a row, are one.
+# HyperFeatureAttention mean that values are not multiplied. HyperAttention has the parameters of self-attention only
+# if its last value factor and the output matrix, two linear maps in a row, are one.
 
 # %%
 models = {**TABLE_1, "HyperFeatureAttention, three factors": lambda width: HyperFeatureAttention(width, [3])}
@@ -147,11 +147,11 @@ show.figure(
     fig,
     name="validation-loss",
     caption="Left: validation loss, mean over the seeds. Right: the last loss of each model less that of "
-    "self-attention, one mark a seed, in the colours of the left; the grey band is the noise between seeds. "
-    "A mark in the band says nothing about the models.",
-    alt="Left: five curves of validation loss falling together, far below the dashed line of the frequencies. Right: "
-    "three marks for each model on both sides of zero, most of them in a grey band of noise; those of HyperAttention are "
-    "at or left of zero.",
+    "self-attention, one mark a seed, in the colours of the left; the grey band is the noise between seeds. A "
+    "mark in the band says nothing about the models.",
+    alt="Left: five curves of validation loss falling together, far below the dashed line of the frequencies. "
+    "Right: three marks for each model on both sides of zero, most of them in a grey band of noise; those of "
+    "HyperAttention are left of zero.",
 )
 
 # %% [markdown]
@@ -189,8 +189,9 @@ show.table(
 claim = Claim("hyper-attention/table-1")
 if not tokens_folder:
     claim.stand_in("Python's language reference byte by byte and width 48, for OpenWebText and width 768")
+band = 0.05 if tokens_folder else None  # another text cannot have the printed perplexities
 for name, value in PRINTED.items():
-    claim.number(f"perplexity, {name}", sum(perplexities[name]) / len(seeds), printed=value)
+    claim.number(f"perplexity, {name}", sum(perplexities[name]) / len(seeds), printed=value, within=band)
 last = [course.losses[-1] for runs in courses.values() for course in runs]
 first = [course.losses[0] for runs in courses.values() for course in runs]
 claim.check("largest loss of any trained model, against frequencies alone", max(last), "<", unigram)
@@ -206,8 +207,12 @@ claim.control("three-way task, missed by linear attention", missed["three-way"][
 claim.verdict()
 
 # %% [markdown]
-# **The full run.** 28,000 steps of 625 windows of 256 tokens for each model and seed. Left open in print and filled in
-# as for GPT-3's small model: AdamW with averages 0.9 and 0.95, weight decay 0.1, clipping at 1, no dropout, 2,344 steps
-# of warm-up, learned positions. Also open: the tokenizer (the vocabulary is GPT-2's), whether HyperAttention's tuples
-# must lie in the past (they must, or the model sees the answer), the scale of its scores (the root of the rank here),
-# its rank (the width here), and how widely the reported perplexities are smoothed (not at all here).
+# **The full run.** 28,000 steps of 625 windows of 256 tokens for each model and seed. With `tokens_folder` set, the
+# perplexities are judged, within 5% of the printed ones, and nothing stands in for anything: the claim's entry in the
+# registry then has to expect another verdict than *stand-in*, and is to be changed before the run.
+#
+# Left open in print and filled in as for GPT-3's small model: AdamW with averages 0.9 and 0.95, weight decay 0.1,
+# clipping at 1, no dropout, 2,344 steps of warm-up, learned positions. Also open: the tokenizer (the vocabulary is
+# GPT-2's), whether HyperAttention's tuples must lie in the past (they must, or the model sees the answer), the scale
+# of its scores (the root of the rank here), its rank (the width here), and how widely the reported perplexities are
+# smoothed (not at all here).

@@ -90,8 +90,9 @@ show.table(
 
 # %% [markdown]
 # ## Ordinary PyTorch
-# The formula as printed, `torch.nn.functional.cross_entropy`, `backward`, one step of length $\eta$ along the
-# gradient of $W$; in float32, which is the default. Nothing of the gather form is used but the sentences.
+# The formula as printed, `torch.nn.functional.cross_entropy`, `backward`, one step of length $\eta$ along the gradient
+# of $W$; in float32, which is the default. Nothing of the gather form is used but the sentences. Steps take a quarter
+# of the batch, the printed form being slow.
 
 
 # %%

@@ -71,10 +71,12 @@ y = mhla(model, z)
 shuffled = torch.cat([z[:-1].flip(0), z[-1:]])
 
 claim = Claim("linear-attention/definition-mhla")
-claim.check(
-    "last column of Eq. 1 and Eq. 2, difference", relative_error(mhla_every_token(model, z)[-1], y), "<=", 1e-12
-)
-claim.check("sum of single products, difference", relative_error(mhla_by_sums(model, z), y), "<=", 1e-12)
+for width, length, heads in [(d, n, 3), (2, 1, 1), (2, 3, 1), (3, 5, 2), (4, 7, 5)]:
+    other, sizes = random_heads(heads, width, seed), f"d = {width}, n = {length}, H = {heads}"
+    tried = torch.randn(length, width, generator=generator(seed), dtype=torch.float64)
+    last, whole, sums = mhla(other, tried), mhla_every_token(other, tried)[-1], mhla_by_sums(other, tried)
+    claim.check(f"last column of Eq. 1, {sizes}: difference", relative_error(whole, last), "<=", 1e-12)
+    claim.check(f"sum of single products, {sizes}: difference", relative_error(sums, last), "<=", 1e-12)
 claim.check("f(2Z) = 8 f(Z), difference", relative_error(mhla(model, 2 * z), 8 * y), "<=", 1e-12)
 claim.check("first n-1 tokens reversed, difference", relative_error(mhla(model, shuffled), y), "<=", 1e-12)
 rescaled = Heads(3 * model.values, model.queries / 3)

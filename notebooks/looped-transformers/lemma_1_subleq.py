@@ -27,13 +27,15 @@
 # %%
 import itertools
 
+import torch
+
 from attention_theory.looped_transformers.conformance import conformance, random_batches
 from attention_theory.looped_transformers.subleq import interpret, random_program
 from attention_theory.looped_transformers.subleq_assembler import assemble, library_text
 from attention_theory.looped_transformers.subleq_layers import Defects
 from attention_theory.looped_transformers.subleq_machine import SubleqMachine
 from attention_theory.looped_transformers.summary import summarise
-from attention_theory.looped_transformers.trace import trace
+from attention_theory.looped_transformers.trace import draw_state, trace
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -88,6 +90,24 @@ show.figure(
     "changes. Read the instruction, read the data, subtract in three layers, write, branch in three layers, round.",
     alt="A grid of row blocks by the ten layers, with dark cells on a descending path: instruction, operands first and "
     "second, memory at the sixth layer, the counter at the eighth and ninth, nothing at the tenth.",
+)
+
+# %%
+fig, axis = show.axes(width=8, height=4.6)
+stream = torch.stack([moment.state[0] for moment in moments])  # the scratchpad column, moment by moment
+shown = [name for name in blocks if name not in ("command", "memory", "encoding")]
+draw_state(axis, stream, machine.rows, shown)
+axis.set_xticks(range(11), ["start", *range(1, 11)])
+axis.set_xlabel("after layer")
+show.figure(
+    fig,
+    name="scratchpad",
+    caption="The scratchpad column in the same cycle, from layer to layer. Blue is -1, white 0, red +1. The operands "
+    "are read (2), one is negated (3, 4), the difference replaces the other (5); its place is taken by the flag (7), "
+    "and the counter moves on (8, 9).",
+    alt="Coloured bits of the scratchpad's rows against the ten layers: the instruction appears at layer 1, two "
+    "operands at layer 2, one of them vanishes at layer 5, the other at layer 7, and the counter changes at layer 8.",
+    photo=True,
 )
 
 # %% [markdown]

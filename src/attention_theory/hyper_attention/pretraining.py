@@ -199,14 +199,3 @@ def unigram_loss(train: Tokens, validation: Tokens) -> float:
     log_share = (counts / counts.sum()).log()
     losses = [-log_share[torch.as_tensor(shard.astype("int64"))].sum() for shard in validation.shards]
     return (sum(losses) / len(validation)).item()  # type: ignore[union-attr]
-
-
-def gaussian_smooth(values: Float[Tensor, "records"], width: float) -> Float[Tensor, "records"]:
-    """Each value replaced by a mean with Gaussian weights of deviation ``width`` records, normalised at the ends.
-
-    The tables report perplexities smoothed so; the paper does not say how wide.
-    """
-    require(width=(width, 1e-9, None))
-    places = torch.arange(len(values), dtype=values.dtype)
-    weights = torch.exp(-0.5 * ((places[:, None] - places) / width).square())
-    return (weights @ values) / weights.sum(dim=1)

@@ -124,7 +124,8 @@ def draw_labels(
     Raises:
         ParameterError: a level outside [0, 1), or above 0 in a task without a noise token.
     """
-    require(noise=(noise.tolist(), 0.0, 1.0 if task.noisy else 0.0))
+    below_one = 1 - 2**-53
+    require(noise=(noise.tolist(), 0.0, below_one if task.noisy else 0.0))
     uniform = torch.rand(len(sentences.output), generator=generator(seed), dtype=torch.float64)
     return torch.where(uniform < noise[:, None], task.noise_token, sentences.output)
 

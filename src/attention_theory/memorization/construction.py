@@ -162,7 +162,7 @@ def choose_targets(
 ) -> tuple[Float[Tensor, "examples tokens"], float]:
     """Weights theta for which the rows E^T theta + shift are as independent as can be had, one row after another.
 
-    For every row the best of many candidates, random ones and ones close to the corners of the simplex, is taken: the
+    For every row the best of many candidates, random ones and ones half way to the corners of the simplex, is taken: the
     one whose combination lies farthest from the span of its own shift and the rows before it.
 
     Returns:
@@ -173,7 +173,7 @@ def choose_targets(
     rows = torch.zeros(fresh.count, fresh.width, dtype=torch.float64)
     basis = torch.zeros(0, fresh.width, dtype=torch.float64)
     targets = torch.zeros(fresh.count, n, dtype=torch.float64)
-    corners = torch.eye(n, dtype=torch.float64)
+    corners = 0.5 * torch.eye(n, dtype=torch.float64) + 0.5 / n
     floor = FLOOR / n
     for row, context in enumerate(fresh.context_of_each):
         inside = -torch.rand(_CANDIDATES, n, generator=source, dtype=torch.float64).log()

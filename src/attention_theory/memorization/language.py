@@ -97,7 +97,7 @@ def bundled_words() -> Int[Tensor, "words"]:
 def sample_texts(
     stream: Int[Tensor, "words"], kind: Literal["bert", "gpt2"], count: int, tokens: int, seed: Seed
 ) -> Int[Tensor, "texts tokens"]:
-    """Pieces of the stream, no two from one place: runs of words for GPT-2, "[class] first [separator] second" for BERT.
+    """Pieces of the stream, no two alike: runs of words for GPT-2, "[class] first [separator] second" for BERT.
 
     The second sentence follows the first half of the time and is taken from elsewhere otherwise.
     """

@@ -30,12 +30,10 @@ class Score:
     Attributes:
         accuracy: the fraction of labels that the largest output names; 0 for real labels.
         loss: mean cross-entropy (nats), or mean squared error for real labels.
-        attention: the softmax weights of every head on every example (padding included).
     """
 
     accuracy: Float[Tensor, "models"]
     loss: Float[Tensor, "models"]
-    attention: Float[Tensor, "heads examples tokens"]
 
 
 @dataclass
@@ -91,15 +89,24 @@ class PanelTrainer:
             self._record()
         return self.score()
 
-    def score(self, labels: Tensor | None = None) -> Score:
-        """Accuracy, loss and attention of every model on its whole data set (with other labels, if any are given)."""
+    def score(self, labels: Tensor | None = None, chunk: int = 2_048) -> Score:
+        """Accuracy and loss of every model on its whole data set (with other labels, if any are given)."""
         labels = self.data.labels if labels is None else labels
+        counted = torch.arange(labels.shape[1], device=labels.device) < self.data.sizes[:, None]
+        losses = torch.zeros_like(self.data.sizes, dtype=self.data.queries.dtype)
+        hits = torch.zeros_like(self.data.sizes)
         with torch.no_grad():
-            outputs, attention = forward(self.panel, self.weights, self.data.queries, self.data.contexts)
-            counted = torch.arange(outputs.shape[1], device=labels.device) < self.data.sizes[:, None]
-            losses = (_losses(outputs, labels) * counted).sum(dim=-1) / self.data.sizes
-            hits = (outputs.argmax(dim=-1) == labels) & counted & (self.data.classes > 1)
-        return Score(hits.sum(dim=-1) / self.data.sizes, losses, attention)
+            for rows in torch.arange(labels.shape[1], device=labels.device).split(chunk):
+                contexts = self.data.contexts if self.data.shared else self.data.contexts[:, rows]
+                outputs, _ = forward(self.panel, self.weights, self.data.queries[:, rows], contexts)
+                losses += (_losses(outputs, labels[:, rows]) * counted[:, rows]).sum(dim=-1)
+                hits += ((outputs.argmax(dim=-1) == labels[:, rows]) & counted[:, rows]).sum(dim=-1)
+        return Score(hits * (self.data.classes > 1) / self.data.sizes, losses / self.data.sizes)
+
+    def attention(self) -> Float[Tensor, "heads examples tokens"]:
+        """The softmax weights of every head on every example (padding included)."""
+        with torch.no_grad():
+            return forward(self.panel, self.weights, self.data.queries, self.data.contexts)[1]
 
     def next_batch(self) -> Int[Tensor, "models batch"]:
         """The examples of the present step: each model goes through its own epochs, reshuffled every time.

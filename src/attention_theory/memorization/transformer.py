@@ -104,7 +104,7 @@ Model = TypeVar("Model")
 
 def cast(model: Model, dtype: torch.dtype) -> Model:
     """A model (a dataclass of tensors and other such dataclasses) in another precision."""
-    changed = {}
+    changed: dict[str, object] = {}
     for part in fields(model):  # type: ignore[arg-type]
         value = getattr(model, part.name)
         if isinstance(value, Tensor) and value.is_floating_point():

@@ -84,9 +84,17 @@ def train_vision_model(
 
 def _assemble(model: VisionModel, weights: dict[str, Tensor]) -> VisionModel:
     """The model with other weights."""
-    maps = {
-        name: Affine(weights[f"{name}.weight"], weights[f"{name}.bias"])
-        for name in ("embed", "query", "key", "value", "output", "up", "down")
-    }
-    embed = maps.pop("embed")
-    return VisionModel(embed, weights["class_token"], weights["positions"], replace(model.layer, **maps))
+
+    def affine(name: str) -> Affine:
+        return Affine(weights[f"{name}.weight"], weights[f"{name}.bias"])
+
+    layer = replace(
+        model.layer,
+        query=affine("query"),
+        key=affine("key"),
+        value=affine("value"),
+        output=affine("output"),
+        up=affine("up"),
+        down=affine("down"),
+    )
+    return VisionModel(affine("embed"), weights["class_token"], weights["positions"], layer)

@@ -3,7 +3,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 from attention_theory.hyper_attention.language_model import TABLE_1, LanguageModel
 from attention_theory.hyper_attention.pretraining import (
@@ -11,7 +10,6 @@ from attention_theory.hyper_attention.pretraining import (
     Training,
     evaluate,
     gap,
-    gaussian_smooth,
     pretrain,
     train_table,
     unigram_loss,
@@ -58,16 +56,6 @@ def test_schedule_rises_then_falls_to_a_tenth() -> None:
 def test_evaluation_does_not_depend_on_the_micro_batch() -> None:
     inputs, targets = CYCLE.every_window(8, 10)
     assert evaluate(model(), inputs, targets, 3) == pytest.approx(evaluate(model(), inputs, targets, 10), abs=1e-6)
-
-
-def test_smoothing_keeps_constants_and_means_neighbours() -> None:
-    steady = torch.full((5,), 3.0, dtype=torch.float64)
-    torch.testing.assert_close(gaussian_smooth(steady, 1.5), steady)
-    spike = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0], dtype=torch.float64)
-    smooth = gaussian_smooth(spike, 1.0)
-    near = math.exp(-0.5)
-    assert smooth[2].item() == pytest.approx(1 / (1 + 2 * near + 2 * math.exp(-2)))
-    assert smooth[1] > smooth[0]
 
 
 def test_a_table_is_every_model_from_every_seed() -> None:

@@ -9,7 +9,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_theory.hyper_attention import prepare_tokens
 from attention_theory.hyper_attention.token_files import (
     Tokens,
     byte_tokens,
@@ -88,16 +87,6 @@ def test_the_stand_in_text_is_text_and_says_whether_it_is_the_pinned_one() -> No
     assert "assert" in text
     assert len(text) > 300_000
     assert pinned in (True, False)
-
-
-def test_a_folder_of_texts_becomes_token_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for number in range(4):
-        (tmp_path / f"{number}.txt").write_text(f"text {number}", encoding="utf-8")
-    out = tmp_path / "out"
-    prepare_tokens.main([str(tmp_path), str(out), "--encoding", "bytes", "--validation-every", "2"])
-    assert "4 documents, 14 training tokens, 14 validation tokens" in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        prepare_tokens.main([str(out), str(tmp_path / "other"), "--encoding", "bytes"])
 
 
 def test_the_tokenizer_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,14 @@ import torch
 
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss, odds
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.training import MEASURES, epochs, estimated_gammas, train
+from attention_theory.in_context_reasoning.training import (
+    MEASURES,
+    epochs,
+    estimated_gammas,
+    mean_history,
+    train,
+    train_on_sample,
+)
 from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Run
 from attention_theory.validation import ParameterError
 
@@ -59,3 +66,28 @@ def test_unknown_runs_and_measures_are_refused() -> None:
         history.of("loss", "Reparam-Linear-FA", 0.2, 0.1)
     with pytest.raises(ParameterError, match="run"):
         history.of("population", "Reparam-Linear-FA", 0.5, 0.1)
+
+
+def test_training_on_a_sample_walks_the_line_with_the_estimated_gamma() -> None:
+    runs = [Run(VARIANTS["Reparam-Linear-FA"], noise, 0.1) for noise in (0.2, 0.8)]
+    history = train_on_sample(runs, TASK, 64, 3, batch=16, seed=1, evaluation=8)
+    assert history.steps[-1] == 12
+    scale = history.values["attention_output"][-1]
+    assert (scale - 1.2).abs().max() < 1e-12
+    gamma = history.values["feed_forward_noise"][-1] - scale
+    shares = gamma.sigmoid() * 64  # the number of labels that are τ
+    assert (shares - shares.round()).abs().max() < 1e-9
+    assert shares[0] < shares[1]
+    with pytest.raises(ParameterError, match="samples"):
+        train_on_sample(runs, TASK, 8, 3, batch=16)
+
+
+def test_a_mean_over_seeds_and_where_it_ends() -> None:
+    run = [Run(VARIANTS["Origin-ReLU-FA"], 0.2, 0.1)]
+    each = [train(run, TASK, 8, batch=4, seed=seed, evaluation=8, record_every=1) for seed in (0, 1)]
+    together = mean_history(each)
+    for measure in MEASURES:
+        mean = (each[0].values[measure] + each[1].values[measure]) / 2
+        assert (together.values[measure] - mean).abs().max() < 1e-15
+    last = together.values["population"][-2:, 0].mean().item()  # nine records: the last quarter is two
+    assert together.end("population", "Origin-ReLU-FA", 0.2, 0.1) == pytest.approx(last, abs=1e-15)
