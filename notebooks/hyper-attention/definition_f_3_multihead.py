@@ -51,9 +51,7 @@ shifts = [1, 7, 1000]  # positions of the first token for rotary encoding, each 
 seed = 0  # of every draw, at least 0
 
 # %%
-require(
-    multiple_of_48=(width // 48 if width % 48 == 0 else -1, 1, None), tokens=(tokens, 4, 500), batch=(batch, 1, 100)
-)
+require(width=(width, range(48, 4097, 48)), tokens=(tokens, 4, 500), batch=(batch, 1, 100))
 require(shifts=(shifts, 1, 100_000), seed=(seed, 0, None))
 
 

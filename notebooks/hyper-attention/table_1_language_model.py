@@ -51,22 +51,21 @@ tokens_folder = ""  # token files to train on; empty for the stand-in
 width = 48  # features of a token, a multiple of 12
 window = 32  # tokens in a sequence, at least 2
 batch = 16  # sequences in a step, at least 1
-micro_batch = 16  # sequences held at once, at least 1
+micro_batch = 16  # sequences held at once, from 1 to the batch
 steps = 300  # gradient steps, at least 1
 warm_up = 30  # steps of rising rate, at least 0
-rate = 0.004  # largest learning rate
+rate = 0.004  # largest learning rate, from 1e-7 to 1
 evaluate_every = 30  # steps between two validations, at least 1
 validation_windows = 150  # sequences a validation is taken on, at least 1
 seeds = [0, 1, 2]  # of weights and batches, at least 3 for a noise worth the name
 device = "cpu"  # "cpu" or "cuda"
 
 # %%
-require(
-    width=(width // 12 if width % 12 == 0 else -1, 1, None),
-    seeds=(seeds, 0, None),
-    number_of_seeds=(len(seeds), 2, None),
-)
-require(device=(device, {"cpu", "cuda"}))
+require(width=(width, range(12, 4097, 12)))
+require(seeds=(seeds, 0, None), number_of_seeds=(len(seeds), 2, None), device=(device, {"cpu", "cuda"}))
+require(window=(window, 2, None), batch=(batch, 1, None), micro_batch=(micro_batch, 1, batch), steps=(steps, 1, None))
+require(warm_up=(warm_up, 0, steps), rate=(rate, 1e-7, 1.0), evaluate_every=(evaluate_every, 1, None))
+require(validation_windows=(validation_windows, 1, None))
 training = Training(steps, batch, window, rate, warm_up, micro_batch, evaluate_every, validation_windows)
 
 # %% [markdown]

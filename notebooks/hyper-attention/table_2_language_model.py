@@ -50,18 +50,21 @@ width = 48  # features of a token, a multiple of 24
 layers = 3  # blocks, at least 1
 window = 48  # tokens in a sequence, at least 2
 batch = 16  # sequences in a step, at least 1
-micro_batch = 16  # sequences held at once, at least 1
+micro_batch = 16  # sequences held at once, from 1 to the batch
 steps = 220  # gradient steps, at least 1
 warm_up = 22  # steps of rising rate, at least 0
-rate = 0.004  # largest learning rate
+rate = 0.004  # largest learning rate, from 1e-7 to 1
 evaluate_every = 22  # steps between two validations, at least 1
 validation_windows = 100  # sequences a validation is taken on, at least 1
 seeds = [0, 1, 2]  # of weights and batches, at least 3 for a noise worth the name
 device = "cpu"  # "cpu" or "cuda"
 
 # %%
-require(heads_divide_width=(width // 24 if width % 24 == 0 else -1, 1, None), layers=(layers, 1, None))
+require(width=(width, range(24, 4097, 24)), layers=(layers, 1, None))
 require(seeds=(seeds, 0, None), number_of_seeds=(len(seeds), 2, None), device=(device, {"cpu", "cuda"}))
+require(window=(window, 2, None), batch=(batch, 1, None), micro_batch=(micro_batch, 1, batch), steps=(steps, 1, None))
+require(warm_up=(warm_up, 0, steps), rate=(rate, 1e-7, 1.0), evaluate_every=(evaluate_every, 1, None))
+require(validation_windows=(validation_windows, 1, None))
 training = Training(steps, batch, window, rate, warm_up, micro_batch, evaluate_every, validation_windows)
 
 # %%

@@ -65,6 +65,7 @@ seed = 0  # seed of weights, automata and words, at least 0
 require(protocol=(protocol, {"one pass", "data sets"}), device=(device, {"cpu", "cuda"}), seed=(seed, 0, None))
 require(sizes_states=(sizes_states, 2, None), sizes_word=(sizes_word, 2, None), fixed=(fixed, 2, None))
 require(sizes_alphabet=(sizes_alphabet, 2, None), rate=(rate, 1e-7, 1.0), batch=(batch, 1, None))
+require(heads=(heads, 1, None), width=(width, range(2 * heads, 8193, 2 * heads)), layers=(layers, 1, None))
 require(steps=(steps, 10, None), examples=(examples, 1, None), epochs=(epochs, 1, None))
 
 # %%

@@ -50,7 +50,7 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-# a machine of your own: lines 'state letter -> state letter move', the first with the start state and the blank
+# a machine of your own; its moves are L, R and S
 machine = """
 right _ -> add _ L      # at the end of the number: go back and add one
 right 0 -> right 0 R
@@ -58,8 +58,8 @@ right 1 -> right 1 R
 add   1 -> add 0 L      # carry
 add   0 -> accept 1 S
 add   _ -> accept 1 S
-"""
-word = "1011"  # what stands on its tape, in its letters
+"""  # lines 'state letter -> state letter move', the first with the start state and the blank
+word = "1011"  # what stands on its tape, in its letters (a word of digits may be given as a number)
 start = 2  # the cell of the word's first letter, where the head starts, at least 0
 states = 4  # most states of a machine (accept and reject count), at least 1
 letters = 3  # size of the alphabet, at least 1
@@ -82,7 +82,7 @@ universal = UniversalMachine(states, letters, window, steps)
 own = parse_machine(machine)
 tables = torch.stack([pad_table(own.table, states, letters), *random_tables(machines, states, letters, seed)])
 tapes, places = random_inputs(machines, letters, window, seed + 1)
-tapes = torch.cat([write_tape(own, word, window, start)[None], tapes])
+tapes = torch.cat([write_tape(own, str(word), window, start)[None], tapes])
 places = torch.cat([torch.tensor([start]), places])
 compared = compare_with_simulator(universal, tables, tapes, places)
 history = compared.history
@@ -134,7 +134,7 @@ print(f"weights of the heads: 1 in Q, {weights} in V; entries of the tokens: {hi
 # d = \Theta\big(N\Phi\,|\Sigma|\,(|\mathcal{Q}| + |\Sigma|)\big), \qquad c(t) = 4Nt .$$
 #
 # The largest case below has a window and a step count of 12. Written out as matrices its heads would need tens of
-# terabytes; as lists of rows they need less than a megabyte or two.
+# terabytes; as lists of rows they need a megabyte or two.
 
 # %%
 sizes = [(2, 2, 4, 3), (3, 2, 5, 6), (3, 3, 6, 6), (3, 3, 12, 12)]

@@ -89,7 +89,7 @@ show.figure(
     caption="The paper's block diagram, taken from a cycle of the multiplication program: the rows that each layer "
     "changes. Read the instruction, read the data, subtract in three layers, write, branch in three layers, round.",
     alt="A grid of row blocks by the ten layers, with dark cells on a descending path: instruction, operands first and "
-    "second, memory at the sixth layer, the counter at the eighth and ninth, nothing at the tenth.",
+    "second, memory at the sixth layer, the counter at the eighth, nothing at the ninth and tenth.",
 )
 
 # %%

@@ -136,11 +136,10 @@ for line, H in zip(rows, sorted(trained, reverse=True), strict=True):
 show.figure(
     fig,
     name="masks",
-    caption="Bright: the head is saturated on the example. Left the recorded training, right the construction, "
-    "whose first "
-    "head is never made to saturate and whose second head is free on its own block.",
-    alt="Four grids of heads by examples, bright where saturated. The trained ones are mottled, the built ones "
-    "have dark blocks.",
+    caption="Bright: the head is saturated on the example. Left the recorded training. Right the construction: these "
+    "examples belong to its first head, which is free on them, and all other heads are saturated.",
+    alt="Four grids of heads by examples, bright where saturated. The trained ones are mottled; in the built ones the "
+    "first row is dark and the others are bright.",
     photo=True,
 )
 mask_shares = {H: torch.tensor(row["first_examples_saturated"]).double().mean().item() for H, row in trained.items()}

@@ -36,9 +36,8 @@ points = 200  # random parameters at which the derivative is taken, at least 10
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(
-    context=(context, 2, None), hidden=(hidden, 1, None), width=(width, context + 1, None), points=(points, 10, None)
-)
+require(context=(context, 2, None), hidden=(hidden, 1, None), width=(width, context + 1, None))
+require(points=(points, 10, None), seed=(seed, 0, None))
 small = network_size(context, hidden, 1)
 large = network_size((context + 1) * width, hidden, 1)
 T = small + 3

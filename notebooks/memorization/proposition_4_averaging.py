@@ -39,6 +39,7 @@ seed = 0  # seed of every draw, at least 0
 
 # %%
 require(context=(context, 2, 4), width=(width, context + 1, 7), examples_count=(examples_count, context, 16))
+require(seed=(seed, 0, None))
 
 
 def small_numbers(shared: bool) -> Examples:

@@ -28,7 +28,7 @@ width = 12  # d, more than n
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(heads=(heads, 2, None), context=(context, 3, width - 1), seed=(seed, 0, None))
+require(heads=(heads, 2, None), width=(width, 4, None), context=(context, 3, width - 1), seed=(seed, 0, None))
 spans = list(range(1, context + 1))
 drawn = random_heads(heads, width, width, seed + 4)
 strong = Heads(2 * drawn.keys, 2 * drawn.queries)  # spread logits, or the last singular values drown in rounding

@@ -28,7 +28,8 @@ outputs = 2  # d_out, from 1 to d
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(heads=(heads, 1, None), context=(context, 2, width - 1), outputs=(outputs, 1, width), seed=(seed, 0, None))
+require(heads=(heads, 1, None), width=(width, 3, None), context=(context, 2, width - 1))
+require(outputs=(outputs, 1, width), seed=(seed, 0, None))
 examples = sample_examples(capacity(heads, context, width), context, width, seed=seed)
 labels = random_labels(examples.count, outputs, seed + 1)
 

@@ -55,6 +55,7 @@ seed = 0  # seed of every draw, at least 0
 require(
     examples_count=(examples_count, 2, heads * (context - 1) + 1),
     heads=(heads, 1, None),
+    width=(width, 3, None),
     context=(context, 2, width - 1),
     head_width=(head_width, 1, None),
     outputs=(outputs, 2, width),

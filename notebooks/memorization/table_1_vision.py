@@ -36,7 +36,7 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 images_count = 1000  # crops at the small size, at least 200
 side = 32  # their side in pixels, a multiple of the patch
-patch = 8  # side of a patch in pixels
+patch = 8  # side of a patch in pixels, at least 1
 heads = 3  # heads of the random and trained transformer, a divisor of the width
 draws = 200  # random subsets a test, at least 100
 train_steps = 150  # steps of the stand-in for a trained model, at least 10
@@ -49,7 +49,9 @@ seed = 0  # seed of every draw, at least 0
 # %%
 require(
     images_count=(images_count, 200, None),
-    side=(side, patch, None),
+    patch=(patch, 1, None),
+    side=(side, range(patch, 513, patch)),
+    heads=(heads, 1, None),
     draws=(draws, 100, None),
     train_steps=(train_steps, 10, None),
     large_images=(large_images, 0, None),

@@ -39,6 +39,8 @@ seed = 0  # seed of every draw, at least 0
 
 # %%
 require(
+    gpt_width=(gpt_width, range(12, 2049, 4)),
+    bert_width=(bert_width, range(16, 2049, 16)),
     gpt_tokens=(gpt_tokens, 8, gpt_width - 1),
     bert_tokens=(bert_tokens, 8, bert_width - 1),
     texts_count=(texts_count, max(gpt_tokens, bert_tokens) + 1, None),

@@ -45,6 +45,7 @@ seed = 0  # seed of every draw, at least 0
 # %%
 require(
     heads=(heads, 2, None),
+    width=(width, 3, None),
     context=(context, 2, width - 1),
     head_width=(head_width, 2, None),
     outputs=(outputs, 1, width),

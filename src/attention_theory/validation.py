@@ -13,7 +13,7 @@ def require(**rules: tuple[Any, ...]) -> None:
     """Check named parameters against their ranges, all at once.
 
     Each rule is ``name=(value, least, most)``, where either end may be ``None``, or ``name=(value, choices)`` with
-    a collection of allowed values. Integer ends ask for an integer, float ends for a real number; a list or tuple
+    a collection of allowed values (a ``range`` for multiples). Integer ends ask for an integer, float ends for a real number; a list or tuple
     of values is checked value by value.
 
         require(heads=(heads, 1, None), dropout=(dropout, 0.0, 1.0), law=(law, {"gaussian", "uniform"}))
@@ -42,6 +42,8 @@ def _faults(name: str, rule: tuple[Any, ...]) -> list[str]:
 
 
 def _choices(choices: Collection[Any]) -> str:
+    if isinstance(choices, range) and len(choices) > 4:
+        return f"one of {choices[0]}, {choices[1]}, ..., {choices[-1]}"
     ordered = choices if isinstance(choices, list | tuple | range) else sorted(choices, key=repr)
     return "one of " + ", ".join(repr(choice) for choice in ordered)
 

@@ -162,8 +162,8 @@ def choose_targets(
 ) -> tuple[Float[Tensor, "examples tokens"], float]:
     """Weights theta for which the rows E^T theta + shift are as independent as can be had, one row after another.
 
-    For every row the best of many candidates, random ones and ones half way to the corners of the simplex, is taken: the
-    one whose combination lies farthest from the span of its own shift and the rows before it.
+    For every row many candidates are tried, random ones and some half way to the corners of the simplex. The best is
+    the one whose combination lies farthest from the span of its own shift and the rows before it.
 
     Returns:
         the weights, all at least about ``FLOOR``, and the smallest singular value of the rows they lead to.
