@@ -15,7 +15,6 @@
 # slope in $V$ needs $W$, the slope in $W$ needs $V$, and both are zero.
 
 # %%
-
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.model import forward, gradients
 from attention_theory.in_context_reasoning.task import Task

@@ -98,7 +98,7 @@ for axis, (form, name) in zip(axes, [(f, m) for f in ("correct", "printed") for 
 show.figure(
     fig,
     name="placement",
-    caption="One lookup as the two matrices of a head; ones are dark. In the working placement the columns of $Q$ are "
+    caption="One lookup as the two matrices of a head; ones are filled. In the working placement the columns of $Q$ are "
     "the source rows and the columns of $V$ the value rows. In print the two blocks stand where nothing is read.",
     alt="Four square images of the matrices Q and V with rows and columns named source, key, value, destination. In "
     "the correct pair the ones are at key by source and destination by value; in the printed pair at value by "
@@ -164,7 +164,7 @@ axis.grid(False)
 show.figure(
     fig,
     name="walk",
-    caption="A program as the layer writes it: tokens from left to right, ones dark. Left of the dashed line is the "
+    caption="A program as the layer writes it: tokens from left to right, ones filled. Left of the dashed line is the "
     "prompt with the graph; right of it every column is computed by the heads from the columns before it.",
     alt="A black and white image of the token matrix. Named row blocks from position to before; each generated column "
     "has one dark cell in the blocks position, here, mark and before.",

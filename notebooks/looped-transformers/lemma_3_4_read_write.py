@@ -30,7 +30,6 @@
 # was pointed to is the only one where the difference is not zero.
 
 # %%
-
 import torch
 
 from attention_theory.looped_transformers.access import GATE, accept_read, accept_write, fetch

@@ -169,8 +169,7 @@ show.figure(
     caption="How many heads are saturated on an example. Few examples have all heads saturated, in training as "
     "in the "
     "construction.",
-    alt="Two bar charts, for eight and four heads. Trained models peak in the middle, built ones near all heads "
-    "but one.",
+    alt="Two bar charts, for eight and four heads. Trained models peak in the middle, built ones at all but two heads.",
 )
 
 claim = Claim("memorization/figure-3-counts")

@@ -1,0 +1,28 @@
+import pytest
+import torch
+
+from attention_theory.memorization.attention import capacity, predict
+from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.examples import random_labels, sample_examples
+from attention_theory.memorization.readout import labels_for_skip, solve_readout
+from attention_theory.validation import ParameterError
+
+
+def test_readout_is_the_best_in_least_squares_where_rows_depend() -> None:
+    Z = torch.ones(2, 4).double()
+    labels = torch.tensor([[0.0], [1.0]]).double()
+    fitted = Z @ solve_readout(Z, labels, 1, 1).values[0]
+    assert torch.allclose(fitted, torch.full((2, 1), 0.5).double())
+
+
+def test_skip_labels() -> None:
+    examples = sample_examples(capacity(3, 4, 8), 4, 8, seed=0)
+    labels = random_labels(examples.count, 2, seed=1)
+    built = build_heads(examples, 3, 8)
+    readout = solve_readout(built.Z, labels_for_skip(labels, examples.queries), 3, 2)
+    assert torch.allclose(predict(built.heads, readout, examples, skip=True), labels, atol=1e-10)
+
+
+def test_fewer_values_than_outputs_are_refused() -> None:
+    with pytest.raises(ParameterError, match="values"):
+        solve_readout(torch.eye(4).double(), torch.ones(4, 3).double(), heads=1, values=2)

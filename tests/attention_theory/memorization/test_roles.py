@@ -1,0 +1,18 @@
+import torch
+
+from attention_theory.memorization.roles import blocks, fixed_roles, printed_roles
+
+
+def test_blocks_cover_every_example_once() -> None:
+    assert blocks(11, heads=4, together=4) == [range(4), range(4, 7), range(7, 10), range(10, 11)]
+    assert blocks(1, heads=3, together=1) == [range(1), range(1, 1), range(1, 1)]
+
+
+def test_both_forms_clear_the_fresh_rows() -> None:
+    draw = torch.Generator().manual_seed(0)
+    Z = torch.randn(9, 3, dtype=torch.float64, generator=draw) @ torch.randn(3, 8, dtype=torch.float64, generator=draw)
+    printed = printed_roles(Z, together=4)
+    assert len(printed.earlier) == 3
+    assert (Z[printed.fresh] + printed.C @ Z[printed.earlier]).abs().max() < 1e-12
+    fixed = fixed_roles(Z @ Z.T, range(4, 7))
+    assert (Z[fixed.fresh] + fixed.C @ Z[fixed.earlier]).abs().max() < 1e-5
