@@ -98,7 +98,7 @@ for axis, (form, name) in zip(axes, [(f, m) for f in ("correct", "printed") for 
 show.figure(
     fig,
     name="placement",
-    caption="One lookup as the two matrices of a head; ones are filled. In the working placement the columns of $Q$ are "
+    caption="One lookup as the two matrices of a head; filled: ones. In the working placement the columns of $Q$ are "
     "the source rows and the columns of $V$ the value rows. In print the two blocks stand where nothing is read.",
     alt="Four square images of the matrices Q and V with rows and columns named source, key, value, destination. In "
     "the correct pair the ones are at key by source and destination by value; in the printed pair at value by "

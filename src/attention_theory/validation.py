@@ -13,8 +13,8 @@ def require(**rules: tuple[Any, ...]) -> None:
     """Check named parameters against their ranges, all at once.
 
     Each rule is ``name=(value, least, most)``, where either end may be ``None``, or ``name=(value, choices)`` with
-    a collection of allowed values (a ``range`` for multiples). Integer ends ask for an integer, float ends for a real number; a list or tuple
-    of values is checked value by value.
+    a collection of allowed values (a ``range`` for multiples). Integer ends ask for an integer, float ends for a
+    real number; a list or tuple of values is checked value by value.
 
         require(heads=(heads, 1, None), dropout=(dropout, 0.0, 1.0), law=(law, {"gaussian", "uniform"}))
 

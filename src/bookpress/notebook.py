@@ -64,7 +64,8 @@ def parameters_of(notebook: NotebookNode, name: str) -> list[Parameter]:
     for statement in ast.parse(source).body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=target)], value=value):
-                parameters.append(Parameter(target, _literal(value, name, target), comments.get(statement.end_lineno or statement.lineno, "")))
+                comment = comments.get(statement.end_lineno or statement.lineno, "")
+                parameters.append(Parameter(target, _literal(value, name, target), comment))
             case _:
                 raise SourceError(f"{name}: the parameters cell holds only lines 'name = value'")
     return parameters
