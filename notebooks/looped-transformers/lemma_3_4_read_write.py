@@ -174,9 +174,8 @@ for lam in grid:
     errors.append(worst)
 error = torch.tensor(errors, dtype=torch.float64)
 middle = (grid >= 4) & (grid <= 14)
-slope = torch.linalg.lstsq(
-    torch.stack([grid[middle], torch.ones(int(middle.sum()), dtype=torch.float64)], dim=1), error[middle].log()[:, None]
-).solution[0, 0]
+line = torch.stack([grid[middle], torch.ones(int(middle.sum()), dtype=torch.float64)], dim=1)
+slope = torch.linalg.lstsq(line, error[middle].log()[:, None], driver="gels").solution[0, 0]
 promised = columns**3 * (-grid).exp()
 fig, axis = show.axes(width=7, height=3.2)
 axis.semilogy(grid, promised, "--", color=show.COLOURS[1], label=r"promised: $\epsilon = n^3 e^{-\lambda}$")

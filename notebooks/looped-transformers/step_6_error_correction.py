@@ -216,7 +216,7 @@ line = torch.stack([torch.tensor(lengths, dtype=torch.float64), torch.ones(len(l
 
 def slope(values: list[float]) -> float:
     """The slope of least temperatures against N, in units of ln 2 / 2."""
-    fit = torch.linalg.lstsq(line, torch.tensor(values, dtype=torch.float64)[:, None]).solution
+    fit = torch.linalg.lstsq(line, torch.tensor(values, dtype=torch.float64)[:, None], driver="gels").solution
     return fit[0, 0].item() / (math.log(2) / 2)
 
 
