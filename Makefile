@@ -32,7 +32,7 @@ book: $(READY) ## run what has changed and build the site
 	@echo "the book is at _build/html/index.html; make serve shows it"
 
 test: $(READY) ## run the tests
-	@python -m pytest --numprocesses auto --dist loadfile
+	@python -m pytest --numprocesses auto --dist worksteal
 
 serve: book ## build the book and serve it on http://localhost:8000
 	@python -m http.server 8000 --bind 127.0.0.1 --directory _build/html

@@ -59,19 +59,21 @@ def bind_book(layout: Layout, profile: str) -> str:
 
 def summary_page(book: Book) -> str:
     """Verdicts counted by paper; included by the front page and the scoreboard."""
-    shown = [verdict for verdict in Verdict if verdict in {*book.found.values(), Verdict.NOT_RUN}]
+    papers = book.registry.papers
+    counted = [Counter(book.verdict(paper, entry) for entry in paper.claims) for paper in papers]
+    total = sum(counted, Counter())
+    names = [f"[{paper.short_title}](/papers/{paper.paper}.md)" for paper in papers]
     lines = [
         "---\norphan: true\n---\n",
-        _row(["paper", "claims", *(badge(verdict) for verdict in shown)]),
-        _row(["---", *["---:"] * (len(shown) + 1)]),
+        _row(["verdict", *names, "all"]),
+        _row(["---", *["---:"] * (len(papers) + 1)]),
+        *(
+            _row([badge(verdict), *(str(one[verdict] or "") for one in counted), str(total[verdict])])
+            for verdict in Verdict
+            if total[verdict]
+        ),
+        _row(["**claims**", *(f"**{one.total()}**" for one in counted), f"**{total.total()}**"]),
     ]
-    totals: Counter[Verdict] = Counter()
-    for paper in book.registry.papers:
-        counted = Counter(book.verdict(paper, entry) for entry in paper.claims)
-        totals += counted
-        name = f"[{paper.short_title}](/papers/{paper.paper}.md)"
-        lines.append(_row([name, str(len(paper.claims)), *(str(counted[verdict] or "") for verdict in shown)]))
-    lines.append(_row(["**all**", f"**{totals.total()}**", *(f"**{totals[verdict]}**" for verdict in shown)]))
     return "\n".join(lines) + "\n"
 
 
