@@ -58,5 +58,5 @@ def printed_roles(Z: Float[Tensor, "examples features"], together: int) -> Roles
     order = torch.from_numpy(order.astype("int64"))
     few = min(together - 1, len(Z) - rank)
     independent, fresh = order[:rank], order[len(Z) - few :]
-    coefficients = torch.linalg.lstsq(Z[independent].T, Z[fresh].T, driver="gelsd").solution
+    coefficients = torch.linalg.pinv(Z[independent].T) @ Z[fresh].T
     return Roles(fresh, independent, -coefficients.T)

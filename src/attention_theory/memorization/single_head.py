@@ -58,7 +58,7 @@ def fit_targets(fresh: Examples, targets: Float[Tensor, "examples tokens"]) -> C
         ParameterError: a target that is not above 0.
     """
     require(targets=(targets.min().item(), 1e-300, None))
-    wanted = torch.linalg.lstsq(fresh.context_of_each, targets.log()[..., None], driver="gelsd").solution[..., 0]
+    wanted = (torch.linalg.pinv(fresh.context_of_each) @ targets.log()[..., None])[..., 0]
     return Columns(wanted.T, torch.linalg.pinv(fresh.queries))
 
 
