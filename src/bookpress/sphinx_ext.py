@@ -16,7 +16,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("build-finished", _copy_mathjax)
-    app.connect("build-finished", _name_toggles)
+    app.connect("build-finished", _mend_roles)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -46,16 +46,23 @@ def _copy_mathjax(app: Sphinx, failure: Exception | None) -> None:
             shutil.copy2(source / name, target / name)
 
 
-def _name_toggles(app: Sphinx, failure: Exception | None) -> None:
-    """The theme's sidebar toggles carry an icon and no name; a screen reader needs one."""
+#: What the theme and docutils write that a screen reader cannot use, and what it can.
+_ROLES = {
+    "<summary><": '<summary aria-label="pages of this chapter"><',  # a toggle with an icon and no name
+    'role="doc-biblioentry"': 'role="listitem"',  # deprecated, inside a list
+}
+
+
+def _mend_roles(app: Sphinx, failure: Exception | None) -> None:
+    """Give names and roles to what has none or old ones, in every page."""
     if failure or app.builder.name != "html":
         return
     for page in Path(app.outdir).rglob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        if "<summary><" in text:
-            page.write_text(
-                text.replace("<summary><", '<summary aria-label="pages of this chapter"><'), encoding="utf-8"
-            )
+        text = mended = page.read_text(encoding="utf-8")
+        for old, new in _ROLES.items():
+            mended = mended.replace(old, new)
+        if mended != text:
+            page.write_text(mended, encoding="utf-8")
 
 
 def _mathjax_folder() -> Path:
