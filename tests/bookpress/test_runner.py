@@ -81,7 +81,7 @@ def test_own_parameters_go_to_an_output_of_their_own(toy: Any, tmp_path: Path) -
 def test_the_paper_profile_sets_parameters(toy: Any) -> None:
     notebook = toy.add("good")
     toy.layout.profiles.mkdir()
-    (toy.layout.profiles / "paper.yaml").write_text(f"{notebook}: {{parameters: {{n: 4}}, minutes: 1}}\n")
+    (toy.layout.profiles / "paper.yaml").write_text(f"{notebook}: {{parameters: {{n: 5}}, minutes: 1}}\n")
     with pytest.raises(RunFailed, match="four is less") as failure:
         run(notebook, profile="paper", layout=toy.layout)
     assert failure.value.code is Exit.FAILED_CHECK
