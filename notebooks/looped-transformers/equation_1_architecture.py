@@ -34,6 +34,7 @@ from attention_theory.looped_transformers.layers import Layer, LoopedTransformer
 from attention_theory.looped_transformers.rows import Rows, combine
 from attention_theory.looped_transformers.subleq import interpret
 from attention_theory.looped_transformers.subleq_assembler import assemble, library, library_text
+from attention_theory.looped_transformers.subleq_layers import Defects
 from attention_theory.looped_transformers.subleq_machine import SubleqMachine
 from attention_theory.looped_transformers.trace import draw_state
 from attention_theory.validation import require
@@ -169,5 +170,11 @@ claim.check("columns of the state", len(loaded), "==", 1 + cells + len(source_pr
 claim.check("command columns changed by the whole run", touched[first_command:].sum(), "==", 0)
 claim.check("memory columns changed", touched[1:first_command].sum(), ">", 0)
 claim.check("the scratchpad column is changed", bool(touched[0]), "==", True)
-claim.control("memory columns changed by the whole run", touched[1:first_command].sum(), "==", 0)
+leaky = SubleqMachine(machine.address_bits, bits, defects=Defects(masked=False))
+leaked = (leaky.run(loaded, steps, temperature) != loaded).any(dim=1)
+claim.control("command columns changed if constants act in every column", leaked[first_command:].sum(), "==", 0)
+silenced = loaded.clone()
+machine.rows.of(silenced, "indicator").zero_()
+kept = (machine.run(silenced, steps, temperature) != silenced).any(dim=1)
+claim.control("memory columns changed without the scratchpad's indicator", kept[1:first_command].sum(), ">", 0)
 claim.verdict()

@@ -20,7 +20,7 @@
 # %%
 import torch
 
-from attention_theory.memorization.synthetic import Setting, sample_data_sets
+from attention_theory.memorization.synthetic import Setting, sample_data_sets, unseen_labels
 from attention_theory.memorization.trainer import PanelTrainer
 from attention_theory.memorization.trends import gain, increments, linear_fit_r2
 from attention_theory.validation import require
@@ -77,6 +77,11 @@ def train(settings: list[Setting], count: int) -> PanelTrainer:
     return trainer
 
 
+def accuracies(trainer: PanelTrainer, labels: torch.Tensor | None = None) -> torch.Tensor:
+    """The memorised fraction of every model; with other labels than its own, what it knows of those."""
+    return trainer.score(labels).accuracy.cpu().double()
+
+
 def draw_panel(x: list[int], curves: dict[int, torch.Tensor], label: str, name: str, caption: str, alt: str) -> None:
     """Mean accuracy with the seeds' spread, one curve a data set size."""
     fig, axis = show.axes()
@@ -96,10 +101,9 @@ def draw_panel(x: list[int], curves: dict[int, torch.Tensor], label: str, name: 
 # %%
 settings = [Setting(H, heads_context, T, width, s) for T in heads_examples for H in head_counts for s in range(seeds)]
 by_heads = train(settings, steps)
-accuracy = by_heads.score().accuracy.cpu().double().view(len(heads_examples), len(head_counts), seeds)
+accuracy = accuracies(by_heads).view(len(heads_examples), len(head_counts), seeds)
 curves = dict(zip(heads_examples, accuracy, strict=True))
-others = torch.randint(classes, by_heads.data.labels.shape, generator=torch.Generator().manual_seed(99)).to(device)
-unseen = by_heads.score(others).accuracy.max().item()
+unseen = accuracies(by_heads, unseen_labels(by_heads.data)).view(accuracy.shape)
 
 draw_panel(
     head_counts,
@@ -124,7 +128,9 @@ claim.check(
     ">=",
     0.3,
 )
-claim.control("accuracy on labels that were not trained", unseen, ">=", 0.5)
+claim.control(
+    "the same gain on labels that were not trained", min(v[-1].mean() - v[0].mean() for v in unseen), ">=", 0.3
+)
 claim.verdict()
 
 # %% [markdown]
@@ -135,7 +141,7 @@ claim.verdict()
 # %%
 settings = [Setting(contexts_heads, n, T, width, s) for T in contexts_examples for n in contexts for s in range(seeds)]
 by_context = train(settings, steps)
-accuracy = by_context.score().accuracy.cpu().double().view(len(contexts_examples), len(contexts), seeds)
+accuracy = accuracies(by_context).view(len(contexts_examples), len(contexts), seeds)
 curves = dict(zip(contexts_examples, accuracy, strict=True))
 labels = [row[:size] for row, size in zip(by_context.data.labels.cpu(), by_context.data.sizes.tolist(), strict=True)]
 most_frequent = torch.tensor([row.bincount().max() / len(row) for row in labels]).view(accuracy.shape)
@@ -156,7 +162,10 @@ claim = Claim("memorization/figure-2b")
 claim.check("smallest step, in standard errors", min(increments(v).min() for v in curves.values()), ">=", -2)
 claim.check("last n less first, smallest gain", min(v[-1].mean() - v[0].mean() for v in curves.values()), ">=", 0.2)
 claim.check("n = 1: accuracy over the most frequent class", above_constant, "<=", 1e-6)
-claim.control("n = 1 as good as the longest context", accuracy[:, 0].mean() - accuracy[:, -1].mean(), ">=", 0)
+unseen = accuracies(by_context, unseen_labels(by_context.data)).view(accuracy.shape)
+claim.control(
+    "the same gain on labels that were not trained", min(v[-1].mean() - v[0].mean() for v in unseen), ">=", 0.2
+)
 claim.verdict()
 
 # %% [markdown]
@@ -168,7 +177,7 @@ claim.verdict()
 # %%
 settings = [Setting(keys_heads, keys_context, T, h, s) for T in keys_examples for h in key_widths for s in range(seeds)]
 by_width = train(settings, keys_steps)
-accuracy = by_width.score().accuracy.cpu().double().view(len(keys_examples), len(key_widths), seeds)
+accuracy = accuracies(by_width).view(len(keys_examples), len(key_widths), seeds)
 curves = dict(zip(keys_examples, accuracy, strict=True))
 draw_panel(
     key_widths,
@@ -189,5 +198,8 @@ claim.check(
     "smallest step up to n, in standard errors", min(increments(v[: at_n + 1]).min() for v in curves.values()), ">=", -2
 )
 claim.check("gain from n to the largest d_h, in standard errors", beyond.max(), "<=", 2)
-claim.control("gain from d_h = 1 to n at most 2 standard errors", up_to_n.max(), "<=", 2)
+unseen = accuracies(by_width, unseen_labels(by_width.data)).view(accuracy.shape)
+claim.control(
+    "the same gain on labels that were not trained", min(gain(values[0], values[at_n]) for values in unseen), ">=", 2
+)
 claim.verdict()

@@ -49,6 +49,10 @@ class History:
         require(measure=(measure, MEASURES), run=(wanted, known))
         return self.values[measure][:, known.index(wanted)]
 
+    def before(self) -> "History":
+        """The first record alone: the models before any step."""
+        return History(self.runs, self.steps[:1], {name: values[:1] for name, values in self.values.items()})
+
     def end(self, measure: str, name: str, noise: float, rate: float) -> float:
         """Where a measure ends: its mean over the last quarter of the records, which steadies the steps' jitter."""
         series = self.of(measure, name, noise, rate)
