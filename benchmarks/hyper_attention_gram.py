@@ -8,10 +8,7 @@ descent step in each form and of making the Gram tensors once, how far apart the
 the Gram form has paid for itself; it ends non-zero if a step is less than 20 times as fast or the gradients differ.
 """
 
-import statistics
 import sys
-import time
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -20,19 +17,10 @@ from attention_theory.hyper_attention.collisions import window_matrix
 from attention_theory.hyper_attention.gradients import residuals
 from attention_theory.hyper_attention.gram import gram_gradients, gram_tensors
 from attention_theory.hyper_attention.interactions import outputs_from_counts, sample_sequences
+from attention_theory.measure import cpu_seconds
 from attention_theory.numerics import relative_error
 
-GRID, LENGTH, RADIUS, SAMPLES, REPEATS = 120, 20, 5, 10_000, 3
-
-
-def seconds(run: Callable[[], object], repeats: int = REPEATS) -> float:
-    """The median of a few runs in CPU seconds."""
-    taken = []
-    for _ in range(repeats):
-        start = time.process_time()
-        run()
-        taken.append(time.process_time() - start)
-    return statistics.median(taken)
+GRID, LENGTH, RADIUS, SAMPLES = 120, 20, 5, 10_000
 
 
 def main() -> int:
@@ -50,10 +38,10 @@ def main() -> int:
         loss = residuals(tokens, targets, *layer).square().sum(dim=1).mean()
         return torch.autograd.grad(loss, layer)
 
-    made = seconds(lambda: gram_tensors(symbols, GRID), repeats=1)
+    made = cpu_seconds(lambda: gram_tensors(symbols, GRID), repeats=1)
     gram = gram_tensors(symbols, GRID)
-    literal = seconds(literal_step)
-    fast = seconds(lambda: gram_gradients(gram, target, score, value))
+    literal = cpu_seconds(literal_step)
+    fast = cpu_seconds(lambda: gram_gradients(gram, target, score, value))
 
     by_score, by_value, _ = gram_gradients(gram, target, score, value)
     literal_score, literal_value = literal_step()

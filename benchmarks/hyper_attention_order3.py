@@ -7,20 +7,18 @@ Definition G.1 in a language model (``j2 <= j1 <= i``); ``all`` is the sum of Th
 nothing to leave out.
 """
 
-import statistics
 import sys
-import time
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from attention_theory.hyper_attention.measure import peak_bytes
 from attention_theory.hyper_attention.pair_attention import pair_attention
 from attention_theory.hyper_attention.sums import Sum
 from attention_theory.hyper_attention.tuple_softmax import tuple_attention
+from attention_theory.measure import cpu_seconds, peak_bytes
 
-WIDTH, BATCH, LENGTHS, REPEATS = 64, 4, (128, 256), 3
+WIDTH, BATCH, LENGTHS = 64, 4, (128, 256)
 SUMS: tuple[tuple[str, Sum, bool], ...] = (("causal", "ge", True), ("all", "all", False))
 
 
@@ -44,17 +42,6 @@ def passes(tokens: int, sum_over: Sum, causal: bool) -> tuple[Callable[[], Tenso
     return literal, blockwise
 
 
-def seconds(run: Callable[[], Tensor]) -> float:
-    """The median of a few passes, after one to warm up, in CPU seconds."""
-    run()
-    taken = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        run()
-        taken.append(time.process_time() - start)
-    return statistics.median(taken)
-
-
 def main() -> int:
     torch.set_num_threads(1)
     met = True
@@ -63,7 +50,7 @@ def main() -> int:
         for name, sum_over, causal in SUMS:
             literal, blockwise = passes(tokens, sum_over, causal)
             difference = (literal() - blockwise()).abs().max().item()
-            slow, fast = seconds(literal), seconds(blockwise)
+            slow, fast = cpu_seconds(literal), cpu_seconds(blockwise)
             large, small = peak_bytes(literal), peak_bytes(blockwise)
             met &= fast <= slow and 10 * small <= large
             print(

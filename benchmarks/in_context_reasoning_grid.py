@@ -9,10 +9,7 @@ prints milliseconds of CPU a step and a model, their ratio, and what the whole g
 noise levels, 2 rates, 2000 steps. It ends non-zero if the gather form is less than 5 times as fast.
 """
 
-import statistics
 import sys
-import time
-from collections.abc import Callable
 
 import torch
 
@@ -21,9 +18,10 @@ from attention_theory.in_context_reasoning.embedding import Embedding, embedding
 from attention_theory.in_context_reasoning.model import Rule, Weights, dense_forward, forward, gradients
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.variants import VARIANTS, Run, Stack
+from attention_theory.measure import cpu_seconds
 
 TASK = Task(noisy=True, fillers="outputs allowed")
-WIDTH, BATCH, LEVELS, RATES, REPEATS = 128, 512, (0.2, 0.5, 0.8), (0.1, 0.5), 3
+WIDTH, BATCH, LEVELS, RATES = 128, 512, (0.2, 0.5, 0.8), (0.1, 0.5)
 GRID_STEPS = 13 * 4 * 2 * 2000
 
 
@@ -55,21 +53,11 @@ def main() -> int:
                 for part, slope in zip(weights, slopes, strict=True):
                     part -= RATES[0] * slope / slope.norm().clamp_min(1e-30)
 
-        fast, slow = _median_ms(gather) / len(stack.runs), _median_ms(dense)
+        fast, slow = 1e3 * cpu_seconds(gather) / len(stack.runs), 1e3 * cpu_seconds(dense)
         ratios.append(slow / fast)
         grid = GRID_STEPS * fast / 60_000
         print(f"{variant.attention:>9} {fast:10.2f} {slow:9.1f} {slow / fast:6.1f} {grid:14.1f}")
     return 0 if min(ratios) >= 5 else 1
-
-
-def _median_ms(step: Callable[[], None]) -> float:
-    step()
-    times = []
-    for _ in range(REPEATS):
-        begin = time.process_time()
-        step()
-        times.append(time.process_time() - begin)
-    return 1000 * statistics.median(times)
 
 
 if __name__ == "__main__":

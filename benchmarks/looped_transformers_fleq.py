@@ -8,8 +8,6 @@ the states differ or the batch is less than 5 times as fast.
 """
 
 import sys
-import time
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -18,18 +16,9 @@ from attention_theory.looped_transformers.blocks import run_block
 from attention_theory.looped_transformers.fleq_machine import FleqMachine
 from attention_theory.looped_transformers.newton import newton_program
 from attention_theory.looped_transformers.product_block import ProductBlock
+from attention_theory.measure import cpu_seconds
 
 BATCH = 200
-
-
-def seconds(run: Callable[[], object]) -> float:
-    """CPU seconds of one call, the best of three."""
-    taken = []
-    for _ in range(3):
-        start = time.process_time()
-        run()
-        taken.append(time.process_time() - start)
-    return min(taken)
 
 
 def literal_cycle(machine: FleqMachine, state: Tensor) -> Tensor:
@@ -56,13 +45,13 @@ def main() -> int:
     machine = FleqMachine(program)
     state = machine.layout.pack(program)
     apart = (machine.cycle(state) - literal_cycle(machine, state)).abs().max().item()
-    dense, literal = seconds(lambda: machine.cycle(state)), seconds(lambda: literal_cycle(machine, state))
+    dense, literal = cpu_seconds(lambda: machine.cycle(state)), cpu_seconds(lambda: literal_cycle(machine, state))
     print(f"one cycle: {dense:.4f} s dense, {literal:.4f} s by columns, {literal / dense:.1f} times; apart {apart:.1e}")
 
     a, b = torch.randn(2, BATCH, 4, 4, generator=draw, dtype=torch.float64)
     block = ProductBlock()
-    together = seconds(lambda: run_block(block, a, b))
-    alone = seconds(lambda: [run_block(block, a[i : i + 1], b[i : i + 1]) for i in range(BATCH)])
+    together = cpu_seconds(lambda: run_block(block, a, b))
+    alone = cpu_seconds(lambda: [run_block(block, a[i : i + 1], b[i : i + 1]) for i in range(BATCH)])
     print(f"{BATCH} products: {together:.4f} s in a batch, {alone:.4f} s one by one, {alone / together:.1f} times")
     return 0 if apart < 1e-6 and alone > 5 * together else 1
 

@@ -6,7 +6,6 @@ Times are CPU seconds of this process. The states of runner and layers are compa
 timed.
 """
 
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -16,20 +15,10 @@ from torch import Tensor
 from attention_theory.looped_transformers.subleq import random_program
 from attention_theory.looped_transformers.subleq_machine import Depth, SubleqMachine
 from attention_theory.looped_transformers.subleq_runner import SubleqRunner
+from attention_theory.measure import cpu_seconds
 
 BITS, CELLS, INSTRUCTIONS, BATCH, TEMPERATURE = 8, 12, 16, 128, 30.0  # 32 columns
 DEPTHS: tuple[Depth, ...] = (10, 6, 4)
-
-
-def seconds(work: Callable[[], None], repeats: int) -> float:
-    """CPU seconds of one call, the best of three."""
-    best = float("inf")
-    for _ in range(3):
-        start = time.process_time()
-        for _ in range(repeats):
-            work()
-        best = min(best, (time.process_time() - start) / repeats)
-    return best
 
 
 def build() -> None:
@@ -42,12 +31,22 @@ def literal_cycle(machine: SubleqMachine, state: Tensor) -> None:
     machine.cycle(state, TEMPERATURE)
 
 
+def seconds_of_a_cycle(cycle: Callable[[], None], times: int) -> float:
+    """CPU seconds of one cycle, from many in a row: a single one is too short for the clock."""
+
+    def run() -> None:
+        for _ in range(times):
+            cycle()
+
+    return cpu_seconds(run) / times
+
+
 def main() -> None:
     torch.set_num_threads(1)
     programs = [random_program(CELLS, INSTRUCTIONS, BITS, seed) for seed in range(BATCH)]
     columns = programs[0].columns()
     print(f"n = {columns}, N = {BITS}; build of the machine for 64 columns: ", end="")
-    print(f"{1e3 * seconds(build, 5):.1f} ms")
+    print(f"{1e3 * cpu_seconds(build):.1f} ms")
     print(f"{'layers':>6} {'literal':>10} {'runner':>10} {'batched':>10} {'runner/literal':>15} {'batched/runner':>15}")
     for depth in DEPTHS:
         machine = SubleqMachine(5, BITS, depth)
@@ -57,9 +56,9 @@ def main() -> None:
             state = machine.cycle(state, TEMPERATURE)
             many.cycle()
             assert torch.equal(state, many.state()), "the runner's states are not those of the layers"
-        literal = 1 / seconds(partial(literal_cycle, machine, machine.load(programs[0])), 100)
-        alone = 1 / seconds(one.cycle, 2000)
-        batched = BATCH / seconds(many.cycle, 20)
+        literal = 1 / seconds_of_a_cycle(partial(literal_cycle, machine, machine.load(programs[0])), 100)
+        alone = 1 / seconds_of_a_cycle(one.cycle, 2000)
+        batched = BATCH / seconds_of_a_cycle(many.cycle, 20)
         ratios = f"{alone / literal:>15.1f} {batched / alone:>15.1f}"
         print(f"{depth:>6} {literal:>10.0f} {alone:>10.0f} {batched:>10.0f} {ratios}")
 

@@ -26,19 +26,18 @@
 # The time stays $O(L R^2)$.
 
 # %%
-import time
-from collections.abc import Callable
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from attention_theory.hyper_attention.linear_sums import cubic_pair_sum, linear_pair_sum
-from attention_theory.hyper_attention.measure import matrix_operations
 from attention_theory.hyper_attention.pair_attention import pair_attention
 from attention_theory.hyper_attention.taylor_features import approximate_pair_attention, taylor_width
+from attention_theory.measure import cpu_seconds, matrix_operations
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
+from attention_theory.trends import exponent
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -89,22 +88,6 @@ show.table(
 
 
 # %%
-def seconds(run: Callable[[], Tensor]) -> float:
-    """The least of three runs, in CPU seconds."""
-    taken = []
-    for _ in range(3):
-        start = time.process_time()
-        run()
-        taken.append(time.process_time() - start)
-    return min(taken)
-
-
-def slope(lengths: list[int], values: list[float]) -> float:
-    """The exponent of a power of the length, by least squares on logarithms."""
-    a, b = (torch.tensor(one, dtype=torch.float64).log() for one in (lengths, values))
-    return ((a - a.mean()) @ (b - b.mean()) / (a - a.mean()).square().sum()).item()
-
-
 forms = {
     "Eq. 42, every triple": (cubic_lengths, lambda some: lambda: cubic_pair_sum(*some)),
     "Eq. 43": (linear_lengths, lambda some: lambda: linear_pair_sum(*some)),
@@ -117,10 +100,10 @@ counted, timed = {}, {}
 for name, (lengths, form) in forms.items():
     runs = [form(inputs(length)) for length in lengths]
     counted[name] = [matrix_operations(run) for run in runs]
-    timed[name] = [seconds(run) for run in runs]
+    timed[name] = [cpu_seconds(run) for run in runs]
 show.table(
     ["form", "lengths", "exponent of operations", "exponent of seconds (this run)"],
-    [[n, f"{ls[0]} to {ls[-1]}", slope(ls, counted[n]), slope(ls, timed[n])] for n, (ls, _) in forms.items()],
+    [[n, f"{ls[0]} to {ls[-1]}", exponent(ls, counted[n]), exponent(ls, timed[n])] for n, (ls, _) in forms.items()],
 )
 
 # %%
@@ -140,8 +123,8 @@ show.figure(
 
 # %%
 linear_slope, cubic_slope = (
-    slope(linear_lengths, counted["Eq. 43"]),
-    slope(cubic_lengths, counted["Eq. 42, every triple"]),
+    exponent(linear_lengths, counted["Eq. 43"]),
+    exponent(cubic_lengths, counted["Eq. 42, every triple"]),
 )
 claim = Claim("hyper-attention/efficient-linear-form")
 claim.check("Eq. 43 against the full sum, error", errors["all", False][0], "<=", 1e-12)
@@ -151,7 +134,7 @@ claim.check(
 claim.check("exponent of operations, Eq. 43", linear_slope, "==", 1.0, tolerance=0.05)
 claim.check(
     "exponent, prefix sums",
-    slope(linear_lengths, counted["prefix sums, causal and ordered"]),
+    exponent(linear_lengths, counted["prefix sums, causal and ordered"]),
     "==",
     1.0,
     tolerance=0.05,

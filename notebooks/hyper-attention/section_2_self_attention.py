@@ -38,9 +38,9 @@ from attention_theory.hyper_attention.interactions import (
     outputs_from_counts,
     sample_sequences,
 )
-from attention_theory.hyper_attention.measure import matrix_operations
 from attention_theory.hyper_attention.self_attention import linear_attention, softmax_attention
 from attention_theory.layers import attention_weights
+from attention_theory.measure import matrix_operations
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require

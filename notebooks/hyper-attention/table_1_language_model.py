@@ -30,7 +30,6 @@
 # kind of attention can and cannot represent.
 
 # %%
-from pathlib import Path
 
 import torch
 
@@ -41,7 +40,7 @@ from attention_theory.hyper_attention.interactions import sample_sequences
 from attention_theory.hyper_attention.language_model import TABLE_1, LanguageModel
 from attention_theory.hyper_attention.linear_hyper_attention import aggregate_tuples, pair_features, triple_features
 from attention_theory.hyper_attention.pretraining import Training, gap, train_table, unigram_loss
-from attention_theory.hyper_attention.token_files import byte_tokens, open_tokens, python_reference
+from attention_theory.hyper_attention.token_files import open_corpus
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -74,17 +73,11 @@ training = Training(steps, batch, window, rate, warm_up, micro_batch, evaluate_e
 # which the book's numbers were taken.
 
 # %%
-if tokens_folder:
-    train, validation = open_tokens(Path(tokens_folder))
-    text = f"token files in {tokens_folder}"
-else:
-    reference, pinned = python_reference()
-    train, validation = byte_tokens(reference)
-    text = "Python language reference, " + ("the pinned text" if pinned else "ANOTHER RELEASE THAN THE PINNED ONE")
-unigram = unigram_loss(train, validation)
+corpus = open_corpus(tokens_folder)
+unigram = unigram_loss(corpus)
 show.table(
     ["text", "training tokens", "validation tokens", "vocabulary", "loss from frequencies alone"],
-    [[text, len(train), len(validation), train.vocabulary, unigram]],
+    [[corpus.source, len(corpus.train), len(corpus.validation), corpus.train.vocabulary, unigram]],
 )
 
 # %% [markdown]
@@ -96,7 +89,7 @@ show.table(
 
 # %%
 models = {**TABLE_1, "HyperFeatureAttention, three factors": lambda width: HyperFeatureAttention(width, [3])}
-courses = train_table(models, width, 1, (train, validation), training, seeds, device)
+courses = train_table(models, width, 1, corpus, training, seeds, device)
 
 # %%
 PRINTED = {

@@ -27,7 +27,6 @@
 
 # %%
 import math
-from pathlib import Path
 
 import torch
 
@@ -38,9 +37,9 @@ from attention_theory.hyper_attention.hyper_feature_attention import (
     product_flops,
 )
 from attention_theory.hyper_attention.language_model import TABLE_2, LanguageModel
-from attention_theory.hyper_attention.measure import matrix_operations
 from attention_theory.hyper_attention.pretraining import Training, gap, train_table, unigram_loss
-from attention_theory.hyper_attention.token_files import byte_tokens, open_tokens, python_reference
+from attention_theory.hyper_attention.token_files import open_corpus
+from attention_theory.measure import matrix_operations
 from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
 
@@ -68,21 +67,15 @@ require(validation_windows=(validation_windows, 1, None))
 training = Training(steps, batch, window, rate, warm_up, micro_batch, evaluate_every, validation_windows)
 
 # %%
-if tokens_folder:
-    train, validation = open_tokens(Path(tokens_folder))
-    text = f"token files in {tokens_folder}"
-else:
-    reference, pinned = python_reference()
-    train, validation = byte_tokens(reference)
-    text = "Python language reference, " + ("the pinned text" if pinned else "ANOTHER RELEASE THAN THE PINNED ONE")
-unigram = unigram_loss(train, validation)
+corpus = open_corpus(tokens_folder)
+unigram = unigram_loss(corpus)
 show.table(
     ["text", "training tokens", "validation tokens", "vocabulary", "loss from frequencies alone"],
-    [[text, len(train), len(validation), train.vocabulary, unigram]],
+    [[corpus.source, len(corpus.train), len(corpus.validation), corpus.train.vocabulary, unigram]],
 )
 
 # %%
-courses = train_table(TABLE_2, width, layers, (train, validation), training, seeds, device)
+courses = train_table(TABLE_2, width, layers, corpus, training, seeds, device)
 
 # %%
 PRINTED = {"SA": 28.70, "HFA": 27.97, "HFA_v2": 27.75}
@@ -152,11 +145,11 @@ extra = {
     for name, orders in (("HFA", [2, 2, 2]), ("HFA_v2", [1, 1, 2, 2]))
 }
 with_values = 3 * (hyper_feature_flops(1024, 768, [2] * 3, True) - hyper_feature_flops(1024, 768, [2] * 3))
-small = LanguageModel(train.vocabulary, window, width, TABLE_2["HFA"], layers)
+small = LanguageModel(corpus.train.vocabulary, window, width, TABLE_2["HFA"], layers)
 counted = matrix_operations(lambda: small(torch.zeros(1, window, dtype=torch.int64)))
 formula = (
     layers * (hyper_feature_flops(window, width, [2] * 3) + 16 * window * width**2)
-    + 2 * window * width * train.vocabulary
+    + 2 * window * width * corpus.train.vocabulary
 )
 try:
     HyperFeatureAttention(768, [3, 3, 3])

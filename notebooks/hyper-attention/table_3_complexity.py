@@ -26,7 +26,6 @@
 # scores fit into $L^2$ numbers.
 
 # %%
-import time
 from collections.abc import Callable
 from functools import partial, reduce
 
@@ -35,11 +34,12 @@ from torch import Tensor
 
 from attention_theory.hyper_attention.hyper_feature_attention import score_features
 from attention_theory.hyper_attention.linear_sums import linear_pair_sum
-from attention_theory.hyper_attention.measure import matrix_operations, peak_bytes
 from attention_theory.hyper_attention.pair_attention import pair_attention
 from attention_theory.hyper_attention.tuple_softmax import tuple_attention
 from attention_theory.layers import attention
+from attention_theory.measure import cpu_seconds, matrix_operations, peak_bytes
 from attention_theory.randomness import generator
+from attention_theory.trends import exponent
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -107,22 +107,6 @@ MODELS = {
 }
 
 
-def seconds(run: Run) -> float:
-    """The least of three runs, in CPU seconds."""
-    taken = []
-    for _ in range(3):
-        start = time.process_time()
-        run()
-        taken.append(time.process_time() - start)
-    return min(taken)
-
-
-def slope(lengths: list[int], values: list[float]) -> float:
-    """The exponent of a power of the length, by least squares on logarithms."""
-    a, b = (torch.tensor(one, dtype=torch.float64).log() for one in (lengths, values))
-    return ((a - a.mean()) @ (b - b.mean()) / (a - a.mean()).square().sum()).item()
-
-
 # %%
 operations, held, exponents = {}, {}, {}
 for name, (_, lengths, core) in MODELS.items():
@@ -131,8 +115,8 @@ for name, (_, lengths, core) in MODELS.items():
     # Small lengths would fit into one block whole; one position at a time shows the growth.
     small = [partial(run, block=1) for run in runs] if core is order_3 else runs
     held[name] = [peak_bytes(run) for run in small]
-    times = [seconds(run) for run in runs]
-    exponents[name] = [slope(lengths, values) for values in (operations[name], held[name], times)]
+    times = [cpu_seconds(run) for run in runs]
+    exponents[name] = [exponent(lengths, values) for values in (operations[name], held[name], times)]
 show.table(
     ["model", "printed exponent", "operations", "memory", "time (this run)", "lengths"],
     [[name, MODELS[name][0], *exponents[name], f"{MODELS[name][1][0]} to {MODELS[name][1][-1]}"] for name in MODELS],

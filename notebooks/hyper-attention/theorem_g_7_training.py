@@ -39,17 +39,11 @@
 import torch
 
 from attention_theory.hyper_attention.connected import relative_residual
-from attention_theory.hyper_attention.flow import conserved, flow_limit, loss_bound
-from attention_theory.hyper_attention.hyper_flow import (
-    four_fold_counts,
-    hyper_flow,
-    hyper_gradients,
-    hyper_gram,
-    hyper_versatility,
-    residual_map,
-)
+from attention_theory.hyper_attention.flow import conserved, flow_limit, gradient_flow, loss_bound
+from attention_theory.hyper_attention.gram import gram_gradients
 from attention_theory.hyper_attention.interactions import sample_sequences
 from attention_theory.hyper_attention.linear_hyper_attention import pair_counts, triple_features
+from attention_theory.hyper_attention.pair_gram import four_fold_counts, pair_gram, pair_versatility, residual_map
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -112,11 +106,11 @@ claim.control("random labels: residual of the best fit", residual["random"], "<=
 claim.verdict()
 
 # %%
-ranks, singular = hyper_versatility(symbols, size)
+ranks, singular = pair_versatility(symbols, size)
 by_length = {
-    length: int(hyper_versatility(sample_sequences(400, length, 3, seed), 3)[0].min()) for length in (1, 2, 3, 4, 6)
+    length: int(pair_versatility(sample_sequences(400, length, 3, seed), 3)[0].min()) for length in (1, 2, 3, 4, 6)
 }
-unique = int(hyper_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5)[0].max())
+unique = int(pair_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5)[0].max())
 show.table(["length L, 3 symbols", "least rank, of 9"], by_length.items())
 
 claim = Claim("hyper-attention/assumption-g-10")
@@ -134,12 +128,12 @@ claim.verdict()
 # negative, which the printed condition $w^2 \ge b$ allows.
 
 # %%
-gram = hyper_gram(symbols, size)
+gram = pair_gram(symbols, size)
 stalled, turned = start.clone(), start.clone()
 stalled[0] = 0.0
 turned[::2] *= -1
 paths = {
-    name: hyper_flow(gram, target, value, end, records=1001, tolerance=tolerance)
+    name: gradient_flow(gram, target, value, end, records=1001, tolerance=tolerance)
     for name, value in (("w ≥ b", start), ("one w at 0", stalled), ("half of w negative", turned))
 }
 path = paths["w ≥ b"]
@@ -196,7 +190,7 @@ claim.verdict()
 
 # %%
 kept = (conserved(path.score, path.value) - start.square()).abs().max()
-by_score, by_value = hyper_gradients(gram, target, torch.zeros_like(target), start)
+by_score, by_value, _ = gram_gradients(gram, target, torch.zeros_like(target), start)
 step = 0.01
 after = conserved(-step * by_score, start - step * by_value)
 

@@ -34,9 +34,10 @@ from attention_theory.linear_attention.literal import (
 from attention_theory.linear_attention.mhla import Heads, mhla, mhla_every_token, random_heads, stack_lengths
 from attention_theory.linear_attention.parameters import distance, head_matrix
 from attention_theory.linear_attention.regression import learn, least_squares
-from attention_theory.linear_attention.sample_complexity import excess_risks, slope
+from attention_theory.linear_attention.sample_complexity import excess_risks
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
+from attention_theory.trends import exponent
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -272,9 +273,9 @@ claim.check(
     "lengths 2 to 9 in one data set, test error", relative_error(mhla(of_mixed.heads, fresh), target), "<=", 1e-9
 )
 claim.check("N · excess / dψ at the largest N", sizes[-1] * excess[-1] / (d * psi(d)), "==", 1, tolerance=0.25)
-rate = slope(sizes, excess)
+rate = exponent(sizes, excess)
 claim.check("slope of the excess risk from 8ψ on", rate, "==", -1, tolerance=0.15)
-claim.control("Cauchy labels: slope", slope(sizes, heavy), "==", -1, tolerance=0.15)
+claim.control("Cauchy labels: slope", exponent(sizes, heavy), "==", -1, tolerance=0.15)
 claim.printed("Eq. 33: training loss at most 0.1", of_algorithm, "<=", 0.1)
 claim.number("N = ψ - 1, test error", recovery[psi(d) - 1], earlier={2: 0.25, 3: 0.13, 4: 0.19}[d])
 if d < 4:

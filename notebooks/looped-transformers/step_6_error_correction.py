@@ -39,6 +39,7 @@ from attention_theory.looped_transformers.rows import Rows
 from attention_theory.looped_transformers.subleq import Program, program, random_program
 from attention_theory.looped_transformers.subleq_layers import Defects
 from attention_theory.looped_transformers.subleq_machine import SubleqMachine
+from attention_theory.trends import slope
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -211,15 +212,6 @@ show.table(
 )
 
 # %%
-line = torch.stack([torch.tensor(lengths, dtype=torch.float64), torch.ones(len(lengths), dtype=torch.float64)], dim=1)
-
-
-def slope(values: list[float]) -> float:
-    """The slope of least temperatures against N, in units of ln 2 / 2."""
-    fit = torch.linalg.lstsq(line, torch.tensor(values, dtype=torch.float64)[:, None], driver="gels").solution
-    return fit[0, 0].item() / (math.log(2) / 2)
-
-
 excess = max(
     value - min(temperature_law(length, address_bits(n), 2), vanished)
     for n in columns
@@ -230,7 +222,7 @@ claim.check("noise on a grid up to 1/4: largest entry left", on_grid, "==", 0.0)
 claim.check("other noise: largest entry left", off_grid, "<=", 1e-15)
 claim.check("noise before the last layer, doublings for each bit", growth, "==", 1.0, tolerance=0.15)
 for n in columns:
-    ratio = slope(least[n, 4])
+    ratio = slope(lengths, least[n, 4]) / (math.log(2) / 2)
     claim.check(f"four layers, n = {n}: slope of the least temperature over ln 2 / 2", ratio, "==", 1.0, tolerance=0.15)
 claim.check("ten layers: least temperature above the law of two adders, at most", excess, "<=", 1.0)
 claim.check("least temperature in float64, largest", max(max(values) for values in least.values()), "<=", 20.0)

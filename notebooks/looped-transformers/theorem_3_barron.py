@@ -29,6 +29,7 @@ from attention_theory.looped_transformers.barron import (
     step_magnitude,
 )
 from attention_theory.randomness import generator
+from attention_theory.trends import exponent
 from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
 
@@ -109,17 +110,9 @@ claim.verdict()
 counts = [2**power for power in range(2, int(math.log2(most)) + 1)]
 sharp = [greedy_fit(f, x, m, math.sqrt(m) * math.log(m), constant) for m in counts]
 soft = [greedy_fit(f, x, m, 1.0, constant) for m in counts]
-
-
-def slope(values):
-    logs = torch.tensor([[math.log(m), math.log(value)] for m, value in zip(counts, values, strict=True)]).double()
-    centred = logs - logs.mean(0)
-    return (centred[:, 0] @ centred[:, 1] / (centred[:, 0] @ centred[:, 0])).item()
-
-
-mean_slope = slope([fit.mean_square for fit in sharp])
-largest_slope = slope([fit.largest for fit in sharp])
-soft_slope = slope([fit.mean_square for fit in soft])
+mean_slope = exponent(counts, [fit.mean_square for fit in sharp])
+largest_slope = exponent(counts, [fit.largest for fit in sharp])
+soft_slope = exponent(counts, [fit.mean_square for fit in soft])
 fig, axis = show.axes()
 axis.loglog(counts, [fit.mean_square for fit in sharp], "o-", label=r"root mean square, $\tau=\sqrt{m}\,\ln m$")
 axis.loglog(counts, [fit.largest for fit in sharp], "s-", label=r"largest, $\tau=\sqrt{m}\,\ln m$")

@@ -22,7 +22,7 @@ import torch
 
 from attention_theory.memorization.synthetic import Setting, sample_data_sets, unseen_labels
 from attention_theory.memorization.trainer import PanelTrainer
-from attention_theory.memorization.trends import gain, increments, linear_fit_r2
+from attention_theory.trends import gain, increments, linear_fit_r2
 from attention_theory.validation import require
 from bookpress import Claim, show
 

@@ -20,8 +20,8 @@ from attention_theory.memorization.attention import features, random_heads
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.synthetic import Setting, sample_data_sets, unseen_labels
 from attention_theory.memorization.trainer import PanelTrainer
-from attention_theory.memorization.trends import gain, linear_fit_r2, slope
 from attention_theory.numerics import numerical_rank
+from attention_theory.trends import exponent, gain, linear_fit_r2
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -98,12 +98,11 @@ show.figure(
 # dependence.
 
 # %%
-logs = torch.tensor(contexts, dtype=torch.float64).log()
-exponent = {
-    shared: torch.tensor([slope(logs, column.log()) for column in values.T], dtype=torch.float64)
+exponents = {
+    shared: torch.tensor([exponent(contexts, column) for column in values.T], dtype=torch.float64)
     for shared, values in by_context.items()
 }
-show.table(["contexts", "exponent in n, mean of the seeds"], [(names[s], e.mean()) for s, e in exponent.items()])
+show.table(["contexts", "exponent in n, mean of the seeds"], [(names[s], e.mean()) for s, e in exponents.items()])
 below = by_heads[False].mean(dim=1) < 0.95
 r2 = linear_fit_r2(torch.tensor(head_counts)[below], by_heads[False].mean(dim=1)[below])
 
@@ -115,7 +114,7 @@ def gain_of_separate(fractions: dict[bool, torch.Tensor]) -> float:
 
 claim = Claim("memorization/figure-4")
 claim.check("separate contexts: R² in H below saturation", r2, ">=", 0.98)
-claim.check("exponent in n, shared over separate, in standard errors", gain(exponent[False], exponent[True]), ">=", 2)
+claim.check("exponent in n, shared over separate, in standard errors", gain(exponents[False], exponents[True]), ">=", 2)
 unseen = {shared: fractions(trainer, unseen_labels(trainer.data)) for shared, trainer in heads_panels.items()}
 claim.check("separate over shared contexts, least of all H, in standard errors", gain_of_separate(by_heads), ">=", 2)
 claim.control("the same on labels that were not trained", gain_of_separate(unseen), ">=", 2)

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 
 from attention_theory.memorization.synthetic import Setting, sample_data_sets, unseen_labels
 from attention_theory.memorization.trainer import PanelTrainer
-from attention_theory.memorization.trends import increments
+from attention_theory.trends import increments
 from attention_theory.validation import require
 from bookpress import Claim, show
 

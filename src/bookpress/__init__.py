@@ -3,7 +3,16 @@
 A notebook uses two names of it: :class:`Claim` to give evidence and :mod:`show` for figures and tables.
 """
 
+import os
+
+from threadpoolctl import threadpool_limits
+
 from bookpress import show
 from bookpress.evidence import Claim
 
 __all__ = ["Claim", "show"]
+
+# Sums come out in another order on another number of threads. A notebook is to give the same values under any runner,
+# so it computes on one thread unless the user says otherwise.
+if "OMP_NUM_THREADS" not in os.environ:
+    threadpool_limits(1)

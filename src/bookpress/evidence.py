@@ -50,6 +50,16 @@ _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+#: Relations that cannot hold together with the first, between the same two values.
+_EXCLUDED: dict[str, set[str]] = {
+    "==": {"!=", "<", ">"},
+    "!=": {"=="},
+    "<": {">=", ">", "=="},
+    "<=": {">"},
+    ">": {"<=", "<", "=="},
+    ">=": {"<"},
+}
+_TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Item(BaseModel):
@@ -69,6 +79,13 @@ class Item(BaseModel):
     tolerance: float = 0.0
     source: str = ""
     passed: bool | None
+
+    def negates(self, other: "Item") -> bool:
+        """Whether this says no more than that ``other`` is not so: the same two values, in a relation it excludes."""
+        excluded = _EXCLUDED[other.relation]
+        return (self.measured == other.measured and self.bound == other.bound and self.relation in excluded) or (
+            self.measured == other.bound and self.bound == other.measured and _TURNED[self.relation] in excluded
+        )
 
 
 class Settled(BaseModel):
@@ -159,7 +176,8 @@ class Claim:
         """The verdict that follows from the evidence so far.
 
         Raises:
-            EvidenceError: there is no check, nothing that was seen to fail, or a control that did not fail.
+            EvidenceError: there is no check, a control that did not fail, nothing that was seen to fail, or nothing but
+            denials of the checks.
         """
         _refuse_weak_evidence(self.name, self.evidence)
         return Settled(
@@ -253,8 +271,13 @@ def _refuse_weak_evidence(name: str, evidence: list[Item]) -> None:
     held = [item for item in evidence if item.role is Role.CONTROL and item.passed]
     if held:
         raise EvidenceError(f"{name}: a control did not fail: " + "; ".join(describe(item) for item in held))
-    if not any(item.role.must_fail and not item.passed for item in evidence):
+    failed = [item for item in evidence if item.role.must_fail and not item.passed]
+    if not failed:
         raise EvidenceError(f"{name}: nothing was seen to fail; give a control")
+    checks = [item for item in evidence if item.role is Role.CHECK]
+    if all(any(item.negates(check) for check in checks) for item in failed):
+        denials = "; ".join(map(describe, failed))
+        raise EvidenceError(f"{name}: a control must break an assumption, not deny a check: {denials}")
 
 
 def _verdict(entry: Entry, evidence: list[Item], stand_in: str | None) -> Verdict:

@@ -71,6 +71,8 @@ def test_the_verdict_follows_from_the_evidence(kind: str, give: Give, verdict: V
         (lambda c: controlled(c), "no check"),
         (lambda c: passing(c), "nothing was seen to fail"),
         (lambda c: passing(c).printed("p", 1, "<", 2), "nothing was seen to fail"),
+        (lambda c: passing(c).control("denied", 1, ">=", 2), "not deny a check"),
+        (lambda c: passing(c).control("denied the other way round", 2, "<=", 1), "deny a check"),
         (lambda c: controlled(passing(c)).control("idle", 1, "<", 2), "did not fail.*idle"),
         (lambda c: c.check("n", float("nan"), "<", 2), "not a number"),
         (lambda c: c.control("n", float("nan"), "<", 2), "not a number"),

@@ -1,4 +1,8 @@
-"""Gradient flow of a layer with one output: the path, what it conserves, and where it ends (Theorem 4.4)."""
+"""Gradient flow of a layer with one output: the path, what it conserves, and where it ends (Theorems 4.4 and G.7).
+
+``features`` are symbols for linear attention and pairs of symbols for linear HyperAttention of order 3, as in
+:mod:`attention_theory.hyper_attention.gram`.
+"""
 
 from dataclasses import dataclass
 
@@ -17,19 +21,19 @@ class Flow:
     """A path of gradient flow in one-hot coordinates, one entry a time."""
 
     times: Float[Tensor, "times"]
-    score: Float[Tensor, "times size size"]
-    value: Float[Tensor, "times size"]
+    score: Float[Tensor, "times size features"]
+    value: Float[Tensor, "times features"]
     losses: Float[Tensor, "times"]
 
 
 def gradient_flow(
-    gram: Float[Tensor, "size size size"],
-    target: Float[Tensor, "size size"],
-    value: Float[Tensor, "size"],
+    gram: Float[Tensor, "size features features"],
+    target: Float[Tensor, "size features"],
+    value: Float[Tensor, "features"],
     end: float,
     records: int = 200,
     tolerance: float = 1e-11,
-    score: Float[Tensor, "size size"] | None = None,
+    score: Float[Tensor, "size features"] | None = None,
     norm: float = 1.0,
 ) -> Flow:
     """Follow ``dC/dt = -dL/dC``, ``dw/dt = -dL/dw`` from ``C = 0`` (unless given), by Runge-Kutta of order eight.
@@ -40,16 +44,16 @@ def gradient_flow(
     require(
         end=(end, 0.0, None), records=(records, 2, None), tolerance=(tolerance, 1e-13, 1e-3), norm=(norm, 0.0, None)
     )
-    size = len(value)
 
     def split(state: Tensor) -> tuple[Tensor, Tensor]:
-        return state[..., : size * size].unflatten(-1, (size, size)), state[..., size * size :]
+        scores, values = state.split([target.numel(), len(value)], dim=-1)
+        return scores.unflatten(-1, target.shape), values
 
     def velocity(_: float, state: np.ndarray) -> np.ndarray:
         by_score, by_value, _loss = gram_gradients(gram, target, *split(torch.from_numpy(state)))
         return -torch.cat([norm**2 * by_score.flatten(), norm * by_value]).numpy()
 
-    begin = torch.zeros(size, size, dtype=value.dtype) if score is None else score
+    begin = torch.zeros_like(target) if score is None else score
     times = np.linspace(0.0, end, records)
     start = torch.cat([begin.flatten(), value]).numpy()
     path = solve_ivp(velocity, (0.0, end), start, "DOP853", times, rtol=tolerance, atol=tolerance / 100)
@@ -59,8 +63,8 @@ def gradient_flow(
 
 
 def conserved(
-    score: Float[Tensor, "... size size"], value: Float[Tensor, "... size"], norm: float = 1.0
-) -> Float[Tensor, "... size"]:
+    score: Float[Tensor, "... size features"], value: Float[Tensor, "... features"], norm: float = 1.0
+) -> Float[Tensor, "... features"]:
     """``w_a^2 - |C_{:,a}|^2 / c``, which the flow keeps (proof of Lemma C.2).
 
     ``norm`` is c, the squared length of the rows of an orthogonal embedding; C and w are in one-hot coordinates.
@@ -69,8 +73,8 @@ def conserved(
 
 
 def flow_limit(
-    target: Float[Tensor, "... size size"], value: Float[Tensor, "... size"], norm: float = 1.0
-) -> tuple[Float[Tensor, "... size size"], Float[Tensor, "... size"]]:
+    target: Float[Tensor, "... size features"], value: Float[Tensor, "... features"], norm: float = 1.0
+) -> tuple[Float[Tensor, "... size features"], Float[Tensor, "... features"]]:
     """Where the flow from ``C = 0`` and positive w ends, in closed form, if the data are versatile.
 
     The functional tensor must become ``target`` and :func:`conserved` stays, so ``w_a^2`` solves a quadratic:

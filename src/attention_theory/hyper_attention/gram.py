@@ -6,6 +6,9 @@ whatever the number of samples, and any number of models is trained at once.
 
 An orthogonal embedding ``B`` with rows of squared length c changes nothing but the speeds: descent on (C, w) in the
 embedding is descent in one-hot coordinates (``B C B^T``, ``B w``) with rates multiplied by ``c^2`` and ``c``.
+
+``features`` are the symbols themselves here, and their pairs in linear HyperAttention of order 3, whose loss has the
+same form (:mod:`attention_theory.hyper_attention.pair_gram`).
 """
 
 from collections.abc import Sequence
@@ -23,13 +26,13 @@ from attention_theory.validation import require
 class Descent:
     """Layers after gradient descent, in one-hot coordinates, and the losses at the recorded steps."""
 
-    score: Float[Tensor, "models size size"]
-    value: Float[Tensor, "models size"]
+    score: Float[Tensor, "models size features"]
+    value: Float[Tensor, "models features"]
     losses: Float[Tensor, "records models"]
     steps: list[int]
 
     @property
-    def tensor(self) -> Float[Tensor, "models size size"]:
+    def tensor(self) -> Float[Tensor, "models size features"]:
         return self.score * self.value.unsqueeze(-2)
 
 
@@ -44,9 +47,9 @@ def gram_tensors(symbols: Int[Tensor, "samples length"], size: int) -> Float[Ten
 
 
 def gram_loss(
-    gram: Float[Tensor, "size size size"],
-    tensor: Float[Tensor, "... size size"],
-    target: Float[Tensor, "... size size"],
+    gram: Float[Tensor, "size features features"],
+    tensor: Float[Tensor, "... size features"],
+    target: Float[Tensor, "... size features"],
 ) -> Float[Tensor, "..."]:
     """The training loss of layers with these functional tensors."""
     apart = tensor - target
@@ -54,11 +57,11 @@ def gram_loss(
 
 
 def gram_gradients(
-    gram: Float[Tensor, "size size size"],
-    target: Float[Tensor, "... size size"],
-    score: Float[Tensor, "... size size"],
-    value: Float[Tensor, "... size"],
-) -> tuple[Float[Tensor, "... size size"], Float[Tensor, "... size"], Float[Tensor, "..."]]:
+    gram: Float[Tensor, "size features features"],
+    target: Float[Tensor, "... size features"],
+    score: Float[Tensor, "... size features"],
+    value: Float[Tensor, "... features"],
+) -> tuple[Float[Tensor, "... size features"], Float[Tensor, "... features"], Float[Tensor, "..."]]:
     """Gradients of the loss in C and w, and the loss itself."""
     apart = score * value.unsqueeze(-2) - target
     pulled = _pull(gram, apart)
@@ -68,12 +71,12 @@ def gram_gradients(
 
 
 def descend(
-    gram: Float[Tensor, "size size size"],
-    target: Float[Tensor, "models size size"],
-    value: Float[Tensor, "models size"],
+    gram: Float[Tensor, "size features features"],
+    target: Float[Tensor, "models size features"],
+    value: Float[Tensor, "models features"],
     rates: Sequence[tuple[float, float]],
     steps: int,
-    score: Float[Tensor, "models size size"] | None = None,
+    score: Float[Tensor, "models size features"] | None = None,
     record_every: int = 10,
 ) -> Descent:
     """Gradient descent of many layers at once, each to its own target, from ``C = 0`` unless a score is given.
@@ -110,8 +113,7 @@ def descend(
     return Descent(score, value, torch.stack(losses), [*marks, steps])
 
 
-def _pull(gram: Tensor, apart: Float[Tensor, "... size size"]) -> Float[Tensor, "... size size"]:
+def _pull(gram: Tensor, apart: Float[Tensor, "... size features"]) -> Float[Tensor, "... size features"]:
     """``G_a`` times row a, for every a: models are gathered, so that each ``G_a`` is read once for all of them."""
-    size = gram.shape[0]
-    rows = apart.reshape(-1, size, size).transpose(0, 1)
+    rows = apart.reshape(-1, *apart.shape[-2:]).transpose(0, 1)
     return (rows @ gram).transpose(0, 1).reshape(apart.shape)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attention_theory.hyper_attention.language_model import LanguageModel
-from attention_theory.hyper_attention.token_files import Tokens
+from attention_theory.hyper_attention.token_files import Corpus
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 
@@ -76,15 +76,12 @@ class Course:
         return math.exp(self.losses[-1])
 
 
-def pretrain(
-    model: nn.Module, train: Tokens, validation: Tokens, training: Training, seed: int, device: str = "cpu"
-) -> Course:
+def pretrain(model: nn.Module, corpus: Corpus, training: Training, seed: int, device: str = "cpu") -> Course:
     """Train a model in place. Equal seeds give every model the same batches.
 
     Args:
         model: tokens to logits.
-        train: where the batches are drawn from.
-        validation: where the losses are taken.
+        corpus: batches are drawn from its training tokens, losses taken on the others.
         training: the settings.
         seed: of the batches.
         device: where the model and its batches are.
@@ -95,13 +92,13 @@ def pretrain(
     vectors = [value for value in model.parameters() if value.ndim <= 1]
     groups = [{"params": matrices, "weight_decay": training.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=training.rate, betas=training.betas)
-    held_out = validation.every_window(training.window, training.validation_windows)
+    held_out = corpus.validation.every_window(training.window, training.validation_windows)
     steps, losses = [0], [evaluate(model, *held_out, training.micro_batch, device)]
     for step in range(training.steps):
         for group in optimiser.param_groups:
             group["lr"] = training.rate_at(step)
         optimiser.zero_grad(set_to_none=True)
-        inputs, targets = train.windows(training.batch, training.window, draw)
+        inputs, targets = corpus.train.windows(training.batch, training.window, draw)
         for part in torch.arange(training.batch).split(training.micro_batch):
             loss = _loss(model, inputs[part].to(device), targets[part].to(device))
             (loss * len(part) / training.batch).backward()
@@ -117,7 +114,7 @@ def train_table(
     models: Mapping[str, Callable[[int], nn.Module]],
     width: int,
     layers: int,
-    data: tuple[Tokens, Tokens],
+    corpus: Corpus,
     training: Training,
     seeds: Sequence[int],
     device: str = "cpu",
@@ -128,18 +125,16 @@ def train_table(
         models: attention blocks by name, as :data:`TABLE_1` of :mod:`language_model`.
         width: the features of a token.
         layers: the depth of every model.
-        data: training and validation tokens.
+        corpus: training and validation tokens.
         training: the settings.
         seeds: of weights and batches.
         device: where the models are.
     """
-    train, validation = data
     return {
         name: [
             pretrain(
-                LanguageModel(train.vocabulary, training.window, width, attention, layers, seed),
-                train,
-                validation,
+                LanguageModel(corpus.train.vocabulary, training.window, width, attention, layers, seed),
+                corpus,
                 training,
                 seed,
                 device,
@@ -191,11 +186,11 @@ def _loss(model: nn.Module, inputs: Tensor, targets: Tensor) -> Float[Tensor, ""
     return nn.functional.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
 
 
-def unigram_loss(train: Tokens, validation: Tokens) -> float:
+def unigram_loss(corpus: Corpus) -> float:
     """Nats a token for a model that knows how often each token comes and nothing else; one is added to every count."""
-    counts = torch.ones(train.vocabulary, dtype=torch.float64)
-    for shard in train.shards:
-        counts += torch.bincount(torch.as_tensor(shard.astype("int64")), minlength=train.vocabulary)
+    counts = torch.ones(corpus.train.vocabulary, dtype=torch.float64)
+    for shard in corpus.train.shards:
+        counts += torch.bincount(torch.as_tensor(shard.astype("int64")), minlength=corpus.train.vocabulary)
     log_share = (counts / counts.sum()).log()
-    losses = [-log_share[torch.as_tensor(shard.astype("int64"))].sum() for shard in validation.shards]
-    return (sum(losses) / len(validation)).item()  # type: ignore[union-attr]
+    losses = [-log_share[torch.as_tensor(shard.astype("int64"))].sum() for shard in corpus.validation.shards]
+    return (sum(losses) / len(corpus.validation)).item()  # type: ignore[union-attr]

@@ -155,6 +155,28 @@ def open_tokens(folder: Path) -> tuple[Tokens, Tokens]:
     return split("train"), split("validation")
 
 
+@dataclass(frozen=True)
+class Corpus:
+    """What a language model is trained and validated on, and in words where it comes from."""
+
+    train: Tokens
+    validation: Tokens
+    source: str
+
+
+def open_corpus(folder: str = "") -> Corpus:
+    """The token files of a folder, or the stand-in where none is given: the Python language reference as bytes.
+
+    Raises:
+        ParameterError: as :func:`open_tokens`.
+    """
+    if folder:
+        return Corpus(*open_tokens(Path(folder)), f"token files in {folder}")
+    reference, pinned = python_reference()
+    release = "the pinned text" if pinned else "ANOTHER RELEASE THAN THE PINNED ONE"
+    return Corpus(*byte_tokens(reference), f"Python language reference, {release}")
+
+
 def byte_tokens(text: str, validation_share: float = 0.1) -> tuple[Tokens, Tokens]:
     """A text as bytes, in memory: 256 tokens, the last part kept for validation."""
     require(validation_share=(validation_share, 0.0, 0.9))

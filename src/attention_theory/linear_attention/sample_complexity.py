@@ -57,13 +57,6 @@ def excess_risks(
     return risks
 
 
-def slope(samples: Sequence[int], risks: Float[Tensor, "samples"]) -> float:
-    """The least-squares slope of the logarithm of the risks against the logarithm of the number of samples."""
-    x = torch.tensor(samples, dtype=torch.float64).log()
-    x, y = x - x.mean(), risks.log() - risks.log().mean()
-    return ((x * y).sum() / x.square().sum()).item()
-
-
 def _noise(shape: tuple[int, int], law: Noise, source: torch.Generator) -> Tensor:
     if law == "gaussian":
         return torch.randn(shape, generator=source, dtype=torch.float64)

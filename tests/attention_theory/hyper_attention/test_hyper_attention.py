@@ -12,10 +12,10 @@ from attention_theory.hyper_attention.hyper_attention import (
     hyper_attention_flops,
     hyper_attention_parameters,
 )
-from attention_theory.hyper_attention.measure import matrix_operations
 from attention_theory.hyper_attention.pair_attention import pair_attention
 from attention_theory.hyper_attention.sums import SUMS, Sum
 from attention_theory.hyper_attention.tuple_softmax import tuple_attention
+from attention_theory.measure import matrix_operations
 from attention_theory.validation import ParameterError
 
 

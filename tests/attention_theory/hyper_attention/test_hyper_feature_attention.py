@@ -12,7 +12,7 @@ from attention_theory.hyper_attention.hyper_feature_attention import (
     product_flops,
     score_features,
 )
-from attention_theory.hyper_attention.measure import matrix_operations
+from attention_theory.measure import matrix_operations
 from attention_theory.validation import ParameterError
 
 

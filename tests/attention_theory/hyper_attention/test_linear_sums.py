@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attention_theory.hyper_attention.linear_sums import cubic_pair_sum, linear_pair_sum
-from attention_theory.hyper_attention.measure import matrix_operations
 from attention_theory.hyper_attention.sums import SUMS, Sum
+from attention_theory.measure import matrix_operations
 from attention_theory.validation import ParameterError
 
 

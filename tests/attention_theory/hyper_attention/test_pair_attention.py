@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attention_theory.hyper_attention import pair_attention as module
-from attention_theory.hyper_attention.measure import matrix_operations, peak_bytes
 from attention_theory.hyper_attention.pair_attention import pair_attention
 from attention_theory.hyper_attention.sums import SUMS, Sum
 from attention_theory.hyper_attention.tuple_softmax import tuple_attention
+from attention_theory.measure import matrix_operations, peak_bytes
 from attention_theory.validation import ParameterError
 
 

@@ -14,14 +14,15 @@ from attention_theory.hyper_attention.pretraining import (
     train_table,
     unigram_loss,
 )
-from attention_theory.hyper_attention.token_files import Tokens
+from attention_theory.hyper_attention.token_files import Corpus, Tokens
 from attention_theory.validation import ParameterError
 
 SMALL = Training(
     steps=60, batch=8, window=8, rate=1e-2, warm_up=6, micro_batch=8, evaluate_every=20, validation_windows=10
 )
 #: Every token tells the next: 0, 1, 2, 3, 4, 0, ...
-CYCLE = Tokens([np.arange(400, dtype=np.uint16) % 5], 5)
+TOKENS = Tokens([np.arange(400, dtype=np.uint16) % 5], 5)
+CYCLE = Corpus(TOKENS, TOKENS, "a cycle of five tokens")
 
 
 def model(name: str = "Self-Attention", seed: int = 0) -> LanguageModel:
@@ -30,17 +31,17 @@ def model(name: str = "Self-Attention", seed: int = 0) -> LanguageModel:
 
 @pytest.mark.parametrize("name", TABLE_1)
 def test_a_cycle_is_learned(name: str) -> None:
-    course = pretrain(model(name), CYCLE, CYCLE, SMALL, seed=0)
+    course = pretrain(model(name), CYCLE, SMALL, seed=0)
     assert course.steps == [0, 20, 40, 60]
     assert course.losses[0] > 1.5
     assert course.perplexity < 1.2
-    assert unigram_loss(CYCLE, CYCLE) == pytest.approx(math.log(5), abs=1e-6)
+    assert unigram_loss(CYCLE) == pytest.approx(math.log(5), abs=1e-6)
 
 
 def test_micro_batches_change_nothing_but_rounding_and_seeds_repeat() -> None:
-    whole = pretrain(model(), CYCLE, CYCLE, SMALL, seed=0)
-    again = pretrain(model(), CYCLE, CYCLE, SMALL, seed=0)
-    parts = pretrain(model(), CYCLE, CYCLE, dataclasses.replace(SMALL, micro_batch=3), seed=0)
+    whole = pretrain(model(), CYCLE, SMALL, seed=0)
+    again = pretrain(model(), CYCLE, SMALL, seed=0)
+    parts = pretrain(model(), CYCLE, dataclasses.replace(SMALL, micro_batch=3), seed=0)
     assert whole.losses == again.losses
     assert parts.losses == pytest.approx(whole.losses, abs=1e-3)
 
@@ -54,15 +55,15 @@ def test_schedule_rises_then_falls_to_a_tenth() -> None:
 
 
 def test_evaluation_does_not_depend_on_the_micro_batch() -> None:
-    inputs, targets = CYCLE.every_window(8, 10)
+    inputs, targets = TOKENS.every_window(8, 10)
     assert evaluate(model(), inputs, targets, 3) == pytest.approx(evaluate(model(), inputs, targets, 10), abs=1e-6)
 
 
 def test_a_table_is_every_model_from_every_seed() -> None:
     names = ("Self-Attention", "HyperAttention")
     brief = dataclasses.replace(SMALL, steps=6)
-    table = train_table({name: TABLE_1[name] for name in names}, 12, 1, (CYCLE, CYCLE), brief, [0, 1])
-    alone = pretrain(model("HyperAttention", seed=1), CYCLE, CYCLE, brief, seed=1)
+    table = train_table({name: TABLE_1[name] for name in names}, 12, 1, CYCLE, brief, [0, 1])
+    alone = pretrain(model("HyperAttention", seed=1), CYCLE, brief, seed=1)
     assert table["HyperAttention"][1].losses == alone.losses
     assert [len(courses) for courses in table.values()] == [2, 2]
 

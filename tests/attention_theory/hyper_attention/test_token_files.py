@@ -13,6 +13,7 @@ from attention_theory.hyper_attention.token_files import (
     Tokens,
     byte_tokens,
     gpt2_encoding,
+    open_corpus,
     open_tokens,
     python_reference,
     write_tokens,
@@ -87,6 +88,14 @@ def test_the_stand_in_text_is_text_and_says_whether_it_is_the_pinned_one() -> No
     assert "assert" in text
     assert len(text) > 300_000
     assert pinned in (True, False)
+
+
+def test_a_corpus_is_a_folder_or_the_stand_in(tmp_path: Path) -> None:
+    write_tokens(["abc"] * 4, tmp_path, as_bytes, 256, validation_every=2)
+    corpus = open_corpus(str(tmp_path))
+    assert (len(corpus.train), len(corpus.validation), corpus.train.vocabulary) == (8, 8, 256)
+    assert str(tmp_path) in corpus.source
+    assert "Python language reference" in open_corpus().source
 
 
 def test_the_tokenizer_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from attention_theory.linear_attention.features import psi
-from attention_theory.linear_attention.sample_complexity import excess_risks, slope
+from attention_theory.linear_attention.sample_complexity import excess_risks
 from attention_theory.validation import ParameterError
 
 
@@ -19,11 +19,6 @@ def test_gaussian_noise_gives_the_rate_of_least_squares() -> None:
 def test_runs_repeat_exactly() -> None:
     first = excess_risks(2, 3, [20], repetitions=3, noise="cauchy", seed=5)
     assert torch.equal(first, excess_risks(2, 3, [20], repetitions=3, noise="cauchy", seed=5))
-
-
-def test_slope_of_a_power() -> None:
-    samples = [10, 20, 40]
-    assert abs(slope(samples, 3 * torch.tensor(samples, dtype=torch.float64) ** -1.5) + 1.5) < 1e-12
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.memorization.trends import gain, increments, linear_fit_r2, slope
+from attention_theory.trends import exponent, gain, increments, linear_fit_r2, slope
 from attention_theory.validation import ParameterError
 
 
@@ -10,6 +10,10 @@ def test_a_line_is_explained_whole() -> None:
     assert linear_fit_r2(x, 3 * x - 1) == pytest.approx(1.0)
     assert slope(x, 3 * x - 1) == pytest.approx(3.0)
     assert linear_fit_r2(x, torch.tensor([1.0, -1.0, 1.0, -1.0])) < 0.5
+
+
+def test_exponent_of_a_power() -> None:
+    assert exponent([10, 20, 40], [3 * x**-1.5 for x in (10, 20, 40)]) == pytest.approx(-1.5)
 
 
 def test_two_points_are_refused() -> None:

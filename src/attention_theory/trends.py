@@ -1,4 +1,6 @@
-"""Reading a sweep: is a curve linear below saturation, is it monotone within its spread over seeds?"""
+"""Reading a sweep: its slope, its power law, whether it is linear, whether it is monotone within the seeds' spread."""
+
+from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float
@@ -18,11 +20,17 @@ def linear_fit_r2(x: Float[Tensor, "points"], y: Float[Tensor, "points"]) -> flo
     return ((x @ y) ** 2 / ((x @ x) * (y @ y))).item()
 
 
-def slope(x: Float[Tensor, "points"], y: Float[Tensor, "points"]) -> float:
-    """The slope of the best straight line."""
+def slope(x: Float[Tensor, "points"] | Sequence[float], y: Float[Tensor, "points"] | Sequence[float]) -> float:
+    """The slope of the best straight line through at least two points."""
     require(points=(len(x), 2, None))
-    x = x.double() - x.double().mean()
-    return ((x @ y.double()) / (x @ x)).item()
+    x, y = torch.as_tensor(x, dtype=torch.float64), torch.as_tensor(y, dtype=torch.float64)
+    x = x - x.mean()
+    return ((x @ y) / (x @ x)).item()
+
+
+def exponent(x: Float[Tensor, "points"] | Sequence[float], y: Float[Tensor, "points"] | Sequence[float]) -> float:
+    """The exponent p of the best power law ``y = c x^p`` through positive points, by least squares on logarithms."""
+    return slope(torch.as_tensor(x, dtype=torch.float64).log(), torch.as_tensor(y, dtype=torch.float64).log())
 
 
 def increments(values: Float[Tensor, "points seeds"]) -> Float[Tensor, "steps"]:

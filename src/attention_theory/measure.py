@@ -1,5 +1,7 @@
-"""What a computation costs, counted and not timed: matrix-product operations and the bytes of tensors alive at once."""
+"""What a computation costs: matrix-product operations and bytes alive at once, counted; and the seconds of a core."""
 
+import statistics
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +10,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
+
+from attention_theory.validation import require
 
 
 def matrix_operations(run: Callable[[], object]) -> int:
@@ -25,6 +29,18 @@ def peak_bytes(run: Callable[[], object]) -> int:
     with _LiveBytes() as live:
         run()
     return live.peak
+
+
+def cpu_seconds(run: Callable[[], object], repeats: int = 3) -> float:
+    """The CPU seconds of ``run()``: the median of a few passes, after one to warm up."""
+    require(repeats=(repeats, 1, None))
+    run()
+    taken = []
+    for _ in range(repeats):
+        start = time.process_time()
+        run()
+        taken.append(time.process_time() - start)
+    return statistics.median(taken)
 
 
 class _LiveBytes(TorchDispatchMode):

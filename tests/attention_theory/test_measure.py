@@ -1,6 +1,6 @@
 import torch
 
-from attention_theory.hyper_attention.measure import matrix_operations, peak_bytes
+from attention_theory.measure import cpu_seconds, matrix_operations, peak_bytes
 
 
 def test_operations_of_a_product() -> None:
@@ -29,3 +29,9 @@ def test_inputs_and_views_cost_nothing() -> None:
 def test_backward_is_counted() -> None:
     x = torch.ones(1000, dtype=torch.float64, requires_grad=True)
     assert peak_bytes(lambda: torch.autograd.grad((x * x).sum(), x)) >= 16_000
+
+
+def test_seconds_are_of_one_pass_after_a_warm_up() -> None:
+    passes = []
+    assert cpu_seconds(lambda: passes.append(sum(range(10_000))), repeats=2) > 0
+    assert len(passes) == 3
