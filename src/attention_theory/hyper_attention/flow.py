@@ -45,19 +45,20 @@ def gradient_flow(
         end=(end, 0.0, None), records=(records, 2, None), tolerance=(tolerance, 1e-13, 1e-3), norm=(norm, 0.0, None)
     )
 
-    def split(state: Tensor) -> tuple[Tensor, Tensor]:
-        scores, values = state.split([target.numel(), len(value)], dim=-1)
-        return scores.unflatten(-1, target.shape), values
+    entries = target.numel()
+    gram_array, target_array = gram.numpy(), target.numpy()
 
     def velocity(_: float, state: np.ndarray) -> np.ndarray:
-        by_score, by_value, _loss = gram_gradients(gram, target, *split(torch.from_numpy(state)))
-        return -torch.cat([norm**2 * by_score.flatten(), norm * by_value]).numpy()
+        score, value = state[:entries].reshape(target_array.shape), state[entries:]
+        by_score, by_value, _loss = gram_gradients(gram_array, target_array, score, value)
+        return -np.concatenate([norm**2 * by_score.ravel(), norm * by_value])
 
     begin = torch.zeros_like(target) if score is None else score
     times = np.linspace(0.0, end, records)
     start = torch.cat([begin.flatten(), value]).numpy()
     path = solve_ivp(velocity, (0.0, end), start, "DOP853", times, rtol=tolerance, atol=tolerance / 100)
-    scores, values = split(torch.from_numpy(path.y.T.copy()))
+    states = torch.from_numpy(path.y.T.copy())
+    scores, values = states[:, :entries].unflatten(-1, target.shape), states[:, entries:]
     losses = gram_gradients(gram, target, scores, values)[2]
     return Flow(torch.from_numpy(times), scores, values, losses)
 

@@ -13,13 +13,17 @@ same form (:mod:`attention_theory.hyper_attention.pair_gram`).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.hyper_attention.interactions import counts
 from attention_theory.validation import require
+
+Array = TypeVar("Array", Tensor, np.ndarray)
 
 
 @dataclass(frozen=True)
@@ -56,18 +60,17 @@ def gram_loss(
     return (apart * _pull(gram, apart)).sum(dim=(-2, -1))
 
 
-def gram_gradients(
-    gram: Float[Tensor, "size features features"],
-    target: Float[Tensor, "... size features"],
-    score: Float[Tensor, "... size features"],
-    value: Float[Tensor, "... features"],
-) -> tuple[Float[Tensor, "... size features"], Float[Tensor, "... features"], Float[Tensor, "..."]]:
-    """Gradients of the loss in C and w, and the loss itself."""
-    apart = score * value.unsqueeze(-2) - target
+def gram_gradients(gram: Array, target: Array, score: Array, value: Array) -> tuple[Array, Array, Array]:
+    """Gradients of the loss in C and w, and the loss itself, of one layer or of many.
+
+    ``gram`` is (size, features, features), ``target`` and ``score`` are (..., size, features), ``value`` is
+    (..., features). The same lines serve tensors and, for an integrator that takes many small steps, arrays.
+    """
+    apart = score * value[..., None, :] - target
     pulled = _pull(gram, apart)
-    by_score = 2 * pulled * value.unsqueeze(-2)
-    by_value = 2 * (pulled * score).sum(dim=-2)
-    return by_score, by_value, (apart * pulled).sum(dim=(-2, -1))
+    by_score = 2 * pulled * value[..., None, :]
+    by_value = 2 * (pulled * score).sum(-2)
+    return by_score, by_value, (apart * pulled).sum((-2, -1))
 
 
 def descend(
@@ -113,7 +116,7 @@ def descend(
     return Descent(score, value, torch.stack(losses), [*marks, steps])
 
 
-def _pull(gram: Tensor, apart: Float[Tensor, "... size features"]) -> Float[Tensor, "... size features"]:
+def _pull(gram: Array, apart: Array) -> Array:
     """``G_a`` times row a, for every a: models are gathered, so that each ``G_a`` is read once for all of them."""
-    rows = apart.reshape(-1, *apart.shape[-2:]).transpose(0, 1)
-    return (rows @ gram).transpose(0, 1).reshape(apart.shape)
+    rows = apart.reshape(-1, *apart.shape[-2:]).swapaxes(0, 1)
+    return (rows @ gram).swapaxes(0, 1).reshape(apart.shape)
