@@ -4,6 +4,11 @@ import ast
 from pathlib import Path
 
 import grimp
+import pytest
+import torch
+from jaxtyping import TypeCheckError
+
+from attention_theory.numerics import numerical_rank
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPERS = ["linear_attention", "in_context_reasoning", "looped_transformers", "hyper_attention", "memorization"]
@@ -37,3 +42,8 @@ def test_every_least_squares_names_its_driver() -> None:
     ]
     assert calls
     assert [name for name, keywords in calls if "driver" not in keywords] == []
+
+
+def test_shapes_in_annotations_are_checked_in_the_tests() -> None:
+    with pytest.raises(TypeCheckError):
+        numerical_rank(torch.ones(3))

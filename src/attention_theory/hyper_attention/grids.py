@@ -17,7 +17,7 @@ from attention_theory.validation import require
 STEPS = {"R": (1, 0), "U": (0, 1)}
 
 
-def product_code(*codes: Float[Tensor, "symbols width"]) -> Float[Tensor, "symbols width"]:
+def product_code(*codes: Float[Tensor, "_symbols _width"]) -> Float[Tensor, "symbols width"]:
     """The Kronecker product of the codes of the parts, the first part the slowest."""
     return reduce(torch.kron, codes)
 

@@ -65,7 +65,7 @@ def outputs_from_counts(
 
 
 def represent(
-    effect: Float[Tensor, "size size"], weights: Float[Tensor, "size features"], embedding: Float[Tensor, "size size"]
+    effect: Float[Tensor, "size size"], weights: Float[Tensor, "size features"], embedding: Float[Tensor, "size _size"]
 ) -> tuple[Float[Tensor, "size size"], Float[Tensor, "size features"]]:
     """Score and value matrices with which linear attention equals the interaction exactly (Theorem 3.1).
 

@@ -23,7 +23,7 @@ def memory_teacher(width: int) -> Heads:
     return Heads(torch.block_diag(nothing, identity)[None], torch.block_diag(identity, nothing)[None])
 
 
-def sample_memories(count: int, width: int, law: Law, seed: Seed) -> Float[Tensor, "count width+1 2*width"]:
+def sample_memories(count: int, width: int, law: Law, seed: Seed) -> Float[Tensor, "{count} {width+1} {2*width}"]:
     """Tables of d keys and values with a query behind them, as tokens (Eq. 26).
 
     Args:

@@ -56,9 +56,9 @@ class BlockHead:
     """
 
     source: Int[Tensor, "queries"]
-    key: Int[Tensor, "queries"]
+    key: Int[Tensor, "_queries"]
     value: Int[Tensor, "moves"]
-    destination: Int[Tensor, "moves"]
+    destination: Int[Tensor, "_moves"]
     weight: int = 1
 
     def __post_init__(self) -> None:

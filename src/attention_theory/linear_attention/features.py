@@ -18,7 +18,7 @@ Form = Literal["correct", "printed"]
 
 def cubic_features(
     tokens: Float[Tensor, "... tokens width"], form: Form = "correct"
-) -> Float[Tensor, "... width width*width"]:
+) -> Float[Tensor, "... width width_squared"]:
     """The feature matrix 𝒳(Z) of Algorithm 8: row j, column k·d + l holds ``<z_j, z_k> z_{l,n}``.
 
     ``form="printed"`` gives the column order of the matrices in Eqs. 4, 8 and 68, where k runs fastest. It belongs to

@@ -64,13 +64,13 @@ def fit_many(
     return Fits(heads, now.square().sum(dim=1) / samples)
 
 
-def _residuals(heads: Heads, cubic: Tensor, labels: Tensor) -> Float[Tensor, "models samples*out"]:
+def _residuals(heads: Heads, cubic: Tensor, labels: Tensor) -> Float[Tensor, "models samples_out"]:
     """Prediction less label; ``cubic`` holds ``<z_j, z_k> z_l`` of every sample with axes j, k, l."""
     found = torch.einsum("mhkl,ijkl->mhij", heads.queries, cubic)
     return (torch.einsum("mhaj,mhij->mia", heads.values, found) - labels).flatten(1)
 
 
-def _jacobian(heads: Heads, cubic: Tensor) -> Float[Tensor, "models samples*out entries"]:
+def _jacobian(heads: Heads, cubic: Tensor) -> Float[Tensor, "models samples_out entries"]:
     """The derivatives of the residuals by the entries of the value matrices, then of the query matrices."""
     found = torch.einsum("mhkl,ijkl->mihj", heads.queries, cubic)
     one_output = torch.eye(heads.out, dtype=cubic.dtype, device=cubic.device)

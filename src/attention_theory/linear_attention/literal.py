@@ -24,7 +24,7 @@ def mhla_by_sums(heads: Heads, tokens: Float[Tensor, "tokens width"]) -> Float[T
     return output
 
 
-def cubic_features_by_loops(tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, "width width*width"]:
+def cubic_features_by_loops(tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, "width width_squared"]:
     """Algorithm 8, loop by loop."""
     width = tokens.shape[1]
     features = tokens.new_zeros(width, width * width)
@@ -47,7 +47,7 @@ def certificate_features_by_loops(tokens: Float[Tensor, "tokens width"]) -> Floa
 
 def block_design(
     tokens: Float[Tensor, "batch tokens width"], out: int, form: Form = "correct"
-) -> Float[Tensor, "batch out out*width width*width"]:
+) -> Float[Tensor, "batch out out_width width_squared"]:
     """The matrices X_{i,a}: the feature matrix in the a-th block of rows, zeros elsewhere (Eq. 9)."""
     features = cubic_features(tokens, form)
     batch, width, columns = features.shape
@@ -59,7 +59,7 @@ def block_design(
 
 def literal_regression(
     tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch out"], form: Form = "correct"
-) -> Float[Tensor, "out*width width*width"]:
+) -> Float[Tensor, "out_width width_squared"]:
     """The minimiser Ŵ of Eq. 10 that has the least norm, by least squares in all its entries at once."""
     out, width = labels.shape[-1], tokens.shape[-1]
     design = block_design(tokens, out, form).flatten(2).flatten(0, 1)
@@ -69,7 +69,7 @@ def literal_regression(
 
 def separate_regressions(
     tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch out"]
-) -> Float[Tensor, "out*width width*width"]:
+) -> Float[Tensor, "out_width width_squared"]:
     """The same minimiser by one regression for each output, all on the d³ entries of the feature matrix."""
     out, width = labels.shape[-1], tokens.shape[-1]
     rows = least_squares(cubic_features(tokens).flatten(1), labels)

@@ -84,7 +84,7 @@ def mhla_causal(heads: Heads, tokens: Float[Tensor, "... tokens width"]) -> Floa
     return _read(heads, causal_gram(tokens), tokens)
 
 
-def stack_lengths(sequences: Sequence[Float[Tensor, "tokens width"]]) -> Float[Tensor, "batch tokens width"]:
+def stack_lengths(sequences: Sequence[Float[Tensor, "_tokens width"]]) -> Float[Tensor, "batch tokens width"]:
     """Sequences of different lengths in one tensor, with zero tokens in front of the shorter ones.
 
     A zero token adds nothing to the Gram matrix, and the last token stays the last: the output is unchanged.

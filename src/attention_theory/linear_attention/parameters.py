@@ -14,7 +14,7 @@ from attention_theory.randomness import Seed, generator
 from attention_theory.validation import require
 
 
-def head_matrix(heads: Heads) -> Float[Tensor, "... out*width width*width"]:
+def head_matrix(heads: Heads) -> Float[Tensor, "... out_width width_squared"]:
     """T_Θ = Σ_h flat(V_h) flat(Q_h)ᵀ, flattened row by row (Eq. 12)."""
     return heads.values.flatten(-2).mT @ heads.queries.flatten(-2)
 
@@ -29,7 +29,7 @@ def coefficients(heads: Heads, form: Form = "correct") -> Float[Tensor, "... out
 
 
 def coefficients_of_matrix(
-    matrix: Float[Tensor, "... out*width width*width"], form: Form = "correct"
+    matrix: Float[Tensor, "... out_width width_squared"], form: Form = "correct"
 ) -> Float[Tensor, "... out psi"]:
     """p of any matrix W: entry ({j, k}, l) of row a is ``W[a j, k l] + W[a k, j l]``, or ``W[a j, j l]`` if j = k."""
     width = _width(matrix)
@@ -41,7 +41,7 @@ def coefficients_of_matrix(
     return both.flatten(-2)
 
 
-def lift(row: Float[Tensor, "... out psi"], width: int) -> Float[Tensor, "... out*width width*width"]:
+def lift(row: Float[Tensor, "... out psi"], width: int) -> Float[Tensor, "... out_width width_squared"]:
     """The matrix W with given coefficients that is symmetric in j and k: of all such matrices the one of least norm."""
     j, k = pairs(width)
     share = torch.where(j == k, 1.0, 0.5).to(row.dtype)
@@ -52,7 +52,7 @@ def lift(row: Float[Tensor, "... out psi"], width: int) -> Float[Tensor, "... ou
     return blocks.flatten(-2).flatten(-3, -2)
 
 
-def heads_from_matrix(matrix: Float[Tensor, "out*width width*width"], rtol: float = 1e-10) -> Heads:
+def heads_from_matrix(matrix: Float[Tensor, "out_width width_squared"], rtol: float = 1e-10) -> Heads:
     """Heads whose head matrix is ``matrix``: its singular vectors, each scaled by the root of the singular value.
 
     As many heads as the rank, so at most d² (Algorithm 1, lines 8 and 9); singular values below ``rtol`` times the
@@ -69,8 +69,8 @@ def heads_from_matrix(matrix: Float[Tensor, "out*width width*width"], rtol: floa
 
 
 def antisymmetric_twin(
-    matrix: Float[Tensor, "out*width width*width"], seed: Seed, scale: float = 1.0
-) -> Float[Tensor, "out*width width*width"]:
+    matrix: Float[Tensor, "out_width width_squared"], seed: Seed, scale: float = 1.0
+) -> Float[Tensor, "out_width width_squared"]:
     """Another matrix with the same coefficients: ``matrix`` plus Gaussian noise antisymmetric in j and k."""
     width = _width(matrix)
     require(width=(width, 2, None))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Int, Num
 from torch import Tensor
 
 from attention_theory.linear_attention.block_heads import BlockHead, BlockLayer, Rows
@@ -119,7 +119,7 @@ def compile_program(program: Program, form: Form = "correct") -> tuple[list[Bloc
     return heads, rows
 
 
-def embed_tokens(tokens: Sequence[Token], rows: Rows, dtype: torch.dtype = torch.int8) -> Int[Tensor, "tokens width"]:
+def embed_tokens(tokens: Sequence[Token], rows: Rows, dtype: torch.dtype = torch.int8) -> Num[Tensor, "tokens width"]:
     """Tokens as vectors: for every attribute a one in the row of its letter."""
     embedded = torch.zeros(len(tokens), rows.width, dtype=dtype)
     for place, token in enumerate(tokens):

@@ -43,12 +43,12 @@ def evaluate(model: Quadratic, tokens: Float[Tensor, "... tokens width"]) -> Flo
     return products @ model.outputs
 
 
-def features(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... width*width"]:
+def features(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... width_squared"]:
     """``z_n ⊗ s``, the entries of the last token slowest."""
     return (tokens[..., -1, :, None] * tokens.sum(dim=-2)[..., None, :]).flatten(-2)
 
 
-def coefficients(model: Quadratic) -> Float[Tensor, "out width*width"]:
+def coefficients(model: Quadratic) -> Float[Tensor, "out width_squared"]:
     """p: the coefficients of the model in its features."""
     return torch.einsum("ha,hj,hk->ajk", model.outputs, model.last, model.total).flatten(1)
 

@@ -31,7 +31,7 @@ class Learned:
     """What Algorithm 1 returns: at most d² heads, with the matrix Ŵ and the coefficients they stand for."""
 
     heads: Heads
-    matrix: Float[Tensor, "out*width width*width"]
+    matrix: Float[Tensor, "out_width width_squared"]
     coefficients: Float[Tensor, "out psi"]
 
 
@@ -68,7 +68,7 @@ class Statistics:
 
 
 def statistics(
-    tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch out"], causal: bool = False
+    tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "*samples out"], causal: bool = False
 ) -> Statistics:
     """Sum the statistics over the data, a part at a time, so that the features are never all in memory.
 

@@ -40,7 +40,7 @@ class RestrictedCertificate:
 
 
 def restricted_certificate(
-    data: Float[Tensor, "samples features"], inputs: Float[Tensor, "inputs features"], rtol: float = 1e-9
+    data: Float[Tensor, "samples features"], inputs: Float[Tensor, "inputs _features"], rtol: float = 1e-9
 ) -> RestrictedCertificate:
     """Compare the span of the data's features with the features of a class of inputs.
 

@@ -18,7 +18,7 @@ Form = Literal["correct", "printed"]
 class Partition:
     """Intervals ``[edges[i], edges[i + 1])`` and the value that a function of steps takes in each."""
 
-    edges: Float[Tensor, "intervals+1"]
+    edges: Float[Tensor, "edges"]
     values: Float[Tensor, "intervals"]
 
     @property

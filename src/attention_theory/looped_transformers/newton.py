@@ -46,7 +46,7 @@ def first_step(matrix: Float[Tensor, "... d d"]) -> Float[Tensor, "..."]:
 
 def newton_residuals(
     matrix: Float[Tensor, "... d d"], steps: int, form: Form = "correct"
-) -> Float[Tensor, "steps+1 ..."]:
+) -> Float[Tensor, "{steps+1} ..."]:
     """``||A X_k - I||`` for k = 0 .. steps of X <- X (2I - A X), from eps A^T (``printed``: from eps A)."""
     require(steps=(steps, 1, None), form=(form, {"correct", "printed"}))
     identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype)

@@ -15,7 +15,7 @@ from attention_theory.validation import require
 FAULTS = ("line 3", "line 13")
 
 
-def power_iterates(matrix: Float[Tensor, "d d"], start: Float[Tensor, "d"], steps: int) -> Float[Tensor, "steps+1 d"]:
+def power_iterates(matrix: Float[Tensor, "d d"], start: Float[Tensor, "d"], steps: int) -> Float[Tensor, "{steps+1} d"]:
     """Algorithm 4: ``b <- A b``, not normalised on the way."""
     require(steps=(steps, 1, None))
     iterates = [start]
@@ -31,7 +31,7 @@ def sign_free_distance(b: Float[Tensor, "... d"], eigenvector: Float[Tensor, "d"
     return torch.minimum(*to_each)
 
 
-def inverse_root_iterates(square: Float[Tensor, "..."], steps: int) -> Float[Tensor, "steps+1 ..."]:
+def inverse_root_iterates(square: Float[Tensor, "..."], steps: int) -> Float[Tensor, "{steps+1} ..."]:
     """Algorithm 11: ``x <- x (3/2 - S x² / 2)`` from 1, towards 1 / sqrt(S)."""
     require(steps=(steps, 1, None))
     iterates = [torch.ones_like(square)]

@@ -16,7 +16,7 @@ FAULTS = ("counters", "lines 3-4")
 
 def sgd(
     w: Float[Tensor, "d"], x: Float[Tensor, "points d"], y: Float[Tensor, "points"], rate: float, epochs: int
-) -> Float[Tensor, "updates+1 d"]:
+) -> Float[Tensor, "iterates d"]:
     """``w <- w - rate (w · x_i - y_i) x_i``, point after point, epoch after epoch: all iterates."""
     iterates = [w]
     for _ in range(epochs):
