@@ -212,9 +212,9 @@ nonzero = torch.linalg.eigvalsh(statistics(orthogonal[0], mhla(teacher, orthogon
 
 claim = Claim("linear-attention/figure-2a")
 claim.number("Gaussian: λ_min", middle[0.0]["λ_min"], earlier=2.47, within=0.05)
-claim.number("95% orthogonal: λ_min", middle[0.95]["λ_min"], printed=0.06, within=0.15)
+claim.number("95% orthogonal: λ_min", middle[0.95]["λ_min"], printed=0.06, within=0.1)
 claim.number("95% orthogonal: λ_min, one data set", middle[0.95]["λ_min"], earlier=0.0557)
-claim.number("98% orthogonal: λ_min", middle[0.98]["λ_min"], earlier=0.0139, within=0.15)
+claim.number("98% orthogonal: λ_min", middle[0.98]["λ_min"], earlier=0.0139, within=0.1)
 claim.check("orthogonal: λ_min", middle[1.0]["λ_min"], "==", 0)
 claim.check("orthogonal: nullity, 4 C(d+1, 3)", middle[1.0]["nullity"], "==", 40)
 for width, formula in [(2, 4), (3, 16)]:

@@ -16,7 +16,8 @@
 # The certificate speaks of minimisers. Training need not end at one, so a distance without its loss says little. Here
 # every run shows both. The full-batch loss depends on the data through $\Lambda_D$ alone, so the $2^{14}$ memories of
 # the paper cost no more than a few. Beside the paper's 1, 2, 4 and 8 heads there are $(2d)^2 = 64$: as many as reach
-# every function of the class.
+# every function of the class. The paper gives neither the number of steps nor the rate; they were set here after
+# trial runs.
 
 # %%
 from statistics import median
@@ -158,7 +159,7 @@ def minimisers(name, counts):
 
 
 claim = Claim("linear-attention/figure-2b")
-claim.number("95% mixture: λ_min", smallest, printed=0.06, within=0.2)
+claim.number("95% mixture: λ_min", smallest, printed=0.06, within=0.1)
 claim.check("orthogonal: λ_min", certificates[singular].smallest, "==", 0)
 reached = [(loss, away) for heads in head_counts for loss, away in ends[mixture, heads] if loss > 1e-20]
 largest = max(away**2 * smallest / loss for loss, away in reached)
