@@ -11,9 +11,9 @@ from bookpress.notebook import SourceError, parameters_of, read_source
 LAPTOP = "laptop"
 PAPER = "paper"
 
-#: Limits at laptop size; a profile may raise the one for a whole notebook.
+#: The limit on a whole notebook; a profile may raise it. One cell may take up to a share of it.
 NOTEBOOK_MINUTES = 10.0
-CELL_MINUTES = 8.0
+CELL_SHARE = 0.8
 
 
 class ProfileError(Exception):
@@ -29,6 +29,11 @@ class Settings(BaseModel):
     gpu: bool = False
     minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
     cost: str | None = None
+
+    @property
+    def cell_minutes(self) -> float:
+        """The limit on one cell."""
+        return CELL_SHARE * self.minutes
 
 
 def load_profile(name: str, layout: Layout) -> dict[str, Settings]:

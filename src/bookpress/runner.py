@@ -17,7 +17,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from bookpress.layout import Layout
 from bookpress.notebook import parameters_of, read_source, title_of
-from bookpress.profile import CELL_MINUTES, LAPTOP, Settings, settings_for
+from bookpress.profile import LAPTOP, Settings, settings_for
 from bookpress.reach import Reach
 from bookpress.record import Record, claims_in, commit_of, environment_in, figures_in, write_whole
 
@@ -80,7 +80,6 @@ def run(
     profile: str = LAPTOP,
     layout: Layout | None = None,
     output: Path | None = None,
-    cell_minutes: float = CELL_MINUTES,
 ) -> Record:
     """Run a notebook and keep what it found.
 
@@ -104,11 +103,11 @@ def run(
     executed_path = output or layout.executed(notebook, profile)
     started = time.perf_counter()
     try:
-        executed = _execute(notebook, source, values, settings, cell_minutes, executed_path)
+        executed = _execute(notebook, source, values, settings, executed_path)
     except RunFailed as failure:
         if failure.code is not Exit.DEAD_KERNEL:
             raise
-        executed = _execute(notebook, source, values, settings, cell_minutes, executed_path)
+        executed = _execute(notebook, source, values, settings, executed_path)
     record = Record(
         notebook=notebook,
         title=title_of(source),
@@ -127,15 +126,13 @@ def run(
     return record
 
 
-def _execute(
-    name: str, source: NotebookNode, values: dict[str, Any], settings: Settings, cell_minutes: float, target: Path
-) -> NotebookNode:
+def _execute(name: str, source: NotebookNode, values: dict[str, Any], settings: Settings, target: Path) -> NotebookNode:
     """Execute in a fresh kernel. The kernel starts in the repository's root, as it does under plain papermill."""
     os.environ.update(_ENVIRONMENT)
     deadline = time.monotonic() + 60 * settings.minutes
 
     def seconds_for(_: NotebookNode) -> float:
-        return max(1.0, min(60 * cell_minutes, deadline - time.monotonic()))
+        return max(1.0, min(60 * settings.cell_minutes, deadline - time.monotonic()))
 
     with tempfile.TemporaryDirectory(prefix="book-") as folder:
         os.environ["JUPYTER_RUNTIME_DIR"] = folder

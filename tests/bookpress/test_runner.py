@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bookpress.profile import Settings
 from bookpress.record import Record
 from bookpress.runner import Exit, RunFailed, run
 
@@ -23,15 +24,28 @@ def files(folder: Path) -> set[str]:
         ("raises", Exit.FAILED_CELL, "cell 5.*`1 / 0`.*ZeroDivisionError"),
         ("leaves", Exit.FAILED_CELL, "cell 5.*SystemExit"),
         ("killed", Exit.DEAD_KERNEL, "cell 5.*`import os, signal`.*the kernel died"),
-        ("endless", Exit.TIME_OUT, "cell 5.*`while True:`.*time limit"),
     ],
 )
 def test_each_failure_has_its_code_and_names_notebook_and_cell(toy: Any, body: str, code: Exit, message: str) -> None:
     notebook = toy.add(body)
     with pytest.raises(RunFailed, match=f"(?s){notebook}, {message}") as failure:
-        run(notebook, layout=toy.layout, cell_minutes=0.05)
+        run(notebook, layout=toy.layout)
     assert failure.value.code is code
     assert files(toy.layout.build) == {f"{body}.failed.ipynb"}
+
+
+def test_an_endless_cell_ends_at_the_limit_of_its_profile(toy: Any) -> None:
+    notebook = toy.add("endless")
+    toy.layout.profiles.mkdir()
+    (toy.layout.profiles / "paper.yaml").write_text(f"{notebook}: {{minutes: 0.2}}\n")
+    with pytest.raises(RunFailed, match=f"(?s){notebook}, cell 5.*`while True:`.*time limit") as failure:
+        run(notebook, profile="paper", layout=toy.layout)
+    assert failure.value.code is Exit.TIME_OUT
+    assert files(toy.layout.build) == {"endless.failed.ipynb"}
+
+
+def test_a_cell_may_take_most_of_what_its_notebook_may() -> None:
+    assert 0.5 * 240 < Settings(minutes=240).cell_minutes < 240
 
 
 def test_a_parameter_out_of_range_or_unknown_is_named(toy: Any) -> None:
