@@ -31,16 +31,16 @@ class Trained:
     """
 
     parameters: Parameters
-    losses: Float[Tensor, "models"]
+    losses: Float[Tensor, " models"]
     history: Float[Tensor, "records models"]
     steps: list[int]
 
 
 def train_many(
-    loss: Callable[[Parameters, int], Float[Tensor, "models"]],
+    loss: Callable[[Parameters, int], Float[Tensor, " models"]],
     start: Mapping[str, Tensor],
     steps: int,
-    rate: float | Float[Tensor, "models"],
+    rate: float | Float[Tensor, " models"],
     schedule: Schedule = "constant",
     weight_decay: float = 0.0,
     betas: tuple[float, float] = (0.9, 0.999),

@@ -9,7 +9,7 @@ from torch import Tensor
 from attention_theory.validation import require
 
 
-def linear_fit_r2(x: Float[Tensor, "points"], y: Float[Tensor, "points"]) -> float:
+def linear_fit_r2(x: Float[Tensor, " points"], y: Float[Tensor, " points"]) -> float:
     """The share of the variance of y that the best straight line explains.
 
     Raises:
@@ -20,7 +20,7 @@ def linear_fit_r2(x: Float[Tensor, "points"], y: Float[Tensor, "points"]) -> flo
     return ((x @ y) ** 2 / ((x @ x) * (y @ y))).item()
 
 
-def slope(x: Float[Tensor, "points"] | Sequence[float], y: Float[Tensor, "points"] | Sequence[float]) -> float:
+def slope(x: Float[Tensor, " points"] | Sequence[float], y: Float[Tensor, " points"] | Sequence[float]) -> float:
     """The slope of the best straight line through at least two points."""
     require(points=(len(x), 2, None))
     x, y = torch.as_tensor(x, dtype=torch.float64), torch.as_tensor(y, dtype=torch.float64)
@@ -28,12 +28,12 @@ def slope(x: Float[Tensor, "points"] | Sequence[float], y: Float[Tensor, "points
     return ((x @ y) / (x @ x)).item()
 
 
-def exponent(x: Float[Tensor, "points"] | Sequence[float], y: Float[Tensor, "points"] | Sequence[float]) -> float:
+def exponent(x: Float[Tensor, " points"] | Sequence[float], y: Float[Tensor, " points"] | Sequence[float]) -> float:
     """The exponent p of the best power law ``y = c x^p`` through positive points, by least squares on logarithms."""
     return slope(torch.as_tensor(x, dtype=torch.float64).log(), torch.as_tensor(y, dtype=torch.float64).log())
 
 
-def increments(values: Float[Tensor, "points seeds"]) -> Float[Tensor, "steps"]:
+def increments(values: Float[Tensor, "points seeds"]) -> Float[Tensor, " steps"]:
     """The steps from one mean to the next, in standard errors of the step (at least three seeds)."""
     require(seeds=(values.shape[1], 3, None))
     return gain(values[:-1], values[1:])

@@ -8,12 +8,14 @@ it, compares it with the registry, and stops the notebook where the two differ.
 
 import math
 import operator
+import os
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from bookpress.profile import LAPTOP, PROFILE_VARIABLE
 from bookpress.registry import Entry, Registry, Verdict
 
 #: The output type under which a claim's evidence travels in an executed notebook.
@@ -192,6 +194,9 @@ class Claim:
     def verdict(self) -> None:
         """Compute the verdict, show the panel, and stop the notebook if the registry expects another one.
 
+        What the registry expects is what the laptop run finds. A run at full size is made to find out, so there a
+        different verdict is kept and shown beside the expected one.
+
         Raises:
             FailedCheck: the verdict is not the expected one; the message lists the comparisons that decided it.
             EvidenceError: as :meth:`settle`.
@@ -208,7 +213,7 @@ class Claim:
             CLAIM_MIME: {"settled": settled.model_dump(mode="json"), "environment": environment()},
         }
         display(bundle, raw=True)
-        if settled.verdict is not settled.expected:
+        if settled.verdict is not settled.expected and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP:
             wrong = [item for item in settled.evidence if item.passed is item.role.must_fail]
             lines = [f"  {item.role}: {describe(item)}" for item in wrong] or ["  every comparison came out as it must"]
             raise FailedCheck(

@@ -11,6 +11,9 @@ from bookpress.notebook import SourceError, parameters_of, read_source
 LAPTOP = "laptop"
 PAPER = "paper"
 
+#: Tells a notebook's kernel which profile it runs under.
+PROFILE_VARIABLE = "BOOK_PROFILE"
+
 #: The limit on a whole notebook; a profile may raise it. One cell may take up to a share of it.
 NOTEBOOK_MINUTES = 10.0
 CELL_SHARE = 0.8

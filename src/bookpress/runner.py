@@ -3,6 +3,8 @@
 import os
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from bookpress.layout import Layout
 from bookpress.notebook import parameters_of, read_source, title_of
-from bookpress.profile import LAPTOP, Settings, settings_for
+from bookpress.profile import LAPTOP, PROFILE_VARIABLE, Settings, settings_for
 from bookpress.reach import Reach
 from bookpress.record import Record, claims_in, commit_of, environment_in, figures_in, write_whole
 
@@ -103,11 +105,11 @@ def run(
     executed_path = output or layout.executed(notebook, profile)
     started = time.perf_counter()
     try:
-        executed = _execute(notebook, source, values, settings, executed_path)
+        executed = _execute(notebook, source, values, settings, profile, executed_path)
     except RunFailed as failure:
         if failure.code is not Exit.DEAD_KERNEL:
             raise
-        executed = _execute(notebook, source, values, settings, executed_path)
+        executed = _execute(notebook, source, values, settings, profile, executed_path)
     record = Record(
         notebook=notebook,
         title=title_of(source),
@@ -126,16 +128,16 @@ def run(
     return record
 
 
-def _execute(name: str, source: NotebookNode, values: dict[str, Any], settings: Settings, target: Path) -> NotebookNode:
+def _execute(
+    name: str, source: NotebookNode, values: dict[str, Any], settings: Settings, profile: str, target: Path
+) -> NotebookNode:
     """Execute in a fresh kernel. The kernel starts in the repository's root, as it does under plain papermill."""
-    os.environ.update(_ENVIRONMENT)
     deadline = time.monotonic() + 60 * settings.minutes
 
     def seconds_for(_: NotebookNode) -> float:
         return max(1.0, min(60 * settings.cell_minutes, deadline - time.monotonic()))
 
-    with tempfile.TemporaryDirectory(prefix="book-") as folder:
-        os.environ["JUPYTER_RUNTIME_DIR"] = folder
+    with tempfile.TemporaryDirectory(prefix="book-") as folder, _environment(profile, folder):
         prepared, running = Path(folder, "source.ipynb"), Path(folder, "running.ipynb")
         jupytext.write(source, prepared, fmt="ipynb")
         try:
@@ -157,6 +159,18 @@ def _execute(name: str, source: NotebookNode, values: dict[str, Any], settings: 
         write_whole(_failed_path(target), nbformat.writes(executed) + "\n")
         raise failure
     return executed
+
+
+@contextmanager
+def _environment(profile: str, runtime: str) -> Iterator[None]:
+    """What a kernel is to find in its environment, for as long as the run lasts."""
+    before = dict(os.environ)
+    os.environ.update(_ENVIRONMENT, JUPYTER_RUNTIME_DIR=runtime, **{PROFILE_VARIABLE: profile})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def clean(notebook: NotebookNode) -> NotebookNode:

@@ -92,6 +92,15 @@ def test_own_parameters_go_to_an_output_of_their_own(toy: Any, tmp_path: Path) -
     assert not toy.layout.record(notebook, "laptop").exists()
 
 
+def test_a_full_size_run_keeps_a_verdict_that_was_not_expected(toy: Any) -> None:
+    notebook = toy.add("other_verdict")
+    toy.layout.profiles.mkdir()
+    (toy.layout.profiles / "paper.yaml").write_text(f"{notebook}: {{minutes: 1}}\n")
+    (settled,) = run(notebook, profile="paper", layout=toy.layout).claims
+    assert (settled.verdict, settled.expected) == ("holds", "refuted")
+    assert files(toy.layout.build) == {"other_verdict.ipynb", "other_verdict.json"}
+
+
 def test_the_paper_profile_sets_parameters(toy: Any) -> None:
     notebook = toy.add("good")
     toy.layout.profiles.mkdir()

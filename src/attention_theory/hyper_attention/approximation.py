@@ -75,7 +75,7 @@ def best_residual(
         name: torch.randn(restarts, *shape, generator=draw, dtype=target.dtype) * 0.7 for name, shape in shapes.items()
     }
 
-    def residual(models: Parameters, step: int) -> Float[Tensor, "restarts"]:
+    def residual(models: Parameters, step: int) -> Float[Tensor, " restarts"]:
         return (functional_tensor(**models) - target).square().flatten(1).sum(dim=1)
 
     return train_many(residual, start, steps, rate, schedule="cosine").losses.min().item()

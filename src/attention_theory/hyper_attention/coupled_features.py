@@ -33,7 +33,7 @@ class Weight:
     """``w_a``: one number for each value of ``feature`` of the entity looked at."""
 
     feature: int
-    table: Float[Tensor, "values"]
+    table: Float[Tensor, " values"]
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def product_symbols(entities: Int[Tensor, "... tokens features"], sizes: Sequenc
 
 def product_tables(
     head: CoupledHead, sizes: Sequence[int]
-) -> tuple[Float[Tensor, "symbols symbols"], Float[Tensor, "symbols"]]:
+) -> tuple[Float[Tensor, "symbols symbols"], Float[Tensor, " symbols"]]:
     """The head as one pair function ``f`` and one weight ``w`` over :func:`product_symbols`."""
     every = torch.cartesian_prod(*(torch.arange(size) for size in sizes)).reshape(-1, len(sizes))
     effect = _product(one.table[every[:, None, one.query], every[None, :, one.key]] for one in head.factors)

@@ -20,16 +20,16 @@ from attention_theory.validation import require
 class Flow:
     """A path of gradient flow in one-hot coordinates, one entry a time."""
 
-    times: Float[Tensor, "times"]
+    times: Float[Tensor, " times"]
     score: Float[Tensor, "times size features"]
     value: Float[Tensor, "times features"]
-    losses: Float[Tensor, "times"]
+    losses: Float[Tensor, " times"]
 
 
 def gradient_flow(
     gram: Float[Tensor, "size features features"],
     target: Float[Tensor, "size features"],
-    value: Float[Tensor, "features"],
+    value: Float[Tensor, " features"],
     end: float,
     records: int = 200,
     tolerance: float = 1e-11,
@@ -88,8 +88,8 @@ def flow_limit(
 
 
 def loss_bound(
-    start: float, least_value: float, least_singular: float, samples: int, times: Float[Tensor, "times"]
-) -> Float[Tensor, "times"]:
+    start: float, least_value: float, least_singular: float, samples: int, times: Float[Tensor, " times"]
+) -> Float[Tensor, " times"]:
     """``L(0) exp(-4 b^2 zeta^2 t / B)``: what the proof of Theorem 4.4 gives, by Gronwall's inequality.
 
     ``zeta`` is the least singular value over all data matrices, b the least entry of w at the start.

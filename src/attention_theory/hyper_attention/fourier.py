@@ -12,7 +12,7 @@ from attention_theory.validation import ParameterError, require
 Form = Literal["correct", "printed"]
 
 
-def dtfs(function: Float[Tensor, "period"], form: Form = "correct") -> Complex[Tensor, "period"]:
+def dtfs(function: Float[Tensor, " period"], form: Form = "correct") -> Complex[Tensor, " period"]:
     """Coefficients ``F[k] = (1/N) sum_n f[n] exp(-2 pi i k n / N)``.
 
     ``printed`` is Definition B.3 as it stands, without the ``1/N`` that Lemmas B.4 and B.5 and Theorem B.6 need.
@@ -21,12 +21,12 @@ def dtfs(function: Float[Tensor, "period"], form: Form = "correct") -> Complex[T
     return torch.fft.fft(function, norm="forward" if form == "correct" else "backward")
 
 
-def synthesis(coefficients: Complex[Tensor, "period"]) -> Float[Tensor, "period"]:
+def synthesis(coefficients: Complex[Tensor, " period"]) -> Float[Tensor, " period"]:
     """The real function with these coefficients: ``f[n] = sum_k F[k] exp(2 pi i k n / N)``."""
     return torch.fft.ifft(coefficients, norm="forward").real
 
 
-def window_coefficients(period: int, radius: int) -> Float[Tensor, "period"]:
+def window_coefficients(period: int, radius: int) -> Float[Tensor, " period"]:
     """The coefficients of the window ``|n| <= 2 R`` in closed form (Lemma B.4). True as long as ``4 R + 1 <= N``."""
     require(period=(period, 2, None), radius=(radius, 0, None))
     angles = 2 * math.pi / period * torch.arange(1, period, dtype=torch.float64)
@@ -34,7 +34,7 @@ def window_coefficients(period: int, radius: int) -> Float[Tensor, "period"]:
     return torch.cat([rest.new_tensor([(4 * radius + 1) / period]), rest])
 
 
-def real_series(cosines: Float[Tensor, "period"], sines: Float[Tensor, "period"]) -> Float[Tensor, "period"]:
+def real_series(cosines: Float[Tensor, " period"], sines: Float[Tensor, " period"]) -> Float[Tensor, " period"]:
     """The real form of a series from ``a_k = 2 Re F[k]`` and ``b_k = -2 Im F[k]`` (Lemma B.5), odd and even periods."""
     period = len(cosines)
     places = torch.arange(period)
@@ -67,14 +67,14 @@ def position_code(period: int, form: Form = "correct") -> Float[Tensor, "period 
     return torch.cat([ends[:, :1], waves, ends[:, 1:]], dim=1)
 
 
-def window_diagonal(period: int, radius: int) -> Float[Tensor, "period"]:
+def window_diagonal(period: int, radius: int) -> Float[Tensor, " period"]:
     """The diagonal of the devised score matrix in the sinusoidal code (Section 7.1, Figure 1)."""
     _require_even(period)
     frequency = (torch.arange(period) + 1) // 2
     return 2 * window_coefficients(period, radius)[frequency]
 
 
-def attention_matrix(coefficients: Complex[Tensor, "period"]) -> Float[Tensor, "period period"]:
+def attention_matrix(coefficients: Complex[Tensor, " period"]) -> Float[Tensor, "period period"]:
     """The block-diagonal score matrix of Theorem B.6: ``p_i^T C p_j = f[(n_i - n_j) mod N]`` for any real f.
 
     Blocks ``[[a_k, b_k], [-b_k, a_k]]`` for the sine and cosine of frequency k, single entries for 0 and N/2.
@@ -88,7 +88,7 @@ def attention_matrix(coefficients: Complex[Tensor, "period"]) -> Float[Tensor, "
 
 
 def _angles(
-    places: Int[Tensor, "places"], orders: Int[Tensor, "orders"], period: int
+    places: Int[Tensor, " places"], orders: Int[Tensor, " orders"], period: int
 ) -> Float[Tensor, "places orders"]:
     """``2 pi k n / N``, with k n reduced to one period first, so that large angles lose no digits."""
     return 2 * math.pi / period * (places[:, None] * orders % period).to(torch.float64)

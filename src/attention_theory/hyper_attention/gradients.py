@@ -18,7 +18,7 @@ def residuals(
     tokens: Float[Tensor, "samples tokens width"],
     targets: Float[Tensor, "samples tokens"],
     score: Float[Tensor, "width width"],
-    value: Float[Tensor, "width"],
+    value: Float[Tensor, " width"],
 ) -> Float[Tensor, "samples tokens"]:
     """Output minus target of every token of every sample, ``D`` in the paper."""
     return linear_attention(tokens, score, value[:, None]).squeeze(-1) - targets
@@ -35,9 +35,9 @@ def loss_gradients(
     tokens: Float[Tensor, "samples tokens width"],
     targets: Float[Tensor, "samples tokens"],
     score: Float[Tensor, "width width"],
-    value: Float[Tensor, "width"],
+    value: Float[Tensor, " width"],
     form: Literal["correct", "printed"] = "correct",
-) -> tuple[Float[Tensor, "width width"], Float[Tensor, "width"]]:
+) -> tuple[Float[Tensor, "width width"], Float[Tensor, " width"]]:
     """Gradients of the loss in C and w, in the matrix form of Appendix C.
 
     ``printed`` leaves out the transpose on C in the second one, as two displays of the derivation do.
@@ -53,7 +53,7 @@ def loss_gradients(
 
 
 def residual_maps(
-    tokens: Float[Tensor, "samples tokens width"], score: Float[Tensor, "width width"], value: Float[Tensor, "width"]
+    tokens: Float[Tensor, "samples tokens width"], score: Float[Tensor, "width width"], value: Float[Tensor, " width"]
 ) -> tuple[Float[Tensor, "rows pairs"], Float[Tensor, "rows width"]]:
     """The matrices M and M_2 of Eq. 21, samples stacked: how the residuals move with vec(C) and with w.
 
@@ -64,6 +64,6 @@ def residual_maps(
     return by_score.flatten(0, 1), (tokens @ score @ gram).flatten(0, 1)
 
 
-def column_major(matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "entries"]:
+def column_major(matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, " entries"]:
     """vec: the columns of a matrix one under the other."""
     return matrix.mT.flatten()

@@ -29,7 +29,7 @@ def pair_gram(
 
 def pair_versatility(
     symbols: Int[Tensor, "samples tokens"], size: int, sum_over: Sum = "le"
-) -> tuple[Int[Tensor, "size"], Float[Tensor, "size"]]:
+) -> tuple[Int[Tensor, " size"], Float[Tensor, " size"]]:
     """Rank and least singular value of ``Z``, for every symbol (Assumption G.10 asks for rank ``size ** 2``).
 
     The rows of the matrix ``Z`` of a symbol are ``vec(Gamma)`` of the sequences that hold it. With fewer rows than
@@ -45,7 +45,7 @@ def pair_versatility(
 
 
 def residual_map(
-    symbols: Int[Tensor, "samples tokens"], size: int, value: Float[Tensor, "pairs"], sum_over: Sum = "le"
+    symbols: Int[Tensor, "samples tokens"], size: int, value: Float[Tensor, " pairs"], sum_over: Sum = "le"
 ) -> Float[Tensor, "rows parameters"]:
     """``M``: how the residual of every token moves with ``C``; row (n, i), column (a, p) is ``X_ia w_p Gamma_p``."""
     rows = pair_counts(symbols, size, sum_over).flatten(-2) * value
@@ -54,7 +54,7 @@ def residual_map(
 
 
 def four_fold_counts(
-    symbols: Int[Tensor, "tokens"], size: int, form: Literal["correct", "printed"] = "correct", sum_over: Sum = "le"
+    symbols: Int[Tensor, " tokens"], size: int, form: Literal["correct", "printed"] = "correct", sum_over: Sum = "le"
 ) -> Float[Tensor, "size size size size"]:
     """The sum of Lemma G.8 written out: entry ``[v, g, s, t]`` is the sum over ``j <= k`` of ``X_jv X_jg X_ks X_kt``.
 

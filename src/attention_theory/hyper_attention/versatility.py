@@ -19,8 +19,8 @@ _ZERO = 1e-11
 class Versatility:
     """Rank and smallest singular value of the data matrix of every symbol (Assumption 4.2 asks for full rank)."""
 
-    ranks: Int[Tensor, "size"]
-    least: Float[Tensor, "size"]
+    ranks: Int[Tensor, " size"]
+    least: Float[Tensor, " size"]
 
 
 def data_matrix(symbols: Int[Tensor, "samples length"], symbol: int, size: int) -> Float[Tensor, "rows size"]:
@@ -55,7 +55,7 @@ def visible_part(
     return torch.stack([fit.solution for fit in fits])
 
 
-def unique_null_vector(symbol: int, size: int, length: int) -> Float[Tensor, "size"]:
+def unique_null_vector(symbol: int, size: int, length: int) -> Float[Tensor, " size"]:
     """What the data matrix of ``symbol`` cannot see when no token repeats: ``-(L - 1)`` at the symbol, 1 elsewhere."""
     vector = torch.ones(size, dtype=torch.float64)
     vector[symbol] = 1.0 - length
@@ -86,7 +86,7 @@ def rank_failure_bound(samples: int, length: int, moment: Float[Tensor, "size si
     return 2 * len(moment) * math.exp(-samples * (least**2 / 8) / (radius**2 + radius * least / 6))
 
 
-def rank_fails(draws: int, samples: int, length: int, size: int, seed: Seed) -> Bool[Tensor, "draws"]:
+def rank_fails(draws: int, samples: int, length: int, size: int, seed: Seed) -> Bool[Tensor, " draws"]:
     """For each of many data sets of uniform sequences, whether its count matrix misses full column rank."""
     symbols = sample_sequences(draws * samples, length, size, generator(seed))
     rows = counts(symbols, size).reshape(draws, samples, size)

@@ -55,7 +55,7 @@ def cross_entropy(
 
 def expected_loss(
     logits: Float[Tensor, "... sentences tokens"],
-    output: Int[Tensor, "sentences"],
+    output: Int[Tensor, " sentences"],
     noise_token: int,
     noise: float | Float[Tensor, "... 1"],
 ) -> Float[Tensor, "... sentences"]:

@@ -47,8 +47,8 @@ def descend_noiseless(
 
 
 def descend_noisy(
-    law: Float[Tensor, "counts"], alpha: float, rate: float, steps: int, others: int, normalised: bool = True
-) -> Float[Tensor, "times"]:
+    law: Float[Tensor, " counts"], alpha: float, rate: float, steps: int, others: int, normalised: bool = True
+) -> Float[Tensor, " times"]:
     """λ at t = 0, ..., T by descent on the noisy population loss with known α, ``γ = ln(α/(1-α))`` (Appendix B.2.1).
 
     Args:
@@ -70,13 +70,13 @@ class Fit:
 
     alpha: float
     gamma: float
-    scales: Float[Tensor, "times"]
-    losses: Float[Tensor, "times"]
+    scales: Float[Tensor, " times"]
+    losses: Float[Tensor, " times"]
 
 
 def algorithm_1(
     sentences: Sentences,
-    labels: Int[Tensor, "sentences"],
+    labels: Int[Tensor, " sentences"],
     task: Task,
     rate: float,
     steps: int,

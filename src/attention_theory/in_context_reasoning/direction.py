@@ -38,7 +38,7 @@ class Instance:
     tokens: int
     outputs: int
     sentences: Sentences
-    probability: Float[Tensor, "sentences"]
+    probability: Float[Tensor, " sentences"]
 
     @property
     def box(self) -> int:
@@ -77,7 +77,7 @@ def descend(
     steps: int,
     normalised: bool = False,
     arithmetic: Arithmetic = "log-domain",
-    start: Float[Tensor, "codes"] | None = None,
+    start: Float[Tensor, " codes"] | None = None,
 ) -> Float[Tensor, "times codes"]:
     """v at t = 0, ..., T under (normalised) gradient descent on W; ``start`` is v_0, zero unless given.
 
@@ -108,7 +108,7 @@ def reduced_descend(case: Instance, rate: float, steps: int) -> Float[Tensor, "t
     return torch.stack(path)
 
 
-def hard_margin(case: Instance) -> Float[Tensor, "codes"]:
+def hard_margin(case: Instance) -> Float[Tensor, " codes"]:
     """The shortest v whose logits put y above every other word by at least 1, exact up to rounding.
 
     A least-distance problem, solved through non-negative least squares (Lawson and Hanson).
@@ -125,7 +125,7 @@ def hard_margin(case: Instance) -> Float[Tensor, "codes"]:
     return torch.from_numpy(-residual[:-1] / residual[-1])
 
 
-def claimed_direction(case: Instance) -> Float[Tensor, "codes"]:
+def claimed_direction(case: Instance) -> Float[Tensor, " codes"]:
     """``sum_y E(y) + |O| Ẽ(q)``: the second factor of the matrix A (Eq. 14, with E(y_2) for its second E(y_1))."""
     v = torch.zeros(2 * case.tokens, dtype=torch.float64)
     v[1 : 1 + case.outputs] = 1.0
@@ -138,7 +138,7 @@ def cosine_with_target(case: Instance, v: Float[Tensor, "... codes"]) -> Float[T
     return v[..., case.tokens + TRIGGER] / (math.sqrt(2) * torch.linalg.vector_norm(v, dim=-1))
 
 
-def last_input(case: Instance) -> Float[Tensor, "codes"]:
+def last_input(case: Instance) -> Float[Tensor, " codes"]:
     """``x_H`` in the codes: ones at E(q) and Ẽ(□)."""
     codes = torch.zeros(2 * case.tokens, dtype=torch.float64)
     codes[[TRIGGER, case.tokens + case.box]] = 1.0
@@ -147,7 +147,7 @@ def last_input(case: Instance) -> Float[Tensor, "codes"]:
 
 def _slope(
     features: Float[Tensor, "rows codes"], v: Tensor, case: Instance, arithmetic: Arithmetic
-) -> tuple[Float[Tensor, "codes"], Float[Tensor, ""]]:
+) -> tuple[Float[Tensor, " codes"], Float[Tensor, ""]]:
     """The slope of the loss in v over 2, as a vector and the logarithm of its scale."""
     loss = cross_entropy((2 * (features @ v)).view(-1, case.tokens), case.sentences.output, arithmetic)
     return (case.probability[:, None] * loss.error).flatten() @ features, loss.log_scale

@@ -28,7 +28,7 @@ def feed_forward(task: Task, codes: Embedding, gamma: float) -> Float[Tensor, "w
     return torch.outer(codes.word[task.noise_token], gamma * codes.word[0] + codes.previous[0])
 
 
-def reparameterised(task: Task, codes: Embedding, scales: Float[Tensor, "triggers"], gamma: float = 0.0) -> Weights:
+def reparameterised(task: Task, codes: Embedding, scales: Float[Tensor, " triggers"], gamma: float = 0.0) -> Weights:
     """V = I, ``W = sum_q λ_q`` times its direction, and F: Lemma 3.1, or Lemma 4.1 if the task is noisy.
 
     Raises:

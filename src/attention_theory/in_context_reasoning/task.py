@@ -73,16 +73,16 @@ class Sentences(NamedTuple):
     """Contexts ``z_1 ... z_H`` with the trigger and the output word that each of them hides."""
 
     tokens: Int[Tensor, "sentences length"]
-    trigger: Int[Tensor, "sentences"]
-    output: Int[Tensor, "sentences"]
+    trigger: Int[Tensor, " sentences"]
+    output: Int[Tensor, " sentences"]
 
 
 def sample_sentences(
     task: Task,
     count: int,
     seed: Seed,
-    copies: int | Int[Tensor, "count"] = 1,
-    noise_copies: int | Int[Tensor, "count"] = 1,
+    copies: int | Int[Tensor, " count"] = 1,
+    noise_copies: int | Int[Tensor, " count"] = 1,
     unseen: bool = False,
 ) -> Sentences:
     """Sentences with ``copies`` bigrams (q, y) and, if noisy, ``noise_copies`` bigrams (q, τ), placed at random.
@@ -115,7 +115,7 @@ def sample_sentences(
 
 
 def draw_labels(
-    sentences: Sentences, task: Task, noise: Float[Tensor, "levels"], seed: Seed
+    sentences: Sentences, task: Task, noise: Float[Tensor, " levels"], seed: Seed
 ) -> Int[Tensor, "levels sentences"]:
     """The next word ``z_{H+1}`` at each noise level α: τ with probability α, else the output word.
 
@@ -131,13 +131,13 @@ def draw_labels(
 
 
 def bigram_count(
-    tokens: Int[Tensor, "sentences length"], first: Int[Tensor, "sentences"], second: Int[Tensor, "sentences"]
-) -> Int[Tensor, "sentences"]:
+    tokens: Int[Tensor, "sentences length"], first: Int[Tensor, " sentences"], second: Int[Tensor, " sentences"]
+) -> Int[Tensor, " sentences"]:
     """``C``: how often ``second`` follows ``first`` in each sentence."""
     return ((tokens[:, :-1] == first[:, None]) & (tokens[:, 1:] == second[:, None])).sum(dim=1)
 
 
-def violations(sentences: Sentences, task: Task) -> dict[str, Bool[Tensor, "sentences"]]:
+def violations(sentences: Sentences, task: Task) -> dict[str, Bool[Tensor, " sentences"]]:
     """Which sentences break which condition of Definition 2.1, by the condition's name."""
     tokens, trigger, output = sentences
     before, after = tokens[:, :-1], tokens[:, 1:]
@@ -152,7 +152,7 @@ def violations(sentences: Sentences, task: Task) -> dict[str, Bool[Tensor, "sent
     }
 
 
-def recover_output(tokens: Int[Tensor, "sentences length"], task: Task) -> Int[Tensor, "sentences"]:
+def recover_output(tokens: Int[Tensor, "sentences length"], task: Task) -> Int[Tensor, " sentences"]:
     """The output word read off the context alone: the one word other than τ that follows the trigger.
 
     Raises:

@@ -38,7 +38,7 @@ class History:
     steps: list[int]
     values: dict[str, Float[Tensor, "records runs"]]
 
-    def of(self, measure: str, name: str, noise: float, rate: float) -> Float[Tensor, "records"]:
+    def of(self, measure: str, name: str, noise: float, rate: float) -> Float[Tensor, " records"]:
         """One measure of one run over time, by the model's name, its noise level and its rate.
 
         Raises:
@@ -199,7 +199,7 @@ def _describe(name: str, noise: float, rate: float) -> str:
     return f"{name} at α = {noise}, η = {rate}"
 
 
-def _measure(stack: Stack, held_out: list[Sentences], task: Task) -> dict[str, Float[Tensor, "runs"]]:
+def _measure(stack: Stack, held_out: list[Sentences], task: Task) -> dict[str, Float[Tensor, " runs"]]:
     noise = torch.tensor([run.noise for run in stack.runs], dtype=torch.float64)[:, None]
     seen, unseen = (forward(part.tokens, stack.weights, stack.rule) for part in held_out)
     output = held_out[0].output
@@ -223,5 +223,5 @@ def _measure(stack: Stack, held_out: list[Sentences], task: Task) -> dict[str, F
     return {name: value.double().mean(dim=-1) for name, value in per_sentence.items()}
 
 
-def _at(values: Float[Tensor, "runs sentences tokens"], token: Int[Tensor, "sentences"]) -> Tensor:
+def _at(values: Float[Tensor, "runs sentences tokens"], token: Int[Tensor, " sentences"]) -> Tensor:
     return values.gather(-1, token.expand(values.shape[:-1])[..., None]).squeeze(-1)

@@ -143,6 +143,6 @@ def stacks(
     return [Stack(group, task, gammas, relu_shift, dtype) for group in kinds.values()]
 
 
-def level_of(runs: list[Run], levels: list[float]) -> Int[Tensor, "runs"]:
+def level_of(runs: list[Run], levels: list[float]) -> Int[Tensor, " runs"]:
     """The row of each run's noise level among ``levels``."""
     return torch.tensor([levels.index(run.noise) for run in runs])

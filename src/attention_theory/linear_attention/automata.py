@@ -111,7 +111,7 @@ def write_strings(
 
 
 def read_string(
-    string: Int[Tensor, "length"], form: StringForm
+    string: Int[Tensor, " length"], form: StringForm
 ) -> tuple[dict[tuple[int, int], int], list[int], list[tuple[int, int, int]]]:
     """Table, word and history of one string, token by token: the reference for :func:`write_strings`.
 

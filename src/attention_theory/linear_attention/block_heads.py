@@ -22,7 +22,7 @@ class Rows:
         self._blocks: dict[str, Tensor] = {}
         self.width = 0
 
-    def add(self, name: str, size: int) -> Int[Tensor, "size"]:
+    def add(self, name: str, size: int) -> Int[Tensor, " size"]:
         """Give ``size`` new rows to ``name`` and return them.
 
         Raises:
@@ -36,13 +36,13 @@ class Rows:
         self.width += size
         return self._blocks[name]
 
-    def __getitem__(self, name: str) -> Int[Tensor, "size"]:
+    def __getitem__(self, name: str) -> Int[Tensor, " size"]:
         return self._blocks[name]
 
     def __contains__(self, name: str) -> bool:
         return name in self._blocks
 
-    def blocks(self) -> dict[str, Int[Tensor, "size"]]:
+    def blocks(self) -> dict[str, Int[Tensor, " size"]]:
         """Every name with its rows, in the order of allocation."""
         return dict(self._blocks)
 
@@ -55,10 +55,10 @@ class BlockHead:
     function between alphabets is such a list of pairs (the matrix ``G_f`` in the proof of Lemma C.1).
     """
 
-    source: Int[Tensor, "queries"]
-    key: Int[Tensor, "_queries"]
-    value: Int[Tensor, "moves"]
-    destination: Int[Tensor, "_moves"]
+    source: Int[Tensor, " queries"]
+    key: Int[Tensor, " _queries"]
+    value: Int[Tensor, " moves"]
+    destination: Int[Tensor, " _moves"]
     weight: int = 1
 
     def __post_init__(self) -> None:
@@ -126,10 +126,10 @@ class BlockLayer:
     def _next(
         self,
         history: Num[Tensor, "width batch tokens"],
-        row: Int[Tensor, "entries"],
-        sequence: Int[Tensor, "entries"],
-        entries: Num[Tensor, "entries"],
-    ) -> tuple[Int[Tensor, "new"], Int[Tensor, "new"], Num[Tensor, "new"]]:
+        row: Int[Tensor, " entries"],
+        sequence: Int[Tensor, " entries"],
+        entries: Num[Tensor, " entries"],
+    ) -> tuple[Int[Tensor, " new"], Int[Tensor, " new"], Num[Tensor, " new"]]:
         """The non-zero entries of the next token of every sequence, from those of the last one."""
         exact = entries.dtype if entries.is_floating_point() else torch.int64
         asked, link = self._queries.follow(row)
@@ -154,16 +154,16 @@ class BlockLayer:
 class _Links:
     """Links sorted by the group they start from, so that all links of many groups are found without a search."""
 
-    def __init__(self, group: Int[Tensor, "links"], groups: int, **columns: Int[Tensor, "links"]) -> None:
+    def __init__(self, group: Int[Tensor, " links"], groups: int, **columns: Int[Tensor, " links"]) -> None:
         order = torch.argsort(group, stable=True)
         self._columns = {name: column[order] for name, column in columns.items()}
         self._count = torch.bincount(group, minlength=groups)
         self._start = self._count.cumsum(0) - self._count
 
-    def __getitem__(self, column: str) -> Int[Tensor, "links"]:
+    def __getitem__(self, column: str) -> Int[Tensor, " links"]:
         return self._columns[column]
 
-    def follow(self, groups: Int[Tensor, "items"]) -> tuple[Int[Tensor, "found"], Int[Tensor, "found"]]:
+    def follow(self, groups: Int[Tensor, " items"]) -> tuple[Int[Tensor, " found"], Int[Tensor, " found"]]:
         """For the links that leave ``groups``: the item each one comes from, and its place in the sorted lists."""
         count = self._count[groups]
         item = torch.arange(len(groups)).repeat_interleave(count)

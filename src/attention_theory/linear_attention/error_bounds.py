@@ -70,7 +70,7 @@ def largest_ratio(
     first: Float[Tensor, "count out psi"],
     second: Float[Tensor, "count out psi"],
     inputs: Float[Tensor, "inputs tokens width"],
-    bound: Float[Tensor, "inputs"],
+    bound: Float[Tensor, " inputs"],
     squared: bool = True,
 ) -> float:
     """The largest of (squared) difference of outputs over bound, over all pairs and all inputs."""

@@ -108,7 +108,7 @@ class Execution:
     """
 
     error: float
-    right: Float[Tensor, "steps"]
+    right: Float[Tensor, " steps"]
     mismatch: float
 
 

@@ -37,7 +37,7 @@ def psi(width: int) -> int:
     return width * width * (width + 1) // 2
 
 
-def pairs(width: int) -> tuple[Int[Tensor, "pairs"], Int[Tensor, "pairs"]]:
+def pairs(width: int) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
     """The unordered pairs {j, k} of feature rows in the order of Algorithm 2: j < k first, then j = k."""
     above = torch.triu_indices(width, width, offset=1)
     same = torch.arange(width)

@@ -27,13 +27,13 @@ class TrainedHeads:
     """
 
     heads: Heads
-    losses: Float[Tensor, "models"]
+    losses: Float[Tensor, " models"]
     history: Float[Tensor, "records models"]
     steps: list[int]
 
 
 def train_heads(
-    data: Statistics, start: Heads, steps: int, rate: float | Float[Tensor, "models"], least_loss: float | None = None
+    data: Statistics, start: Heads, steps: int, rate: float | Float[Tensor, " models"], least_loss: float | None = None
 ) -> TrainedHeads:
     """Train a stack of models by full-batch Adam with a cosine schedule.
 

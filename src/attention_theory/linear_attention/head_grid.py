@@ -35,7 +35,7 @@ class Grid:
     teachers: Heads
 
     @property
-    def rates(self) -> Float[Tensor, "models"]:
+    def rates(self) -> Float[Tensor, " models"]:
         return torch.tensor([rate for _, rate, _ in self.runs], dtype=torch.float64)
 
     def of(self, heads: int, rate: float) -> list[int]:

@@ -25,7 +25,7 @@ class Fits:
     """
 
     heads: Heads
-    losses: Float[Tensor, "models"]
+    losses: Float[Tensor, " models"]
 
 
 def fit_many(

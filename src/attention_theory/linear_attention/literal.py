@@ -11,7 +11,7 @@ from attention_theory.linear_attention.mhla import Heads
 from attention_theory.linear_attention.regression import least_squares
 
 
-def mhla_by_sums(heads: Heads, tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, "out"]:
+def mhla_by_sums(heads: Heads, tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, " out"]:
     """Eq. 2 as a sum of single products over heads, tokens and features."""
     n, width = tokens.shape
     output = tokens.new_zeros(heads.out)
@@ -33,7 +33,7 @@ def cubic_features_by_loops(tokens: Float[Tensor, "tokens width"]) -> Float[Tens
     return features
 
 
-def certificate_features_by_loops(tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, "psi"]:
+def certificate_features_by_loops(tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, " psi"]:
     """Algorithm 2, loop by loop."""
     width = tokens.shape[1]
     features = []

@@ -163,7 +163,7 @@ def _apply(function: Function, letter: int | None) -> int | None:
     return letter if function is None or letter is None else function.get(letter)
 
 
-def _pairs(function: Function, domain: int, image: int) -> tuple[Int[Tensor, "pairs"], Int[Tensor, "pairs"]]:
+def _pairs(function: Function, domain: int, image: int) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
     """The graph of a function as two lists of letters; the identity reaches as far as the smaller alphabet."""
     graph = {letter: letter for letter in range(min(domain, image))} if function is None else function
     return torch.tensor(list(graph.keys())), torch.tensor(list(graph.values()))

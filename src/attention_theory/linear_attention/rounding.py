@@ -15,7 +15,7 @@ def round_letter(vectors: Float[Tensor, "... letters"]) -> Float[Tensor, "... le
 
 
 def round_token(
-    tokens: Float[Tensor, "... width"], blocks: Sequence[Int[Tensor, "rows"]], threshold: float = 0.5
+    tokens: Float[Tensor, "... width"], blocks: Sequence[Int[Tensor, " rows"]], threshold: float = 0.5
 ) -> Float[Tensor, "... width"]:
     """Each attribute by itself: the letter of its largest entry, or nothing if that is below the threshold.
 
@@ -35,7 +35,7 @@ def round_token(
     return rounded
 
 
-def worst_error(letters: int, squared_norm: float, true: int | None, wrong: int) -> Float[Tensor, "letters"]:
+def worst_error(letters: int, squared_norm: float, true: int | None, wrong: int) -> Float[Tensor, " letters"]:
     """The error of given squared norm that brings rounding closest to a mistake.
 
     It takes from the true letter and gives to the wrong one in equal parts; where the token is empty (``true`` is

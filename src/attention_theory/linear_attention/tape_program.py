@@ -131,7 +131,7 @@ def run_blocks(
     return tapes
 
 
-def cells_of(letters: Int[Tensor, "window"], states: Int[Tensor, "window"], nowhere: int) -> list[Cell]:
+def cells_of(letters: Int[Tensor, " window"], states: Int[Tensor, " window"], nowhere: int) -> list[Cell]:
     """The tape of a simulator as cells; ``nowhere`` is its number for a cell without the head."""
     return [
         Cell(letter, None if state == nowhere else state)

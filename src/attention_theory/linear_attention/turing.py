@@ -105,7 +105,7 @@ def pad_table(
     return padded
 
 
-def write_tape(machine: Machine, word: str, window: int, start: int = 0) -> Int[Tensor, "window"]:
+def write_tape(machine: Machine, word: str, window: int, start: int = 0) -> Int[Tensor, " window"]:
     """The word on a window of blanks, its first letter in cell ``start``.
 
     Raises:
@@ -122,7 +122,7 @@ def write_tape(machine: Machine, word: str, window: int, start: int = 0) -> Int[
 
 
 def simulate(
-    table: Int[Tensor, "states letters 3"], tape: Int[Tensor, "window"], head: int, steps: int
+    table: Int[Tensor, "states letters 3"], tape: Int[Tensor, " window"], head: int, steps: int
 ) -> Configurations:
     """The reference: the machine by itself, one step after another, started in state 0 at cell ``head``."""
     require(steps=(steps, 0, None), head=(head, 0, len(tape) - 1))
@@ -159,7 +159,7 @@ def random_tables(machines: int, states: int, letters: int, seed: Seed) -> Int[T
 
 def random_inputs(
     machines: int, letters: int, window: int, seed: Seed
-) -> tuple[Int[Tensor, "machines window"], Int[Tensor, "machines"]]:
+) -> tuple[Int[Tensor, "machines window"], Int[Tensor, " machines"]]:
     """A random tape and head for every machine."""
     require(machines=(machines, 1, None), letters=(letters, 1, None), window=(window, 1, None))
     draws = generator(seed)

@@ -54,7 +54,7 @@ class UniversalMachine:
         self,
         tables: Int[Tensor, "machines states letters 3"],
         tapes: Int[Tensor, "machines window"],
-        places: Int[Tensor, "machines"],
+        places: Int[Tensor, " machines"],
         dtype: torch.dtype = torch.int8,
     ) -> Num[Tensor, "machines tokens width"]:
         """Machines and their inputs as prompts (Eqs. 59-61): the table's columns, then the cells of the tape.
@@ -131,7 +131,7 @@ def compare_with_simulator(
     universal: UniversalMachine,
     tables: Int[Tensor, "machines states letters 3"],
     tapes: Int[Tensor, "machines window"],
-    places: Int[Tensor, "machines"],
+    places: Int[Tensor, " machines"],
     dtype: torch.dtype = torch.int8,
 ) -> Comparison:
     """Run all machines in the layer and each by itself in the reference simulator, and compare every configuration."""

@@ -103,10 +103,10 @@ class UniversalHeads:
         for part, size in zip(RULE, (self.states, self.letters, len(MOVES)), strict=True):
             self.rows.add(f"{name} {part}", size)
 
-    def _rule(self, name: str) -> Int[Tensor, "rule"]:
+    def _rule(self, name: str) -> Int[Tensor, " rule"]:
         return torch.cat([self.rows[f"{name} {part}"] for part in RULE])
 
-    def _at(self, step: int, cell: int, token: int) -> Int[Tensor, "one"]:
+    def _at(self, step: int, cell: int, token: int) -> Int[Tensor, " one"]:
         """The position row of one token. As source and key of a head it says: at this token, look at yourself."""
         place = self.place(step, cell, token)
         return self.rows["position"][place : place + 1]
@@ -120,7 +120,7 @@ class UniversalHeads:
                 for part in ("letter", "state"):
                     yield BlockHead(asking, asked, self.rows[part], self.rows[f"{block} {side} {part}"])
 
-    def _lookup(self, block: str, here: Int[Tensor, "one"]) -> Iterator[BlockHead]:
+    def _lookup(self, block: str, here: Int[Tensor, " one"]) -> Iterator[BlockHead]:
         columns = torch.cat([self._rule(f"table {letter}") for letter in range(self.letters)])
         for side in _NEIGHBOURS:
             copied = torch.cat([self._rule(f"{block} {side} {letter}") for letter in range(self.letters)])
@@ -129,7 +129,7 @@ class UniversalHeads:
             yield self._keep(here, f"{block} {side} letter", f"{block} {side} letter again")
         yield self._keep(here, f"{block} here state", f"{block} state again")
 
-    def _select(self, block: str, here: Int[Tensor, "one"]) -> Iterator[BlockHead]:
+    def _select(self, block: str, here: Int[Tensor, " one"]) -> Iterator[BlockHead]:
         for side in _NEIGHBOURS:
             for letter in range(self.letters):
                 read = self.rows[f"{block} {side} letter again"][letter : letter + 1]
@@ -139,7 +139,7 @@ class UniversalHeads:
         yield self._keep(here, f"{block} here letter again", f"{block} old letter")
         yield self._keep(here, f"{block} state again", f"{block} old state")
 
-    def _emit(self, block: str, here: Int[Tensor, "one"]) -> Iterator[BlockHead]:
+    def _emit(self, block: str, here: Int[Tensor, " one"]) -> Iterator[BlockHead]:
         rows, state = self.rows, self.rows["state"]
         none, empty = state[-1:], rows[f"{block} old state"][-1:]
         yield self._keep(here, f"{block} here chosen letter", "letter")
@@ -155,6 +155,6 @@ class UniversalHeads:
             for move in (arrivals["left"], arrivals["right"]):
                 yield BlockHead(move, move, move, none, weight=-1)
 
-    def _keep(self, here: Int[Tensor, "one"], value: str, destination: str) -> BlockHead:
+    def _keep(self, here: Int[Tensor, " one"], value: str, destination: str) -> BlockHead:
         """At one token: carry an attribute over into other rows of the next token."""
         return BlockHead(here, here, self.rows[value], self.rows[destination])

@@ -18,14 +18,14 @@ Form = Literal["correct", "printed"]
 class Partition:
     """Intervals ``[edges[i], edges[i + 1])`` and the value that a function of steps takes in each."""
 
-    edges: Float[Tensor, "edges"]
-    values: Float[Tensor, "intervals"]
+    edges: Float[Tensor, " edges"]
+    values: Float[Tensor, " intervals"]
 
     @property
     def intervals(self) -> int:
         return len(self.values)
 
-    def __call__(self, x: Float[Tensor, "points"], form: Form = "correct") -> Float[Tensor, "points"]:
+    def __call__(self, x: Float[Tensor, " points"], form: Form = "correct") -> Float[Tensor, " points"]:
         """Sum of ``value * (1[x >= left] - 1[x >= right])``; ``printed`` has ``1[x < right]`` in the second place."""
         require(form=(form, {"correct", "printed"}))
         left = (x[:, None] >= self.edges[:-1]).double()

@@ -22,24 +22,24 @@ class Network:
     """
 
     w1: Float[Tensor, "hidden d"]
-    b1: Float[Tensor, "hidden"]
-    w2: Float[Tensor, "hidden"]
+    b1: Float[Tensor, " hidden"]
+    w2: Float[Tensor, " hidden"]
     b2: Float[Tensor, ""]
 
-    def output(self, x: Float[Tensor, "d"]) -> Float[Tensor, ""]:
+    def output(self, x: Float[Tensor, " d"]) -> Float[Tensor, ""]:
         return self.w2 @ (self.w1 @ x + self.b1).sigmoid() + self.b2
 
-    def loss(self, x: Float[Tensor, "d"], y: float) -> Float[Tensor, ""]:
+    def loss(self, x: Float[Tensor, " d"], y: float) -> Float[Tensor, ""]:
         return (self.output(x) - y) ** 2 / 2
 
-    def gradient(self, x: Float[Tensor, "d"], y: float) -> "Network":
+    def gradient(self, x: Float[Tensor, " d"], y: float) -> "Network":
         """Algorithm 5: the gradient of the loss, in the shape of a network."""
         a = (self.w1 @ x + self.b1).sigmoid()
         delta2 = self.output(x) - y
         delta1 = a * (1 - a) * self.w2 * delta2
         return Network(delta1[:, None] * x, delta1, delta2 * a, delta2)
 
-    def step(self, x: Float[Tensor, "d"], y: float, rate: float) -> "Network":
+    def step(self, x: Float[Tensor, " d"], y: float, rate: float) -> "Network":
         """One step of gradient descent on one example."""
         slope = self.gradient(x, y)
         return Network(
@@ -64,7 +64,7 @@ def random_network(hidden: int, d: int, seed: Seed) -> Network:
 
 
 def train(
-    network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, "points"], rate: float, epochs: int
+    network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
 ) -> list[Network]:
     """Stochastic gradient descent, point after point, epoch after epoch: the networks on the way."""
     networks = [network]
@@ -74,6 +74,6 @@ def train(
     return networks
 
 
-def mean_loss(network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, "points"]) -> float:
+def mean_loss(network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, " points"]) -> float:
     """The loss averaged over the points."""
     return sum(network.loss(point, label).item() for point, label in zip(x, y.tolist(), strict=True)) / len(x)

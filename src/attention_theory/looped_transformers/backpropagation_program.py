@@ -28,7 +28,7 @@ FAULTS = (
 def listing_program(
     network: Network,
     x: Float[Tensor, "points d"],
-    y: Float[Tensor, "points"],
+    y: Float[Tensor, " points"],
     rate: float,
     epochs: int = 1,
     faults: Collection[str] = (),
@@ -120,7 +120,7 @@ def _updates(printed: bool) -> list[str]:
 
 
 def machine_program(
-    network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, "points"], rate: float, epochs: int = 1
+    network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int = 1
 ) -> Program:
     """The step for the machine, copied for every point: vectors are rows, so that one head takes all the sigmoids.
 

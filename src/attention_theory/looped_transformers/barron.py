@@ -21,17 +21,17 @@ def bump_constant(width: float) -> float:
     return math.sqrt(2 / math.pi) / width
 
 
-def fourier_constant(magnitude: Float[Tensor, "points"], frequencies: Float[Tensor, "points"]) -> float:
+def fourier_constant(magnitude: Float[Tensor, " points"], frequencies: Float[Tensor, " points"]) -> float:
     """Definition 2 on [-1, 1] by the trapezoidal rule: the integral of |ω| F(dω), F with the given density."""
     return torch.trapezoid(frequencies.abs() * magnitude, frequencies).item()
 
 
-def bump_magnitude(frequencies: Float[Tensor, "points"], width: float) -> Float[Tensor, "points"]:
+def bump_magnitude(frequencies: Float[Tensor, " points"], width: float) -> Float[Tensor, " points"]:
     """Density of the Fourier distribution of the Gaussian (its shift by a constant sits at frequency 0)."""
     return width / math.sqrt(2 * math.pi) * torch.exp(-((width * frequencies) ** 2) / 2)
 
 
-def step_magnitude(frequencies: Float[Tensor, "points"]) -> Float[Tensor, "points"]:
+def step_magnitude(frequencies: Float[Tensor, " points"]) -> Float[Tensor, " points"]:
     """Density of the Fourier distribution of a unit step, 1 / 2π|ω|, away from frequency 0."""
     return 1 / (2 * math.pi * frequencies.abs())
 
@@ -63,14 +63,14 @@ class Element:
 class Fit:
     """A sum of ``terms`` elements of the dictionary with coefficients ``gamma``, and how far it is from its target."""
 
-    gamma: Float[Tensor, "terms"]
+    gamma: Float[Tensor, " terms"]
     mean_square: float
     largest: float
 
 
 def greedy_fit(
-    target: Float[Tensor, "points"],
-    x: Float[Tensor, "points"],
+    target: Float[Tensor, " points"],
+    x: Float[Tensor, " points"],
     terms: int,
     tau: float,
     constant: float,

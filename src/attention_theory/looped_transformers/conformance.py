@@ -26,8 +26,8 @@ class Conformance:
         steps: the steps compared, of all programs together.
     """
 
-    agrees: Bool[Tensor, "programs"]
-    halted: Bool[Tensor, "programs"]
+    agrees: Bool[Tensor, " programs"]
+    halted: Bool[Tensor, " programs"]
     steps: int
 
     @property

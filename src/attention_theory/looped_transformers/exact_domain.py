@@ -72,7 +72,7 @@ def temperature_law(bits: int, address_bits: int, adders: int = 1) -> float:
 
 def noise_before_correction(
     machine: SubleqMachine, source: Program, temperature: float, steps: int
-) -> Float[Tensor, "steps"]:
+) -> Float[Tensor, " steps"]:
     """The largest distance of any entry from -1, 0 and 1 before the last layer, in each of ``steps`` cycles.
 
     Every cycle starts from the exact state, so that one cycle's noise is seen and not what is left of others.

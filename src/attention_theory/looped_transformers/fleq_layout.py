@@ -93,7 +93,7 @@ class FleqLayout:
             memory[self.first_instruction + place, : len(column)] = column
         return state
 
-    def _column(self, instruction: object) -> Float[Tensor, "fields"]:
+    def _column(self, instruction: object) -> Float[Tensor, " fields"]:
         if not isinstance(instruction, Instruction):
             raise TypeError("the machine has no pointer blocks: write the pointer moves out as instructions")
         names = [block.name for block in self.blocks]

@@ -75,9 +75,9 @@ class DenseLayer:
 
     heads: tuple[DenseHead, ...]
     w1: Float[Tensor, "hidden rows"]
-    b1: Float[Tensor, "hidden"]
+    b1: Float[Tensor, " hidden"]
     w2: Float[Tensor, "rows hidden"]
-    b2: Float[Tensor, "rows"]
+    b2: Float[Tensor, " rows"]
 
     def attend(
         self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"

@@ -15,7 +15,9 @@ from attention_theory.validation import require
 FAULTS = ("line 3", "line 13")
 
 
-def power_iterates(matrix: Float[Tensor, "d d"], start: Float[Tensor, "d"], steps: int) -> Float[Tensor, "{steps+1} d"]:
+def power_iterates(
+    matrix: Float[Tensor, "d d"], start: Float[Tensor, " d"], steps: int
+) -> Float[Tensor, "{steps+1} d"]:
     """Algorithm 4: ``b <- A b``, not normalised on the way."""
     require(steps=(steps, 1, None))
     iterates = [start]
@@ -24,7 +26,7 @@ def power_iterates(matrix: Float[Tensor, "d d"], start: Float[Tensor, "d"], step
     return torch.stack(iterates)
 
 
-def sign_free_distance(b: Float[Tensor, "... d"], eigenvector: Float[Tensor, "d"]) -> Float[Tensor, "..."]:
+def sign_free_distance(b: Float[Tensor, "... d"], eigenvector: Float[Tensor, " d"]) -> Float[Tensor, "..."]:
     """Distance of ``b / ||b||`` to the nearer of the eigenvector and its negative."""
     unit = b / torch.linalg.vector_norm(b, dim=-1, keepdim=True)
     to_each = [torch.linalg.vector_norm(unit - sign * eigenvector, dim=-1) for sign in (1, -1)]

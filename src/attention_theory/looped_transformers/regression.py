@@ -15,7 +15,7 @@ FAULTS = ("counters", "lines 3-4")
 
 
 def sgd(
-    w: Float[Tensor, "d"], x: Float[Tensor, "points d"], y: Float[Tensor, "points"], rate: float, epochs: int
+    w: Float[Tensor, " d"], x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
 ) -> Float[Tensor, "iterates d"]:
     """``w <- w - rate (w · x_i - y_i) x_i``, point after point, epoch after epoch: all iterates."""
     iterates = [w]
@@ -34,9 +34,9 @@ def _data(w: Tensor, x: Tensor, y: Tensor, rate: float) -> dict[str, float | Ten
 
 
 def sgd_program(
-    w: Float[Tensor, "d"],
+    w: Float[Tensor, " d"],
     x: Float[Tensor, "points d"],
-    y: Float[Tensor, "points"],
+    y: Float[Tensor, " points"],
     rate: float,
     epochs: int,
     faults: Collection[str] = (),
@@ -75,7 +75,7 @@ def sgd_program(
 
 
 def unrolled_program(
-    w: Float[Tensor, "d"], x: Float[Tensor, "points d"], y: Float[Tensor, "points"], rate: float, epochs: int
+    w: Float[Tensor, " d"], x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
 ) -> Program:
     """The same with a copy of the update for each point in place of pointers: 6 instructions a point and 3."""
     require(epochs=(epochs, 1, None))

@@ -17,9 +17,9 @@ from attention_theory.looped_transformers.rows import moves
 class SigmoidSum:
     """``f(x) = sum_i heights_i sigmoid(slopes_i x + shifts_i)``, a function of one number."""
 
-    slopes: Float[Tensor, "m"]
-    shifts: Float[Tensor, "m"]
-    heights: Float[Tensor, "m"]
+    slopes: Float[Tensor, " m"]
+    shifts: Float[Tensor, " m"]
+    heights: Float[Tensor, " m"]
 
     def __call__(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         return (x[..., None] * self.slopes + self.shifts).sigmoid() @ self.heights
@@ -99,7 +99,7 @@ class RowSigmoidBlock(FunctionBlock):
         return row_sigmoid(a, b)
 
 
-def sharp_steps(knots: Float[Tensor, "m"], heights: Float[Tensor, "m"], sharpness: float) -> SigmoidSum:
+def sharp_steps(knots: Float[Tensor, " m"], heights: Float[Tensor, " m"], sharpness: float) -> SigmoidSum:
     """Steps of given heights at given knots, smoothed: slope ``sharpness`` over the gap to the nearer knot or 0."""
     gaps = torch.diff(knots, prepend=knots.new_zeros(1))
     slopes = sharpness / torch.minimum(gaps, torch.cat([gaps[1:], gaps.new_full((1,), math.inf)]))

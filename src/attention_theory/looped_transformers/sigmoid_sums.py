@@ -126,7 +126,7 @@ class OneHead:
     def __init__(
         self,
         a: Float[Tensor, "terms width"],
-        c: Float[Tensor, "terms"] | None = None,
+        c: Float[Tensor, " terms"] | None = None,
         height: float = 50.0,
         temperature: float = 30.0,
         empty_column: bool = True,
@@ -173,5 +173,5 @@ class OneHead:
         return self.rows.of(state, "sum" if self.form == "correct" else "sigmoid")[..., 0]
 
 
-def _weights(block: range, weights: Float[Tensor, "block"]) -> Combination:
+def _weights(block: range, weights: Float[Tensor, " block"]) -> Combination:
     return dict(zip(block, weights.tolist(), strict=True))

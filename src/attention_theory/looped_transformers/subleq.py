@@ -71,7 +71,7 @@ class Run:
         halted: whether the last instruction was reached.
     """
 
-    counters: Int[Tensor, "steps"]
+    counters: Int[Tensor, " steps"]
     memories: Int[Tensor, "steps cells"]
     halted: bool
 
@@ -130,5 +130,5 @@ def random_program(cells: int, instructions: int, bits: int, seed: Seed) -> Prog
     return program(memory.tolist(), list(zip(a.tolist(), b.tolist(), c.tolist(), strict=True)))
 
 
-def _draw(low: int, high: int, count: int, source: Generator) -> Int[Tensor, "count"]:
+def _draw(low: int, high: int, count: int, source: Generator) -> Int[Tensor, " count"]:
     return torch.randint(low, high, (count,), generator=source)

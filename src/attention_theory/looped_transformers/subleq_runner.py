@@ -66,7 +66,7 @@ class SubleqRunner:
             self._scratchpad = units(self._scratchpad)
         self._cells = self._rounding(self._cells)
 
-    def counters(self) -> Int[Tensor, "programs"]:
+    def counters(self) -> Int[Tensor, " programs"]:
         """The number of the instruction to come, of every program."""
         places = [self._live.index(row) for row in self.machine.rows["counter"]]
         return from_bits(torch.from_numpy(self._scratchpad[:, places])) - self._columns.stop

@@ -127,9 +127,9 @@ def predict_literally(
     heads: Heads,
     readout: Readout,
     context: Float[Tensor, "tokens width"],
-    query: Float[Tensor, "width"],
+    query: Float[Tensor, " width"],
     scale: float = 1.0,
-) -> Float[Tensor, "outputs"]:
+) -> Float[Tensor, " outputs"]:
     """One example, one head after another, an equation a line (Eqs. 1-6). ``scale`` multiplies the logits."""
     parts = []
     for keys, queries, values in zip(heads.keys, heads.queries, readout.values, strict=True):

@@ -188,7 +188,7 @@ def choose_targets(
     return targets, torch.linalg.svdvals(rows)[-1].item()
 
 
-def _extend(basis: Float[Tensor, "rows width"], vector: Float[Tensor, "width"]) -> Float[Tensor, "more width"]:
+def _extend(basis: Float[Tensor, "rows width"], vector: Float[Tensor, " width"]) -> Float[Tensor, "more width"]:
     """An orthonormal basis with one more direction, unless it is there already."""
     left = vector
     for _twice_is_enough in range(2):

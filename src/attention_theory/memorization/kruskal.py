@@ -56,7 +56,7 @@ def dependent_subset(vectors: Int[Tensor, "vectors width"], size: int) -> tuple[
     return None
 
 
-def modular_ranks(matrices: Int[Tensor, "batch rows columns"], prime: int = PRIME) -> Int[Tensor, "batch"]:
+def modular_ranks(matrices: Int[Tensor, "batch rows columns"], prime: int = PRIME) -> Int[Tensor, " batch"]:
     """The ranks of many integer matrices modulo a prime, by elimination without division."""
     work = matrices.remainder(prime).clone()
     batch, rows, columns = work.shape
@@ -80,7 +80,7 @@ def modular_ranks(matrices: Int[Tensor, "batch rows columns"], prime: int = PRIM
 
 def sampled_ranks(
     vectors: Float[Tensor, "vectors width"], size: int, draws: int = 5_000, seed: Seed = 0
-) -> Int[Tensor, "draws"]:
+) -> Int[Tensor, " draws"]:
     """The numerical ranks of ``draws`` random subsets of a size, in the precision of the vectors.
 
     The tolerance is the usual one: largest dimension times machine epsilon times the largest singular value. It

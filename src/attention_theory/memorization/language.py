@@ -85,7 +85,7 @@ def random_language_model(
     return LanguageModel(words, places, None, None, random_layer(width, heads, draw), causal=True)
 
 
-def bundled_words() -> Int[Tensor, "words"]:
+def bundled_words() -> Int[Tensor, " words"]:
     """The descriptions of scikit-learn's data sets as one stream of word numbers, from 2 up by first appearance."""
     names = ("iris", "diabetes", "digits", "linnerud", "wine", "breast_cancer")
     text = " ".join(getattr(datasets, f"load_{name}")()["DESCR"] for name in names)
@@ -95,7 +95,7 @@ def bundled_words() -> Int[Tensor, "words"]:
 
 
 def sample_texts(
-    stream: Int[Tensor, "words"], kind: Literal["bert", "gpt2"], count: int, tokens: int, seed: Seed
+    stream: Int[Tensor, " words"], kind: Literal["bert", "gpt2"], count: int, tokens: int, seed: Seed
 ) -> Int[Tensor, "texts tokens"]:
     """Pieces of the stream, no two alike: runs of words for GPT-2, "[class] first [separator] second" for BERT.
 

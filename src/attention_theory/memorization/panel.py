@@ -41,8 +41,8 @@ class Panel:
     settings: list[Setting]
     width: int
     outputs: int
-    owner: Int[Tensor, "heads"]
-    slot: Int[Tensor, "heads"]
+    owner: Int[Tensor, " heads"]
+    slot: Int[Tensor, " heads"]
     closed: Float[Tensor, "heads 1 tokens"]
     positions: Float[Tensor, "positions width"]
 

@@ -38,7 +38,7 @@ def flatten(examples: Examples) -> Float[Tensor, "examples tokens_plus_1_times_w
 
 
 def fold_prefix(
-    network: Parameters, prefix: Float[Tensor, "constant"], form: Literal["correct", "printed"] = "correct"
+    network: Parameters, prefix: Float[Tensor, " constant"], form: Literal["correct", "printed"] = "correct"
 ) -> Parameters:
     """The smaller network that does the same where the first inputs are constant: they go into the bias.
 
@@ -58,7 +58,7 @@ def network_size(inputs: int, hidden: int, outputs: int) -> int:
 
 def jacobian_ranks(
     x: Float[Tensor, "examples inputs"], hidden: int, points: int, seed: Seed, rtol: float = 1e-9
-) -> Int[Tensor, "points"]:
+) -> Int[Tensor, " points"]:
     """The rank of the derivative of all outputs by all parameters, at random parameters (one output).
 
     Where it is below the number of examples everywhere, the labels that can be met form a set of measure zero.

@@ -21,8 +21,8 @@ class Roles:
         C: with it, Z'[fresh] + C Z'[earlier] is 0, or as small as it can be.
     """
 
-    fresh: Int[Tensor, "fresh"]
-    earlier: Int[Tensor, "earlier"]
+    fresh: Int[Tensor, " fresh"]
+    earlier: Int[Tensor, " earlier"]
     C: Float[Tensor, "fresh earlier"]
 
 

@@ -22,7 +22,7 @@ class Saturation:
     saturated: Bool[Tensor, "heads examples"]
 
     @property
-    def heads_per_example(self) -> Int[Tensor, "examples"]:
+    def heads_per_example(self) -> Int[Tensor, " examples"]:
         """How many heads are saturated on each example."""
         return self.saturated.sum(dim=0)
 

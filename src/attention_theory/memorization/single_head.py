@@ -77,8 +77,8 @@ class SilentDirection:
 
 def silent_direction(
     examples: Examples,
-    silent: Bool[Tensor, "examples"],
-    decided: Bool[Tensor, "examples"],
+    silent: Bool[Tensor, " examples"],
+    decided: Bool[Tensor, " examples"],
     seed: Seed,
     draws: int = 64,
 ) -> SilentDirection:
@@ -104,7 +104,7 @@ def silent_direction(
     return best
 
 
-def _top_gap(examples: Examples, v: Tensor, u: Tensor) -> Float[Tensor, "examples"]:
+def _top_gap(examples: Examples, v: Tensor, u: Tensor) -> Float[Tensor, " examples"]:
     """The distance between the two largest logits (E v)(u e): the sign of u e turns the order of E v round."""
     along = examples.contexts @ v
     across = examples.queries @ u

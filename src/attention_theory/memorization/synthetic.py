@@ -60,7 +60,7 @@ class DataSets:
     queries: Float[Tensor, "models examples width"]
     contexts: Float[Tensor, "models tokens width"] | Float[Tensor, "models examples tokens width"]
     labels: Int[Tensor, "models examples"] | Float[Tensor, "models examples"]
-    sizes: Int[Tensor, "models"]
+    sizes: Int[Tensor, " models"]
     classes: int
 
     @property

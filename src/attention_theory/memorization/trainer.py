@@ -32,8 +32,8 @@ class Score:
         loss: mean cross-entropy (nats), or mean squared error for real labels.
     """
 
-    accuracy: Float[Tensor, "models"]
-    loss: Float[Tensor, "models"]
+    accuracy: Float[Tensor, " models"]
+    loss: Float[Tensor, " models"]
 
 
 @dataclass

@@ -27,8 +27,8 @@ class Affine:
 class Norm:
     """Layer normalisation; no gain and bias where they are None."""
 
-    gain: Float[Tensor, "width"] | None = None
-    bias: Float[Tensor, "width"] | None = None
+    gain: Float[Tensor, " width"] | None = None
+    bias: Float[Tensor, " width"] | None = None
     epsilon: float = 1e-12
 
     def __call__(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... width"]:

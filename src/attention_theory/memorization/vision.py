@@ -23,7 +23,7 @@ class VisionModel:
     """
 
     embed: Affine
-    class_token: Float[Tensor, "width"]
+    class_token: Float[Tensor, " width"]
     positions: Float[Tensor, "tokens width"]
     layer: Layer
 
