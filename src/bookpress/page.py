@@ -162,9 +162,9 @@ def anchor(claim: str) -> str:
 
 
 def badge(verdict: Verdict, label: str = "") -> str:
-    """A verdict in words on a coloured ground."""
+    """A verdict in words, which the Sphinx extension sets on a coloured ground."""
     words = f"{label}: {verdict.value}" if label else verdict.value
-    return f'<span class="verdict {verdict_class(verdict)}">{words}</span>'
+    return f"{{verdict}}`{words}`"
 
 
 def badges(claims: list[Settled]) -> str:

@@ -1,23 +1,43 @@
-"""What the site needs of Sphinx: formulas without a network, and nothing that asks another host."""
+"""What the site needs of Sphinx: formulas without a network, nothing that asks another host, badges for verdicts."""
 
 import importlib.util
 import shutil
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.util.docutils import SphinxRole
+
+from bookpress.panel import verdict_class
+from bookpress.registry import Verdict
 
 #: The part of MathJax that a page with TeX needs: the combined component, its fonts, the TeX extensions.
 _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_role("verdict", VerdictRole())
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("build-finished", _copy_mathjax)
     app.connect("build-finished", _mend_roles)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+class VerdictRole(SphinxRole):
+    """A badge: ``{verdict}`holds` `` or ``{verdict}`Lemma 4.4: holds` ``, coloured by the verdict."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        verdict = self.text.rpartition(": ")[2]
+        try:
+            colour = verdict_class(Verdict(verdict))
+        except ValueError:
+            known = ", ".join(one.value for one in Verdict)
+            message = self.inliner.reporter.error(f"a verdict is one of {known}; got {verdict!r}", line=self.lineno)
+            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+        return [nodes.inline(self.rawtext, self.text, classes=["verdict", colour])], []
 
 
 def _use_own_mathjax(_: Sphinx, config: Config) -> None:

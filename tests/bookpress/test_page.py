@@ -32,7 +32,7 @@ def page_text(toy: Any) -> str:
 
 def test_the_page_carries_badge_statement_figure_table_and_panel(bound: Any) -> None:
     text = page_text(bound)
-    assert '<span class="verdict verdict-holds">Lemma 1: holds</span>' in text
+    assert "{verdict}`Lemma 1: holds`" in text
     assert "{prf:lemma} 1, One is less" in text
     assert "$1 < n$" in text
     assert "{figure} /figures/demo/good-line.svg" in text

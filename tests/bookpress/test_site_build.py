@@ -43,4 +43,5 @@ def test_two_builds_from_clean_folders_are_identical(toy: Any, tmp_path_factory:
     assert first.keys() == second.keys()
     assert [name for name in first if first[name] != second[name]] == []
     assert "_static/mathjax/tex-mml-chtml.js" in first
-    assert b"Lemma 1: holds" in first["notebooks/demo/good.html"]
+    badge = b'<span class="verdict verdict-holds">Lemma 1: holds</span>'
+    assert badge in first["notebooks/demo/good.html"]
