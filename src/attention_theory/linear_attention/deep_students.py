@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import gelu, layer_norm, scaled_dot_product_attention
 
+from attention_theory.layers import attention, causal_mask
 from attention_theory.linear_attention.mhla import causal_gram
 from attention_theory.linear_attention.teacher_task import TeacherTask
 from attention_theory.randomness import generator
@@ -34,14 +35,37 @@ def linear_layers(
 ) -> Float[Tensor, "models batch tokens"]:
     """Each layer adds its causal output to its input; the last layer gives its first output alone."""
     values, queries = models["values"], models["queries"]
+    *inner, last = range(values.shape[1])
     stream = tokens.expand(len(values), *tokens.shape)
-    for layer in range(values.shape[1]):
-        keys = torch.einsum("mhkl,mbtl->mbthk", queries[:, layer], stream)
-        found = keys @ causal_gram(stream)
-        if layer + 1 == values.shape[1]:
-            return torch.einsum("mhj,mbthj->mbt", values[:, layer, :, 0], found)
-        stream = stream + torch.einsum("mhaj,mbthj->mbta", values[:, layer], found)
-    raise AssertionError("a student has at least one layer")
+    for layer in inner:
+        found = _read(queries[:, layer], stream)
+        stream = stream + torch.einsum("mhaj,mhbtj->mbta", values[:, layer], found)
+    one_number, asked = values[:, last, :, 0], queries[:, last]
+    if asked.shape[1] > asked.shape[-1]:
+        return _read_merged(one_number, asked, stream)
+    return torch.einsum("mhj,mhbtj->mbt", one_number, _read(asked, stream))
+
+
+def _read(
+    queries: Float[Tensor, "models heads width width"], stream: Float[Tensor, "models batch tokens width"]
+) -> Float[Tensor, "models heads batch tokens width"]:
+    """``G_t Q_h z_t``, by Gram matrices of the tokens up to each, or by scores of pairs where these are fewer."""
+    keys = torch.einsum("mhkl,mbtl->mhbtk", queries, stream)
+    length, width = stream.shape[-2:]
+    if width**2 <= length:
+        return (keys[..., None, :] @ causal_gram(stream)[:, None]).squeeze(-2)
+    return attention(keys, stream[:, None], stream[:, None], "linear", causal_mask(length))
+
+
+def _read_merged(
+    values: Float[Tensor, "models heads width"],
+    queries: Float[Tensor, "models heads width width"],
+    stream: Float[Tensor, "models batch tokens width"],
+) -> Float[Tensor, "models batch tokens"]:
+    """``sum over heads of v_h . G_t Q_h z_t``. It depends on the sum of ``v_h x Q_h`` alone, so heads cost nothing."""
+    merged = torch.einsum("mhj,mhkl->mjkl", values, queries)
+    asked = torch.einsum("mjkl,mbtl->mbtjk", merged, stream)
+    return (asked * causal_gram(stream)).sum(dim=(-2, -1))
 
 
 def transformer_start(width: int, hidden: int, seeds: Sequence[int]) -> Parameters:
