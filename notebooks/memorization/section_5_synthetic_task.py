@@ -11,15 +11,19 @@
 # shared context has its keys and values made once a step. Here this short cut is set against the layer in full.
 
 # %%
+import json
+
 import torch
 from scipy.stats import chi2
 
 from attention_theory.encodings import sinusoidal
 from attention_theory.memorization.panel import forward, initial_weights, make_panel
+from attention_theory.memorization.printed_grid import PRINTED_GPU_DAYS, SEEDS, printed_panels
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.memorization.trainer import schedule
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.layout import Layout
 
 # %% tags=["parameters"]
 heads = 4  # H, at least 1
@@ -131,3 +135,27 @@ claim.check("tokens: variance less 1/12", (shared.queries.var() - 1 / 12).abs(),
 claim.control("query in its own context: difference", with_query[0], "<=", 1e-12)
 claim.control("unevenly drawn classes: chi-square", skewed_statistic, "<=", limit)
 claim.verdict()
+
+# %% [markdown]
+# ## What the printed grid costs
+# The figures take 342 runs a seed, of 50,000 to 300,000 steps each, and six seeds. The paper puts all its experiments
+# at 20 days of a V100. Below is what the grid costs at the pace that was measured here, each panel trained as one
+# program at its printed sizes; no run is stopped early. One core needs about three times the paper's days. Where the
+# contexts are shared it needs less: Figures 2, 3 and 5 together take a core of an ordinary machine ten days.
+#
+# No GPU was at hand for this page, so a row for one is missing. `python benchmarks/memorization_pace.py
+# results/memorization/pace_gpu.json --device cuda --seeds 3` measures it, and it then appears below.
+
+# %%
+panels = printed_panels()
+for path in sorted((Layout.here().results / "memorization").glob("pace_*.json")):
+    measured = json.loads(path.read_text(encoding="utf-8"))
+    pace = {one["panel"]: one["model_steps_a_second"] for one in measured["panels"]}
+    hours = {panel.name: panel.model_steps / pace[panel.name] / 3600 for panel in panels}
+    days = sum(hours.values()) * SEEDS / 24
+    show.table(
+        ["panel", "runs a seed", "steps of all runs", "model-steps a second", "hours a seed"],
+        [[one.name, len(one.settings), one.model_steps, pace[one.name], hours[one.name]] for one in panels],
+        caption=f"{measured['device']}. All panels, {SEEDS} seeds: {days:.1f} days; the paper: {PRINTED_GPU_DAYS:.0f} "
+        "days of a V100.",
+    )

@@ -1,4 +1,4 @@
-"""What a notebook depends on: its code, its parameters, the modules it reaches by import, and its claims' kinds."""
+"""What a notebook depends on: its code, parameters and claims' kinds, the modules it imports, results it reads."""
 
 import ast
 import sys
@@ -51,13 +51,20 @@ class Reach:
     def fingerprint(self, notebook: str) -> str:
         """A hash of everything that a run's values depend on. Prose does not enter it."""
         settings = self.settings.get(notebook)
+        code = code_of(read_source(self.layout.source(notebook)))
         claims = self._registry.of_notebook(notebook)
         return digest(
-            code_of(read_source(self.layout.source(notebook))),
+            code,
             settings.parameters if settings else {},
             {name: (entry.kind, entry.label, entry.expected) for name, entry in claims.items()},
             {module: self._file(module).read_text(encoding="utf-8") for module in self.modules(notebook)},
+            *([self._results(notebook)] if "Layout.here().results" in code else []),
         )
+
+    def _results(self, notebook: str) -> dict[str, str]:
+        """The recorded results of the notebook's paper."""
+        folder = self.layout.results / notebook.partition("/")[0]
+        return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.json"))}
 
     def _nearest(self, name: str) -> str | None:
         """The module of ``src`` that an imported name lives in: the name itself or the longest prefix of it."""

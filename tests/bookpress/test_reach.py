@@ -62,6 +62,15 @@ def test_code_parameters_and_expectations_count_and_prose_does_not(book: Any, ed
     assert changed(before, fingerprints(book.layout)) == {"neither"}
 
 
+def test_recorded_results_count_for_the_notebooks_that_read_them(book: Any) -> None:
+    book.add("good", "reads", imports="from bookpress.layout import Layout\n\nLayout.here().results")
+    before = fingerprints(book.layout)
+    folder = book.layout.results / "demo"
+    folder.mkdir(parents=True)
+    (folder / "found.json").write_text("{}")
+    assert changed(before, fingerprints(book.layout)) == {"reads"}
+
+
 def scheduled(layout: Layout, *options: str) -> set[str]:
     """The notebooks that the graph would run."""
     command = ["snakemake", "notebooks", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(layout.root)]

@@ -22,6 +22,9 @@ from attention_theory.validation import require
 _ORDER_SEED = 2_000_003
 _EPOCH_STRIDE = 7_919
 
+#: Batches are drawn for so many steps at once: drawn one by one, they would hold up a GPU.
+_STEPS_AHEAD = 64
+
 
 @dataclass(frozen=True)
 class Score:
@@ -68,6 +71,7 @@ class PanelTrainer:
         self.weights: Parameters = {name: value.requires_grad_() for name, value in weights.items()}
         self.optimiser = torch.optim.Adam(list(self.weights.values()), lr=self.rate, fused=True)
         self._epochs: dict[int, tuple[int, Tensor]] = {}
+        self._ahead: tuple[int, Tensor] | None = None
 
     def run(self, until: int | None = None, record_every: int | None = None) -> Score:
         """Train up to step ``until`` (all steps unless given), recording the score every so many steps."""
@@ -113,19 +117,24 @@ class PanelTrainer:
 
         They follow from the seed and the step alone, so that a run taken up again sees the same ones.
         """
-        rows = [self._batch_of(model, setting) for model, setting in enumerate(self.settings)]
-        return torch.stack(rows).to(self.data.queries.device)
+        block, place = divmod(self.step, _STEPS_AHEAD)
+        if self._ahead is None or self._ahead[0] != block:
+            first, count = block * _STEPS_AHEAD * self.batch, _STEPS_AHEAD * self.batch
+            rows = [self._examples(model, first, count) for model in range(len(self.settings))]
+            self._ahead = block, torch.stack(rows).unflatten(1, (-1, self.batch)).to(self.data.queries.device)
+        return self._ahead[1][:, place]
 
-    def _batch_of(self, model: int, setting: Setting) -> Tensor:
-        place, pieces, missing = self.step * self.batch, [], self.batch
-        while missing:
-            epoch, offset = divmod(place, setting.examples)
+    def _examples(self, model: int, first: int, count: int) -> Int[Tensor, " count"]:
+        """The examples that a model meets, from the first-th on, through as many epochs as it takes."""
+        setting, pieces = self.settings[model], []
+        while count:
+            epoch, offset = divmod(first, setting.examples)
             if self._epochs.get(model, (-1, None))[0] != epoch:
                 seed = generator(setting.seed + _ORDER_SEED + _EPOCH_STRIDE * epoch)
                 self._epochs[model] = (epoch, torch.randperm(setting.examples, generator=seed))
-            piece = self._epochs[model][1][offset : offset + missing]
+            piece = self._epochs[model][1][offset : offset + count]
             pieces.append(piece)
-            place, missing = place + len(piece), missing - len(piece)
+            first, count = first + len(piece), count - len(piece)
         return torch.cat(pieces)
 
     def _record(self) -> None:
