@@ -25,7 +25,9 @@ class Book:
             for name in layout.notebooks()
             if (path := layout.record(name, profile)).is_file() and layout.executed(name, profile).is_file()
         }
-        self.found = {one.claim: one.verdict for record in self.records.values() for one in record.claims}
+        self.kept = {name: Record.read(path) for name in layout.notebooks() if (path := layout.kept(name)).is_file()}
+        self.found = _verdicts(self.records)
+        self.found_at_full_size = _verdicts(self.kept)
 
     def verdict(self, paper: Paper, entry: Entry) -> Verdict:
         return self.found.get(f"{paper.paper}/{entry.id}", Verdict.NOT_RUN)
@@ -35,6 +37,10 @@ class Book:
         named = dict.fromkeys(entry.notebook for entry in paper.claims if entry.notebook)
         rest = [name for name in self.records if name.startswith(f"{paper.paper}/") and name not in named]
         return [name for name in named if name in self.records] + rest
+
+
+def _verdicts(records: dict[str, Record]) -> dict[str, Verdict]:
+    return {one.claim: one.verdict for record in records.values() for one in record.claims}
 
 
 def bind_book(layout: Layout, profile: str) -> str:
@@ -84,11 +90,14 @@ def scoreboard_page(book: Book) -> str:
         "Every numbered item of the five papers, with the verdict that its notebook computed. A verdict is never "
         "typed: it follows from checks that can fail and from controls that were seen to fail.",
         "",
+        "Where a paper's own size is too much for the book's laptop run, the last column has the verdict of the run at "
+        "full size, if one is on record. Where it is blank, the two are one run.",
+        "",
         "```{include} summary.md\n:start-line: 3\n```",
     ]
     for paper in book.registry.papers:
         lines += ["", f"## {paper.short_title}", "", f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`.", ""]
-        lines += [_row(["claim", "what it is", "verdict"]), _row(["---"] * 3)]
+        lines += [_row(["claim", "what it is", "verdict", "full size"]), _row(["---"] * 4)]
         lines += [_row(_score(book, paper, entry)) for entry in paper.claims]
     return "\n".join(lines) + "\n"
 
@@ -97,7 +106,14 @@ def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
     verdict = book.verdict(paper, entry)
     label = f"[{entry.label}](/notebooks/{entry.notebook}.ipynb)" if entry.notebook in book.records else entry.label
     reason = f" {entry.why}" if verdict is Verdict.NOT_RUN and entry.why else ""
-    return [label, entry.title or entry.kind.value, badge(verdict) + reason]
+    return [label, entry.title or entry.kind.value, badge(verdict) + reason, _full_size(book, paper, entry)]
+
+
+def _full_size(book: Book, paper: Paper, entry: Entry) -> str:
+    """The verdict at the paper's own size, where the laptop run is smaller."""
+    if found := book.found_at_full_size.get(f"{paper.paper}/{entry.id}"):
+        return badge(found)
+    return badge(Verdict.NOT_RUN) if entry.notebook in book.full_size else ""
 
 
 def errata_page(book: Book) -> str:
@@ -157,10 +173,8 @@ def status_page(book: Book) -> str:
 
 def _status(book: Book, name: str) -> list[str]:
     record = book.records[name]
-    kept = book.layout.kept(name)
     settings = book.full_size.get(name)
-    if kept.is_file():
-        full = Record.read(kept)
+    if full := book.kept.get(name):
         full_size = f"recorded: {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
     elif settings is None:
         full_size = "the laptop run is full size"

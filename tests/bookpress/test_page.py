@@ -10,6 +10,7 @@ import yaml
 
 from bookpress.page import StalePage, statement_block
 from bookpress.pages import bind_book
+from bookpress.record import Record
 from bookpress.registry import Registry
 from bookpress.runner import run
 
@@ -71,6 +72,20 @@ def test_the_made_pages_show_every_claim_and_why_some_are_not_run(bound: Any) ->
     assert "not run" not in (made / "status.md").read_text()
     contents = yaml.safe_load((bound.layout.book / "_toc.yml").read_text())
     assert contents["parts"][1]["chapters"][0]["sections"][0]["title"] == "Good"
+
+
+def test_the_scoreboard_has_the_full_size_verdict_or_says_that_there_is_none(bound: Any) -> None:
+    layout = bound.layout
+    layout.profiles.mkdir()
+    (layout.profiles / "paper.yaml").write_text("demo/good: {parameters: {n: 4}, cost: A day.}\n")
+    bind_book(layout, "laptop")
+    row = "| {verdict}`holds` | {verdict}`%s` |"
+    assert row % "not run" in (layout.generated / "scoreboard.md").read_text()
+    assert "not run. A day." in (layout.generated / "status.md").read_text()
+    Record.read(layout.record("demo/good", "laptop")).write(layout.kept("demo/good"))
+    bind_book(layout, "laptop")
+    assert row % "holds" in (layout.generated / "scoreboard.md").read_text()
+    assert "Full size: recorded" in page_text(bound)
 
 
 def test_what_is_wrong_in_print_stands_beside_its_correction(toy: Any) -> None:
