@@ -17,7 +17,6 @@ from bookpress.evidence import CLAIM_MIME, Settled
 from bookpress.layout import Layout
 from bookpress.notebook import code_of, read_source
 from bookpress.panel import panel_markdown, verdict_class
-from bookpress.profile import Settings
 from bookpress.record import Record, write_whole
 from bookpress.registry import Entry, Kind, Registry, Verdict
 from bookpress.show import FIGURE_MIME
@@ -43,18 +42,16 @@ class StalePage(Exception):
     """The executed notebook was made from other code than the source holds now."""
 
 
-def write_page(record: Record, registry: Registry, settings: Settings, layout: Layout) -> None:
-    """Write the page of one notebook and its figures under ``book/``."""
+def write_page(record: Record, registry: Registry, full_size: str, layout: Layout) -> None:
+    """Write the page of one notebook and its figures under ``book/``; ``full_size`` is a line on that run, or empty."""
     source = read_source(layout.source(record.notebook))
     executed = nbformat.read(layout.executed(record.notebook, record.profile), as_version=4)
-    kept = layout.kept(record.notebook)
-    full_size = Record.read(kept) if kept.is_file() else None
     cells = list(_cells(source, executed, record, registry, layout))
     heading = cells[0].source
     title = _TITLE.search(heading)
     if title is None:
         raise StalePage(f"{record.notebook}: the first cell must begin with a title, '# ...'")
-    below = "\n\n".join(part for part in (badges(record.claims), _run_line(record, settings, full_size)) if part)
+    below = "\n\n".join(part for part in (badges(record.claims), _run_line(record, full_size)) if part)
     cells[0].source = f"{title.group()}\n\n{below}\n{heading[title.end() :]}"
     page = new_notebook(cells=cells, metadata=executed.metadata)
     for number, cell in enumerate(page.cells):
@@ -171,17 +168,7 @@ def badges(claims: list[Settled]) -> str:
     return " ".join(badge(one.verdict, one.label) for one in claims)
 
 
-def _run_line(record: Record, settings: Settings, full_size: Record | None) -> str:
+def _run_line(record: Record, full_size: str) -> str:
     where = record.environment.get("device", "CPU")
-    lines = [f"Ran in {record.seconds:.0f} s on {where}; run it yourself: `book run {record.notebook}`."]
-    if full_size:
-        found = ", ".join(f"{one.label} {one.verdict.value}" for one in full_size.claims)
-        device = full_size.environment.get("device", "CPU")
-        lines.append(f"Full size: recorded, {full_size.seconds:.0f} s on {device}; {found}.")
-    elif settings.cost:
-        lines.append(f"Full size: not run. {settings.cost}")
-    return '<p class="run-line">' + " ".join(_code(line) for line in lines) + "</p>"
-
-
-def _code(text: str) -> str:
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", text)
+    run = f"Ran in {record.seconds:.0f} s on {where}; run it yourself: `book run {record.notebook}`."
+    return f"{{.run-line}}\n{run}" + (f" Full size: {full_size}" if full_size else "")

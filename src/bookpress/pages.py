@@ -7,8 +7,9 @@ import yaml
 
 from bookpress.layout import Layout
 from bookpress.notebook import read_source, title_of
-from bookpress.page import badge, picture_block, write_page
-from bookpress.profile import PAPER, Settings, load_profile
+from bookpress.page import badge, badges, picture_block, write_page
+from bookpress.profile import LAPTOP, PAPER, load_profile
+from bookpress.reach import Reach
 from bookpress.record import Record, write_whole
 from bookpress.registry import Entry, Paper, Registry, Verdict
 
@@ -26,11 +27,21 @@ class Book:
             if (path := layout.record(name, profile)).is_file() and layout.executed(name, profile).is_file()
         }
         self.kept = {name: Record.read(path) for name in layout.notebooks() if (path := layout.kept(name)).is_file()}
+        self.full_size_reach = Reach(layout, PAPER if self.full_size else LAPTOP)
         self.found = _verdicts(self.records)
         self.found_at_full_size = _verdicts(self.kept)
 
     def verdict(self, paper: Paper, entry: Entry) -> Verdict:
         return self.found.get(f"{paper.paper}/{entry.id}", Verdict.NOT_RUN)
+
+    def full_size_run(self, name: str) -> str:
+        """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
+        if full := self.kept.get(name):
+            code = "" if full.fingerprint == self.full_size_reach.fingerprint(name) else " with earlier code"
+            took = f"recorded{code}, {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
+            return f"{took}. {badges(full.claims)}"
+        settings = self.full_size.get(name)
+        return f"not run. {settings.cost or ''}".strip() if settings else ""
 
     def notebooks_of(self, paper: Paper) -> list[str]:
         """The paper's notebooks in the order in which the registry first names them."""
@@ -49,7 +60,7 @@ def bind_book(layout: Layout, profile: str) -> str:
     for made in (layout.book / "notebooks", layout.book / "figures", layout.generated):
         shutil.rmtree(made, ignore_errors=True)
     for name, record in book.records.items():
-        write_page(record, book.registry, book.full_size.get(name, Settings()), layout)
+        write_page(record, book.registry, book.full_size_run(name), layout)
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
@@ -173,13 +184,7 @@ def status_page(book: Book) -> str:
 
 def _status(book: Book, name: str) -> list[str]:
     record = book.records[name]
-    settings = book.full_size.get(name)
-    if full := book.kept.get(name):
-        full_size = f"recorded: {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
-    elif settings is None:
-        full_size = "the laptop run is full size"
-    else:
-        full_size = f"not run. {settings.cost or ''}"
+    full_size = book.full_size_run(name) or "the laptop run is full size"
     ran_on = [record.environment.get(key, "") for key in ("device", "python", "torch")]
     return [f"[{record.title}](/notebooks/{name}.ipynb)", f"{record.seconds:.1f}", *ran_on, full_size]
 
