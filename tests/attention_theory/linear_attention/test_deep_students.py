@@ -15,20 +15,26 @@ from attention_theory.validation import ParameterError
 TASK = teacher_task(2, 6, 9, seed=0)
 
 
-def test_one_layer_is_linear_attention() -> None:
-    models = linear_layers_start(2, 1, 3, [4, 5])
-    outputs = linear_layers(models, TASK.tokens)
+@pytest.mark.parametrize("width", [2, 4])  # width ** 2 below and above the number of tokens
+@pytest.mark.parametrize("heads", [1, 5])  # below and above the width
+def test_one_layer_is_linear_attention(width: int, heads: int) -> None:
+    tokens = teacher_task(width, 6, 9, seed=0).tokens
+    models = linear_layers_start(width, 1, heads, [4, 5])
+    outputs = linear_layers(models, tokens)
     for place in range(2):
-        heads = Heads(models["values"][place, 0, :, :1], models["queries"][place, 0])
-        torch.testing.assert_close(outputs[place], mhla_causal(heads, TASK.tokens)[..., 0])
+        layer = Heads(models["values"][place, 0, :, :1], models["queries"][place, 0])
+        torch.testing.assert_close(outputs[place], mhla_causal(layer, tokens)[..., 0])
 
 
-def test_layers_add_to_their_input() -> None:
-    models = linear_layers_start(2, 2, 1, [4])
+@pytest.mark.parametrize("width", [2, 4])
+@pytest.mark.parametrize("heads", [1, 5])
+def test_layers_add_to_their_input(width: int, heads: int) -> None:
+    tokens = teacher_task(width, 6, 9, seed=0).tokens
+    models = linear_layers_start(width, 2, heads, [4])
     first = Heads(models["values"][0, 0], models["queries"][0, 0])
     second = Heads(models["values"][0, 1, :, :1], models["queries"][0, 1])
-    stream = TASK.tokens + mhla_causal(first, TASK.tokens)
-    torch.testing.assert_close(linear_layers(models, TASK.tokens)[0], mhla_causal(second, stream)[..., 0])
+    stream = tokens + mhla_causal(first, tokens)
+    torch.testing.assert_close(linear_layers(models, tokens)[0], mhla_causal(second, stream)[..., 0])
 
 
 def test_the_transformer_looks_back_only() -> None:
