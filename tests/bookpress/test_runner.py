@@ -1,5 +1,8 @@
 """Running notebooks that are made to fail, each in its own way."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +111,11 @@ def test_the_paper_profile_sets_parameters(toy: Any) -> None:
     with pytest.raises(RunFailed, match="four is less") as failure:
         run(notebook, profile="paper", layout=toy.layout)
     assert failure.value.code is Exit.FAILED_CHECK
+
+
+@pytest.mark.parametrize(("chosen", "threads"), [({}, "1"), ({"OMP_NUM_THREADS": "2"}, "2")])
+def test_a_notebook_computes_on_one_thread_unless_told_otherwise(chosen: dict[str, str], threads: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"} | chosen
+    code = "import torch, bookpress; print(torch.get_num_threads())"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == threads
