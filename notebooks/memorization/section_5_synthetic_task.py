@@ -143,8 +143,11 @@ claim.verdict()
 # program at its printed sizes; no run is stopped early. One core needs about three times the paper's days. Where the
 # contexts are shared it needs less: Figures 2, 3 and 5 together take a core of an ordinary machine ten days.
 #
-# No GPU was at hand for this page, so a row for one is missing. `python benchmarks/memorization_pace.py
-# results/memorization/pace_gpu.json --device cuda --seeds 3` measures it, and it then appears below.
+# No GPU was at hand for this page, so a table for one is missing. It appears below once the pace is measured:
+#
+# ```shell
+# python benchmarks/memorization_pace.py results/memorization/pace_gpu.json --device cuda --seeds 3
+# ```
 
 # %%
 panels = printed_panels()
