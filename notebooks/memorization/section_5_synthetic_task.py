@@ -140,8 +140,8 @@ claim.verdict()
 # ## What the printed grid costs
 # The figures take 342 runs a seed, of 50,000 to 300,000 steps each, and six seeds. The paper puts all its experiments
 # at 20 days of a V100. Below is what the grid costs at the pace that was measured here, each panel trained as one
-# program at its printed sizes; no run is stopped early. One core needs about three times the paper's days. Where the
-# contexts are shared it needs less: Figures 2, 3 and 5 together take a core of an ordinary machine ten days.
+# program at its printed sizes; no run is stopped early. One core needs less than three times the paper's days. What
+# takes them is Figure 4, with a context for each example: Figures 2, 3 and 5 together take a core eight days.
 #
 # No GPU was at hand for this page, so a table for one is missing. It appears below once the pace is measured:
 #
