@@ -58,6 +58,7 @@ batch = 64  # strings of a step, at least 1
 steps = 500  # most steps of a training by one pass, at least 10
 examples = [256, 1024, 4096]  # numbers of examples for "data sets", each at least 1
 epochs = 100  # passes for "data sets", at least 1
+tested = 256  # new strings in a test, at least 2
 device = "cpu"  # device for "data sets": "cpu" or "cuda"
 seed = 0  # seed of weights, automata and words, at least 0
 
@@ -66,7 +67,7 @@ require(protocol=(protocol, {"one pass", "data sets"}), device=(device, {"cpu", 
 require(sizes_states=(sizes_states, 2, None), sizes_word=(sizes_word, 2, None), fixed=(fixed, 2, None))
 require(sizes_alphabet=(sizes_alphabet, 2, None), rate=(rate, 1e-7, 1.0), batch=(batch, 1, None))
 require(heads=(heads, 1, None), width=(width, range(2 * heads, 8193, 2 * heads)), layers=(layers, 1, None))
-require(steps=(steps, 10, None), examples=(examples, 1, None), epochs=(epochs, 1, None))
+require(tested=(tested, 2, None), steps=(steps, 10, None), examples=(examples, 1, None), epochs=(epochs, 1, None))
 
 # %%
 panels = {
@@ -78,9 +79,9 @@ reached = {}
 for form in dict.fromkeys(form for forms in panels.values() for form in forms):
     decoder = DecoderSize(form.vocabulary, width, heads, layers)
     if protocol == "one pass":
-        reached[form] = one_pass(form, decoder, batch, steps, rate, seed)
+        reached[form] = one_pass(form, decoder, batch, steps, rate, seed, tested=tested)
     else:
-        reached[form] = data_sets(form, decoder, examples, batch, epochs, rate, seed, device)
+        reached[form] = data_sets(form, decoder, examples, batch, epochs, rate, seed, tested, device)
 
 # %%
 sizes = {"Q": sizes_states, "L": sizes_word, "V": sizes_alphabet}

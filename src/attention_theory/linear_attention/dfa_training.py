@@ -37,7 +37,14 @@ class Reached:
 
 
 def one_pass(
-    form: StringForm, size: DecoderSize, batch: int, steps: int, rate: float, seed: int, every: int = 10
+    form: StringForm,
+    size: DecoderSize,
+    batch: int,
+    steps: int,
+    rate: float,
+    seed: int,
+    every: int = 10,
+    tested: int = 256,
 ) -> Reached:
     """Train once through new examples, until new strings are continued right in 99 of 100 tokens.
 
@@ -49,11 +56,12 @@ def one_pass(
         rate: AdamW's learning rate, reached over 30 steps; no weight decay.
         seed: draws weights, examples and the strings of the test.
         every: steps between tests.
+        tested: new strings in a test.
     """
-    require(batch=(batch, 1, None), steps=(steps, 1, None), every=(every, 1, None))
+    require(batch=(batch, 1, None), steps=(steps, 1, None), every=(every, 1, None), tested=(tested, 2, None))
     draws = generator(seed)
     batches = (write_strings(*random_automata(batch, form, draws), form) for _ in range(steps))
-    return _train(form, size, batches, rate, seed, every)
+    return _train(form, size, batches, rate, seed, every, tested)
 
 
 def data_sets(
@@ -64,23 +72,26 @@ def data_sets(
     epochs: int,
     rate: float,
     seed: int,
+    tested: int = 256,
     device: str = "cpu",
 ) -> Reached:
     """The paper's way: one training for each number of examples, in order, up to the first that reaches the target.
 
     Args:
-        form, size, batch, rate, seed: as in :func:`one_pass`.
+        form, size, batch, rate, seed, tested: as in :func:`one_pass`.
         examples: the numbers N of examples to try.
         epochs: passes through the data; a training stops early at the target.
         device: where to train.
     """
     require(examples=(list(examples), 1, None), epochs=(epochs, 1, None), batch=(batch, 1, None))
+    require(tested=(tested, 2, None))
     for count in examples:
         draws = generator(seed)
         strings = write_strings(*random_automata(count, form, draws), form)
         orders = (torch.randperm(count, generator=draws) for _ in range(epochs))
         batches = (strings[part] for order in orders for part in order.split(batch))
-        found = _train(form, size, batches, rate, seed, every=max(1, -(-count // batch)), device=device)
+        an_epoch = max(1, -(-count // batch))
+        found = _train(form, size, batches, rate, seed, an_epoch, tested, device)
         if found.examples is not None:
             break
     reached = count if found.examples is not None else None
@@ -94,11 +105,12 @@ def _train(
     rate: float,
     seed: int,
     every: int,
+    tested: int,
     device: str = "cpu",
 ) -> Reached:
     model = Decoder(size, seed).to(device)
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0)
-    tables, words = random_automata(256, form, generator(seed + 1_000_003))
+    tables, words = random_automata(tested, form, generator(seed + 1_000_003))
     fresh = write_strings(tables, words, form).to(device)
     history = fresh.shape[1] - form.prompt
     seen, curve, examples = 0, [], None
