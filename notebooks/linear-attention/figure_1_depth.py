@@ -102,7 +102,8 @@ show.table(
 # %% [markdown]
 # The gap opens with time: stopped at 800 steps, two layers were within a factor of 8 of one layer with $d^2$ heads,
 # less than the factor of 10 that is asked for here. At full size, with $d$ up to 16 (on record), one layer with $d^2$
-# heads comes down to rounding at every $d$, and all others stay $10^{12}$ times higher or more.
+# heads comes down to rounding at every $d$, and the deeper students and the full transformer stay $10^{12}$ times
+# higher or more.
 #
 # The last check reads the paper's remark that the full transformer is not significantly better than a single layer
 # as a comparison with the plainest one, a single head.
