@@ -1,0 +1,6 @@
+import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests in the browser are the longest; begun first, they do not keep the last core waiting."""
+    items.sort(key=lambda item: "site" not in item.path.parts)
