@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
@@ -34,13 +35,27 @@ def test_every_page_loads_alone_with_its_formulas_and_pictures(light: Any) -> No
     assert {path: faults for path, faults in wrong.items() if faults} == {}
 
 
+#: The notebooks of each paper, and all other pages: parts that run side by side.
+PARTS = ["linear-attention", "in-context-reasoning", "looped-transformers", "hyper-attention", "memorization", "rest"]
+
+
+def _part(path: str) -> str:
+    folder, _, name = path.partition("/")
+    return name.partition("/")[0] if folder == "notebooks" else "rest"
+
+
+def test_every_page_belongs_to_a_part(site: Any) -> None:
+    assert {_part(path) for path in site.pages} == set(PARTS)
+
+
 def _audited_whole(pages: list[str]) -> set[str]:
     """The front page and one notebook of each paper."""
     by_paper = {path.split("/")[1]: path for path in reversed(pages) if path.startswith("notebooks/")}
     return {"index.html", *by_paper.values()}
 
 
-def test_no_page_violates_wcag_a_or_aa(visit: Any) -> None:
+@pytest.mark.parametrize("part", PARTS)
+def test_no_page_violates_wcag_a_or_aa(visit: Any, part: str) -> None:
     """Code cells, whose colours are the same everywhere and slow to audit, are left out on all pages but a few."""
     options = {
         "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
@@ -48,7 +63,7 @@ def test_no_page_violates_wcag_a_or_aa(visit: Any) -> None:
     }
     whole = _audited_whole(visit.site.pages)
     wrong = {}
-    for path in visit.site.pages:
+    for path in (path for path in visit.site.pages if _part(path) == part):
         visit.open(path)
         context = None if path in whole else {"exclude": [["pre"]]}
         found = Axe().run(visit.page, context=context, options=options).response["violations"]
