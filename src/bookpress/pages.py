@@ -102,7 +102,7 @@ def scoreboard_page(book: Book) -> str:
         "typed: it follows from checks that can fail and from controls that were seen to fail.",
         "",
         "Where a paper's own size is too much for the book's laptop run, the last column has the verdict of the run at "
-        "full size, if one is on record. Where it is blank, the two are one run.",
+        "full size, if one is on record. Where it is blank, the two are one run, or there is none.",
         "",
         "```{include} summary.md\n:start-line: 3\n```",
     ]
