@@ -123,8 +123,8 @@ for count in (steps, long_steps):
 # good; students with 2 or 4 heads are still on their way then. The mean, which is what the paper plots, is ruled by
 # the bad starts, and falls with the number of heads throughout. From 8 heads on nothing is left of the difference.
 #
-# At full size, on record with $d$ up to 16 and three runs, the picture is finer. The median of students with $d^2$ heads
-# comes to the floor at every $d$, at $d = 2$ after the longer training only
+# At full size, on record with $d$ up to 16 and three runs, the picture is finer. The median of students with $d^2$
+# heads comes to the floor at every $d$, at $d = 2$ after the longer training only
 # ({doc}`/notebooks/linear-attention/figure_1_depth` has $d = 8$ and 16). Between one head
 # and $d^2$, more is not better. At $d = 8$ the five medians after 3000 steps lie between $5\cdot10^{-9}$ and
 # $7\cdot10^{-7}$ in no order. At $d = 16$ students with 16 heads end highest of all: after 6000 steps at
