@@ -1,4 +1,4 @@
-"""What the site needs of Sphinx: formulas without a network, nothing that asks another host, badges for verdicts."""
+"""What the site needs of Sphinx: formulas without a network, no other host, badges, columns of numbers set right."""
 
 import importlib.util
 import shutil
@@ -8,6 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxRole
 
 from bookpress.panel import verdict_class
@@ -19,6 +20,7 @@ _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensi
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("verdict", VerdictRole())
+    app.add_post_transform(NumbersRight)
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("build-finished", _copy_mathjax)
@@ -38,6 +40,34 @@ class VerdictRole(SphinxRole):
             message = self.inliner.reporter.error(f"a verdict is one of {known}; got {verdict!r}", line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
         return [nodes.inline(self.rawtext, self.text, classes=["verdict", colour])], []
+
+
+class NumbersRight(SphinxPostTransform):
+    """Set a table's columns of numbers to the right, heading and all, where the table itself does not say."""
+
+    default_priority = 900  # after MyST-NB has chosen which form of an output the page shows
+
+    def run(self, **_: Any) -> None:
+        for table in self.document.findall(nodes.tgroup):
+            rows = [list(row.findall(nodes.entry)) for row in table.findall(nodes.row)]
+            for heading, *column in zip(*rows, strict=False):
+                if _are_numbers([entry.astext() for entry in column]) and not heading["classes"]:
+                    for entry in (heading, *column):
+                        entry["classes"].append("text-right")
+
+
+def _are_numbers(texts: list[str]) -> bool:
+    """Whether every cell that says something is a number, and some cell does."""
+    said = [text for text in texts if text.strip("-–— ")]
+    return bool(said) and all(map(_is_number, said))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace("\u202f", "").replace("−", "-").rstrip("%"))
+    except ValueError:
+        return False
+    return True
 
 
 def _use_own_mathjax(_: Sphinx, config: Config) -> None:

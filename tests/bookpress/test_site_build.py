@@ -45,4 +45,5 @@ def test_two_builds_from_clean_folders_are_identical(toy: Any, tmp_path_factory:
     assert "_static/mathjax/tex-mml-chtml.js" in first
     badge = b'<span class="verdict verdict-holds">Lemma 1: holds</span>'
     assert badge in first["notebooks/demo/good.html"]
+    assert b'<td class="text-right"><p>0.5</p></td>' in first["notebooks/demo/good.html"]
     assert b'<p class="run-line">Ran in' in first["notebooks/demo/good.html"]
