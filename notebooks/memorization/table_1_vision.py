@@ -40,7 +40,7 @@ patch = 8  # side of a patch in pixels, at least 1
 heads = 3  # heads of the random and trained transformer, a divisor of the width
 draws = 200  # random subsets a test, at least 100
 train_steps = 150  # steps of the stand-in for a trained model, at least 10
-large_images = 800  # crops at ViT size (224 pixels, n = 197, d = 768); 0 leaves that part out, else at least 780
+large_images = 800  # crops at ViT size (224 pixels, 197 tokens of 768 features); at least 780, or 0 to leave them out
 large_draws = 20  # random subsets a test at ViT size, at least 5
 checkpoint = ""  # folder of a ViT checkpoint; tested beside the others if given
 pictures = ""  # folder of pictures; takes the place of the crops for the checkpoint

@@ -3,6 +3,7 @@
 import json
 import re
 
+import papermill
 import pytest
 
 from bookpress.layout import Layout
@@ -31,6 +32,14 @@ def test_parameters_are_commented_and_refused_by_name(notebook: str) -> None:
         assert parameter.comment, f"{parameter.name} has no comment"
         free_text = isinstance(parameter.default, str) and parameter.name not in checked  # checked by what reads it
         assert free_text or parameter.name in checked, f"{parameter.name} is not checked by require"
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_papermill_knows_every_parameter(notebook: str) -> None:
+    """It reads the cell with patterns of its own, which a comment with an equals sign defeats."""
+    path = LAYOUT.source(notebook)
+    known = papermill.inspect_notebook(str(path.with_suffix(".ipynb")))
+    assert set(known) == {parameter.name for parameter in parameters_of(read_source(path), notebook)}
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
