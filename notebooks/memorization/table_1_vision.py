@@ -54,7 +54,7 @@ require(
     heads=(heads, 1, None),
     draws=(draws, 100, None),
     train_steps=(train_steps, 10, None),
-    large_images=(large_images, 0, None),
+    large_images=(large_images, 780 if large_images else 0, None),
     large_draws=(large_draws, 5, None),
     seed=(seed, 0, None),
 )
