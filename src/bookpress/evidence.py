@@ -6,6 +6,7 @@ statement. *Numbers* set ours beside a printed or an earlier one. Nobody types a
 it, compares it with the registry, and stops the notebook where the two differ.
 """
 
+import json
 import math
 import operator
 import os
@@ -22,6 +23,8 @@ from bookpress.registry import Entry, Registry, Verdict
 CLAIM_MIME = "application/vnd.bookpress.claim+json"
 
 Number = float | int | bool | str
+
+_EARLIER = "earlier run"
 
 
 class EvidenceError(Exception):
@@ -67,7 +70,7 @@ _TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 class Item(BaseModel):
     """One comparison: ``measured relation bound``, exact unless a tolerance is given.
 
-    ``tolerance`` is absolute; for a number it is the half-width of the band around the value it is set beside.
+    ``tolerance`` is absolute; ``within`` is a number's band about the value it is set beside, see :meth:`Claim.number`.
     ``passed`` is ``None`` for a number without a band, which is shown and not judged.
     """
 
@@ -79,8 +82,19 @@ class Item(BaseModel):
     relation: str
     bound: Number
     tolerance: float = 0.0
+    within: float | None = None
     source: str = ""
     passed: bool | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether a verdict rests on it: a number beside an earlier run tells of the run, not of the claim."""
+        return self.passed is not None and self.source != _EARLIER
+
+    @property
+    def out_of_role(self) -> bool:
+        """Whether it came out otherwise than its role says."""
+        return self.counts and self.passed is self.role.must_fail
 
     def negates(self, other: "Item") -> bool:
         """Whether this says no more than that ``other`` is not so: the same two values, in a relation it excludes."""
@@ -128,7 +142,7 @@ class Claim:
         return self._compare(Role.CONTROL, label, measured, relation, bound, tolerance)
 
     def printed(self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0) -> Self:
-        """What the form as printed would have to satisfy. Its failure shows the misprint."""
+        """What the form as printed, or the figure or table in print, would have to satisfy. It fails here."""
         return self._compare(Role.PRINTED, label, measured, relation, bound, tolerance)
 
     def counterexample(self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0) -> Self:
@@ -146,15 +160,18 @@ class Claim:
     ) -> Self:
         """Our value beside the paper's (``printed``) or beside an earlier run of the same check (``earlier``).
 
-        ``within`` is the band as a fraction of the other value; without it the two are shown and not judged.
+        A printed number counts for the verdict; one of an earlier run is shown beside ours, and a test compares them.
+        The larger of the two may be up to ``1 + within`` times the smaller: 0.05 is five per cent either way, 1 a
+        factor of two, and no band reaches zero. Without it the two are shown and not judged.
         """
         if (printed is None) == (earlier is None):
             raise EvidenceError(f"{label}: give the value to set ours beside, either printed or earlier")
+        if within is not None and not within >= 0:
+            raise EvidenceError(f"{label}: within must be at least 0, got {within!r}")
         beside = _plain(label, printed if earlier is None else earlier)
         measured = _plain(label, ours)
-        tolerance = 0.0 if within is None else within * abs(float(beside))
-        passed = None if within is None else abs(float(measured) - float(beside)) <= tolerance
-        source = "printed" if earlier is None else "earlier run"
+        passed = None if within is None else _is_within(float(measured), float(beside), within)
+        source = "printed" if earlier is None else _EARLIER
         self.evidence.append(
             Item(
                 role=Role.NUMBER,
@@ -162,7 +179,7 @@ class Claim:
                 measured=measured,
                 relation="==",
                 bound=beside,
-                tolerance=tolerance,
+                within=within,
                 source=source,
                 passed=passed,
             )
@@ -170,7 +187,7 @@ class Claim:
         return self
 
     def stand_in(self, what: str) -> Self:
-        """Say what stands in for data or weights that cannot be had. The verdict is then at most ``stand-in``."""
+        """Say what stands in for data, weights or a model that cannot be had: the best verdict is then ``stand-in``."""
         self._stand_in = what
         return self
 
@@ -181,7 +198,7 @@ class Claim:
             EvidenceError: there is no check, a control that did not fail, nothing that was seen to fail, or nothing but
             denials of the checks.
         """
-        _refuse_weak_evidence(self.name, self.evidence)
+        _refuse_weak_evidence(self.entry, self.name, self.evidence)
         return Settled(
             claim=self.name,
             label=self.entry.label,
@@ -192,13 +209,14 @@ class Claim:
         )
 
     def verdict(self) -> None:
-        """Compute the verdict, show the panel, and stop the notebook if the registry expects another one.
+        """Compute the verdict, show the panel, and stop the notebook if anything came out otherwise than it must.
 
-        What the registry expects is what the laptop run finds. A run at full size is made to find out, so there a
-        different verdict is kept and shown beside the expected one.
+        That is another verdict than the registry's, and also a check that fails under a verdict which was to be bad
+        anyway. A run at full size is made to find out, so there a different verdict is kept and shown beside the
+        expected one.
 
         Raises:
-            FailedCheck: the verdict is not the expected one; the message lists the comparisons that decided it.
+            FailedCheck: as above; the message lists the comparisons that decided it.
             EvidenceError: as :meth:`settle`.
         """
         from IPython.display import display
@@ -210,11 +228,12 @@ class Claim:
         bundle = {
             "text/markdown": panel_markdown(settled),
             "text/plain": panel_text(settled),
-            CLAIM_MIME: {"settled": settled.model_dump(mode="json"), "environment": environment()},
+            CLAIM_MIME: {"settled": json.loads(settled.model_dump_json()), "environment": environment()},
         }
         display(bundle, raw=True)
-        if settled.verdict is not settled.expected and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP:
-            wrong = [item for item in settled.evidence if item.passed is item.role.must_fail]
+        wrong = [item for item in settled.evidence if item.out_of_role]
+        surprising = wrong or settled.verdict is not settled.expected
+        if surprising and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP:
             lines = [f"  {item.role}: {describe(item)}" for item in wrong] or ["  every comparison came out as it must"]
             raise FailedCheck(
                 f"{self.name}: the evidence says '{settled.verdict}', the registry expects '{settled.expected}'\n"
@@ -244,8 +263,17 @@ class Claim:
 
 def describe(item: Item) -> str:
     """``label: measured relation bound`` in one line of text."""
-    band = f" ± {item.tolerance:.3g}" if item.tolerance else ""
-    return f"{item.label}: {format_number(item.measured)} {item.relation} {format_number(item.bound)}{band}"
+    return f"{item.label}: {format_number(item.measured)} {item.relation} {format_bound(item)}"
+
+
+def format_bound(item: Item) -> str:
+    """The bound with its tolerance, or with the band about a number: in per cent, or as a factor from 2 on."""
+    bound = format_number(item.bound)
+    if item.tolerance:
+        return f"{bound} ± {item.tolerance:.3g}"
+    if not item.within:
+        return bound
+    return f"{bound} ± {100 * item.within:.3g} %" if item.within < 1 else f"{bound} ×÷ {1 + item.within:.3g}"
 
 
 def format_number(value: Number) -> str:
@@ -255,6 +283,12 @@ def format_number(value: Number) -> str:
     if isinstance(value, int):
         return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
     return f"{value:.4g}"
+
+
+def _is_within(ours: float, beside: float, within: float) -> bool:
+    """Whether the larger is at most ``1 + within`` times the smaller, up to the rounding of a decimal in print."""
+    small, large = sorted((abs(ours), abs(beside)))
+    return ours * beside >= 0 and large <= (1 + within) * small * (1 + 1e-12)
 
 
 def _plain(label: str, value: Any) -> Number:
@@ -270,8 +304,9 @@ def _plain(label: str, value: Any) -> Number:
     return value
 
 
-def _refuse_weak_evidence(name: str, evidence: list[Item]) -> None:
-    if not any(item.role is Role.CHECK for item in evidence):
+def _refuse_weak_evidence(entry: Entry, name: str, evidence: list[Item]) -> None:
+    tried = {Role.CHECK, Role.PRINTED} if entry.kind.is_measured else {Role.CHECK}
+    if not any(item.role in tried for item in evidence):
         raise EvidenceError(f"{name}: no check was given")
     held = [item for item in evidence if item.role is Role.CONTROL and item.passed]
     if held:
@@ -286,13 +321,15 @@ def _refuse_weak_evidence(name: str, evidence: list[Item]) -> None:
 
 
 def _verdict(entry: Entry, evidence: list[Item], stand_in: str | None) -> Verdict:
-    judged = [item.passed for item in evidence if item.role in (Role.CHECK, Role.NUMBER) and item.passed is not None]
+    passed = [item.passed for item in evidence if item.counts and not item.role.must_fail]
     misprinted = any(item.role is Role.PRINTED and not item.passed for item in evidence)
     refuted = any(item.role is Role.COUNTEREXAMPLE and not item.passed for item in evidence)
-    if entry.kind.is_measured or stand_in:
-        if all(judged):
-            return Verdict.STAND_IN if stand_in else Verdict.REPRODUCED
-        return Verdict.PARTLY_REPRODUCED if any(judged) else Verdict.NOT_REPRODUCED
-    if refuted or not all(judged):
+    if entry.kind.is_measured:
+        if misprinted or refuted or not all(passed):
+            return Verdict.PARTLY_REPRODUCED if any(passed) else Verdict.NOT_REPRODUCED
+        return Verdict.STAND_IN if stand_in else Verdict.REPRODUCED
+    if refuted or not all(passed):
         return Verdict.REFUTED
+    if stand_in:
+        return Verdict.STAND_IN
     return Verdict.HOLDS_WITH_CORRECTION if misprinted else Verdict.HOLDS

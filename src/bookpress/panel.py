@@ -1,6 +1,6 @@
 """How a settled claim is shown: one panel, as Markdown for the page and as text for a terminal."""
 
-from bookpress.evidence import Item, Role, Settled, describe, format_number
+from bookpress.evidence import Item, Role, Settled, describe, format_bound, format_number
 from bookpress.registry import Verdict
 
 #: Words for the outcome of a comparison. Never a colour alone.
@@ -55,9 +55,7 @@ def outcome(item: Item) -> str:
 
 def _row(item: Item) -> str:
     relation = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}.get(item.relation, item.relation)
-    bound = format_number(item.bound)
-    if item.tolerance:
-        bound += f" ± {item.tolerance:.2g}"
+    bound = format_bound(item)
     if item.role is Role.NUMBER:
         relation, bound = "", f"{bound} ({item.source})"
     label = item.label.replace("|", "\\|")

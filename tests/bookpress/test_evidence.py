@@ -1,13 +1,16 @@
 """Evidence and the verdict computed from it."""
 
+import json
+import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookpress.evidence import Claim, EvidenceError, FailedCheck, Item, Role, describe
+from bookpress.evidence import Claim, EvidenceError, FailedCheck, Item, Role, describe, format_bound
 from bookpress.registry import Entry, Kind, Paper, Registry, Verdict
 
 Give = Callable[[Claim], object]
@@ -52,9 +55,14 @@ def controlled(claim: Claim) -> Claim:
         ("lemma", lambda c: controlled(failing(passing(c))), Verdict.REFUTED),
         ("lemma", lambda c: controlled(passing(c)).number("n", 2.0, printed=1.0, within=0.1), Verdict.REFUTED),
         ("lemma", lambda c: controlled(passing(c)).number("n", 2.0, printed=1.0), Verdict.HOLDS),
+        ("lemma", lambda c: controlled(passing(c)).number("n", 2.0, earlier=1.0, within=0.1), Verdict.HOLDS),
+        ("lemma", lambda c: controlled(passing(c)).stand_in("crops"), Verdict.STAND_IN),
+        ("lemma", lambda c: passing(c).counterexample("x", 3, "<", 2).stand_in("crops"), Verdict.REFUTED),
         ("figure", lambda c: controlled(passing(c)), Verdict.REPRODUCED),
         ("figure", lambda c: controlled(failing(passing(c))), Verdict.PARTLY_REPRODUCED),
         ("figure", lambda c: controlled(failing(c)), Verdict.NOT_REPRODUCED),
+        ("figure", lambda c: passing(c).printed("as the figure reads", 3, "<", 2), Verdict.PARTLY_REPRODUCED),
+        ("figure", lambda c: controlled(c).printed("as the figure reads", 3, "<", 2), Verdict.NOT_REPRODUCED),
         ("figure", lambda c: controlled(passing(c)).stand_in("crops"), Verdict.STAND_IN),
         ("table", lambda c: controlled(failing(passing(c))).stand_in("crops"), Verdict.PARTLY_REPRODUCED),
     ],
@@ -82,6 +90,7 @@ def test_the_verdict_follows_from_the_evidence(kind: str, give: Give, verdict: V
         (lambda c: c.check("n", 1, "<", 2, tolerance=0.1), "goes with '=='"),
         (lambda c: c.number("n", 1), "either printed or earlier"),
         (lambda c: c.number("n", 1, printed=1, earlier=1), "either printed or earlier"),
+        (lambda c: c.number("n", 1, earlier=1, within=-0.1), "within must be at least 0"),
     ],
 )
 def test_weak_evidence_is_refused(give: Give, message: str) -> None:
@@ -93,11 +102,54 @@ def test_weak_evidence_is_refused(give: Give, message: str) -> None:
         give_and_settle(claim_of())
 
 
+@pytest.mark.parametrize(
+    ("ours", "beside", "within", "passed"),
+    [
+        (1.05, 1, 0.05, True),
+        (1.06, 1, 0.05, False),
+        (0.94, 1, 0.05, False),
+        (0.5, 1, 1, True),
+        (2, 1, 1, True),
+        (0.49, 1, 1, False),
+        (1e-9, 1, 5, False),  # no band reaches zero
+        (-1, 1, 5, False),
+        (0, 0, 0, True),
+        (3, 3, 0, True),
+        (math.inf, 1, 1, False),
+    ],
+)
+def test_the_band_of_a_number_is_a_factor_either_way(ours: float, beside: float, within: float, passed: bool) -> None:
+    item = claim_of().number("n", ours, earlier=beside, within=within).evidence[0]
+    assert item.passed is passed
+
+
+def test_a_band_is_shown_in_per_cent_or_as_a_factor() -> None:
+    claim = claim_of().number("n", 1, earlier=2, within=0.05).number("n", 1, earlier=2, within=1)
+    assert [format_bound(item) for item in claim.evidence] == ["2 ± 5 %", "2 ×÷ 2"]
+
+
+def test_what_a_notebook_is_given_is_json_even_where_a_value_is_infinite(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", lambda bundle, raw: shown.append(bundle))
+    passing(claim_of()).control("diverges", math.inf, "<", 2).verdict()
+    json.dumps(shown, allow_nan=False)
+
+
 def test_another_verdict_than_the_expected_one_stops_and_names_what_decided() -> None:
     claim = controlled(failing(claim_of()))
     with pytest.raises(FailedCheck, match=r"says 'refuted', the registry expects 'holds'\n  check: fails: 3 < 2"):
         claim.verdict()
     controlled(passing(claim_of())).verdict()
+
+
+def test_a_check_that_fails_stops_even_where_the_verdict_was_to_be_bad() -> None:
+    refuted = failing(claim_of(expected="refuted")).counterexample("x", 3, "<", 2)
+    with pytest.raises(FailedCheck, match="check: fails: 3 < 2"):
+        refuted.verdict()
+    partly = controlled(failing(passing(claim_of("figure", "partly reproduced"))))
+    with pytest.raises(FailedCheck, match="check: fails: 3 < 2"):
+        partly.verdict()
+    passing(claim_of("figure", "partly reproduced")).printed("as the figure reads", 3, "<", 2).verdict()
 
 
 def test_values_come_out_of_tensors_exactly() -> None:

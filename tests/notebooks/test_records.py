@@ -2,6 +2,7 @@
 
 import pytest
 
+from bookpress.evidence import describe
 from bookpress.layout import Layout
 from bookpress.profile import LAPTOP
 from bookpress.reach import Reach
@@ -28,11 +29,18 @@ def test_every_claim_is_settled_once_by_the_notebook_that_the_registry_names(rec
         assert found == {name: entry.expected for name, entry in registry.of_notebook(notebook).items()}, notebook
 
 
-def test_every_verdict_rests_on_a_check_and_on_something_that_failed(records: dict[str, Record]) -> None:
-    for record in records.values():
-        for settled in record.claims:
-            assert any(item.role == "check" for item in settled.evidence), settled.claim
-            assert any(item.role.must_fail and not item.passed for item in settled.evidence), settled.claim
+def test_every_comparison_came_out_as_its_role_says(records: dict[str, Record]) -> None:
+    items = [
+        (settled.claim, item) for record in records.values() for settled in record.claims for item in settled.evidence
+    ]
+    assert [(claim, describe(item)) for claim, item in items if item.out_of_role] == []
+
+
+def test_every_number_lies_within_its_band_of_the_earlier_run(records: dict[str, Record]) -> None:
+    items = [
+        (settled.claim, item) for record in records.values() for settled in record.claims for item in settled.evidence
+    ]
+    assert [(claim, describe(item)) for claim, item in items if item.role == "number" and item.passed is False] == []
 
 
 def test_records_are_of_the_code_that_is_here(records: dict[str, Record]) -> None:

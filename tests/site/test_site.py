@@ -21,6 +21,7 @@ _OFFENDERS = {
     ),
     "picture not loaded": "[...document.images].filter(e => !e.complete || !e.naturalWidth).map(e => e.src)",
     "no alt text": "[...document.images].filter(e => !e.alt).map(e => e.src)",
+    "warning of a cell": "[...document.querySelectorAll('.output.stderr')].map(e => e.textContent)",
 }
 
 
