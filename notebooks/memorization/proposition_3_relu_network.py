@@ -11,12 +11,12 @@
 # into the bias, and what is left is a network with $n$ inputs. It has $(n+1)m + (m+1)d_\mathrm{out}$ parameters,
 # too few to reach all labels of more examples than that.
 #
-# The proof wants the $n$ free numbers in general position: every $n$ of the queries independent. Powers of distinct
-# whole numbers are, and the page tries every subset of them.
+# The proof wants the $n$ free numbers in general position: every $n$ of the queries independent. The page
+# tries every subset, in whole numbers.
 
 # %%
 from attention_theory.memorization.attention import parameter_count
-from attention_theory.memorization.examples import draw
+from attention_theory.memorization.examples import draw, integer_vectors
 from attention_theory.memorization.kruskal import kruskal_rank
 from attention_theory.memorization.relu_network import (
     apply_network,
@@ -25,7 +25,6 @@ from attention_theory.memorization.relu_network import (
     hard_examples,
     jacobian_ranks,
     network_size,
-    powers,
     random_network,
 )
 from attention_theory.numerics import numerical_rank
@@ -45,8 +44,8 @@ require(points=(points, 10, None), seed=(seed, 0, None))
 small = network_size(context, hidden, 1)
 large = network_size((context + 1) * width, hidden, 1)
 T = small + 3
-whole = powers(T, context)
-numbers = whole.double() / whole.abs().amax(dim=0)  # no larger than 1, so that no rounding hides a rank
+whole = integer_vectors(T, context, seed, largest=500)  # large enough to be independent, small enough to be exact
+numbers = whole.double() / 50
 examples = hard_examples(numbers, width)
 long = flatten(examples)
 f"T = {T} examples, {large} parameters in all, {small} of them in the folded network"
@@ -101,7 +100,7 @@ claim.check("hard data: largest rank of the derivative", hard_ranks.max(), "<=",
 claim.printed("fold with a minus sign, error", errors["printed"], "<=", 1e-12)
 claim.control("generic data: largest rank of the derivative", generic_ranks.max(), "<=", small)
 loose = draw("integer", T, context, seed=seed)
-claim.control("small random numbers in place of the powers: Kruskal rank", kruskal_rank(loose.long()), "==", context)
+claim.control("random digits in place of them: Kruskal rank", kruskal_rank(loose.long()), "==", context)
 claim.number("hard data: largest rank", hard_ranks.max(), earlier=17, within=0 if (context, hidden) == (3, 4) else None)
 claim.number(
     "generic data: largest rank", generic_ranks.max(), earlier=24, within=0 if (context, hidden) == (3, 4) else None

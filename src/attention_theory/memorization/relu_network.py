@@ -32,13 +32,6 @@ def hard_examples(x: Float[Tensor, "examples tokens"], width: int) -> Examples:
     return Examples(torch.eye(x.shape[1], width, dtype=x.dtype), torch.nn.functional.pad(x, padding))
 
 
-def powers(count: int, tokens: int) -> Int[Tensor, "count tokens"]:
-    """Rows (1, k, k^2, ...) for consecutive whole numbers k around 0: every n of them are independent (Vandermonde)."""
-    require(count=(count, 1, None), tokens=(tokens, 1, None))
-    nodes = torch.arange(count) - count // 2
-    return nodes[:, None] ** torch.arange(tokens)
-
-
 def flatten(examples: Examples) -> Float[Tensor, "examples tokens_plus_1_times_width"]:
     """Context tokens and query as one long vector, which is all that a fully connected network sees."""
     return torch.cat([examples.context_of_each.flatten(1), examples.queries], dim=1)

@@ -1,6 +1,5 @@
 import torch
 
-from attention_theory.memorization.kruskal import kruskal_rank
 from attention_theory.memorization.relu_network import (
     apply_network,
     flatten,
@@ -8,7 +7,6 @@ from attention_theory.memorization.relu_network import (
     hard_examples,
     jacobian_ranks,
     network_size,
-    powers,
     random_network,
 )
 
@@ -29,8 +27,3 @@ def test_network_size_counts_the_parameters() -> None:
 def test_jacobian_rank_of_a_linear_region() -> None:
     x = torch.zeros(6, 2, dtype=torch.float64)  # equal inputs: equal outputs, whatever the parameters
     assert (jacobian_ranks(x, 3, points=4, seed=0) == 1).all()
-
-
-def test_powers_are_in_general_position() -> None:
-    assert powers(5, 3).tolist() == [[1, -2, 4], [1, -1, 1], [1, 0, 0], [1, 1, 1], [1, 2, 4]]
-    assert kruskal_rank(powers(12, 3)) == 3
