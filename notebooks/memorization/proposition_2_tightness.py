@@ -13,7 +13,8 @@
 #
 # With one context $E$ for all examples, $Z = \Theta\,(I_H \otimes E)$, where a row of $\Theta$ holds the softmax
 # weights of all heads. Each head's weights sum to 1. So the difference of two heads' sums is zero on every row:
-# $H - 1$ null vectors that can be written down, and $\mathrm{rank}\,Z \le Hn - (H - 1)$, whatever the weights.
+# $H - 1$ null vectors that can be written down, and $\mathrm{rank}\,Z \le Hn - (H - 1)$, whatever the weights. (The
+# proof speaks of a zero eigenvalue of $\Theta_h - \Theta_1$. That matrix is $T$ by $n$; the null vector is meant.)
 
 # %%
 import torch
@@ -95,6 +96,7 @@ show.figure(
 claim = Claim("memorization/proposition-2")
 claim.check("null vectors times Theta, largest entry", max(nulls), "<=", 1e-14)
 claim.check("singular value after the bound", max(drops), "<=", 1e-14)
+claim.printed("Theta_h - Theta_1 has eigenvalues: rows less columns", len(examples.queries) - examples.tokens, "==", 0)
 claim.check(
     "random heads: ranks less the bounds",
     sum(abs(r - capacity(H, n, n)) for r, (H, n) in zip(shared_ranks, sizes, strict=True)),
