@@ -142,11 +142,11 @@ claim.verdict()
 
 # %% [markdown]
 # ## What the printed grid costs
-# The figures take 342 runs a seed, of 50,000 to 300,000 steps each. The paper does not name the number of seeds; six are
-# taken here, the default of the authors' published code. The paper puts all its experiments at 20 days of a V100. Below
-# is what the grid costs at the pace that was measured here, each panel trained as one program at its printed sizes; no
-# run is stopped early. One core needs less than three times the paper's days. What takes them is Figure 4, with a context
-# for each example: Figures 2, 3 and 5 together take a core eight days.
+# The figures take 342 runs a seed, of 50,000 to 300,000 steps each. The paper does not name the number of seeds; six
+# are taken here, the default of the authors' published code. The paper puts all its experiments at 20 days of a V100.
+# Below is what the grid costs at the pace that was measured here, each panel trained as one program at its printed
+# sizes; no run is stopped early. One core needs less than three times the paper's days. What takes them is Figure 4,
+# with a context for each example: Figures 2, 3 and 5 together take a core eight days.
 #
 # No GPU was at hand for this page, so a table for one is missing. It appears below once the pace is measured:
 #
