@@ -194,11 +194,11 @@ show.figure(
 
 # %% [markdown]
 # The caption says more: the Kruskal rank is only slightly larger than $n$, and much smaller than $d$. Where the float32
-# curve falls is set by the tolerance, not by $n$. At the small size it is six times $n$ and half of $d$; at ViT size the
-# stand-in falls later than the paper's images do. So "slightly larger" is not borne out here. The authors' published
-# notebook prints the shares and ranks behind the paper's figure and table; they are quoted, not rerun: random attention
-# holds 99 % up to a $k$ of some 235 and fails from 330 on, 768 queries have rank 472 (random ViT 717, trained ViT 313),
-# and the trained ViT passes Assumption 1 with 0.9982.
+# curve falls is set by the tolerance, not by $n$. At the small size it is six times $n$ and half of $d$; at ViT size
+# the stand-in falls later than the paper's images do. So "slightly larger" is not borne out here. The authors'
+# published notebook prints the shares and ranks behind the paper's figure and table; they are quoted, not rerun: random
+# attention holds 99 % up to a $k$ of some 235 and fails from 330 on, 768 queries have rank 472 (random ViT 717, trained
+# ViT 313), and the trained ViT passes Assumption 1 with 0.9982.
 #
 # Not every picture will do. Digits cut into single pixels have class tokens of rank below $n = 65$ after random
 # attention, even in float64.
