@@ -20,7 +20,7 @@
 # %%
 import torch
 
-from attention_theory.memorization.synthetic import Setting, sample_data_sets, unseen_labels
+from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer
 from attention_theory.trends import gain, increments, linear_fit_r2
 from attention_theory.validation import require
@@ -39,7 +39,8 @@ key_widths = [1, 2, 4, 8, 12, 16]  # d_h in panel (c), ascending, holding n
 keys_heads = 4  # H in panel (c), at least 1
 keys_context = 8  # n in panel (c), at least 1
 keys_examples = [300]  # T in panel (c), each at least 1
-seeds = 3  # models for each point, at least 3
+seeds = 3  # models for each point in panels (a) and (b), at least 3
+keys_seeds = 6  # models for each point in panel (c), at least 3
 steps = 5000  # steps in panels (a) and (b), at least 100
 keys_steps = 5000  # steps in panel (c), at least 100
 batch = 64  # examples a step, at least 1
@@ -61,6 +62,7 @@ require(
     keys_context=(keys_context, key_widths),
     keys_examples=(keys_examples, 1, None),
     seeds=(seeds, 3, None),
+    keys_seeds=(keys_seeds, 3, None),
     steps=(steps, 100, None),
     keys_steps=(keys_steps, 100, None),
     batch=(batch, 1, None),
@@ -69,17 +71,17 @@ require(
 )
 
 
-def train(settings: list[Setting], count: int) -> PanelTrainer:
+def train(settings: list[Setting], count: int, relabel: bool = False) -> PanelTrainer:
     """All models of a panel, trained together."""
     data = sample_data_sets(settings, width, classes=classes).to(device)
-    trainer = PanelTrainer(settings, data, count, batch, rate)
+    trainer = PanelTrainer(settings, data, count, batch, rate, relabel)
     trainer.run()
     return trainer
 
 
-def accuracies(trainer: PanelTrainer, labels: torch.Tensor | None = None) -> torch.Tensor:
-    """The memorised fraction of every model; with other labels than its own, what it knows of those."""
-    return trainer.score(labels).accuracy.cpu().double()
+def accuracies(trainer: PanelTrainer) -> torch.Tensor:
+    """The memorised fraction of every model; where labels change every epoch, of those of the last one."""
+    return trainer.score(trainer.latest_labels()).accuracy.cpu().double()
 
 
 def draw_panel(x: list[int], curves: dict[int, torch.Tensor], label: str, name: str, caption: str, alt: str) -> None:
@@ -93,17 +95,28 @@ def draw_panel(x: list[int], curves: dict[int, torch.Tensor], label: str, name: 
 
 
 # %% [markdown]
+# ## Labels that change
+# The control of all three panels: their two ends, trained anew while in every epoch each example bears the label of
+# another. There is nothing to memorise then, and no gain may be seen even on the labels of the last epoch.
+
+# %%
+least, at_n = min(heads_examples), key_widths.index(keys_context)
+ends = [(H, heads_context, least, width) for H in (head_counts[0], head_counts[-1])]
+ends += [(contexts_heads, n, min(contexts_examples), width) for n in (contexts[0], contexts[-1])]
+ends += [(keys_heads, keys_context, min(keys_examples), h) for h in (key_widths[0], keys_context)]
+changing = train([Setting(*end, s) for end in ends for s in range(seeds)], steps, relabel=True)
+changing_gain = accuracies(changing).view(3, 2, seeds).mean(dim=2).diff(dim=1)[:, 0]
+
+# %% [markdown]
 # ## (a) Heads
 # The claim: linear in $H$, with $R^2 \ge 0.98$ on the part below saturation. At this size and length of training
-# the fit comes close to that and not past it for every data set. As a control the trained models are asked for
-# labels that they have never seen: what they have learnt is the labels, and nothing else.
+# the fit comes close to that and not past it for every data set.
 
 # %%
 settings = [Setting(H, heads_context, T, width, s) for T in heads_examples for H in head_counts for s in range(seeds)]
 by_heads = train(settings, steps)
 accuracy = accuracies(by_heads).view(len(heads_examples), len(head_counts), seeds)
 curves = dict(zip(heads_examples, accuracy, strict=True))
-unseen = accuracies(by_heads, unseen_labels(by_heads.data)).view(accuracy.shape)
 
 draw_panel(
     head_counts,
@@ -128,9 +141,7 @@ claim.check(
     ">=",
     0.3,
 )
-claim.control(
-    "the same gain on labels that were not trained", min(v[-1].mean() - v[0].mean() for v in unseen), ">=", 0.3
-)
+claim.control("labels that change every epoch: the same gain", changing_gain[0], ">=", 0.3)
 claim.verdict()
 
 # %% [markdown]
@@ -162,22 +173,24 @@ claim = Claim("memorization/figure-2b")
 claim.check("smallest step, in standard errors", min(increments(v).min() for v in curves.values()), ">=", -2)
 claim.check("last n less first, smallest gain", min(v[-1].mean() - v[0].mean() for v in curves.values()), ">=", 0.2)
 claim.check("n = 1: accuracy over the most frequent class", above_constant, "<=", 1e-6)
-unseen = accuracies(by_context, unseen_labels(by_context.data)).view(accuracy.shape)
-claim.control(
-    "the same gain on labels that were not trained", min(v[-1].mean() - v[0].mean() for v in unseen), ">=", 0.2
-)
+claim.control("labels that change every epoch: the same gain", changing_gain[1], ">=", 0.2)
 claim.verdict()
 
 # %% [markdown]
 # ## (c) Key width
-# The claim: a gain up to $d_h = n$ and none beyond. The paper trains this panel six times longer, because the
-# plateau is a matter of optimisation: the rank of $Z$ does not depend on $d_h$ at all
-# ({doc}`/notebooks/memorization/proposition_2_tightness`).
+# The claim: a gain up to $d_h = n$ and none beyond. With a shared context width $n - 1$ gives every head that there is,
+# and less width gives fewer ({doc}`/notebooks/memorization/proposition_2_tightness`). What a width beyond $n$ can still
+# change is how fast training gets there. Appendix A says that it does, trains this panel for 300 000 steps, and sees
+# the gap close. The short runs of this page cannot tell a closed gap from one that is still closing: to count as a
+# plateau, what a wider key may add, with two standard errors to spare, would have to be within a quarter of the gain
+# up to $n$.
 
 # %%
-settings = [Setting(keys_heads, keys_context, T, h, s) for T in keys_examples for h in key_widths for s in range(seeds)]
+settings = [
+    Setting(keys_heads, keys_context, T, h, s) for T in keys_examples for h in key_widths for s in range(keys_seeds)
+]
 by_width = train(settings, keys_steps)
-accuracy = accuracies(by_width).view(len(keys_examples), len(key_widths), seeds)
+accuracy = accuracies(by_width).view(len(keys_examples), len(key_widths), keys_seeds)
 curves = dict(zip(keys_examples, accuracy, strict=True))
 draw_panel(
     key_widths,
@@ -185,21 +198,28 @@ draw_panel(
     "key width d_h",
     "key-width",
     f"Memorised fraction against the key width, H = {keys_heads}, n = {keys_context}, d = {width}, reduced size. It "
-    "rises at first, and is level within the spread of the seeds from about n on.",
+    "rises at first; from about n on it may be level or still rising, within the spread of the seeds.",
     "A curve that rises over the first widths and then wavers about a level.",
 )
-at_n = key_widths.index(keys_context)
-up_to_n = torch.stack([gain(values[0], values[at_n]) for values in curves.values()])
-beyond = torch.stack([gain(values[at_n], values[-1]) for values in curves.values()])
+
+
+def may_gain(before: torch.Tensor, after: torch.Tensor) -> float:
+    """The difference of two means plus two standard errors: what a gain may still be."""
+    error = ((before.var() + after.var()) / keys_seeds).sqrt()
+    return (after.mean() - before.mean() + 2 * error).item()
+
+
+up_to_n = min((v[at_n] - v[0]).mean().item() for v in curves.values())
+beyond = [gain(v[at_n], wider).item() for v in curves.values() for wider in v[at_n + 1 :]]
+may_add = max(may_gain(v[at_n], wider) for v in curves.values() for wider in v[at_n + 1 :])
 
 claim = Claim("memorization/figure-2c")
-claim.check("gain from d_h = 1 to n, in standard errors", up_to_n.min(), ">=", 2)
+claim.check("gain from d_h = 1 to n", up_to_n, ">=", 0.1)
+claim.check("the same, in standard errors", min(gain(v[0], v[at_n]) for v in curves.values()), ">=", 2)
 claim.check(
     "smallest step up to n, in standard errors", min(increments(v[: at_n + 1]).min() for v in curves.values()), ">=", -2
 )
-claim.check("gain from n to the largest d_h, in standard errors", beyond.max(), "<=", 2)
-unseen = accuracies(by_width, unseen_labels(by_width.data)).view(accuracy.shape)
-claim.control(
-    "the same gain on labels that were not trained", min(gain(values[0], values[at_n]) for values in unseen), ">=", 2
-)
+claim.check("n against every wider key: largest gain, in standard errors", max(beyond), "<=", 2)
+claim.check("what a wider key may add, over the gain up to n", may_add / up_to_n, "<=", 0.25)
+claim.control("labels that change every epoch: gain from d_h = 1 to n", changing_gain[2], ">=", 0.1)
 claim.verdict()

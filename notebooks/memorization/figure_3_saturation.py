@@ -24,7 +24,7 @@ import json
 
 import torch
 
-from attention_theory.memorization.attention import capacity, softmax_weights
+from attention_theory.memorization.attention import Heads, capacity, softmax_weights
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.saturation import saturation
@@ -60,11 +60,13 @@ show.table(
 # The construction of Theorem 1 is put beside it, at its own bound $T = H(n-1)+1$ on the same kind of data.
 
 # %%
-built = {}
+built, sharpened = {}, {}
 for H in trained:
     examples = sample_examples(capacity(H, n, d), n, d, law="uniform", seed=seed)
-    weights = softmax_weights(build_heads(examples, H, d, seed=seed + 1).heads, examples)
-    built[H] = saturation(weights.transpose(0, 1), threshold)
+    heads = build_heads(examples, H, d, seed=seed + 1).heads
+    built[H] = saturation(softmax_weights(heads, examples).transpose(0, 1), threshold)
+    sharp = Heads(1e4 * heads.keys, heads.queries)  # saturated on their own examples too
+    sharpened[H] = saturation(softmax_weights(sharp, examples).transpose(0, 1), threshold)
 
 show.table(
     ["", "H", "T", "T over H(n-1)+1", "accuracy", "pairs saturated", "examples with a free head"],
@@ -143,16 +145,29 @@ show.figure(
     photo=True,
 )
 mask_shares = {H: torch.tensor(row["first_examples_saturated"]).double().mean().item() for H, row in trained.items()}
+show.table(
+    ["H", "pairs saturated, first 20 examples", "all examples"],
+    [(H, share, trained[H]["share_saturated"]) for H, share in mask_shares.items()],
+)
 
+# %% [markdown]
+# The paper says that the rest of the examples look alike. So the majority is judged on all of them: the first twenty
+# are too few to tell 0.51 from 0.48.
+
+# %%
 claim = Claim("memorization/figure-3-mask")
-for H, share in mask_shares.items():
-    claim.check(f"H = {H}: share saturated, first 20 examples", share, ">", 0.5)
+for H, row in trained.items():
+    claim.check(f"H = {H}: share saturated, all examples", row["share_saturated"], ">", 0.5)
 claim.control("untrained heads: share saturated", max(row["share_saturated"] for row in untrained.values()), ">", 0.5)
 claim.verdict()
 
 # %% [markdown]
 # ## (b), (e): saturated heads per example
 # (The caption counts $H \times T$ entries in these two; there are $T$, one for each example.)
+#
+# Almost all examples keep a head that is not saturated. The paper reads this in line with the proof, where each example
+# has a head of its own. It does not take that much: heads that saturate independently of each other, each on the share
+# of pairs that was found, leave about as many examples with a free head, and untrained heads leave all of them.
 
 # %%
 fig, line = show.axes(1, 2)
@@ -172,15 +187,23 @@ show.figure(
     alt="Two bar charts, for eight and four heads. Trained models peak in the middle, built ones at all but two heads.",
 )
 
+show.table(
+    ["H", "trained: examples with a free head", "independent heads, as often saturated", "untrained"],
+    [
+        (H, row["share_with_a_free_head"], 1 - row["share_saturated"] ** H, untrained[H]["share_with_a_free_head"])
+        for H, row in trained.items()
+    ],
+)
+
 claim = Claim("memorization/figure-3-counts")
 for H, row in trained.items():
     claim.check(f"H = {H}: examples with a head that is not saturated", row["share_with_a_free_head"], ">=", 0.95)
     claim.check(f"H = {H}: entries of the histogram", sum(row["examples_by_saturated_heads"]), "==", row["examples"])
 claim.control(
-    "untrained: examples with a saturated head",
-    max(1 - row["examples_by_saturated_heads"][0] / row["examples"] for row in untrained.values()),
+    "built heads, sharpened on their own examples too: examples with a free head",
+    max(found.share_with_a_free_head for found in sharpened.values()),
     ">=",
-    0.5,
+    0.95,
 )
 claim.verdict()
 

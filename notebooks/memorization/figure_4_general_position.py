@@ -10,15 +10,15 @@
 #
 # Now every example has its own random context, so that all tokens are in general position. The rank of $Z$ can
 # then reach about $Hd$ instead of $H(n-1)+1$. The paper reports that the memorised fraction stays linear in $H$
-# and loses its dependence on $n$, and conjectures a bound of order $Hd$. **Reduced size**: $d = 16$, 20 classes,
-# 2500 steps.
+# while its linearity in $n$ is weakened, and conjectures a bound of order $Hd$. **Reduced size**: $d = 16$, 20 classes,
+# 2500 steps. The half of the figure with real labels (mean squared error) is not run here.
 
 # %%
 import torch
 
 from attention_theory.memorization.attention import features, random_heads
 from attention_theory.memorization.examples import sample_examples
-from attention_theory.memorization.synthetic import Setting, sample_data_sets, unseen_labels
+from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer
 from attention_theory.numerics import numerical_rank
 from attention_theory.trends import exponent, gain, linear_fit_r2
@@ -56,24 +56,20 @@ require(
 )
 
 
-def train(settings: list[Setting], shared: bool) -> PanelTrainer:
-    """All models of a panel, trained together."""
+def train(settings: list[Setting], shared: bool, relabel: bool = False) -> torch.Tensor:
+    """Train models together; the fraction of the last epoch's labels that each names, (points, seeds)."""
     data = sample_data_sets(settings, width, shared, classes=classes).to(device)
-    trainer = PanelTrainer(settings, data, steps, batch, rate)
+    trainer = PanelTrainer(settings, data, steps, batch, rate, relabel)
     trainer.run()
-    return trainer
-
-
-def fractions(trainer: PanelTrainer, labels: torch.Tensor | None = None) -> torch.Tensor:
-    """The memorised fraction of every model, (points, seeds); with other labels, what it knows of those."""
-    return trainer.score(labels).accuracy.cpu().double().view(-1, seeds)
+    return trainer.score(trainer.latest_labels()).accuracy.cpu().double().view(-1, seeds)
 
 
 head_settings = [Setting(H, heads_context, examples_count, width, s) for H in head_counts for s in range(seeds)]
 context_settings = [Setting(contexts_heads, n, examples_count, width, s) for n in contexts for s in range(seeds)]
-heads_panels = {shared: train(head_settings, shared) for shared in (True, False)}
-by_heads = {shared: fractions(trainer) for shared, trainer in heads_panels.items()}
-by_context = {shared: fractions(train(context_settings, shared)) for shared in (True, False)}
+by_heads = {shared: train(head_settings, shared) for shared in (True, False)}
+by_context = {shared: train(context_settings, shared) for shared in (True, False)}
+few = [Setting(head_counts[1], heads_context, examples_count, width, s) for s in range(seeds)]
+changing = {shared: train(few, shared, relabel=True) for shared in (True, False)}
 
 # %%
 names = {True: "one shared context", False: "a context for each example"}
@@ -115,23 +111,31 @@ def gain_of_separate(fractions: dict[bool, torch.Tensor]) -> float:
 claim = Claim("memorization/figure-4")
 claim.check("separate contexts: R² in H below saturation", r2, ">=", 0.98)
 claim.check("exponent in n, shared over separate, in standard errors", gain(exponents[False], exponents[True]), ">=", 2)
-unseen = {shared: fractions(trainer, unseen_labels(trainer.data)) for shared, trainer in heads_panels.items()}
 claim.check("separate over shared contexts, least of all H, in standard errors", gain_of_separate(by_heads), ">=", 2)
-claim.control("the same on labels that were not trained", gain_of_separate(unseen), ">=", 2)
+more = by_heads[False].mean(dim=1) - by_heads[True].mean(dim=1)
+claim.check(f"the same at H = {head_counts[1]}, as a fraction of the examples", more[1], ">=", 0.05)
+no_more = changing[False].mean() - changing[True].mean()
+claim.control(f"labels that change every epoch, H = {head_counts[1]}: the same", no_more, ">=", 0.05)
 claim.verdict()
 
 # %% [markdown]
 # ## The conjecture
-# It asks for a bound of order $Hd$ under general position, and is open. Two pieces of evidence can be had. The
-# rank of $Z$ with random heads is $Hd$ for generic separate contexts, whatever $n > 1$ is (Proposition 5 shows
-# that general position alone does not force this). And in trained models the number of memorised examples changes
-# little with $n$. Neither is a proof, so the conjecture is counted as not settled.
+# It asks for a bound of order $Hd$ under general position, and is open. One piece of evidence can be had: the rank of
+# $Z$ with random heads is $Hd$ for generic separate contexts, whatever $n > 1$ is, where with a shared context it is
+# $H(n-1)+1$ (Proposition 5 shows that general position alone does not force $Hd$). The trained models are none. The
+# number of examples that they name, at a fixed $T$ in place of the largest $T$ that can be fitted, still rises with
+# $n$, and how fast is not told apart from shared contexts. So the conjecture is counted as not settled.
 
 # %%
 rows = []
-for n in contexts:
-    data = sample_examples(contexts_heads * width + 8, n, width, shared=False, seed=1)
-    rank = int(numerical_rank(features(random_heads(contexts_heads, width, width, 2), data)))
-    memorised = by_context[False].mean(dim=1)[contexts.index(n)].item() * examples_count
-    rows.append((n, rank, contexts_heads * width, round(memorised), round(memorised) / (contexts_heads * width)))
-show.table(["n", "rank of Z", "Hd", "examples memorised", "over Hd"], rows, f"H = {contexts_heads}, d = {width}")
+for place, n in enumerate(contexts):
+    for shared in (True, False):
+        data = sample_examples(contexts_heads * width + 8, n, width, shared, seed=1)
+        rank = int(numerical_rank(features(random_heads(contexts_heads, width, width, 2), data)))
+        named = round(by_context[shared].mean(dim=1)[place].item() * examples_count)
+        rows.append((names[shared], n, rank, contexts_heads * width, named, named / (contexts_heads * width)))
+show.table(
+    ["contexts", "n", "rank of Z", "Hd", f"named of {examples_count}", "over Hd"],
+    sorted(rows, reverse=True, key=lambda row: row[0]),
+    f"H = {contexts_heads}, d = {width}",
+)

@@ -84,12 +84,14 @@ formula = torch.cat(
     [(context * after.contexts - whole_contexts).flatten(), (context * after.queries - whole_queries).flatten()]
 )
 before = rank_up_to_n(class_tokens.queries.long())
+shared_before = rank_up_to_n(shared_class_tokens.queries.long())
+shared_whole = context * shared_class_tokens.contexts + shared_class_tokens.contexts.sum(dim=1, keepdim=True)
 shared_after = rank_up_to_n(whole_mean_shifted_queries(shared_class_tokens))
 show.table(
     ["equal queries", "Kruskal rank before, up to n", "after", "smallest context rank after"],
     [
         ("own contexts", before, rank_up_to_n(whole_queries), least_rank(whole_contexts)),
-        ("one shared context", before, shared_after, context),
+        ("one shared context", shared_before, shared_after, least_rank(shared_whole)),
     ],
 )
 
@@ -105,8 +107,8 @@ claim.verdict()
 # ## Is Assumption 3 the weaker one?
 # The text calls Assumption 3 more relaxed than an earlier one (it prints Assumption 2; 1 must be meant, as they
 # speak of queries). It is not: neither contains the other. Equal queries with different contexts satisfy 3 and
-# not 1. And for any queries one can set the first token of each context so that all the sums $e + \bar e$
-# coincide: then 1 holds and 3 does not.
+# not 1. And for any queries, each the first token of its context as in self-attention, one can set the second token
+# of each context so that all the sums $e + \bar e$ coincide: then 1 holds and 3 does not.
 
 # %%
 cancelled = cancelling_examples(generic)
@@ -117,14 +119,16 @@ show.table(
     [
         ("generic", rank_up_to_n(generic.queries.long()), rank_up_to_n(whole_mean_shifted_queries(generic)), context),
         ("equal queries", before, rank_up_to_n(whole_queries), context),
-        ("first token cancels", holds_1, holds_3, context),
+        ("second token cancels", holds_1, holds_3, context),
     ],
 )
 
 claim = Claim("memorization/remark-assumption-3-relaxed")
 claim.check("equal queries: Assumption 3 holds", rank_up_to_n(whole_queries), ">=", context)
-claim.check("first token cancels: Assumption 1 holds", holds_1, ">=", context)
-claim.check("first token cancels: contexts keep rank n", least_rank(cancelled.contexts), "==", context)
-claim.counterexample("first token cancels: Assumption 3 holds, as a weaker one would", holds_3, ">=", context)
+claim.check("second token cancels: Assumption 1 holds", holds_1, ">=", context)
+claim.check("second token cancels: contexts keep rank n", least_rank(cancelled.contexts), "==", context)
+in_its_context = torch.equal(cancelled.contexts[:, 0], cancelled.queries)
+claim.check("self-attention: each query is the first token of its context", in_its_context, "==", True)
+claim.counterexample("second token cancels: Assumption 3 holds, as a weaker one would", holds_3, ">=", context)
 claim.control("equal queries: Assumption 1 holds", before, ">=", context)
 claim.verdict()

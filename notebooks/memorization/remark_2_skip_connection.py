@@ -24,19 +24,20 @@ from bookpress import Claim, show
 heads = 3  # H, at least 1
 context = 4  # n, at least 2
 width = 8  # d, more than n
-outputs = 2  # d_out, from 1 to d
+outputs = 2  # d_out, from 1 to d - 1
 seed = 0  # seed of every draw, at least 0
 
 # %%
 require(heads=(heads, 1, None), width=(width, 3, None), context=(context, 2, width - 1))
-require(outputs=(outputs, 1, width), seed=(seed, 0, None))
+require(outputs=(outputs, 1, width - 1), seed=(seed, 0, None))
 examples = sample_examples(capacity(heads, context, width), context, width, seed=seed)
 labels = random_labels(examples.count, outputs, seed + 1)
 
 # %% [markdown]
 # ## The layer
-# One line of Appendix C decodes $e + o$ after $o$ was redefined to contain $e$. Taken at its word it counts the
-# query twice.
+# Section 4.4 adds $f_{\mathcal W}(E, e)$ to the token. In Section 3 that is the *decoded* output of $d_\mathrm{out}$
+# numbers; what can be added is $o \in \mathbb R^d$. One line of Appendix C decodes $e + o$ after $o$ was redefined to
+# contain $e$. Taken at its word it counts the query twice.
 
 # %%
 some_heads = random_heads(heads, width, width, seed + 2)
@@ -47,6 +48,7 @@ decoded_query = examples.queries @ some_readout.decode
 
 claim = Claim("memorization/skip-layer")
 claim.check("skip less plain less decoded query", (skipped - plain - decoded_query).abs().max(), "<=", 1e-13)
+claim.printed("f as in Section 3: numbers to be added to the d of a token", plain.shape[1], "==", width)
 claim.control("the query counted twice", (skipped - plain - 2 * decoded_query).abs().max(), "<=", 1e-13)
 claim.verdict()
 

@@ -8,8 +8,8 @@
 # The text calls the matrix of sinusoidal encodings inherently of full rank, and takes Assumption 2 from there. In
 # exact arithmetic it is: the rows are powers of $d$ distinct numbers $e^{\pm i\omega_k}$ on the unit circle. In
 # double precision it is far from it, because most frequencies are so low that their waves hardly move over a few
-# hundred positions. And full rank of the positions says nothing about tokens *plus* positions by itself: tokens
-# equal to minus the positions give zero.
+# hundred positions. And full rank of the positions says nothing about tokens *plus* positions by itself, which is
+# where the text takes it: tokens equal to minus the positions give zero.
 
 # %%
 import torch
@@ -54,10 +54,10 @@ show.table(
 cancelled = int(torch.linalg.matrix_rank(sinusoidal(32, 64) - sinusoidal(32, 64)))
 
 claim = Claim("memorization/remark-positional-full-rank")
-claim.check("120 digits, smallest ratio above 0", min(exact), ">", 0)
+claim.check("120 digits, smallest ratio, far above the precision", min(exact), ">", 1e-55)
 claim.check("tokens added: ranks missing", sum(n - rank for (n, _), rank in zip(sizes, noisy, strict=True)), "==", 0)
-claim.printed("float64 rank of 32 positions of width 64", ranks[0], "==", 32)
-claim.control("tokens equal to minus the positions: rank", cancelled, "==", 32)
+claim.printed("it carries over to any tokens: rank with tokens equal to minus the positions", cancelled, "==", 32)
+claim.control("float64 in place of 120 digits: rank of 32 positions of width 64", ranks[0], "==", 32)
 if most == 33:
     claim.number("smallest ratio at n = 33", exact[-1], earlier=7.6e-42, within=0.01)
 for (n, _), rank, earlier in zip(sizes, ranks, (21, 84, 171), strict=True):

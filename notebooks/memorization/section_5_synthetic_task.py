@@ -9,6 +9,10 @@
 # $[0,1]^{64}$, the context is shared by all examples or drawn for each, labels are one of 100 classes or a number
 # from $[0,1]$. The layer is read at the query only. So nothing need be computed at the other positions, and a
 # shared context has its keys and values made once a step. Here this short cut is set against the layer in full.
+#
+# The task is not the setting of Theorem 1, which it is to illustrate. With 100 classes $d_\mathrm{out} = 100$ is more
+# than $d = 64$, where exact labels may be out of reach; and what is counted is the largest output, which asks for less
+# than exact labels. Of $d_v$ the paper says nothing; with the value width 1 of the table below $d_v < d_\mathrm{out}$.
 
 # %%
 import json
@@ -138,10 +142,11 @@ claim.verdict()
 
 # %% [markdown]
 # ## What the printed grid costs
-# The figures take 342 runs a seed, of 50,000 to 300,000 steps each, and six seeds. The paper puts all its experiments
-# at 20 days of a V100. Below is what the grid costs at the pace that was measured here, each panel trained as one
-# program at its printed sizes; no run is stopped early. One core needs less than three times the paper's days. What
-# takes them is Figure 4, with a context for each example: Figures 2, 3 and 5 together take a core eight days.
+# The figures take 342 runs a seed, of 50,000 to 300,000 steps each. The paper does not name the number of seeds; six
+# are taken here, the default of the authors' published code. The paper puts all its experiments at 20 days of a V100.
+# Below is what the grid costs at the pace that was measured here, each panel trained as one program at its printed
+# sizes; no run is stopped early. One core needs less than three times the paper's days. What takes them is Figure 4,
+# with a context for each example: Figures 2, 3 and 5 together take a core eight days.
 #
 # No GPU was at hand for this page, so a table for one is missing. It appears below once the pace is measured:
 #

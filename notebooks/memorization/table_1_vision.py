@@ -14,9 +14,9 @@
 # crops of the two photographs that come with scikit-learn, and a small vision transformer trained on them to tell
 # where a crop was taken.
 #
-# All features are computed twice, once in float32 as in the paper and once in float64 from the start. A rank is
-# numerical: it counts singular values above (size) × (machine epsilon) × (largest), and the two precisions put
-# that line nine orders apart.
+# All features are computed twice, once in float32 and once in float64 from the start. The paper names no precision;
+# the authors' published code takes ranks in float32. A rank is numerical: it counts singular values above (size) ×
+# (machine epsilon) × (largest), and the two precisions put that line nine orders apart.
 
 # %%
 from pathlib import Path
@@ -27,7 +27,7 @@ from attention_theory.memorization.attention import Examples
 from attention_theory.memorization.averaging import mean_shifted_queries
 from attention_theory.memorization.checkpoints import load_vision_model
 from attention_theory.memorization.kruskal import context_fraction, sampled_ranks, satisfied_fraction
-from attention_theory.memorization.photographs import folder_images, patches, photograph_crops
+from attention_theory.memorization.photographs import digit_images, folder_images, patches, photograph_crops
 from attention_theory.memorization.transformer import Layer, cast, random_attention
 from attention_theory.memorization.vision import VisionModel, random_vision_model, train_vision_model
 from attention_theory.validation import require
@@ -159,7 +159,7 @@ curves = {
     ]
     for dtype in (torch.float32, torch.float64)
 }
-large_sizes, large_curves = [100, 197, 260, 330, 400, 500, 768], {}
+large_sizes, large_curves, large_rank = [100, 197, 230, 260, 290, 330, 400, 768], {}, {}
 if large_images:
     large_crops, _ = photograph_crops(large_images, 224, seed + 4, smallest=224)
     large_model = random_vision_model(197, 768, 768, 12, seed + 5)
@@ -167,9 +167,9 @@ if large_images:
         head = cast(random_attention(768, seed + 6), dtype)
         model = cast(large_model, dtype)
         queries = torch.cat([head.at(model.tokens(patches(part.to(dtype), 16)), 0) for part in large_crops.split(50)])
-        large_curves[str(dtype).removeprefix("torch.")] = [
-            satisfied_fraction(queries, k, large_draws if k < 400 else 5, seed) for k in large_sizes
-        ]
+        name = str(dtype).removeprefix("torch.")
+        large_curves[name] = [satisfied_fraction(queries, k, large_draws if k < 400 else 5, seed) for k in large_sizes]
+        large_rank[name] = int(sampled_ranks(queries, 768, 3, seed).median())
 
 fig, panels = show.axes(1, 2, sharey=True)
 for axis, x, lines, (few, all_) in (
@@ -186,32 +186,61 @@ panels[0].legend()
 show.figure(
     fig,
     name="kruskal",
-    caption="Left the small size, right ViT size. In float32 (the paper's precision) the fraction falls between "
-    "n and d "
+    caption="Left the small size, right ViT size. In float32 the fraction falls between n and d "
     "(dashed), as in the paper's figure. In float64, from the same images and weights, it falls much later or "
     "not at all.",
     alt="Two panels of satisfied fraction against k. Float32 curves drop from one to zero between the dashed lines.",
 )
 
+# %% [markdown]
+# The caption says more: the Kruskal rank is only slightly larger than $n$, and much smaller than $d$. Where the float32
+# curve falls is set by the tolerance, not by $n$. At the small size it is six times $n$ and half of $d$; at ViT size
+# the stand-in falls later than the paper's images do. So "slightly larger" is not borne out here. The authors'
+# published notebook prints the shares and ranks behind the paper's figure and table; they are quoted, not rerun: random
+# attention holds 99 % up to a $k$ of some 235 and fails from 330 on, 768 queries have rank 472 (random ViT 717, trained
+# ViT 313), and the trained ViT passes Assumption 1 with 0.9982.
+#
+# Not every picture will do. Digits cut into single pixels have class tokens of rank below $n = 65$ after random
+# attention, even in float64.
+
+
+# %%
+def last_to_hold(x: list[int], lines: dict[str, list[float]]) -> dict[str, int]:
+    """The largest k that 99 % of the subsets satisfy, for each precision."""
+    return {
+        name: max([k for k, s in zip(x, line, strict=True) if s >= 0.99], default=0) for name, line in lines.items()
+    }
+
+
+last_ok, last_large = last_to_hold(sizes, curves), last_to_hold(large_sizes, large_curves)
+rows = [("here, small size", n, d, last_ok["float32"], "", last_ok["float32"] / n, last_ok["float32"] / d)]
+if large_images:
+    last = last_large["float32"]
+    rows.append(("here, ViT size", 197, 768, last, large_rank["float32"], last / 197, last / 768))
+rows.append(("authors' published notebook", 197, 768, "about 235", 472, 235 / 197, 235 / 768))
+show.table(["random attention, float32", "n", "d", "last k at 99 %", "rank of d queries", "k over n", "k over d"], rows)
+
+pixels = patches(digit_images(), 1)
+pixel_model = cast(random_vision_model(65, 1, d, heads, seed + 7), torch.float64)
+pixel_queries = cast(attention, torch.float64).at(pixel_model.tokens(pixels), 0)
+
 # %%
 claim = Claim("memorization/figure-1")
-last_ok = {
-    name: max([k for k, share in zip(sizes, curve, strict=True) if share >= 0.99], default=0)
-    for name, curve in curves.items()
-}
 claim.check("float32: share at k = n", curves["float32"][0], ">=", 0.99)
 claim.check("float32: share at k = d", curves["float32"][-1], "<=", 0.01)
 claim.check("float64: largest k at 99 %, over that in float32", last_ok["float64"] / last_ok["float32"], ">=", 1.2)
+claim.check("float32: largest k at 99 % over n, 'only slightly larger'", last_ok["float32"] / n, "<=", 1.5)
 if large_images:
     claim.check("ViT size, float32: share at k = n", large_curves["float32"][large_sizes.index(197)], ">=", 0.99)
     claim.check("ViT size, float32: share at k = d", large_curves["float32"][-1], "<=", 0.01)
-    last_large = {
-        name: max([k for k, s in zip(large_sizes, c, strict=True) if s >= 0.99], default=0)
-        for name, c in large_curves.items()
-    }
     claim.check(
         "ViT size: largest k at 99 %, float64 over float32", last_large["float64"] / last_large["float32"], ">=", 1.2
     )
+    claim.check("ViT size, float32: the same", last_large["float32"] / 197, "<=", 1.5)
+    claim.check("ViT size, float32: largest k at 99 % over d, 'much smaller'", last_large["float32"] / 768, "<=", 0.5)
+claim.control(
+    "digits, one pixel a patch: share at k = n = 65", satisfied_fraction(pixel_queries, 65, 100, seed), ">=", 0.99
+)
 claim.control("embedding, float64: share at k = n", found["Embedding", torch.float64]["assumption 1"], ">=", 0.99)
 claim.stand_in("crops of two photographs for ImageNet")
 claim.verdict()

@@ -5,6 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.memorization.attention import Examples, Heads, features
+from attention_theory.validation import require
 
 
 def averaging_layer(examples: Examples) -> Examples:
@@ -25,14 +26,20 @@ def whole_mean_shifted_queries(examples: Examples) -> Int[Tensor, "examples widt
 
 
 def cancelling_examples(examples: Examples) -> Examples:
-    """Examples whose mean-shifted queries all coincide: Assumption 1 as before, Assumption 3 broken.
+    """Self-attention on examples whose mean-shifted queries all coincide: Assumption 1 as before, Assumption 3 broken.
 
-    The first token of each context is set to n (v - query) minus the other tokens, where v is the sum of two queries.
+    The first token of each context is its query (Section 4.4). The second is set to n (v - query) minus all others,
+    where v is the sum of the first two queries.
+
+    Raises:
+        ParameterError: contexts of one token, or a single example.
     """
+    require(tokens=(examples.tokens, 2, None), examples=(examples.count, 2, None))
     contexts = examples.context_of_each.clone()
+    contexts[:, 0] = examples.queries
+    contexts[:, 1] = 0
     v = examples.queries[:2].sum(dim=0)
-    target = examples.tokens * (v - examples.queries)
-    contexts[:, 0] = target - contexts[:, 1:].sum(dim=1)
+    contexts[:, 1] = examples.tokens * (v - examples.queries) - contexts.sum(dim=1)
     return Examples(contexts, examples.queries)
 
 

@@ -5,9 +5,10 @@ examples chosen softmax weights, so that their features leave the span of what i
 others, so that those do not move while it is being chosen.
 
 The printed proof asks at every head which rows of the feature matrix depend on which, a question that rounding cannot
-answer. Here every head has its examples from the start. Subtracting from the fresh rows their least-squares
-combination C of earlier rows leaves rows orthogonal to the earlier row space, so the rank still adds up (Lemma 1 in the
-coordinates of that row space): rank Z >= rank Z'[earlier] + rank(Z''[fresh] + C Z''[earlier]), dependent or not.
+answer without a tolerance. Here every head has its examples from the start. Subtracting from the fresh rows their
+least-squares combination C of earlier rows leaves rows orthogonal to the earlier row space, so the rank still adds up
+(Lemma 1 in the coordinates of that row space): rank Z >= rank Z'[earlier] + rank(Z''[fresh] + C Z''[earlier]), whether
+they depend on earlier rows or not.
 """
 
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ from attention_theory.validation import require
 
 #: No chosen weight is smaller: softmax reaches the inside of the simplex only (Claim 1).
 FLOOR = 1e-3
+#: A head that misses its chosen weights by more has been given examples that break an assumption.
+_MISSED = 1e-6
 _CANDIDATES = 200
 
 
@@ -69,6 +72,7 @@ def build_heads(
     seed: Seed = 0,
     form: Literal["well-conditioned", "printed"] = "well-conditioned",
     rank_limit: int | None = None,
+    rank_tolerance: float = 1e-2,
 ) -> Construction:
     """Heads whose feature matrix has rank T (Proposition 1).
 
@@ -78,9 +82,11 @@ def build_heads(
         head_width: d_h, at least 1.
         form: ``printed`` decides ranks in every step as Appendix B does; it is there to be compared.
         rank_limit: fit so many examples in a head instead of min(n, d_h); Remark 1 takes the queries' Kruskal rank.
+        rank_tolerance: of the printed form, which counts pivots above this share of the largest.
 
     Raises:
-        ParameterError: an argument out of its range, or more examples than the theorem allows.
+        ParameterError: an argument out of its range, more examples than the theorem allows, or (``missed_weights``)
+            examples that break Assumption 1 or 2, so that a head cannot give them the weights chosen.
     """
     forms = {"well-conditioned", "printed"}
     require(heads=(heads, 1, None), head_width=(head_width, 1, None), form=(form, forms))
@@ -96,12 +102,15 @@ def build_heads(
             head, report = _first_head(examples, together, head_width, source)
         else:
             roles = (
-                fixed_roles(gram, block) if form == "well-conditioned" else printed_roles(torch.cat(parts, 1), together)
+                fixed_roles(gram, block)
+                if form == "well-conditioned"
+                else printed_roles(torch.cat(parts, 1), together, rank_tolerance)
             )
             needed = len(roles.fresh) > 0
             head, report = (
                 _add_head(examples, roles, head_width, source) if needed else _idle_head(examples, head_width)
             )
+        require(missed_weights=(report.target_error, 0.0, _MISSED))
         built.append(head)
         reports.append(report)
         parts.append(features(head, examples))

@@ -68,6 +68,18 @@ def with_query_span(examples: Examples, dimensions: int, seed: Seed) -> Examples
     return Examples(examples.contexts, inside @ draw("gaussian", dimensions, examples.width, seed=source))
 
 
+def with_query_sum(examples: Examples, terms: int) -> Examples:
+    """The query after the first ``terms`` becomes their sum, the others stay generic: Kruskal rank ``terms``.
+
+    Raises:
+        ParameterError: no term, or no query left to replace.
+    """
+    require(terms=(terms, 1, min(examples.count - 1, examples.width)))
+    queries = examples.queries.clone()
+    queries[terms] = queries[:terms].sum(dim=0)
+    return Examples(examples.contexts, queries)
+
+
 def random_labels(count: int, outputs: int, seed: Seed) -> Float[Tensor, "examples outputs"]:
     """Standard normal labels: arbitrary, and independent of the examples."""
     return draw("gaussian", count, outputs, seed=seed)

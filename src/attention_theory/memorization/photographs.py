@@ -1,4 +1,4 @@
-"""Image data: crops of the two photographs that ship with scikit-learn, or a folder of pictures of one's own."""
+"""Image data that ships with scikit-learn (crops of two photographs, digits), or a folder of pictures of one's own."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from PIL import Image
-from sklearn.datasets import load_sample_images
+from sklearn.datasets import load_digits, load_sample_images
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator
@@ -65,7 +65,12 @@ def folder_images(folder: Path, side: int, most: int) -> Float[Tensor, "images 3
     return torch.stack(images)
 
 
-def patches(images: Float[Tensor, "images 3 side side"], patch: int) -> Float[Tensor, "images patches values"]:
+def digit_images() -> Float[Tensor, "images 1 8 8"]:
+    """The 1797 handwritten digits of 8 by 8 pixels, with values from -1 to 1 in float64."""
+    return torch.from_numpy(load_digits().images / 8 - 1)[:, None]
+
+
+def patches(images: Float[Tensor, "images colours side side"], patch: int) -> Float[Tensor, "images patches values"]:
     """Square patches row by row, each as one vector, colour by colour.
 
     Raises:

@@ -7,8 +7,7 @@ from jaxtyping import Float, Int
 from scipy.linalg import qr
 from torch import Tensor
 
-#: The printed proof's rank of Z' is the number of pivots above this share of the largest.
-_RANK_TOLERANCE = 1e-10
+from attention_theory.validation import require
 
 
 @dataclass(frozen=True)
@@ -46,15 +45,19 @@ def fixed_roles(gram: Float[Tensor, "examples examples"], block: range) -> Roles
     return Roles(fresh, earlier, -solution.mT)
 
 
-def printed_roles(Z: Float[Tensor, "examples features"], together: int) -> Roles:
+def printed_roles(Z: Float[Tensor, "examples features"], together: int, tolerance: float) -> Roles:
     """As printed: k = rank Z', k independent rows, and fresh examples among the rows that depend on them.
 
-    In rounded arithmetic the rank is a decision about small pivots, and rows that depend on others nearly are taken for
-    independent: the basis may then be as ill-conditioned as the tolerance lets it be.
+    In rounded arithmetic the rank is a decision about small pivots, of which the print says nothing: here k is the
+    number of pivots above ``tolerance`` times the largest. The basis may be as ill-conditioned as that lets it be.
+
+    Raises:
+        ParameterError: a tolerance outside 1e-15 to 0.5.
     """
+    require(rank_tolerance=(tolerance, 1e-15, 0.5))
     _, R, order = qr(Z.T.numpy(), mode="economic", pivoting=True)
     pivots = abs(R.diagonal())
-    rank = int((pivots > _RANK_TOLERANCE * pivots[0]).sum())
+    rank = int((pivots > tolerance * pivots[0]).sum())
     order = torch.from_numpy(order.astype("int64"))
     few = min(together - 1, len(Z) - rank)
     independent, fresh = order[:rank], order[len(Z) - few :]

@@ -74,15 +74,6 @@ class DataSets:
         return DataSets(queries, contexts, labels, sizes, self.classes)
 
 
-def unseen_labels(data: DataSets, seed: int = 99) -> Tensor:
-    """Labels of the same kind, shape and device as those of the data, drawn apart from them: what a model that has
-    memorised its own labels cannot know."""
-    draw = generator(seed)
-    if data.classes == 1:
-        return torch.rand(data.labels.shape, generator=draw, dtype=data.labels.dtype).to(data.labels.device)
-    return torch.randint(data.classes, data.labels.shape, generator=draw).to(data.labels.device)
-
-
 def sample_data_sets(
     settings: list[Setting],
     width: int,

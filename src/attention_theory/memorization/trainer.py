@@ -49,6 +49,7 @@ class PanelTrainer:
         steps: the steps of the whole run, at least 1; they fix the rate's schedule.
         batch: examples a step and model, at least 1.
         rate: Adam's learning rate at its height, above 0.
+        relabel: in every epoch each example bears the label of another, drawn anew: nothing is there to be memorised.
 
     Raises:
         ParameterError: an argument out of its range.
@@ -59,6 +60,7 @@ class PanelTrainer:
     steps: int
     batch: int = 256
     rate: float = 1e-3
+    relabel: bool = False
     step: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
 
@@ -80,10 +82,10 @@ class PanelTrainer:
         while self.step < last:
             if record_every and self.step % record_every == 0:
                 self._record()
-            chosen = self.next_batch()
+            chosen, bearers = self.next_batch()
             contexts = self.data.contexts if self.data.shared else self.data.contexts[rows, chosen]
             outputs, _ = forward(self.panel, self.weights, self.data.queries[rows, chosen], contexts)
-            losses = _losses(outputs, self.data.labels[rows, chosen]).mean(dim=-1)
+            losses = _losses(outputs, self.data.labels[rows, bearers]).mean(dim=-1)
             self.optimiser.param_groups[0]["lr"] = self.rate * schedule(self.step, self.steps)
             self.optimiser.zero_grad()
             losses.sum().backward()
@@ -112,30 +114,53 @@ class PanelTrainer:
         with torch.no_grad():
             return forward(self.panel, self.weights, self.data.queries, self.data.contexts)[1]
 
-    def next_batch(self) -> Int[Tensor, "models batch"]:
-        """The examples of the present step: each model goes through its own epochs, reshuffled every time.
+    def latest_labels(self) -> Tensor:
+        """The labels of the last epoch that each model has completed; with ``relabel`` it has met them in no other.
 
-        They follow from the seed and the step alone, so that a run taken up again sees the same ones.
+        Raises:
+            ParameterError: a model has not completed an epoch.
+        """
+        labels = self.data.labels.clone()
+        for model, setting in enumerate(self.settings):
+            completed = self.step * self.batch // setting.examples
+            require(completed_epochs=(completed, 1, None))
+            bearers = self._epoch(model, completed - 1)[1].to(labels.device)
+            labels[model, : setting.examples] = self.data.labels[model, bearers]
+        return labels
+
+    def next_batch(self) -> Int[Tensor, "2 models batch"]:
+        """The examples of the present step, and the examples whose labels they bear (themselves, but for ``relabel``).
+
+        Each model goes through its own epochs, reshuffled every time. They follow from the seed and the step alone, so
+        that a run taken up again sees the same ones.
         """
         block, place = divmod(self.step, _STEPS_AHEAD)
         if self._ahead is None or self._ahead[0] != block:
             first, count = block * _STEPS_AHEAD * self.batch, _STEPS_AHEAD * self.batch
             rows = [self._examples(model, first, count) for model in range(len(self.settings))]
-            self._ahead = block, torch.stack(rows).unflatten(1, (-1, self.batch)).to(self.data.queries.device)
-        return self._ahead[1][:, place]
+            self._ahead = block, torch.stack(rows).unflatten(2, (-1, self.batch)).to(self.data.queries.device)
+        return self._ahead[1][:, :, place].transpose(0, 1)
 
-    def _examples(self, model: int, first: int, count: int) -> Int[Tensor, " count"]:
+    def _examples(self, model: int, first: int, count: int) -> Int[Tensor, "2 count"]:
         """The examples that a model meets, from the first-th on, through as many epochs as it takes."""
         setting, pieces = self.settings[model], []
         while count:
             epoch, offset = divmod(first, setting.examples)
             if self._epochs.get(model, (-1, None))[0] != epoch:
-                seed = generator(setting.seed + _ORDER_SEED + _EPOCH_STRIDE * epoch)
-                self._epochs[model] = (epoch, torch.randperm(setting.examples, generator=seed))
-            piece = self._epochs[model][1][offset : offset + count]
+                order, bearers = self._epoch(model, epoch)
+                self._epochs[model] = (epoch, torch.stack([order, bearers[order]]))
+            piece = self._epochs[model][1][:, offset : offset + count]
             pieces.append(piece)
-            first, count = first + len(piece), count - len(piece)
-        return torch.cat(pieces)
+            first, count = first + piece.shape[1], count - piece.shape[1]
+        return torch.cat(pieces, dim=1)
+
+    def _epoch(self, model: int, epoch: int) -> Int[Tensor, "2 examples"]:
+        """The order of the examples in an epoch, and for each example the one whose label it bears."""
+        setting = self.settings[model]
+        draw = generator(setting.seed + _ORDER_SEED + _EPOCH_STRIDE * epoch)
+        order = torch.randperm(setting.examples, generator=draw)
+        own = torch.arange(setting.examples)
+        return torch.stack([order, torch.randperm(setting.examples, generator=draw) if self.relabel else own])
 
     def _record(self) -> None:
         score = self.score()

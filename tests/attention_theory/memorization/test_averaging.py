@@ -29,6 +29,7 @@ def test_mean_shifted_queries_are_the_outputs() -> None:
 def test_cancelling_examples_coincide_after_averaging() -> None:
     examples = cancelling_examples(sample_examples(5, 3, 6, law="integer", seed=0))
     assert len(whole_mean_shifted_queries(examples).unique(dim=0)) == 1
+    assert torch.equal(examples.contexts[:, 0], examples.queries)
 
 
 def test_equal_queries_stand_first_in_their_contexts() -> None:

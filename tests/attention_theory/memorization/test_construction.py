@@ -3,9 +3,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_theory.memorization.attention import capacity, features, predict
+from attention_theory.memorization.attention import Examples, capacity, features, predict
 from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.examples import random_labels, sample_examples, with_query_span
+from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context, with_query_span
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.numerics import numerical_rank
 from attention_theory.validation import ParameterError
@@ -50,3 +50,16 @@ def test_weak_queries_with_a_limit() -> None:
 def test_printed_form_reaches_the_rank_too() -> None:
     examples = sample_examples(capacity(4, 4, 8), 4, 8, seed=0)
     assert numerical_rank(build_heads(examples, 4, 8, form="printed").Z).item() == examples.count
+
+
+@pytest.mark.parametrize("broken", ["queries", "context"])
+def test_broken_assumptions_are_refused(broken: str) -> None:
+    examples = sample_examples(13, 4, 8, seed=0)
+    if broken == "queries":
+        queries = examples.queries.clone()
+        queries[6] = queries[5]
+        examples = Examples(examples.contexts, queries)
+    else:
+        examples = with_faulty_context(examples, "duplicate")
+    with pytest.raises(ParameterError, match="missed_weights"):
+        build_heads(examples, 4, 8)

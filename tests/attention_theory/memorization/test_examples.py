@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from attention_theory.memorization.examples import (
@@ -5,8 +6,10 @@ from attention_theory.memorization.examples import (
     sample_examples,
     with_faulty_context,
     with_query_span,
+    with_query_sum,
     with_token_sum,
 )
+from attention_theory.memorization.kruskal import kruskal_rank
 from attention_theory.numerics import numerical_rank
 
 
@@ -36,3 +39,10 @@ def test_draws_can_be_made_again() -> None:
     first, second = (sample_examples(4, 3, 6, seed=5) for _ in range(2))
     assert torch.equal(first.contexts, second.contexts)
     assert torch.equal(first.queries, second.queries)
+
+
+@pytest.mark.parametrize("terms", [2, 3])
+def test_a_sum_among_generic_queries_sets_the_kruskal_rank(terms: int) -> None:
+    examples = with_query_sum(sample_examples(8, 3, 4, law="integer", seed=2), terms)
+    assert kruskal_rank(examples.queries.long()) == terms
+    assert int(torch.linalg.matrix_rank(examples.queries)) == 4

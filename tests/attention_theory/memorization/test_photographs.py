@@ -5,7 +5,7 @@ import pytest
 import torch
 from PIL import Image
 
-from attention_theory.memorization.photographs import folder_images, patches, photograph_crops
+from attention_theory.memorization.photographs import digit_images, folder_images, patches, photograph_crops
 
 
 def test_crops_are_in_range_and_can_be_made_again() -> None:
@@ -33,3 +33,11 @@ def test_a_folder_of_pictures(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError):
         folder_images(tmp_path / "empty", 8, most=1)
+
+
+def test_digits_have_one_colour() -> None:
+    digits = digit_images()
+    assert digits.shape == (1797, 1, 8, 8)
+    assert digits.min() == -1
+    assert digits.max() == 1
+    assert torch.equal(patches(digits, 1)[0, :, 0], digits[0].flatten())

@@ -3,6 +3,7 @@ import torch
 
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer, schedule
+from attention_theory.validation import ParameterError
 
 SETTINGS = [Setting(3, 4, 20, 5, seed=0), Setting(1, 2, 31, 2, seed=1)]
 
@@ -51,10 +52,34 @@ def test_every_epoch_shows_every_example_once() -> None:
     seen = []
     for step in range(10):
         stream.step = step
-        seen.append(stream.next_batch()[0])
+        examples, bearers = stream.next_batch()
+        assert torch.equal(examples, bearers)
+        seen.append(examples[0])
     first_epochs = torch.cat(seen).view(4, 20)
     assert (first_epochs.sort(dim=1).values == torch.arange(20)).all()
     assert not torch.equal(first_epochs[0], first_epochs[1])
+
+
+def test_relabelled_epochs_leave_nothing_to_memorise() -> None:
+    """The set that is memorised with its own labels is not with labels that change every epoch."""
+    setting = Setting(heads=4, tokens=6, examples=12, head_width=8)
+    data = sample_data_sets([setting], 8, classes=4)
+    stream = PanelTrainer([setting], data, 1500, batch=12, rate=1e-2, relabel=True)
+    _, first = stream.next_batch()
+    stream.step = 1
+    _, second = stream.next_batch()
+    assert (first[0].sort().values == torch.arange(12)).all()
+    assert not torch.equal(first, second)
+    stream.step = 0
+    stream.run()
+    latest = stream.latest_labels()
+    assert torch.equal(latest[0].sort().values, data.labels[0].sort().values)
+    assert stream.score(latest).accuracy.item() < 0.8
+
+
+def test_latest_labels_need_an_epoch() -> None:
+    with pytest.raises(ParameterError, match="completed_epochs"):
+        trainer(SETTINGS).latest_labels()
 
 
 def test_schedule_warms_up_and_falls() -> None:

@@ -1,0 +1,66 @@
+"""What the key width d_h adds: nothing beyond n - 1 where all examples share one context (Section 5.2, conclusion 3).
+
+Softmax does not see a number added to all logits. With a shared context E a head therefore acts through the matrix
+(I - 11^T/n) E W_K W_Q^T alone, which has rank n - 1 at most, however wide its keys are.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.memorization.attention import Examples, Heads, features, random_heads
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+#: Logits of order 4 instead of 1: weights far from even, so that no direction is lost in rounding.
+_SHARPER = 2.0
+
+
+def narrowed_heads(heads: Heads, context: Float[Tensor, "tokens width"], head_width: int | None = None) -> Heads:
+    """Heads of a smaller key width that come closest to the given ones on one context.
+
+    With ``head_width`` of n - 1 (the default) or more their softmax weights are the same for every query, provided that
+    the tokens are independent (Assumption 2).
+
+    Raises:
+        ParameterError: a head width below 1 or above n - 1.
+    """
+    n = context.shape[0]
+    kept = n - 1 if head_width is None else head_width
+    require(head_width=(kept, 1, n - 1))
+    maps = context @ heads.keys @ heads.queries.mT
+    left, values, right = torch.linalg.svd(maps - maps.mean(dim=1, keepdim=True), full_matrices=False)
+    keys = torch.linalg.pinv(context) @ (left[..., :kept] * values[:, None, :kept])
+    return Heads(keys, right[:, :kept].mT)
+
+
+def reachable_dimensions(examples: Examples, heads: int, head_width: int, seed: Seed = 0, rtol: float = 1e-11) -> int:
+    """The rank of the derivative of all outputs (one number each) by keys, queries and read-out, at random weights.
+
+    Where it is below the number of examples for generic weights, the labels that can be met form a set of measure zero.
+
+    Raises:
+        ParameterError: no head, or a head width below 1.
+    """
+    draw = generator(seed)
+    start = random_heads(heads, examples.width, head_width, draw)
+    readout = torch.randn(heads * examples.width, generator=draw, dtype=torch.float64)
+
+    def outputs(keys: Tensor, queries: Tensor, values: Tensor) -> Tensor:
+        return features(Heads(keys, queries), examples) @ values
+
+    parts = torch.func.jacrev(outputs, argnums=(0, 1, 2))(_SHARPER * start.keys, _SHARPER * start.queries, readout)
+    singular = torch.linalg.svdvals(torch.cat([part.flatten(1) for part in parts], dim=1))
+    return int((singular > rtol * singular[0]).sum())
+
+
+def dimension_count(heads: int, tokens: int, width: int, head_width: int, shared: bool) -> int:
+    """The same by counting: matrices of a given rank for the logits, and the read-out.
+
+    Shared contexts: n - 1 by d matrices of rank min(d_h, n - 1) and H (n - 1) + 1 independent features. A context for
+    each example: d by d matrices of rank min(d_h, d) and H d features.
+    """
+    require(heads=(heads, 1, None), tokens=(tokens, 2, width - 1), head_width=(head_width, 1, None))
+    rows = tokens - 1 if shared else width
+    rank = min(head_width, rows)
+    return heads * rank * (rows + width - rank) + (heads * rows + 1 if shared else heads * width)
