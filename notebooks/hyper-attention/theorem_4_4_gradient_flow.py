@@ -30,9 +30,9 @@
 #   equation for each symbol: $w_\alpha(\infty)^2 = \tfrac12\bigl(w_\alpha(0)^2 + \sqrt{w_\alpha(0)^4 +
 #   4\|T^*_{:,\alpha}\|^2}\bigr)$ and $C(\infty) = T^* \mathrm{diag}(1/w(\infty))$.
 #
-# In print, the proof of Lemma C.2 assumes $w(t^*) \le b$ where it needs $<$, writes $B C B^\top$ for the one-hot form of
-# $\Lambda$, which is $B \Lambda B^\top$, and has $C$ for $C^\top$ in one trace; later $X^\top X$ is called a projection, which
-# it is not. The results are not affected.
+# In print, the proof of Lemma C.2 assumes $w(t^*) \le b$ where it needs $<$, writes $B C B^\top$ for the one-hot form
+# of $\Lambda$, which is $B \Lambda B^\top$, and has $C$ for $C^\top$ in one trace; later $X^\top X$ is called a
+# projection, which it is not. The results are not affected.
 
 # %%
 import math

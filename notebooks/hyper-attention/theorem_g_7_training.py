@@ -125,9 +125,10 @@ claim.verdict()
 # %% [markdown]
 # ## The flow
 # From $C = 0$ and $w \ge b$. Beside it: the same start with one entry of $w$ at 0, and with half of the entries turned
-# negative. The paper prints the start as $C(t) = 0$, $w_{\alpha\beta}^2(0) \ge b > 0$. The first must be $C(0) = 0$: the
-# flow leaves $C = 0$ at once, and a layer with $C = 0$ has the loss of the zero function. The second allows negative
-# entries. Zero loss is reached from them too, since signs do not matter to it; but then Lemma G.9 says nothing.
+# negative. The paper prints the start as $C(t) = 0$, $w_{\alpha\beta}^2(0) \ge b > 0$. The first must be $C(0) = 0$:
+# the flow leaves $C = 0$ at once, and a layer with $C = 0$ has the loss of the zero function. The second allows
+# negative entries. Zero loss is reached from them too, since signs do not matter to it; but then Lemma G.9 says
+# nothing.
 
 # %%
 gram = pair_gram(symbols, size)
