@@ -23,9 +23,13 @@
 #
 # **The condition.** Let $i$ move right and $j$ move up, $y$ upwards. They meet at time $t$ where $n^x_i + t = n^x_j$
 # and $n^y_i = n^y_j + t$. So $n^x_i + n^y_i = n^x_j + n^y_j$: one *rising* diagonal sum, and $t = n^x_j - n^x_i \ge
-# 0$: $i$ starts to the left. The print has $n^x_i - n^x_j = n^y_i - n^y_j$, the other diagonal, and no condition on
-# time. It has one head for both directions of the pair, but the condition on time turns round with the pair, so two
+# 0$: $i$ starts to the left. The print has $n^x_i - n^x_j \approx n^y_i - n^y_j$, the other diagonal, and no condition
+# on time. It has one head for both directions of the pair, but the condition on time turns round with the pair, so two
 # heads are needed.
+#
+# **Up or down.** The printed sign is right if $y$ points *down*, as in pictures, so that "up" lowers it. The paper does
+# not say. The page plays both ways: with $y$ down the printed condition misses no meeting, and what is wrong are the
+# pairs whose meeting lies in the past. The sign $\approx$ is not explained either; it is read as equality.
 #
 # **Two things left unsaid.** Entities that move alike never meet on an open plane; the print counts them as meeting
 # when they share a row or column, which a wall brings about that stops the one in front. And a condition on both
@@ -52,6 +56,7 @@ from attention_theory.hyper_attention.predator_prey import (
     meetings,
     sample_worlds,
     simulated_values,
+    turn_over,
     value_heads,
 )
 from attention_theory.validation import require
@@ -108,28 +113,42 @@ tokens = embed_features(world, feature_sizes(size))
 outputs = sum(linear_hyper_feature_attention(tokens, *layer_of(head, feature_sizes(size))) for head in heads)[..., 0]
 printed = coupled_interaction(world, value_heads(size, "printed"))
 
-crossing = met & (world[:, :, None, POLICY] != world[:, None, :, POLICY])
-claimed = {form: crossing_condition(world, form) for form in ("correct", "printed")}
+downwards = turn_over(world, size)  # the same world, played with y pointing down
+value_down = simulated_values(downwards, size)
+differ = world[:, :, None, POLICY] != world[:, None, :, POLICY]
+crossing = {"up": met & differ, "down": meetings(downwards, size) & differ}
+claimed = {
+    ("correct", "up"): crossing_condition(world),
+    ("correct", "down"): crossing_condition(downwards),
+    ("printed", "up"): crossing_condition(world, "printed"),
+    ("printed", "down"): crossing_condition(world, "printed"),
+}
+wrong = {key: int((named != crossing[key[1]]).sum()) for key, named in claimed.items()}
+missed = {key: int((crossing[key[1]] & ~named).sum()) for key, named in claimed.items()}
 show.table(
-    ["condition", "pairs it names", "of these meet", "meetings it misses", "wrong pairs in all"],
-    [
-        [form, int(one.sum()), int((one & crossing).sum()), int((crossing & ~one).sum()), int((one != crossing).sum())]
-        for form, one in claimed.items()
-    ],
-    caption=f"Pairs of different policies; {int(crossing.sum())} of them meet.",
+    ["condition", "y points", "pairs that meet", "pairs it names", "meetings it misses", "wrong pairs in all"],
+    [[*key, int(crossing[key[1]].sum()), int(named.sum()), missed[key], wrong[key]] for key, named in claimed.items()],
+    caption="Pairs of different policies.",
 )
 
 # %%
 claim = Claim("hyper-attention/predator-prey-construction")
 claim.check("layer against the play, largest error", (outputs - value).abs().max(), "<=", 1e-12)
 claim.check("tables against the play, largest error", (coupled_interaction(world, heads) - value).abs().max(), "==", 0)
-claim.check("condition against the play, wrong pairs", (claimed["correct"] != crossing).sum(), "==", 0)
+claim.check("condition against the play, wrong pairs", wrong["correct", "up"], "==", 0)
+claim.check("y down, printed sign and time, wrong pairs", wrong["correct", "down"], "==", 0)
+claim.check("y down, printed condition, meetings missed", missed["printed", "down"], "==", 0)
 claim.number("diagonal missed by bilinear forms in x and y, N = 8", diagonal_residual(8), earlier=0.88, within=0.01)
 one_less = coupled_interaction(world, heads[1:])
 claim.control("without the first head, largest error", (one_less - value).abs().max(), "==", 0)
 claim.control("diagonal as a bilinear form in one-hots of x and y, missed", diagonal_residual(size), "<=", 1e-12)
-claim.printed("printed value function against the play, largest error", (printed - value).abs().max(), "==", 0)
-claim.printed("printed condition, wrong pairs", (claimed["printed"] != crossing).sum(), "==", 0)
+claim.control("printed condition with y up, meetings missed", missed["printed", "up"], "==", 0)
+claim.printed("printed value function, y down, largest error", (printed - value_down).abs().max(), "==", 0)
+claim.printed("printed condition, y down, wrong pairs", wrong["printed", "down"], "==", 0)
+claim.number("printed condition, y up, wrong pairs (earlier: 10 entities)", wrong["printed", "up"], earlier=672)
+claim.number("printed condition, y down, wrong pairs (earlier: 10 entities)", wrong["printed", "down"], earlier=216)
+claim.number("pairs that meet, y up (earlier: 10 entities)", crossing["up"].sum(), earlier=252)
+claim.number("pairs that meet, y down (earlier: 10 entities)", crossing["down"].sum(), earlier=312)
 claim.verdict()
 
 # %% [markdown]

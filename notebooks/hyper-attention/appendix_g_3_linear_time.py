@@ -26,11 +26,13 @@
 # The time stays $O(L R^2)$.
 
 # %%
+import math
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
+from attention_theory.hyper_attention.entries import entries_touched
 from attention_theory.hyper_attention.linear_sums import cubic_pair_sum, linear_pair_sum
 from attention_theory.hyper_attention.pair_attention import pair_attention
 from attention_theory.hyper_attention.taylor_features import approximate_pair_attention, taylor_width
@@ -47,14 +49,14 @@ rank = 5  # features of queries, keys and values R, from 2 to 32
 linear_lengths = [64, 256, 1024, 4096]  # lengths for the linear form, each from 16 to 65536
 cubic_lengths = [32, 64, 128, 256]  # lengths for the cubic form, each from 16 to 400
 degrees = [0, 1, 2, 3, 4, 5]  # degrees p of the series, each from 0 to 8
-bounds = [0.3, 1.0, 2.0]  # largest entry c of queries and keys, from 0.1 to 4, rising
+bounds = [0.3, 1.0, 2.0]  # largest entry c of queries and keys, from 0.1 to 4, rising, the first at most 0.5
 short = 24  # tokens for the softmax, from 3 to 60
 seed = 0  # of every draw, at least 0
 
 # %%
 require(tokens=(tokens, 3, 120), rank=(rank, 2, 32), linear_lengths=(linear_lengths, 16, 65536))
 require(cubic_lengths=(cubic_lengths, 16, 400), degrees=(degrees, 0, 8), bounds=(bounds, 0.1, 4.0))
-require(short=(short, 3, 60), seed=(seed, 0, None))
+require(first_bound=(bounds[0], 0.1, 0.5), short=(short, 3, 60), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## The linear form against the sum over triples
@@ -82,12 +84,20 @@ show.table(
 
 # %% [markdown]
 # ## Cost
-# Operations in matrix products are counted; they do not depend on the machine. (The prefix sums themselves are
-# entrywise work, a few operations more for each of $L R^2$ numbers, and are not in the count.) The seconds in the
-# table are those of this run, and only shown.
+# Operations in matrix products are counted, and with them the numbers that all operations read and write, which is
+# where prefix sums have their work. Both counts do not depend on the machine. For contrast, prefix sums taken anew for
+# every token: the same outputs in $O(L^2 R^2)$. The seconds in the table are those of this run, and only shown.
 
 
 # %%
+def anew(q: Tensor, k1: Tensor, k2: Tensor, v1: Tensor, v2: Tensor) -> Tensor:
+    """The causal sum over j1 >= j2 with every prefix summed from its start."""
+    before = torch.ones(len(q), len(q), dtype=q.dtype).tril()[:, :, None, None]
+    second = (before * (k2[:, :, None] * v2[:, None])).sum(1)
+    state = (before * (k1[:, :, None] * v1[:, None] * second)).sum(1)
+    return (q[:, None] @ state).squeeze(-2)
+
+
 forms = {
     "Eq. 42, every triple": (cubic_lengths, lambda some: lambda: cubic_pair_sum(*some)),
     "Eq. 43": (linear_lengths, lambda some: lambda: linear_pair_sum(*some)),
@@ -95,11 +105,12 @@ forms = {
         linear_lengths,
         lambda some: lambda: linear_pair_sum(*some, sum_over="ge", causal=True),
     ),
+    "prefix sums, taken anew": (cubic_lengths, lambda some: lambda: anew(*some)),
 }
 counted, timed = {}, {}
 for name, (lengths, form) in forms.items():
     runs = [form(inputs(length)) for length in lengths]
-    counted[name] = [matrix_operations(run) for run in runs]
+    counted[name] = [matrix_operations(run) + entries_touched(run) for run in runs]
     timed[name] = [cpu_seconds(run) for run in runs]
 show.table(
     ["form", "lengths", "exponent of operations", "exponent of seconds (this run)"],
@@ -110,15 +121,15 @@ show.table(
 fig, axis = show.axes(height=3.2)
 for (name, (lengths, _)), marker in zip(forms.items(), show.MARKERS, strict=False):
     axis.loglog(lengths, counted[name], marker=marker, label=name)
-axis.set(xlabel="tokens L", ylabel="operations")
+axis.set(xlabel="tokens L", ylabel="operations, entries included")
 axis.legend()
 show.figure(
     fig,
     name="operations",
-    caption="Operations in matrix products against the length. The sum over triples has slope 3, both linear forms "
-    "slope 1.",
-    alt="Three straight lines on logarithmic axes: one steep with slope three, two parallel ones with slope one "
-    "far below.",
+    caption="Operations in matrix products, and entries that are read and written, against the length. The sum over "
+    "triples has slope 3, both linear forms slope 1, prefix sums taken anew slope 2.",
+    alt="Four nearly straight lines on logarithmic axes: one with slope three, one with slope two, and two parallel "
+    "ones with slope one far below.",
 )
 
 # %%
@@ -126,19 +137,18 @@ linear_slope, cubic_slope = (
     exponent(linear_lengths, counted["Eq. 43"]),
     exponent(cubic_lengths, counted["Eq. 42, every triple"]),
 )
+same = cubic_pair_sum(*x, sum_over="ge", causal=True)
 claim = Claim("hyper-attention/efficient-linear-form")
 claim.check("Eq. 43 against the full sum, error", errors["all", False][0], "<=", 1e-12)
 claim.check(
     "prefix sums against ordered and causal sums, largest error", max(one for one, _ in errors.values()), "<=", 1e-12
 )
 claim.check("exponent of operations, Eq. 43", linear_slope, "==", 1.0, tolerance=0.05)
-claim.check(
-    "exponent, prefix sums",
-    exponent(linear_lengths, counted["prefix sums, causal and ordered"]),
-    "==",
-    1.0,
-    tolerance=0.05,
-)
+prefix_slope = exponent(linear_lengths, counted["prefix sums, causal and ordered"])
+claim.check("exponent of operations, prefix sums", prefix_slope, "==", 1.0, tolerance=0.05)
+anew_slope = exponent(cubic_lengths, counted["prefix sums, taken anew"])
+claim.check("prefix sums taken anew, error", relative_error(anew(*x), same), "<=", 1e-12)
+claim.control("exponent, prefix sums taken anew", anew_slope, "==", 1.0, tolerance=0.05)
 claim.check("exponent, every triple", cubic_slope, "==", 3.0, tolerance=0.05)
 claim.control("exponent, every triple, as linear", cubic_slope, "==", 1.0, tolerance=0.05)
 claim.printed("Eq. 43 on the sum over j1 <= j2 of Definition 6.1, error", errors["le", False][1], "<=", 1e-12)
@@ -152,7 +162,8 @@ claim.verdict()
 #
 # The print wants $O(R)$ features and quotes an error of $1/\mathrm{poly}(L)$ for entries below $o(\sqrt[3]{\log L})$.
 # These features are $1 + R + \dots + R^p$ in number, not $O(R)$. The quoted rate is a statement about growing $L$ and
-# is not tested here. What is tested: the error falls with every degree, and large entries need many.
+# is not tested here. What is tested: for entries up to 0.3 and up to 1 the error falls with every degree, and larger
+# entries need more of them. For entries up to 2 it has barely begun to fall at degree 5, and some steps raise it.
 
 # %%
 draw = generator(seed)
@@ -186,19 +197,19 @@ show.figure(
 # %%
 EARLIER = [1.2e-3, 2.0e-5, 1.1e-7, 1.7e-9, 3.5e-12, 6e-14]
 small, large = worst[bounds[0]], worst[bounds[-1]]
-ratios = [b / a for a, b in pairwise(small)]
+ratio = {b: max(after / before for before, after in pairwise(worst[b])) for b in bounds}
 claim = Claim("hyper-attention/softmax-approximation")
-claim.check("smallest entries: largest ratio of neighbouring errors", max(ratios), "<", 1.0)
+for b in (b for b in bounds if b <= 1):
+    claim.check(f"entries up to {b}: largest ratio of neighbouring errors", ratio[b], "<", 1.0)
 claim.check("smallest entries: error at the largest degree", small[-1], "<=", 1e-10)
-claim.check(
-    "error at the largest degree rises with the entries",
-    sorted(w[-1] for w in worst.values()) == [worst[b][-1] for b in bounds],
-    "==",
-    True,
-)
+rising = [all(low < high for low, high in pairwise(at)) for at in zip(*worst.values(), strict=True)]
+claim.check("degrees at which the error rises with the entries", sum(rising), "==", len(degrees))
 if bounds[0] == 0.3 and degrees == [0, 1, 2, 3, 4, 5]:
-    for degree, earlier in enumerate(EARLIER):
-        claim.number(f"entries up to 0.3, degree {degree} (other values)", small[degree], earlier=earlier, within=2.0)
+    for degree, before in enumerate(math.log10(e) for e in EARLIER):
+        ours, factor_three = math.log10(small[degree]), math.log10(3) / abs(before)
+        claim.number(
+            f"entries up to 0.3, degree {degree}, log10 of the error", ours, earlier=before, within=factor_three
+        )
 claim.control("largest entries: error at the largest degree", large[-1], "<=", 1e-10)
 claim.printed("features at the largest degree of order R (up to 10 R)", taylor_width(3, degrees[-1]), "<=", 30)
 claim.verdict()

@@ -93,20 +93,20 @@ direct = coupled_interaction(entities, target)
 
 # %% [markdown]
 # Plain attention can do it on one symbol for every combination of values: a pair function and a weight are all that
-# Theorem 3.1 needs. Equation 35 gives the weight the indices of $i$ as well. Only those of $j$ belong there; a
-# weight read at $i$ is another function.
+# Theorem 3.1 needs. Equation 35 gives the weight the indices of $i$ as well as those of $j$. Those of $i$ are
+# superfluous, and Eqs. 3 and 36 do without them. A weight read at $i$ alone would be another function.
 
 # %%
 symbols = product_symbols(entities, sizes)
 tables = [product_tables(head, sizes) for head in target]
 plain = sum(aggregate_interactions(symbols, effect, weight[:, None]) for effect, weight in tables)[..., 0]
-at_i = coupled_interaction(entities, target, form="printed")
+at_i = coupled_interaction(entities, target, weights_at="i")
 
 claim = Claim("hyper-attention/definition-coupled-interaction")
 claim.check("one pair table on product symbols against the sum, error", relative_error(plain, direct), "<=", 1e-12)
 one_head = relative_error(coupled_interaction(entities, target[:-1]), direct)
 claim.control("with the last head left out", one_head, "<=", 1e-12)
-claim.printed("weights read at i as in Eq. 35, error", relative_error(at_i, direct), "<=", 1e-12)
+claim.control("weights read at i instead of j, error", relative_error(at_i, direct), "<=", 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -148,8 +148,10 @@ claim.verdict()
 
 # %% [markdown]
 # ## What it costs
-# $M$ features of the same size, one factor for each. Three counts: the tables themselves, that is the blocks of the
-# score matrices that are not zero; all entries of the matrices; and plain attention on product symbols.
+# $M$ features of the same size, one factor for each. Three counts of *score* parameters: the tables themselves, that
+# is the blocks of the score matrices that are not zero; all entries of the score matrices; and the score matrix of
+# plain attention on product symbols. With one feature and one factor they are one layer, and agree. Values come on
+# top, $d\,d_2$ for each value matrix of width $d$.
 #
 # The paper says that HyperFeatureAttention needs $\Theta(M)$ parameters. That is so for the tables. A layer that is
 # not told which feature goes with which factor has dense matrices of width $d = \sum_\phi |\mathcal S_\phi|$: with a
@@ -160,8 +162,8 @@ claim.verdict()
 features = range(1, most_features + 1)
 unit = torch.eye(feature_size, dtype=torch.float64)
 blocks = [block_parameters([CoupledHead([Factor(k, k, unit) for k in range(m)], [])]) for m in features]
-dense_two = [dense_parameters(2, [feature_size] * m) for m in features]
-dense_each = [dense_parameters(m, [feature_size] * m) for m in features]
+dense_two = [dense_parameters(2, [feature_size] * m, features=0) for m in features]
+dense_each = [dense_parameters(m, [feature_size] * m, features=0) for m in features]
 product = [product_parameters([feature_size] * m) for m in features]
 counted = {
     "tables (non-zero blocks)": blocks,
@@ -175,14 +177,14 @@ show.table(["M", *counted], zip(features, *counted.values(), strict=True))
 fig, axis = show.axes(height=3.4)
 for (name, values_of), marker in zip(counted.items(), show.MARKERS, strict=False):
     axis.loglog(features, values_of, marker=marker, label=name)
-axis.set(xlabel="features M", ylabel="parameters", xticks=features, xticklabels=features)
+axis.set(xlabel="features M", ylabel="score parameters", xticks=features, xticklabels=features)
 axis.minorticks_off()
 axis.legend(fontsize=8)
 show.figure(
     fig,
     name="parameters-by-features",
-    caption="Parameters against the number of features. Three straight lines are powers of $M$; the bent one is "
-    "exponential.",
+    caption="Parameters of the scores against the number of features. Three straight lines are powers of $M$; the "
+    "bent one is exponential.",
     alt="Four curves on logarithmic axes. Tables, dense with two factors and dense with a factor for each feature "
     "are straight lines of slopes about one, two and three; plain attention on product symbols bends upwards, "
     "far above.",

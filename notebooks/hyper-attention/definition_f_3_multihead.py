@@ -27,9 +27,10 @@
 # queries and keys cost what they cost in self-attention. Values may be multiplied too (*value product*), which takes
 # $A$ value matrices in the place of one.
 #
-# **The scale.** The print has no $1/\sqrt{d}$ on the scores. A product of $A$ unscaled scores has the size of the
-# $A$-th power of one, and the softmax then looks at a single token. Here every factor is divided by the root of its
-# width, which at order 1 is the usual scale.
+# **The scale.** The print has no $1/\sqrt{d}$ on the scores, which Section 2 has. A product of $A$ unscaled scores
+# grows as the $A$-th power of one, and large scores saturate the softmax. The models of this book divide every factor
+# by the root of its width, which at order 1 is the usual scale. Both are one class of functions, since the queries can
+# take up the factor, and both are checked here.
 
 # %%
 import torch
@@ -79,9 +80,12 @@ mask = causal_mask(tokens)
 
 # %%
 plain = block([1, 1, 1])
-parts = zip(*(project(x).chunk(3, dim=-1) for project in (plain.queries, plain.keys, plain.values)), strict=True)
-heads = [attention(q, k, v, mask=mask, scale=(width / 3) ** -0.5) for q, k, v in parts]
-by_head = plain.out(torch.cat(heads, dim=-1))
+parts = list(zip(*(one(x).chunk(3, dim=-1) for one in (plain.queries, plain.keys, plain.values)), strict=True))
+by_head, by_head_printed = (
+    plain.out(torch.cat([attention(q, k, v, mask=mask, scale=scale) for q, k, v in parts], dim=-1))
+    for scale in ((width / 3) ** -0.5, 1.0)
+)
+plain_printed = block([1, 1, 1], scaled=False)
 leaks = {
     causal: (one(x) - one(with_last_token_changed(x)))[:, :-1].abs().max().item()
     for causal, one in ((True, plain), (False, block([1, 1, 1], causal=False)))
@@ -89,6 +93,7 @@ leaks = {
 
 claim = Claim("hyper-attention/definition-f-2")
 claim.check("block against its heads one by one, error", relative_error(plain(x), by_head), "<=", 1e-12)
+claim.check("as printed, without the scale, error", relative_error(plain_printed(x), by_head_printed), "<=", 1e-12)
 claim.check("parameters", count(plain), "==", 4 * width**2)
 claim.check("change of earlier outputs when the last token changes", leaks[True], "==", 0)
 claim.control("the same without the mask", leaks[False], "==", 0)
@@ -102,11 +107,11 @@ claim.verdict()
 order = 4
 
 
-def one_head(module: HyperFeatureAttention) -> Tensor:
-    """Definition F.3 for a block of one head, factor by factor."""
+def one_head(module: HyperFeatureAttention, scale: float = (width / order) ** -0.5) -> Tensor:
+    """Definition F.3 for a block of one head, factor by factor; as printed with scale 1."""
     scores = torch.ones(batch, tokens, tokens, dtype=torch.float64)
     for q, k in zip(module.queries(x).chunk(order, dim=-1), module.keys(x).chunk(order, dim=-1), strict=True):
-        scores = scores * (q @ k.mT) * (width / order) ** -0.5
+        scores = scores * (q @ k.mT) * scale
     values = module.values(x).unflatten(-1, (-1, width)).prod(dim=-2)
     return module.out(attention_weights(scores, mask=mask) @ values)
 
@@ -141,6 +146,9 @@ claim.check(
     "order 4 against its factors one by one, error", relative_error(products(x), one_head(products)), "<=", 1e-12
 )
 claim.check("with value product, error", relative_error(values_too(x), one_head(values_too)), "<=", 1e-12)
+for name, module in (("order 4", unscaled), ("with value product", block([order], value_product=True, scaled=False))):
+    error = relative_error(module(x), one_head(module, scale=1.0))
+    claim.check(f"{name} as printed, without the scale, error", error, "<=", 1e-12)
 claim.check("order 1 against self-attention, error", relative_error(first(x), usual), "<=", 1e-12)
 claim.check("parameters without value product", count(products), "==", 4 * width**2)
 claim.check("parameters with value product", count(values_too), "==", (3 + order) * width**2)
@@ -149,7 +157,12 @@ claim.check("order 5, which does not divide the head, is refused", refusal != "n
 claim.control(
     "order 4 against order 1 with the same weights, error", relative_error(first(x), products(x)), "<=", 1e-12
 )
-claim.control("without the scale, difference", relative_error(unscaled(x), products(x)), "<=", 1e-12)
+claim.control(
+    "scaled block against the printed form, error",
+    relative_error(products(x), one_head(unscaled, scale=1.0)),
+    "<=",
+    1e-12,
+)
 claim.verdict()
 
 # %% [markdown]

@@ -176,12 +176,14 @@ show.table(["order 3", f"parameters at width {d}", "in units of d²"], [[n, c, c
 
 # %%
 claim = Claim("hyper-attention/remark-ha-counts")
-real = [
-    sum(value.numel() for value in block(sharing=sharing, separate_output=apart).parameters()) // width**2
-    for sharing in (True, False)
-    for apart in (False, True)
-]
-claim.check("blocks counted, in units of d^2", real == [count // d**2 for count in counts.values()], "==", True)
+for name, (sharing, apart) in zip(counts, product((True, False), (False, True)), strict=True):
+    module = block(sharing=sharing, separate_output=apart)
+    claim.check(
+        f"parameters of a block of width {width}, {name}",
+        sum(value.numel() for value in module.parameters()),
+        "==",
+        hyper_attention_parameters(width, sharing=sharing, separate_output=apart),
+    )
 claim.check("sharing, one output matrix", counts["sharing"], "==", 4 * d**2)
 claim.check("no sharing, one output matrix", counts["no sharing"], "==", 6 * d**2)
 claim.number("sharing at width 768", hyper_attention_parameters(768), earlier=2_359_296, within=0.0)

@@ -29,8 +29,13 @@
 #
 # **All or any?** With weights $1/m$ the layer returns the *share* of the activators that are present. The text reads
 # as "any of them". In the paper's dictionary every list has one entry, and the readings agree; we keep the share
-# here. With repeats the sum can pass 1; the paper's remedy, a ReLU layer, turns it into
-# $\min(1, z) = 1 - \mathrm{relu}(1 - z)$.
+# here.
+#
+# **A ReLU layer.** The paper says that a dense layer with ReLU after the attention makes it right at any length. With
+# every list of one entry it does: the printed row made for length $L^*$ returns $L / L^*$ at length $L$, and
+# $\min(1, L^* z) = 1 - \mathrm{relu}(1 - L^* z)$ is 1 for every $L \ge 1$. The factor matters: $\min(1, z)$ alone
+# leaves the shorter strands wrong. The paper excludes repeats; with them a sum can pass 1, and the same layer repairs
+# that too.
 
 # %%
 import torch
@@ -43,12 +48,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-trained_length = 3  # the L that the printed weights are made for, from 1 to 5
+trained_length = 3  # the L that the printed weights are made for, from 2 to 5
 samples = 300  # strands of each length, at least 20
 seed = 0  # of every draw, at least 0
 
 # %%
-require(trained_length=(trained_length, 1, 5), samples=(samples, 20, 10_000), seed=(seed, 0, None))
+require(trained_length=(trained_length, 2, 5), samples=(samples, 20, 10_000), seed=(seed, 0, None))
 dictionary = {1: [3], 2: [], 4: [2]}  # the paper's example
 larger = {0: [1, 2], 3: [], 4: [5, 6, 7], 8: [0]}  # lists of more than one
 size, larger_size = 5, 10
@@ -117,17 +122,38 @@ if trained_length == 3:
     claim.number("printed row, L = 5", by_length[5], earlier=2 / 3, within=1e-9)
 
 # %% [markdown]
+# ## The ReLU layer
+# The printed row made for one length, without a ReLU layer, with $\min(1, z)$, and with $\min(1, L^* z)$. The paper's
+# dictionary, no repeats.
+
+# %%
+headed = {"no ReLU": {}, "min(1, z)": {}, "min(1, L* z)": {}}
+for length in lengths:
+    strands = sample_sequences(samples, length, size, seed + length, unique=True)
+    truth = activation(strands, dictionary, size)
+    z = outputs(strands, printed)
+    after = (z, saturate(z), saturate(trained_length * z))
+    for errors_of, values in zip(headed.values(), after, strict=True):
+        errors_of[length] = (values - truth).abs().max().item()
+show.table(["length L", *headed], [[n, *(row[n] for row in headed.values())] for n in lengths])
+claim.check(
+    "printed row and min(1, L* z), every length: largest error", max(headed["min(1, L* z)"].values()), "<=", 1e-12
+)
+claim.control("printed row and min(1, z), every length: largest error", max(headed["min(1, z)"].values()), "<=", 1e-12)
+
+# %% [markdown]
 # ## Strands with repeats
-# Now alleles may repeat. Both layers count an activator as often as it comes. The ReLU layer repairs the diagonal
-# one, if every list has one entry.
+# Now alleles may repeat, which the paper excludes. Both layers count an activator as often as it comes. The ReLU layer
+# repairs both, if every list has one entry.
 
 # %%
 repeated = sample_sequences(samples, 6, size, seed, unique=False)
 truth = activation(repeated, dictionary, size)
-with_repeats = outputs(repeated, diagonal)
-repaired = (saturate(with_repeats) - truth).abs().max()
-claim.check("diagonal and ReLU, with repeats: largest error", repaired, "<=", 1e-12)
-claim.control("diagonal, with repeats: largest error", (with_repeats - truth).abs().max(), "<=", 1e-12)
+for name, score, factor in (("diagonal", diagonal, 1), ("printed row", printed, trained_length)):
+    z = outputs(repeated, score)
+    repaired = (saturate(factor * z) - truth).abs().max()
+    claim.check(f"{name} and ReLU, with repeats: largest error", repaired, "<=", 1e-12)
+    claim.control(f"{name}, with repeats: largest error", (z - truth).abs().max(), "<=", 1e-12)
 claim.verdict()
 
 # %%

@@ -94,8 +94,9 @@ claim.verdict()
 # ```{claim} hyper-attention/gradients-matrix-form
 # ```
 #
-# Against central differences, entry by entry. Two later displays in the paper drop the transpose on $C$ in the second
-# gradient; they are off by much.
+# Against central differences, entry by entry. The display that begins the derivation in the paper has $\frac1B$ where
+# the later ones have $\frac2B$: half the gradient. Two later displays drop the transpose on $C$ in the second gradient;
+# they are off by much.
 
 # %%
 by_score, by_value = loss_gradients(tokens, targets, score, value)
@@ -121,6 +122,9 @@ claim.check("in C, relative error", relative_error(by_score.flatten(), differenc
 claim.check("in w, relative error", relative_error(by_value, value_differences), "<=", 1e-8)
 claim.control(
     "in w, transpose dropped, relative error", relative_error(by_value_dropped, value_differences), "<=", 1e-8
+)
+claim.printed(
+    "in C, 1/B in the first display, relative error", relative_error(by_score.flatten() / 2, differences), "<=", 1e-8
 )
 claim.number("in w, transpose dropped", relative_error(by_value_dropped, value_differences), earlier=0.8)
 claim.verdict()

@@ -24,8 +24,10 @@
 # shared weights.
 #
 # **The count.** For output $i$ there are $L$ partners with $|\mathcal S|^2$ features each. Given $\mathcal X(i)$, the
-# features of every partner add up to the same one-hot, so the rank is smaller:
-# $|\mathcal S| + (L-1)|\mathcal S|(|\mathcal S|-1)$. For all outputs this makes
+# features of every partner add up to the same one-hot, which takes $(L-1)|\mathcal S|$ from the rank. And the partner
+# $j = i$ has only $|\mathcal S|$ features that are ever not zero, because both symbols are one: this takes
+# $|\mathcal S|^2 - |\mathcal S|$ more. What is left is $|\mathcal S| + (L-1)|\mathcal S|(|\mathcal S|-1)$: 21 of 36 for
+# three symbols and four tokens. For all outputs this makes
 # $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr)$ free parameters, of the order that the theorem names. Adding up
 # the partners before the map, as attention does, leaves $|\mathcal S|^2$.
 #

@@ -132,7 +132,8 @@ for size in enough:
 for size in too_few:
     claim.check(f"B = {size}, rank {ranks[size]}, least squares: training error", fitted_train[size], "<=", 1e-12)
     claim.control(f"B = {size}, rank {ranks[size]}, least squares: test error", fitted_test[size], "<=", 1e-3)
-    claim.control(f"B = {size}, rank {ranks[size]}, descent: test error", test[size], "<=", 1e-3)
+    if train[size] <= 1e-12:  # else descent has not met the theorem's hypothesis
+        claim.control(f"B = {size}, rank {ranks[size]}, descent: test error", test[size], "<=", 1e-3)
 claim.check("target plus a null vector: training error", error_on(few, shifted), "<=", 1e-24)
 claim.control("target plus a null vector: test error", error_on(fresh, shifted), "<=", 1e-6)
 if samples == [4000, 1000, 400, 150, 60]:

@@ -30,8 +30,9 @@ def approximate(
 ) -> Approximation:
     """The corrected form of Theorem B.2: truncate F to rank r and W to rank q, and embed in 2r + q dimensions.
 
-    The embedding must hold the left *and* the right singular vectors of F, and the left ones of W, because score and
-    value matrix are both seen through it. Then the error of a row is at most
+    Where ``2r + q`` exceeds the number of symbols, as many dimensions as symbols are enough. The embedding must hold
+    the left *and* the right singular vectors of F, and the left ones of W, because score and value matrix are both seen
+    through it. Then the error of a row is at most
     ``L (max |w_b| sigma_{r+1}(F) + max |F_r| sigma_{q+1}(W))``.
 
     Raises:

@@ -47,20 +47,21 @@ class CoupledHead:
 def coupled_interaction(
     entities: Int[Tensor, "... tokens features"],
     heads: Sequence[CoupledHead],
-    form: Literal["correct", "printed"] = "correct",
+    weights_at: Literal["j", "i"] = "j",
 ) -> Float[Tensor, "... tokens"]:
     """The target of Eqs. 3 and 36: row ``i`` sums the product of all factors and weights over heads and entities ``j``.
 
-    ``form="printed"`` takes the weights at ``i``, as Eq. 35 indexes them, and not at ``j``.
+    Eq. 35 gives the weight the features of ``i`` and of ``j``; those of ``i`` are superfluous. ``weights_at="i"`` reads
+    it at ``i`` alone, which is another function.
     """
-    require(form=(form, {"correct", "printed"}))
+    require(weights_at=(weights_at, {"j", "i"}))
     total = torch.zeros(entities.shape[:-1], dtype=torch.float64)
     for head in heads:
         scores = _product(
             one.table[entities[..., :, None, one.query], entities[..., None, :, one.key]] for one in head.factors
         )
         weights = _product(one.table[entities[..., one.feature]] for one in head.weights).expand(total.shape)
-        total += (scores @ weights[..., None]).squeeze(-1) if form == "correct" else scores.sum(-1) * weights
+        total += (scores @ weights[..., None]).squeeze(-1) if weights_at == "j" else scores.sum(-1) * weights
     return total
 
 
@@ -114,7 +115,10 @@ def block_parameters(heads: Sequence[CoupledHead]) -> int:
 
 
 def dense_parameters(order: int, sizes: Sequence[int], features: int = 1) -> int:
-    """``A (d^2 + d d_2)``: all entries of the score and value matrices of one head of width ``d = sum_phi |S_phi|``."""
+    """``A (d^2 + d d_2)``: all entries of the score and value matrices of one head of width ``d = sum_phi |S_phi|``.
+
+    ``features`` is ``d_2``; with 0 the score matrices alone are counted.
+    """
     width = sum(sizes)
     return order * (width**2 + width * features)
 

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.hyper_attention.interactions import counts
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, require
 
 Dictionary = Mapping[int, Sequence[int]]
 Always = Literal["diagonal", "printed"]
@@ -32,10 +32,10 @@ def activation_score(
         length: the length for ``printed``.
 
     Raises:
-        ParameterError: an allele outside the range, or ``printed`` without a length.
+        ParameterError: an allele outside the range or twice in a list, or ``printed`` without a length.
     """
-    alleles = [allele for key, values in dictionary.items() for allele in (key, *values)]
-    require(always=(always, {"diagonal", "printed"}), allele=(alleles, 0, size - 1))
+    require(always=(always, {"diagonal", "printed"}))
+    _require_alleles(dictionary, size)
     score = torch.zeros(size, size, dtype=torch.float64)
     for allele, activators in dictionary.items():
         if activators:
@@ -50,7 +50,12 @@ def activation_score(
 
 
 def activation(symbols: Int[Tensor, "... length"], dictionary: Dictionary, size: int) -> Float[Tensor, "... length"]:
-    """Whether each token is active: 1 if always, the share of its activators that are present, or 0."""
+    """Whether each token is active: 1 if always, the share of its activators that are present, or 0.
+
+    Raises:
+        ParameterError: an allele outside the range or twice in a list.
+    """
+    _require_alleles(dictionary, size)
     present = (counts(symbols, size) > 0).to(torch.float64)
     by_allele = torch.zeros_like(present)
     for allele, activators in dictionary.items():
@@ -61,3 +66,11 @@ def activation(symbols: Int[Tensor, "... length"], dictionary: Dictionary, size:
 def saturate(outputs: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """``min(1, z) = 1 - relu(1 - z)``: the dense ReLU layer that the paper puts after the attention."""
     return 1 - torch.relu(1 - outputs)
+
+
+def _require_alleles(dictionary: Dictionary, size: int) -> None:
+    alleles = [allele for key, values in dictionary.items() for allele in (key, *values)]
+    require(allele=(alleles, 0, size - 1))
+    for allele, activators in dictionary.items():
+        if len(set(activators)) < len(activators):
+            raise ParameterError(f"activators of allele {allele} must be distinct, got {list(activators)}")

@@ -47,11 +47,8 @@ class HyperAttention(nn.Module):
         separate_output: bool = False,
     ) -> None:
         super().__init__()
-        require(width=(width, 1, None), heads=(heads, 1, None), order=(order, 2, None), sum_over=(sum_over, SUMS))
-        if width % heads:
-            raise ParameterError(f"width must be a multiple of the {heads} heads, got {width}")
-        rank = width // heads if rank is None else rank
-        require(rank=(rank, 1, None))
+        require(sum_over=(sum_over, SUMS))
+        rank = _rank(width, heads, order, rank)
         self.heads, self.order, self.rank, self.sharing = heads, order, rank, sharing
         self.sum_over, self.causal = sum_over, causal
         projections = 1 if sharing else order - 1
@@ -100,11 +97,24 @@ def hyper_attention_parameters(
     """Parameters of :class:`HyperAttention`: ``4 d^2`` with sharing and ``2 n d^2`` without, where ``H R = d``.
 
     ``separate_output`` adds ``d^2``.
+
+    Raises:
+        ParameterError: as for the block.
     """
-    inner = width if rank is None else heads * rank
+    inner = heads * _rank(width, heads, order, rank)
     projections = 1 + 2 * (1 if sharing else order - 1)
     out = (width // heads) * inner + width**2 if separate_output else width * inner
     return projections * width * inner + out
+
+
+def _rank(width: int, heads: int, order: int, rank: int | None) -> int:
+    """``R``, which is ``width / heads`` unless given; the heads must divide the width."""
+    require(width=(width, 1, None), heads=(heads, 1, None), order=(order, 2, None))
+    if width % heads:
+        raise ParameterError(f"width must be a multiple of the {heads} heads, got {width}")
+    rank = width // heads if rank is None else rank
+    require(rank=(rank, 1, None))
+    return rank
 
 
 def allowed_triples(tokens: int) -> int:

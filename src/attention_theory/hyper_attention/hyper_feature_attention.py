@@ -79,16 +79,7 @@ class HyperFeatureAttention(nn.Module):
         scaled: bool = True,
     ) -> None:
         super().__init__()
-        require(width=(width, 1, None), orders=(list(orders), 1, None))
-        if width % len(orders):
-            raise ParameterError(f"width must be a multiple of the {len(orders)} heads, got {width}")
-        self.head_width = width // len(orders)
-        for order in orders:
-            if self.head_width % order:
-                raise ParameterError(
-                    f"width / heads must be a multiple of each order, got {width} / {len(orders)} = {self.head_width} "
-                    f"features for order {order}"
-                )
+        self.head_width = _head_width(width, orders)
         self.orders = list(orders)
         self.value_product, self.causal, self.rotary, self.scaled = value_product, causal, rotary, scaled
         value_width = self.head_width * (sum(orders) if value_product else len(orders))
@@ -127,14 +118,33 @@ class HyperFeatureAttention(nn.Module):
         return (queries * queries.shape[-1] ** -0.5 if self.scaled else queries) @ keys.mT
 
 
+def _head_width(width: int, orders: Sequence[int]) -> int:
+    """The features of a head, which the heads and then each order must divide."""
+    require(width=(width, 1, None), orders=(list(orders), 1, None))
+    if width % len(orders):
+        raise ParameterError(f"width must be a multiple of the {len(orders)} heads, got {width}")
+    head_width = width // len(orders)
+    for order in orders:
+        if head_width % order:
+            raise ParameterError(
+                f"width / heads must be a multiple of each order, got {width} / {len(orders)} = {head_width} "
+                f"features for order {order}"
+            )
+    return head_width
+
+
 def _factors(features: Tensor, order: int, width: int) -> tuple[Float[Tensor, "batch heads tokens width"], ...]:
     """Cut (batch, tokens, heads * order * width) into one tensor a factor."""
     return features.unflatten(-1, (-1, order, width)).permute(3, 0, 2, 1, 4).unbind(0)
 
 
 def hyper_feature_parameters(width: int, orders: Sequence[int], value_product: bool = False) -> int:
-    """Parameters of :class:`HyperFeatureAttention`: ``4 d^2``, and ``(3 + A) d^2`` with value products at one order."""
-    head_width = width // len(orders)
+    """Parameters of :class:`HyperFeatureAttention`: ``4 d^2``, and ``(3 + A) d^2`` with value products at one order.
+
+    Raises:
+        ParameterError: as for the block.
+    """
+    head_width = _head_width(width, orders)
     return 3 * width**2 + width * head_width * (sum(orders) if value_product else len(orders))
 
 

@@ -37,6 +37,16 @@ def sample_worlds(worlds: int, entities: int, size: int, seed: Seed) -> Int[Tens
     return torch.cat([kinds, torch.stack([x, y, x + y, x - y + size - 1], dim=-1)], dim=-1)
 
 
+def turn_over(entities: Int[Tensor, "... entities features"], size: int) -> Int[Tensor, "... entities features"]:
+    """The same world with y pointing down: row ``y`` becomes ``size - 1 - y``, and the two diagonals change places.
+
+    An entity that moves up in the result has a falling ``y`` in the world given.
+    """
+    turned = entities[..., [SPECIES, POLICY, X, Y, FALLING, RISING]]
+    turned[..., Y] = size - 1 - turned[..., Y]
+    return turned
+
+
 def meetings(entities: Int[Tensor, "... entities features"], size: int) -> Bool[Tensor, "... entities entities"]:
     """Play the world step by step: which pairs are ever in one cell at one time."""
     right = (entities[..., POLICY] == RIGHT).to(torch.int64)
@@ -67,7 +77,8 @@ def value_heads(size: int, form: Literal["correct", "printed"] = "correct") -> l
     one rising diagonal, ``x_i + y_i = x_j + y_j``, and with the first to the left, ``x_i <= x_j``. That takes two
     heads, one for each direction of the pair.
 
-    ``form="printed"`` has one head with ``x_i - x_j = y_i - y_j`` and no condition on time.
+    ``form="printed"`` has one head with ``x_i - x_j = y_i - y_j``, which is the rising diagonal if y points down, and
+    no condition on time. The print has an approximate sign, which it does not explain; it is read as equality.
     """
     require(form=(form, {"correct", "printed"}), size=(size, 1, None))
     opponents = Factor(SPECIES, SPECIES, 1.0 - torch.eye(2, dtype=torch.float64))

@@ -1,11 +1,13 @@
 """Training a language model as Tables 1 and 2 say: AdamW, a cosine schedule with warm-up, held-out perplexity."""
 
 import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
+from scipy.special import stdtrit
 from torch import Tensor, nn
 
 from attention_theory.hyper_attention.language_model import LanguageModel
@@ -149,28 +151,32 @@ def train_table(
 class Gap:
     """The last loss of a model less that of another, seed by seed, in nats; negative where the first is better.
 
-    ``noise`` is the largest difference that two seeds of one and the same model show.
+    Equal seeds see equal batches, so the runs are pairs: the noise is the spread of the gaps, not that of the losses.
     """
 
     by_seed: list[float]
-    noise: float
 
     @property
     def mean(self) -> float:
         return sum(self.by_seed) / len(self.by_seed)
 
     @property
+    def half_width(self) -> float:
+        """Half the 95% interval of the mean: Student's t for the paired gaps, whose number must be at least two."""
+        require(seeds=(len(self.by_seed), 2, None))
+        seeds = len(self.by_seed)
+        return float(stdtrit(seeds - 1, 0.975)) * statistics.stdev(self.by_seed) / math.sqrt(seeds)
+
+    @property
     def is_beyond_noise(self) -> bool:
-        """The gap has one sign from every seed, and its mean is larger than the noise."""
-        one_sign = len({gap > 0 for gap in self.by_seed}) == 1
-        return one_sign and abs(self.mean) > self.noise
+        """Whether 0 is outside the 95% interval of the mean."""
+        return abs(self.mean) > self.half_width
 
 
 def gap(courses: Sequence[Course], others: Sequence[Course]) -> Gap:
     """Compare two models that were trained from the same seeds."""
     last = [[course.losses[-1] for course in some] for some in (courses, others)]
-    by_seed = [ours - theirs for ours, theirs in zip(*last, strict=True)]
-    return Gap(by_seed, max(max(losses) - min(losses) for losses in last))
+    return Gap([ours - theirs for ours, theirs in zip(*last, strict=True)])
 
 
 @torch.no_grad()

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, require
 
 Offsets = Sequence[tuple[int, int]]
 
@@ -23,9 +23,10 @@ def pattern_score(height: int, width: int, offsets: Offsets) -> Float[Tensor, "f
     """The score matrix: 0 for the colour, and 1 from each position to those at the offsets (row, column) inside.
 
     Raises:
-        ParameterError: a size below 1 or no offset.
+        ParameterError: a size below 1, no offset, or one offset twice.
     """
-    require(height=(height, 1, None), width=(width, 1, None), offsets=(len(offsets), 1, None))
+    require(height=(height, 1, None), width=(width, 1, None))
+    _require_offsets(offsets)
     cells = torch.cartesian_prod(torch.arange(height), torch.arange(width))
     apart = cells[None, :] - cells[:, None]
     wanted = torch.stack([(apart == torch.tensor(offset)).all(dim=-1) for offset in offsets]).any(dim=0)
@@ -38,7 +39,12 @@ def colour_value(pixels: int) -> Float[Tensor, "features 1"]:
 
 
 def count_at_offsets(images: Float[Tensor, "... height width"], offsets: Offsets) -> Float[Tensor, "... height width"]:
-    """The count by looking: for each pixel the black ones at its offsets, those outside the image counting as white."""
+    """The count by looking: for each pixel the black ones at its offsets, those outside the image counting as white.
+
+    Raises:
+        ParameterError: no offset, or one offset twice.
+    """
+    _require_offsets(offsets)
     height, width = images.shape[-2:]
     reach = max(abs(step) for offset in offsets for step in offset)
     padded = torch.nn.functional.pad(images, (reach,) * 4)
@@ -47,3 +53,9 @@ def count_at_offsets(images: Float[Tensor, "... height width"], offsets: Offsets
         for down, right in offsets
     ]
     return torch.stack(shifted).sum(dim=0)
+
+
+def _require_offsets(offsets: Offsets) -> None:
+    require(offsets=(len(offsets), 1, None))
+    if len(set(offsets)) < len(offsets):
+        raise ParameterError(f"offsets must be distinct, got {list(offsets)}")

@@ -78,8 +78,8 @@ def test_four_ways_to_the_same_target(order: int, weights: int, seed: int) -> No
 
 def test_weights_at_the_wrong_entity_give_another_function() -> None:
     head, entities = random_head(2, 1, 0), random_entities(0)
-    printed = coupled_interaction(entities, [head], form="printed")
-    assert (printed - coupled_interaction(entities, [head])).abs().max() > 0.1
+    at_i = coupled_interaction(entities, [head], weights_at="i")
+    assert (at_i - coupled_interaction(entities, [head])).abs().max() > 0.1
 
 
 def test_product_symbols_tell_all_combinations_apart() -> None:

@@ -36,6 +36,14 @@ def test_the_printed_row_is_right_at_its_length_only() -> None:
     assert outputs(shorter, score)[0, 0] == pytest.approx(0.5)
 
 
+def test_a_relu_layer_makes_the_printed_row_right_at_every_length() -> None:
+    dictionary = {1: [3], 2: [], 4: [2]}
+    score = activation_score(dictionary, 5, always="printed", length=4)
+    for length in range(1, 6):
+        symbols = sample_sequences(50, length, 5, seed=length, unique=True)
+        torch.testing.assert_close(saturate(4 * outputs(symbols, score)), activation(symbols, dictionary, 5))
+
+
 def test_saturation_is_a_minimum_with_one() -> None:
     values = torch.tensor([0.0, 0.4, 1.0, 3.0], dtype=torch.float64)
     torch.testing.assert_close(saturate(values), values.clamp(max=1))
@@ -46,3 +54,7 @@ def test_bad_input_is_refused() -> None:
         activation_score({1: [7]}, 5)
     with pytest.raises(ParameterError, match="length"):
         activation_score(DICTIONARY, 5, always="printed")
+    with pytest.raises(ParameterError, match="distinct"):
+        activation_score({1: [2, 2]}, 5)
+    with pytest.raises(ParameterError, match="distinct"):
+        activation(torch.tensor([1, 2]), {1: [2, 2]}, 5)

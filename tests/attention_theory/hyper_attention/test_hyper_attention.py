@@ -113,3 +113,5 @@ def test_bad_arguments_are_refused_by_name() -> None:
         HyperAttention(8, sum_over="sorted")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="rank"):
         HyperAttention(8, rank=0)
+    with pytest.raises(ParameterError, match="width must be a multiple of the 5 heads, got 768"):
+        hyper_attention_parameters(768, 5, separate_output=True)

@@ -99,6 +99,10 @@ def test_widths_that_do_not_divide_are_refused_by_name() -> None:
         HyperFeatureAttention(12, [1, 2, 3])
     with pytest.raises(ParameterError, match="orders"):
         HyperFeatureAttention(12, [])
+    with pytest.raises(ParameterError, match=r"width must be a multiple of the 5 heads, got 768"):
+        hyper_feature_parameters(768, [1] * 5)
+    with pytest.raises(ParameterError, match="for order 3"):
+        hyper_feature_parameters(768, [3] * 3)
 
 
 def test_linear_layer_is_the_double_sum() -> None:

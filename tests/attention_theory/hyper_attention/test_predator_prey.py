@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -27,6 +29,7 @@ from attention_theory.hyper_attention.predator_prey import (
     meetings,
     sample_worlds,
     simulated_values,
+    turn_over,
     value_heads,
 )
 from attention_theory.validation import ParameterError
@@ -69,6 +72,21 @@ def test_the_printed_condition_is_another() -> None:
     worlds = sample_worlds(20, 8, 6, 0)
     assert not torch.equal(crossing_condition(worlds, "printed"), crossing_condition(worlds))
     assert not torch.equal(coupled_interaction(worlds, value_heads(6, "printed")), simulated_values(worlds, 6))
+
+
+def test_a_world_turned_over_is_played_with_y_down() -> None:
+    size = 5
+    world = sample_worlds(1, 8, size, 2)[0]
+    turned = turn_over(world, size)
+    assert torch.equal(turned[:, RISING], turned[:, X] + turned[:, Y])
+    assert torch.equal(turned[:, FALLING], turned[:, X] - turned[:, Y] + size - 1)
+    assert torch.equal(turn_over(turned, size), world)
+    met = meetings(turned, size)
+    for i, j in itertools.product(range(8), repeat=2):
+        if world[i, POLICY] == RIGHT and world[j, POLICY] == UP:
+            times = range(2 * size)
+            cells = [(world[i, X] + t == world[j, X]) and (world[i, Y] == world[j, Y] - t) for t in times]
+            assert met[i, j] == any(cells)
 
 
 def test_features_are_consistent() -> None:

@@ -68,16 +68,28 @@ def test_a_table_is_every_model_from_every_seed() -> None:
     assert [len(courses) for courses in table.values()] == [2, 2]
 
 
-def test_a_gap_is_beyond_the_noise_only_if_it_is_larger_and_of_one_sign() -> None:
-    def ends(*losses: float) -> list[Course]:
-        return [Course([0], [loss]) for loss in losses]
+def ends(*losses: float) -> list[Course]:
+    return [Course([0], [loss]) for loss in losses]
 
-    clear = gap(ends(1.0, 1.1), ends(2.0, 2.2))
-    assert clear.mean == pytest.approx(-1.05)
-    assert clear.noise == pytest.approx(0.2)
+
+def test_a_gap_is_judged_by_the_spread_of_the_pairs() -> None:
+    # far apart from seed to seed, yet 0.1 better from each: pairs see it
+    clear = gap(ends(1.0, 2.0, 3.0), ends(1.1, 2.11, 3.09))
+    assert clear.mean == pytest.approx(-0.1)
+    assert clear.half_width == pytest.approx(4.302653 * 0.01 / math.sqrt(3))
     assert clear.is_beyond_noise
-    assert not gap(ends(1.0, 1.5), ends(1.1, 1.6)).is_beyond_noise
-    assert not gap(ends(1.0, 2.0), ends(2.0, 1.0)).is_beyond_noise
+    assert not gap(ends(1.0, 2.0, 3.0), ends(2.0, 1.0, 3.1)).is_beyond_noise
+    with pytest.raises(ParameterError, match="seeds"):
+        _ = gap(ends(1.0), ends(2.0)).half_width
+
+
+def test_the_interval_is_that_of_a_paired_t_test() -> None:
+    from scipy.stats import ttest_rel
+
+    ours, theirs = [1.0, 1.3, 1.1, 0.9], [1.2, 1.25, 1.4, 1.3]
+    interval = ttest_rel(ours, theirs).confidence_interval(0.95)
+    one = gap(ends(*ours), ends(*theirs))
+    assert [one.mean - one.half_width, one.mean + one.half_width] == pytest.approx([interval.low, interval.high])
 
 
 def test_bad_settings_are_refused_by_name() -> None:

@@ -1,7 +1,9 @@
+import pytest
 import torch
 
 from attention_theory.hyper_attention.self_attention import linear_attention
 from attention_theory.hyper_attention.vision import colour_value, count_at_offsets, pattern_score, pixel_tokens
+from attention_theory.validation import ParameterError
 
 OFFSETS = [(0, 0), (1, 0), (-1, 0), (0, 2)]
 
@@ -17,3 +19,10 @@ def test_layer_and_shifts_and_loop_agree() -> None:
                 inside = [(row + down, column + right) for down, right in OFFSETS]
                 expected = sum(image[r, c].item() for r, c in inside if 0 <= r < 5 and 0 <= c < 4)
                 assert count[row, column] == expected
+
+
+def test_an_offset_given_twice_is_refused() -> None:
+    with pytest.raises(ParameterError, match="distinct"):
+        pattern_score(4, 4, [(0, 0), (0, 0)])
+    with pytest.raises(ParameterError, match="offsets"):
+        count_at_offsets(torch.ones(4, 4, dtype=torch.float64), [])
