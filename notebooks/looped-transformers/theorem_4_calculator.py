@@ -180,7 +180,7 @@ claim.verdict()
 
 # %%
 def one_head(function: SigmoidSum, x, empty_column=True):
-    """A sum of sigmoids by the two layers of Corollary 2, for a batch of numbers."""
+    """A sum of sigmoids by the three layers of Corollary 2, for a batch of numbers."""
     directions = torch.stack([function.slopes, function.shifts], dim=1)
     inputs = torch.stack([x, torch.ones_like(x)], dim=1)
     height = float((inputs @ directions.mT).clamp(min=0).max() + 50)
