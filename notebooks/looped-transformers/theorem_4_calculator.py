@@ -175,7 +175,8 @@ claim.verdict()
 # ```{claim} looped-transformers/remark-2
 # ```
 # Corollary 2 trades heads for columns and rows: one head, $m+1$ columns. The same sums, evaluated by it for growing
-# $m$; without the empty column the block returns the sum of all heights, whatever $x$ is.
+# $m$; without the empty column the block returns the sum of all heights, whatever $x$ is. The two sums are run by
+# themselves; the calculator with them would need a scratchpad of $m+1$ columns and is not built.
 
 
 # %%
@@ -208,4 +209,5 @@ claim.check("heads", max(row[3] for row in rows), "==", 1)
 falls = all(rows[i + 2][4] < rows[i][4] and rows[i + 2][2] > rows[i][2] for i in range(4))
 claim.check("error falls as rows grow, both functions", falls, "==", True)
 claim.control("without the empty column: largest error of the root", (flat - x.sqrt()).abs().max(), "<=", 0.2)
+claim.stand_in("the two sums by themselves for the calculator with them")
 claim.verdict()
