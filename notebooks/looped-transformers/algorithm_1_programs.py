@@ -104,7 +104,7 @@ tasks = {
     "factorial": ({"n": n}, "result", [math.factorial(n)]),
     "fibonacci": ({"n": n}, "a", [[0, 1, 1, 2, 3, 5][n]]),
     "reverse": ({"list": numbers}, "list", numbers[::-1]),
-    "linear_search": ({"list": numbers, "wanted": 12}, "place", [numbers.index(12)]),
+    "linear_search": ({"list": numbers, "wanted": 30}, "place", [numbers.index(30)]),
     "bubble_sort": ({"list": four}, "list", sorted(four)),
 }
 rows = []

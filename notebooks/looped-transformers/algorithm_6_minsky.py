@@ -25,6 +25,8 @@
 # one of the three cases that the proof distinguishes never occurs: **two** instructions are enough.
 
 # %%
+from dataclasses import replace
+
 import torch
 
 from attention_theory.looped_transformers.codes import address_bits
@@ -102,6 +104,12 @@ for number in range(machines):
     if run.halted:
         halting.append((instructions, registers, run.registers))
 forms: tuple[Translation, ...] = ("correct", "printed", "short")
+few = halting[:300]
+exchanged = 0
+for code, start, end in few:
+    source = translate(code, start)
+    zero, minus, plus, *rest = source.memory
+    exchanged += outcome(replace(source, memory=(zero, plus, minus, *rest)), 3) != end
 right = {form: sum(outcome(translate(code, start, form), 3) == end for code, start, end in halting) for form in forms}
 show.table(["translation", f"right, of {len(halting)} that halt"], right.items())
 
@@ -148,7 +156,7 @@ claim.check("wrong in the ten-layer machine", inside["correct"][0], "==", 0)
 claim.check("wrong in the ten-layer machine, two instructions", inside["short"][0], "==", 0)
 claim.check("programs run there whose registers fit the bits", fits, "==", inside["correct"][2])
 claim.printed("halting machines translated wrong by the printed order", len(halting) - right["printed"], "==", 0)
-claim.control("the printed order is right for more than half", right["printed"] / len(halting), ">", 0.5)
+claim.control(f"of {len(few)}, translated wrong with the cells for 1 and -1 exchanged", exchanged, "==", 0)
 claim.number("share right by the printed order", right["printed"] / len(halting), earlier=211 / 2468, within=0.25)
 claim.verdict()
 
@@ -184,4 +192,5 @@ claim.control(
     "==",
     interpret_minsky(over, [top], 5).registers[0],
 )
+claim.stand_in("machines with limited memory for one without limits")
 claim.verdict()

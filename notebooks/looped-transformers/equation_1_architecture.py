@@ -30,7 +30,7 @@
 import torch
 
 from attention_theory.layers import attention_weights
-from attention_theory.looped_transformers.layers import Layer, LoopedTransformer
+from attention_theory.looped_transformers.layers import DenseHead, DenseLayer, Layer, LoopedTransformer
 from attention_theory.looped_transformers.rows import Rows, combine
 from attention_theory.looped_transformers.subleq import interpret
 from attention_theory.looped_transformers.subleq_assembler import assemble, library, library_text
@@ -83,9 +83,23 @@ def changed(layer: Layer) -> int:
 
 
 key, query = torch.randn(2, key_rows, width, generator=source, dtype=torch.float64)
-scores = (state @ query.mT) @ (state @ key.mT).mT
-weights = attention_weights(0.3 * scores)
-ratio = (weights[:, 0] / weights[:, 1]).log() - 0.3 * (scores[:, 0] - scores[:, 1])
+value = torch.randn(width, width, generator=source, dtype=torch.float64)
+nothing = torch.zeros(0, width, dtype=torch.float64)
+full = DenseLayer((DenseHead(key, query, value),), nothing, nothing[:, 0], nothing.mT, torch.zeros(width).double())
+
+
+def by_columns(heat: float) -> torch.Tensor:
+    """Equation (1a) written out in the paper's orientation, column by column."""
+    paper, columns_out = state.mT, []
+    for query_column in paper.mT:
+        raised = (heat * (key @ paper).mT @ (query @ query_column)).exp()
+        columns_out.append(query_column + value @ paper @ (raised / raised.sum()))
+    return torch.stack(columns_out)
+
+
+weights = attention_weights(0.3 * (state @ query.mT) @ (state @ key.mT).mT)
+literal = max((full.attend(state, heat) - by_columns(heat)).abs().max().item() for heat in (0.1, 0.5))
+unheated = (full.attend(state, 0.5) - by_columns(1.0)).abs().max().item()
 square_key, square_query = torch.randn(2, width, width, generator=source, dtype=torch.float64)
 meant = state @ square_query.mT @ square_key @ state.mT
 printed = state @ square_query.mT @ square_key.mT @ state.mT
@@ -96,9 +110,10 @@ claim.check(
     "largest entry left by x - relu(x) + relu(-x)", clearing.dense.feed_forward(1e6 * state).abs().max(), "==", 0.0
 )
 claim.check("largest distance of a softmax sum from 1", (weights.sum(1) - 1).abs().max(), "<=", 1e-14)
-claim.check("lambda multiplies the scores: error of the log ratio", ratio.abs().max(), "<=", 1e-12)
+claim.check("a head against (1a) by columns, lambda = 0.1 and 0.5: largest error", literal, "<=", 1e-10)
 claim.printed("K Q as printed has inner sizes d and k that agree", width, "==", key_rows)
 claim.printed("where k = d: largest difference of X' K Q X from (K X)' Q X", (printed - meant).abs().max(), "<=", 1e-9)
+claim.control("a head at lambda = 0.5 against (1a) without lambda: largest error", unheated, "<=", 1e-10)
 claim.control("entries changed by a layer with one hidden unit", changed(bent), "==", 0)
 claim.verdict()
 

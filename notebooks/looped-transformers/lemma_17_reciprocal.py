@@ -13,7 +13,7 @@
 # To divide and to take roots, the calculator approximates $1/x$ and $\sqrt x$ by sums of sigmoids. The paper cuts the
 # axis into intervals on which the function changes by less than $\epsilon$, takes a step for each, and replaces the
 # steps by steep sigmoids. The intervals are right. The steps as printed are not: the second indicator points the
-# wrong way.
+# wrong way. For the root on a long interval steps are not enough, but sigmoids are.
 
 # %%
 import math
@@ -27,6 +27,7 @@ from attention_theory.looped_transformers.approximation import (
     root_sigmoids,
 )
 from attention_theory.looped_transformers.blocks import run_block
+from attention_theory.looped_transformers.root_integral import root_at_scales
 from attention_theory.looped_transformers.sigmoid_block import SigmoidSumBlock
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -53,8 +54,9 @@ def grid(least, most):
 # ```{claim} looped-transformers/lemma-18
 # ```
 # An interval that begins at $a$ ends at $a(1+\epsilon a)$. The number of intervals is about $1/(\epsilon\delta)$ plus
-# a multiple of $\log C$; the logarithm in front in the printed bound is not needed. With sigmoids the first one must
-# rise before $\delta$: at its knot a sigmoid is one half, and half of $1/\delta$ is missing there.
+# a multiple of $\log C$; the logarithm in front in the printed bound is not needed. The mirror images of the steps,
+# $f(x)-f(-x)$, carry the approximation to $[-C,-\delta]$. With sigmoids the first one must rise before $\delta$: at its
+# knot a sigmoid is one half, and half of $1/\delta$ is missing there.
 
 # %%
 cases = [(0.1, 0.1, 10.0, 104), (0.05, 0.05, 100.0, 407), (0.1, 0.1, 1e6, 108), (0.02, 0.05, 10.0, 1001)]
@@ -65,17 +67,20 @@ for error, least, most, earlier in cases:
     smooth, late = reciprocal_sigmoids(error, least, most), reciprocal_sigmoids(error, least, most, first_knot=least)
     bound = math.log(1 / (error * least)) / (error * least) + math.log(most)
     largest = [(f - wanted).abs().max().item() for f in (partition(x), smooth(x), partition(x, "printed"), late(x))]
-    rows.append([error, least, most, partition.intervals, bound, *largest, earlier])
+    mirrored = (partition(-x) - partition(x) + wanted).abs().max().item()  # f(y) - f(-y) - 1/y at y = -x
+    rows.append([error, least, most, partition.intervals, bound, *largest, mirrored, earlier])
+titles = ["ε", "δ", "C", "intervals", "printed bound", "steps", "sigmoids", "steps as printed", "first knot at δ"]
 show.table(
-    ["ε", "δ", "C", "intervals", "printed bound", "steps", "sigmoids", "steps as printed", "first knot at δ"],
+    [*titles, "steps on [-C, -δ]"],
     [row[:-1] for row in rows],
-    caption="Largest errors on [δ, C].",
+    caption="Largest errors on [δ, C], and at the right on the other side of 0.",
 )
 
 claim = Claim("looped-transformers/lemma-17")
-for error, least, most, intervals, bound, steps, _, printed, _, earlier in rows:
+for error, least, most, intervals, bound, steps, _, printed, _, other_side, earlier in rows:
     label = f"ε = {error}, δ = {least}, C = {most:.0f}"
     claim.check(f"{label}: largest error of the steps", steps, "<=", error)
+    claim.check(f"{label}: largest error of their mirror images on [-C, -δ]", other_side, "<=", error)
     claim.check(f"{label}: intervals within the bound", intervals, "<=", bound)
     claim.number(f"{label}: intervals", intervals, earlier=earlier, within=0.0)
     claim.printed(f"{label}: largest error as printed", printed, "<=", error)
@@ -88,11 +93,12 @@ claim.verdict()
 # %%
 earlier_sigmoids = [0.0875, 0.0441, 0.0875, 0.0177]
 claim = Claim("looped-transformers/lemma-18")
-for (error, least, _, _, _, _, smooth, _, late, _), earlier in zip(rows, earlier_sigmoids, strict=True):
-    label = f"ε = {error}, δ = {least}"
+for (error, least, most, intervals, bound, _, smooth, _, late, *_), earlier in zip(rows, earlier_sigmoids, strict=True):
+    label = f"ε = {error}, δ = {least}, C = {most:.0f}"
     claim.check(f"{label}: largest error of the sigmoids", smooth, "<=", error)
+    claim.check(f"{label}: sigmoids m within the bound", intervals, "<=", bound)
     claim.number(f"{label}: largest error of the sigmoids", smooth, earlier=earlier, within=0.02)
-    claim.printed(f"{label}: first knot at δ, largest error", late, "<=", error)
+    claim.control(f"{label}: first knot at δ, largest error", late, "<=", error)
     claim.check(f"{label}: that error times 2δ", late * 2 * least, "==", 1.0, 0.01)
 claim.verdict()
 
@@ -163,46 +169,85 @@ claim.verdict()
 
 # %%
 claim = Claim("looped-transformers/lemma-20")
-for (error, most, count, earlier), (_, _, smooth, printed) in zip(root_cases, root_rows, strict=True):
+for (error, most, count, earlier), (_, _, smooth, _) in zip(root_cases, root_rows, strict=True):
     label = f"ε = {error}, C = {most:.0f}"
     claim.check(f"{label}: largest error of the sigmoids", smooth, "<=", error)
     claim.check(f"{label}: sigmoids", root_sigmoids(error, most).terms, "<=", count)
     claim.number(f"{label}: largest error of the sigmoids", smooth, earlier=earlier, within=0.05)
-    claim.printed(f"{label}: largest error of the steps as printed", printed, "<=", error)
+    x = grid(0.0, most)
+    half = (root_sigmoids(2 * error, most)(x) - x.sqrt()).abs().max()
+    claim.control(f"{label}: half the sigmoids, twice as high, largest error", half, "<=", error)
 claim.verdict()
 
 # %% [markdown]
 # ```{claim} looped-transformers/corollary-9
 # ```
-# By Lemma 20 $m$ sigmoids give the error $\epsilon=\sqrt C/m$. On a fixed interval that is $O(1/m)$. On $[0,m^2]$, as
-# the corollary has it, $\sqrt C=m$ and the error is of order 1 however many heads there are. No other choice of
-# heights helps: a sum of $m$ steps for a function that rises from 0 to $m$ has a step of height 1 somewhere.
+# Lemma 20 does not give this: with $C=m^2$ and $m$ steps its error is $\sqrt C/m=1$. Steps of equal height are a poor
+# choice on a long interval, though, and the corollary does not ask for them. The root is an integral over sigmoids of
+# all slopes,
+#
+# $$\sqrt x=\frac1K\int_0^\infty\big(2\phi(wx)-1\big)\,w^{-3/2}\,dw,\qquad K=\int_0^\infty\tanh(u/2)\,u^{-3/2}\,du,$$
+#
+# as the substitution $u=wx$ shows. With $w=e^s$ the integrand is smooth in $s$ and falls off exponentially at both
+# ends. The parts below $w=(K\epsilon/4C)^2$ and above $(8/K\epsilon)^2$ come to $\epsilon/4$ each at most, and on what
+# is left, of length $O(\log(C/\epsilon))$, the trapezoidal rule with step $h$ errs by about $\sqrt C\,e^{-\pi^2/h}$. So
+# $O(\log^2(C/\epsilon))$ sigmoids are enough, and $O(\log^2m)$ for an error of $1/m$ on $[0,m^2]$: for large $m$ far
+# fewer than $m$. The sum is run here with $m$ sigmoids, and as a transformer with $m$ heads.
 
 # %%
 counts = [25, 50, 100, 200, 400]
-fixed, growing = [], []
+steps, scales, fewest, blocks = [], [], [], []
+
+
+def root_error(function, most):
+    """The largest error of a sum for the root on [0, most]."""
+    x = torch.cat([torch.zeros(1, dtype=torch.float64), grid(0.0, most)])
+    return (function(x) - x.sqrt()).abs().max().item()
+
+
 for m in counts:
-    for kept, most in ((fixed, 4.0), (growing, float(m) ** 2)):
-        x = grid(0.0, most)
-        kept.append((root_sigmoids(min(1.0, math.sqrt(most) / m), most)(x) - x.sqrt()).abs().max().item())
+    most, wanted = float(m**2), 1 / m
+    steps.append(root_error(root_sigmoids(1.0, most), most))
+    scales.append(root_error(root_at_scales(m, most, wanted), most))
+    enough = (k for k in range(10, m + 1) if root_error(root_at_scales(k, most, wanted), most) <= wanted)
+    fewest.append(next(enough, m))
+for m in (25, 50, 100):
+    x = torch.logspace(-6, 2 * math.log10(m), 120, dtype=torch.float64)
+    x[0] = 0
+    blocks.append(block_error(root_at_scales(m, float(m**2), 1 / m), x, x.sqrt()))
+show.table(
+    ["m", "equal steps", "geometric slopes", "the same, times m", "as a transformer", "sigmoids for 1/m"],
+    [
+        (m, step, scale, scale * m, block, few)
+        for m, step, scale, block, few in zip(counts, steps, scales, [*blocks, "", ""], fewest, strict=True)
+    ],
+    caption="Largest error of the root on [0, m²] with m sigmoids, and how few sigmoids are enough for 1/m.",
+)
+
+# %%
 fig, axis = show.axes()
-axis.loglog(counts, fixed, "o-", label="on $[0,4]$")
-axis.loglog(counts, growing, "s-", label="on $[0,m^2]$")
-axis.loglog(counts, [2 / m for m in counts], "k--", label="$2/m$")
-axis.set(xlabel="sigmoids $m$", ylabel="largest error of the root")
+axis.loglog(counts, steps, "s-", label="equal steps")
+axis.loglog(counts, scales, "o-", label="geometric slopes")
+axis.loglog(counts[:3], blocks, "D", markersize=9, fillstyle="none", color="k", label="the same, as a transformer")
+axis.loglog(counts, [1 / m for m in counts], "k--", label="$1/m$")
+axis.set(xlabel="sigmoids $m$", ylabel="largest error of the root on $[0,m^2]$")
 axis.legend()
 show.figure(
     fig,
     name="root-range",
-    caption="Error of the root with $m$ sigmoids. On a fixed interval it falls as $1/m$ (dashed); on the interval of "
-    "the corollary it stays near 1.",
-    alt="Log-log plot: one curve falls along the dashed line of slope minus one; the other is level near one.",
+    caption="Error of the root on $[0,m^2]$ with $m$ sigmoids. The steps of Lemma 20 stay near 1; slopes in geometric "
+    "sequence stay below $1/m$ (dashed), and a transformer with $m$ heads has their error.",
+    alt="Log-log plot: one curve is level near one; the other falls along a dashed line of slope minus one, below it, "
+    "with three diamonds on it.",
 )
-x = torch.linspace(0, 4, 60, dtype=torch.float64)
-through_block = block_error(root_sigmoids(2.0 / 100, 4.0), x, x.sqrt())
 claim = Claim("looped-transformers/corollary-9")
-claim.check("on [0, 4]: largest error times m", max(e * m for e, m in zip(fixed, counts, strict=True)), "<=", 2.0)
-claim.check("on [0, 4], 100 heads, as a transformer: largest error", through_block, "<=", 2.0 / 100)
-claim.counterexample("on [0, m²]: error times m at m = 400", growing[-1] * counts[-1], "<=", 10.0)
-claim.counterexample("on [0, m²]: error at m = 400 over error at m = 25", growing[-1] / growing[0], "<=", 0.5)
+times_m = [error * m for error, m in zip(scales, counts, strict=True)]
+claim.check("on [0, m²], m = 25 to 400 sigmoids: largest error times m", max(times_m), "<=", 1.0)
+run_times_m = [error * m for error, m in zip(blocks, counts, strict=False)]
+claim.check("as a transformer, m = 25, 50, 100 heads: largest error times m", max(run_times_m), "<=", 1.0)
+shares = [k / math.log(m) ** 2 for k, m in zip(fewest, counts, strict=True)]
+claim.check("heads for 1/m over log² m, largest", max(shares), "<=", 3.0)
+claim.check("layers (3 claimed)", SigmoidSumBlock.depth, "<=", 3)
+step_times_m = [error * m for error, m in zip(steps, counts, strict=True)]
+claim.control("m equal steps, as in Lemma 20: smallest error times m", min(step_times_m), "<=", 1.0)
 claim.verdict()

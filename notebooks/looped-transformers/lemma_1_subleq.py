@@ -224,7 +224,7 @@ machine.rows.of(broken, "memory")[2] = machine.rows.of(broken, "memory")[3]  # c
 machine.rows.of(broken, "memory")[1] = machine.rows.of(broken, "memory")[5]  # cell 0 now holds what cell 4 holds: 1
 machine.rows.of(broken, "counter")[0] = machine.rows.of(broken, "encoding")[-1]  # at the last instruction
 unsettled = machine.cycle(broken, temperature)
-moved = int((machine.memory(machine.cycle(unsettled, temperature), source) != machine.memory(unsettled, source)).sum())
+moved = int((machine.memory(unsettled, source) != machine.memory(broken, source)).sum())
 claim = Claim("looped-transformers/equation-5-input")
 claim.check("product of 7 and 9", machine.memory(finished, source)[source.cells["product"]], "==", 63)
 claim.check("counter at the last instruction", machine.counter(finished, source), "==", source.end)
@@ -237,4 +237,5 @@ claim.printed(
     3 * N,
 )
 claim.control("cells that change at the last instruction if the reserved cells hold 1 and 7", moved, "==", 0)
+claim.control("where the counter is after it", machine.counter(unsettled, source), "==", source.end)
 claim.verdict()

@@ -77,9 +77,11 @@ claim.verdict()
 # ## The inverse root
 # ```{claim} looped-transformers/algorithm-11
 # ```
-# From $x_0=1$ the sign of $x_1=(3-S)/2$ decides: below $S=3$ the limit is $1/\sqrt S$, at 3 it is 0, between 3 and 5
-# the other root, at 5 the iteration jumps between 1 and $-1$, and beyond it runs away. For small $S$ it grows by 3/2
-# a step at first, so that about $\log_{1.5}(1/\sqrt S)$ steps pass before the quadratic phase.
+# From $x_0=1$ the first step goes to $x_1=(3-S)/2$. Below $S=3$ the limit is $1/\sqrt S$, and at 3 it is 0. Above 3
+# the iterate is negative, and stays so as long as $|x_1|<\sqrt{3/S}$: up to $S\approx4.613$ the limit is
+# $-1/\sqrt S$. From there to 5 the sign may change again, and either root is found: the positive one at 4.9, the
+# negative one at 4.95. At 5 the iteration jumps between 1 and $-1$, and beyond it runs away. For small $S$ it grows by
+# 3/2 a step at first, so that about $\log_{1.5}(1/\sqrt S)$ steps pass before the quadratic phase.
 
 # %%
 small = torch.logspace(-6, math.log10(2.9), 60, dtype=torch.float64)
@@ -87,10 +89,16 @@ roots = inverse_root_iterates(small, 60)
 close = (roots * small.sqrt() - 1).abs() <= 1e-12
 needed = close.to(torch.int64).argmax(0)
 allowed = torch.log(small.rsqrt().clamp(min=1.0)) / math.log(1.5) + 6
-special = {s: inverse_root_iterates(torch.tensor(s, dtype=torch.float64), 60)[-1].item() for s in (3.0, 4.0, 5.0, 5.5)}
+above = (3.0, 4.0, 4.6, 4.7, 4.9, 4.95, 5.0, 5.5)
+special = {s: inverse_root_iterates(torch.tensor(s, dtype=torch.float64), 200)[-1].item() for s in above}
 show.table(
-    ["S", "limit", "1/√S"], [(s, value, s**-0.5) for s, value in special.items()], caption="After 60 steps from 1."
+    ["S", "limit", "1/√S"], [(s, value, s**-0.5) for s, value in special.items()], caption="After 200 steps from 1."
 )
+negative = torch.linspace(3.01, 4.61, 400, dtype=torch.float64)
+other_root = (inverse_root_iterates(negative, 400)[-1] * negative.sqrt() + 1).abs().max()
+mixed = torch.linspace(4.62, 4.99, 400, dtype=torch.float64)
+either = (inverse_root_iterates(mixed, 3000)[-1] * mixed.sqrt()).sign()
+print(f"S from 4.62 to 4.99: {int((either > 0).sum())} of {len(mixed)} limits are positive")
 
 fig, axis = show.axes()
 for s in (1e-4, 1e-2, 0.5, 2.5):
@@ -108,6 +116,9 @@ show.figure(
 claim = Claim("looped-transformers/algorithm-11")
 claim.check("S from 1e-6 to 2.9: largest relative error", (roots[-1] * small.sqrt() - 1).abs().max(), "<=", 1e-12)
 claim.check("steps needed less log_1.5(1/√S) + 6, largest", (needed - allowed)[small < 1].max(), "<=", 0)
+claim.check("S from 3.01 to 4.61: largest relative distance to -1/√S", other_root, "<=", 1e-12)
+claim.check("S = 4.9: distance to 1/√S", abs(special[4.9] - 4.9**-0.5), "<=", 1e-12)
+claim.check("S = 4.95: distance to -1/√S", abs(special[4.95] + 4.95**-0.5), "<=", 1e-12)
 claim.control("S = 3: distance to 1/√S", abs(special[3.0] - 3**-0.5), "<=", 1e-12)
 claim.printed("S = 4: distance to 1/√S", abs(special[4.0] - 0.5), "<=", 1e-12)
 claim.printed("S = 5: distance to 1/√S", abs(special[5.0] - 5**-0.5), "<=", 1e-12)
@@ -175,7 +186,7 @@ claim.check("deviation from the exact program", result.deviation, "<=", 2e-6)
 closeness = (sign_free_distance(b, top) - sign_free_distance(exact_b, top)).abs()
 claim.check("distance to the eigenvector less the exact program's", closeness, "<=", 2e-6)
 claim.check("layers (13 claimed)", sizes.layers, "==", 12)
-claim.printed("heads of the widest layer", sizes.heads, "==", 1)
+claim.number("heads of the widest layer", sizes.heads, printed=1)
 claim.printed("A of norm 3 as it is, from ones: distance to the eigenvector", raw_distance, "<=", 1e-2)
 claim.number("cycles", result.cycles, earlier=84)
 claim.number("distance to the eigenvector", sign_free_distance(b, top), earlier=4.8e-5)

@@ -105,7 +105,9 @@ show.figure(
 # Steps 2 to 6 of Theorem 2 move the first $d$ rows of a column, since they are made for matrices of $d$ rows. An
 # instruction has several addresses of $L$ bits. If it is taller than $d$, a function block never sees the rest of it,
 # and an address that is cut loses its carry. The paper does not say so; its pointer blocks need instructions of at
-# most $d$ rows, or rows of their own.
+# most $d$ rows, or rows of their own. Here they are run in a transformer of their own, on instructions of three
+# addresses. The FLEQ machine of this book has no pointer blocks: its programs are written out, and programs with
+# pointers are run by the interpreter.
 
 # %%
 short = PointerBlock(columns, height=block.bits + 2)  # the second address is cut after two bits
@@ -130,4 +132,5 @@ claim.control("wrong addresses if the instruction is taller than the rows moved"
 claim.control(
     "without a reset: columns that differ from the beginning", (unset[1:] != beginning[1:]).any(dim=1).sum(), "==", 0
 )
+claim.stand_in("a transformer for instructions of three addresses, in place of the FLEQ machine")
 claim.verdict()

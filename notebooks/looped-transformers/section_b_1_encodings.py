@@ -53,7 +53,8 @@ require(height=(height, 1, None), integer_bits=(integer_bits, 2, 20), seed=(seed
 # $$\text{weight of the right column} = (1 + e^{-2\lambda})^{-L}, \qquad
 # \text{weight of a column } h \text{ bits away} = e^{-2\lambda h}(1 + e^{-2\lambda})^{-L}.$$
 #
-# The exponent is $2\lambda$, not $\lambda$: the gap between the best and the next score is 2. The paper uses 1.
+# The exponent is $2\lambda$, not $\lambda$: the gap between the best and the next score is 2. The paper's bounds use
+# that it is at least 1.
 
 
 # %%
@@ -81,7 +82,7 @@ claim = Claim("looped-transformers/definition-positional-encoding")
 claim.check("gap between the best score and the next, smallest", min(gaps), "==", 2)
 claim.check("gap, largest", max(gaps), "==", 2)
 claim.check("law of the softmax, largest relative error", law_error, "<=", 1e-12)
-claim.printed("a pair with the printed largest product, L - 1: gap", min(gaps), "==", 1)
+claim.check("largest product of two codes less the printed bound L - 1, largest", 1 - min(gaps), "<=", 0)
 claim.control("column 0 and column n = 2**L share a code: weight at lambda = 8", aliased, ">=", 0.99)
 claim.number("weight with a shared code", aliased, earlier=0.5, within=1e-3)
 claim.verdict()
@@ -194,6 +195,6 @@ claim.number("error on normal data at lambda = 10", gaussian_error(10.0), earlie
 claim.verdict()
 
 # %% [markdown]
-# One thing the bound does not contain is the length $N$ of an integer. A copy alone has no need of it, but a machine
-# that adds what it has copied does: the adder multiplies noise by up to $2^N$. The notebook on error correction
-# measures it.
+# The length $N$ of an integer is in the bound only through the number $d$ of rows, so that $\lambda$ would have to grow
+# with $\log N$. For a copy alone that is more than enough. But a machine that adds what it has copied multiplies noise
+# by up to $2^N$, and needs a $\lambda$ that grows with $N$. The notebook on error correction measures it.

@@ -95,9 +95,9 @@ show.figure(
 claim = Claim("looped-transformers/equation-3-flag")
 longest = every[max(lengths)].double()
 claim.check("integers with a wrong flag", (integer_flags(longest) != (longest <= 0)).sum(), "==", 0)
-half = integer_flags(torch.tensor([0.5], dtype=torch.float64))[0]
-claim.check("flag of 0.5 lies between", bool(0 < half < 1), "==", True)
-claim.control("flag of 0.5, if it were decided", half, "==", 0.0)
+quarters = torch.arange(-8, 9, dtype=torch.float64) / 4
+undecided = (integer_flags(quarters) != (quarters <= 0)).sum()
+claim.control("multiples of 1/4 from -2 to 2 with a wrong flag", undecided, "==", 0)
 claim.verdict()
 
 claim = Claim("looped-transformers/equation-4-flag")

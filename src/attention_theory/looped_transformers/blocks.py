@@ -84,7 +84,7 @@ def template_sizes(setting: Setting) -> dict[str, int]:
 
 
 def scratch_columns(size: int) -> int:
-    """``s``: 4d for the product, d² for the transpose (the paper asks for 3d, too few for either)."""
+    """``s``: 4d for the product, d² for the transpose; at least 3d in the paper, more where a block needs them."""
     return max(4 * size, size * size)
 
 

@@ -106,12 +106,22 @@ class Program:
         memory: the cells, one a row, ``d`` numbers each.
         addresses: the first cell of each named variable.
         labels: the instruction under each label.
+
+    Raises:
+        ParameterError: an instruction that reads or writes past the last cell, where the machine keeps its program.
     """
 
     code: tuple[Instruction | PointerMove, ...]
     memory: Float[Tensor, "cells d"]
     addresses: Mapping[str, int]
     labels: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        cells = len(self.memory)
+        for place, instruction in enumerate(self.code):
+            if isinstance(instruction, Instruction):
+                last = max(instruction.a, instruction.b, instruction.c) + instruction.width
+                require(**{f"cells of instruction {place}": (max(last, instruction.flag + 1), 1, cells)})
 
     @property
     def halt(self) -> int:
@@ -157,10 +167,10 @@ def interpret(program: Program, max_steps: int = 10_000, functions: Mapping[str,
     """Run a program exactly, one instruction a step, until the halt (not counted) or for ``max_steps`` steps.
 
     Operands are read as ``width`` columns and padded with zeros to ``d`` by ``d``; ``width`` columns of the result are
-    written. A read past the last cell gives zeros, as an address without a column does.
+    written. A pointer that has been moved past the last cell reads zeros.
 
     Raises:
-        ParameterError: ``max_steps`` below 1.
+        ParameterError: ``max_steps`` below 1, or a pointer that has been moved past the last cell and is written to.
     """
     require(max_steps=(max_steps, 1, None))
     code, memory, counter = list(program.code), program.memory.clone(), 0
@@ -186,6 +196,7 @@ def _computed(instruction: Instruction, memory: Tensor, functions: Mapping[str, 
     a = _read(memory, instruction.a, instruction.width)
     b = _read(memory, instruction.b, instruction.width)
     result = functions[instruction.function](a, b)
+    require(cells_written=(instruction.c + instruction.width, 1, len(memory)))
     after = memory.clone()
     after[instruction.c : instruction.c + instruction.width] = result.mT[: instruction.width]
     return after

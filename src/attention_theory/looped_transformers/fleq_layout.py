@@ -62,6 +62,18 @@ class FleqLayout:
         self.codes = sign_code(2**self.bits, self.bits).flip(-1)
         self.function_codes = sign_code(2**self.function_bits, self.function_bits).flip(-1)
 
+    def drawing(self) -> Rows:
+        """All rows in their order for a picture, with small blocks that lie side by side under one name."""
+        blocks, template = [block.name for block in self.blocks], list(template_sizes(self.setting))
+        names = dict.fromkeys(FIELDS, "instruction") | dict.fromkeys(("mask a", "mask b", "mask c"), "masks")
+        names |= dict.fromkeys(template, "marks") | {"not scratch": "marks", "flag": "marks"}
+        sizes: dict[str, int] = {}
+        for name, rows in self.rows.blocks.items():
+            own = next((f"{block}: own rows" for block in blocks if name.startswith(f"{block} ")), name)
+            shown = names.get(name, own)
+            sizes[shown] = sizes.get(shown, 0) + len(rows)
+        return Rows(**sizes)
+
     @property
     def instruction_rows(self) -> range:
         """The rows into which an instruction is read: its fields, one below the other."""

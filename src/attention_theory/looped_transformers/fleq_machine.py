@@ -19,9 +19,10 @@ from attention_theory.looped_transformers.transpose_block import TransposeBlock
 from attention_theory.validation import require
 
 
-def standard_blocks(program: Program, slope: float = 1e-7) -> list[FunctionBlock]:
-    """The blocks that a program of matrix functions uses, with slope c of the product."""
-    blocks = [ProductBlock(slope=slope), SumBlock("add"), SumBlock("sub"), TransposeBlock(), RowSigmoidBlock()]
+def standard_blocks(program: Program, slope: float = 1e-7, sum_heads: int = 2) -> list[FunctionBlock]:
+    """The blocks that a program of matrix functions uses, with slope c of the product and 1 or 2 heads for a sum."""
+    sums = [SumBlock("add", sum_heads), SumBlock("sub", sum_heads)]
+    blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock()]
     used = {getattr(instruction, "function", "") for instruction in program.code}
     return [block for block in blocks if block.name in used]
 
@@ -35,6 +36,7 @@ class FleqMachine:
         temperature: factor on the scores.
         gate: the constant C of steps 2, 3 and 5; it has to exceed the data, and costs its own rounding error.
         faults: steps built as printed, or crippled, from :data:`~...fleq_steps.FAULTS`.
+        one_reader: read the operands with one head in place of the paper's three.
 
     Raises:
         ParameterError: a parameter out of its range.
@@ -47,6 +49,7 @@ class FleqMachine:
         temperature: float = 40.0,
         gate: float = 1e3,
         faults: Collection[str] = (),
+        one_reader: bool = False,
     ) -> None:
         require(gate=(gate, 0.0, None), **{f"fault {fault!r}": (fault, steps.FAULTS) for fault in faults})
         blocks = standard_blocks(program) if blocks is None else blocks
@@ -54,7 +57,7 @@ class FleqMachine:
         self.layout = FleqLayout(program.size, len(program.memory), len(program.code), blocks, temperature)
         self.block_depth = max(block.depth for block in blocks)
         layout = self.layout
-        layers = [steps.read_instruction(layout, faults), steps.read_data(layout, gate)]
+        layers = [steps.read_instruction(layout, faults, one_reader), steps.read_data(layout, gate, one_reader)]
         layers += [steps.route_to_block(layout, gate), *self._block_layers()]
         layers += [steps.return_result(layout, gate), steps.write_result(layout, faults), *steps.branch(layout, faults)]
         self.transformer = LoopedTransformer(layout.rows, layers)

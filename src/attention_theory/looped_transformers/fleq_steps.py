@@ -11,8 +11,12 @@ from attention_theory.looped_transformers.rows import Combination, combine, move
 FAULTS = ("pointer offsets", "first mask", "write into data", "constant gate", "keep instruction", "write sign")
 
 
-def read_instruction(layout: FleqLayout, faults: Collection[str] = ()) -> Layer:
-    """Step 1: the instruction into every scratchpad column, then its pointers shifted and its masks made there."""
+def read_instruction(layout: FleqLayout, faults: Collection[str] = (), one_reader: bool = False) -> Layer:
+    """Step 1: the instruction into every scratchpad column, then its pointers shifted and its masks made there.
+
+    With ``one_reader``, not in the paper, a column keeps a single pointer to what it is to read: to a in A's columns,
+    to b in B's, to c in the result's.
+    """
     rows, size = layout.rows, layout.size
     layer = Layer(rows, "1 read instruction")
     fields = layout.instruction_rows
@@ -20,8 +24,16 @@ def read_instruction(layout: FleqLayout, faults: Collection[str] = ()) -> Layer:
         "instruction", combine(rows["address"]), combine(rows["counter"]), moves(rows["memory"][: len(fields)], fields)
     )
     one_too_far = 1 if "pointer offsets" in faults else 0
-    for name, offset in (("to a", 0), ("to b", -size), ("to c", -2 * size)):
-        add_to_address(layer, layout, rows[name], rows["scratch address"], offset + one_too_far)
+    for place, (name, elsewhere) in enumerate((("to a", "not a"), ("to b", "not b"), ("to c", "not out"))):
+        offset = one_too_far - place * size
+        if one_reader:
+            terms, gate = [rows[name], rows["scratch address"]], rows[elsewhere][0]
+            _bits_of_sum(layer, layout, terms, offset, rows["to a"], gate)
+        if name == "to c" or not one_reader:
+            add_to_address(layer, layout, rows[name], rows["scratch address"], offset)
+    if one_reader:
+        _lowest(layer, layout, rows["to a"])
+        layer.clear([*rows["to a"], *rows["to b"]])
     for name in ("function", "to flag", "to target", "height", "width"):
         for row in rows[name]:
             gated_move(layer, row, row, {rows["scratch"][0]: CLOSED}, gain=-1.0)
@@ -32,25 +44,38 @@ def read_instruction(layout: FleqLayout, faults: Collection[str] = ()) -> Layer:
 
 
 def add_to_address(layer: Layer, layout: FleqLayout, address: range, other: range | None, constant: int) -> None:
-    """``address + other + constant`` mod 2^L in the scratchpad columns, zero elsewhere (Lemma 10, three terms).
+    """``address + other + constant`` mod 2^L in the scratchpad columns, zero elsewhere (Lemma 10, three terms)."""
+    terms = [address] if other is None else [address, other]
+    _bits_of_sum(layer, layout, terms, constant, address, layout.rows["not scratch"][0])
+    _lowest(layer, layout, address)
+    layer.clear(address)
+
+
+def _bits_of_sum(
+    layer: Layer, layout: FleqLayout, terms: Sequence[range], constant: int, target: range, closed: int
+) -> None:
+    """Add 2 into the rows where the sum of the terms and the constant has a bit, in columns where ``closed`` is 0.
 
     Bit i of a sum s is 1 where the lowest i bits of the terms add up to at least an odd multiple of 2^(i-1), and not to
     the even multiple after it.
     """
-    (scratch,), (not_scratch,) = layout.rows["scratch"], layout.rows["not scratch"]
     for place in range(layout.bits):
         window, modulus = 2**place, 2 ** (place + 1)
         inputs: Combination = {}
         start = float(constant % modulus)
-        for block in (address, other):
-            for power, row in enumerate([] if block is None else block[: place + 1]):
+        for block in terms:
+            for power, row in enumerate(block[: place + 1]):
                 inputs[row] = inputs.get(row, 0.0) + 0.5 * 2**power
                 start += 0.5 * 2**power
         for multiple in range(1, 3 * modulus // window + 1):
             sign = 1.0 if multiple % 2 else -1.0
-            _step(layer, {**inputs, not_scratch: CLOSED}, start, multiple * window, {address[place]: 2 * sign})
-        layer.unit("lowest value", {scratch: 1.0}, {address[place]: -1.0})
-    layer.clear(address)
+            _step(layer, {**inputs, closed: CLOSED}, start, multiple * window, {target[place]: 2 * sign})
+
+
+def _lowest(layer: Layer, layout: FleqLayout, target: range) -> None:
+    """Take 1 off in the scratchpad columns: a row to which 0 or 2 is added holds a sign."""
+    for row in target:
+        layer.unit("lowest value", {layout.rows["scratch"][0]: 1.0}, {row: -1.0})
 
 
 def _step(layer: Layer, inputs: Combination, start: float, threshold: float, outputs: Combination) -> None:
@@ -71,12 +96,21 @@ def _mask(layer: Layer, layout: FleqLayout, mask: int, lower: int, upper: int) -
     layer.unit("mask", {scratch: 1.0}, {mask: -1.0})
 
 
-def read_data(layout: FleqLayout, gate: float) -> Layer:
-    """Step 2, Eqs. (12) and (13): three heads fetch a, b and c; the masks keep each in its own columns."""
+def read_data(layout: FleqLayout, gate: float, one_reader: bool = False) -> Layer:
+    """Step 2, Eqs. (12) and (13): three heads fetch a, b and c; the masks keep each in its own columns.
+
+    No column wants more than one of the three, so with the pointer of ``one_reader`` a single head does.
+    """
     rows, size = layout.rows, layout.size
     layer = Layer(rows, "2 read data")
     data = rows["data"]
-    for place, name in enumerate("abc"):
+    if one_reader:
+        fetched = data[size : 2 * size]
+        layer.head("data", combine(rows["address"]), combine(rows["to a"]), moves(rows["memory"][:size], fetched))
+        masks = {rows[f"mask {name}"][0]: gate for name in "abc"}  # at most one of them is 1
+        for source, row in zip(fetched, data[:size], strict=True):
+            gated_move(layer, source, row, masks, closed=-gate)
+    for place, name in enumerate("" if one_reader else "abc"):
         target = data[place * size : (place + 1) * size]
         layer.head(
             f"data {name}", combine(rows["address"]), combine(rows[f"to {name}"]), moves(rows["memory"][:size], target)

@@ -31,6 +31,7 @@ class ProductBlock(FunctionBlock):
         height: C, from 0 on.
         two_sided: a second head at -c takes the square of c z away: error c² z³/6 rather than c z²/2.
         kept: the operand whose rows of the Gram matrix are kept (``D_d`` in print, always A there).
+        over_ones: put the Gram matrix into the rows of ones, as printed. One product is right then, the next is not.
     """
 
     depth = 2
@@ -43,11 +44,13 @@ class ProductBlock(FunctionBlock):
         height: float = 40.0,
         two_sided: bool = False,
         kept: Literal["a", "b"] | None = None,
+        over_ones: bool = False,
     ) -> None:
         require(product=(product, {"ab", "ba", "bb", "aa"}), slope=(slope, 1e-30, None), height=(height, 0.0, 300.0))
         self.name, self.slope, self.height, self.two_sided = name, slope, height, two_sided
         left, self.right = product
         self.left = left if kept is None else kept
+        self.over_ones = over_ones
 
     def sizes(self, setting: Setting) -> dict[str, int]:
         return {
@@ -73,17 +76,18 @@ class ProductBlock(FunctionBlock):
         data, gram = rows[self.name], rows[f"{self.name} gram"]
         ones, identity = rows[f"{self.name} ones"], rows[f"{self.name} identity"]
         kept = identity[:size] if self.left == "a" else identity[size:]
+        landing = ones[:size] if self.over_ones else gram
         keys = [{row: 1 / setting.temperature} for row in [*data, *ones, *identity]]
         scale = 2 * size * math.exp(self.height)
         for sign in (1.0, -1.0) if self.two_sided else (1.0,):
             queries = [{row: sign * self.slope} for row in data]
             queries += [{row: self.height} for row in identity] + [{row: 1.0} for row in ones]
-            layer.head(f"gram {sign:+.0f}", keys, queries, moves(kept, gram, sign * scale))
+            layer.head(f"gram {sign:+.0f}", keys, queries, moves(kept, landing, sign * scale))
         gain, shift = (0.5, 0.0) if self.two_sided else (1.0, -1.0)
-        for row in gram:
+        for source, row in zip(landing, gram, strict=True):
             gates = {rows[f"not {self.right}"][0]: FAR_CLOSED}
-            gated_move(layer, row, row, gates, gain=gain / self.slope, shift=shift)
-        layer.clear(gram)
+            gated_move(layer, source, row, gates, gain=gain / self.slope, shift=shift)
+        layer.clear([] if self.over_ones else gram)
 
     def _place(self, layer: Layer) -> None:
         rows = layer.rows
@@ -102,7 +106,7 @@ def product_error(
 ) -> Float[Tensor, "..."]:
     """The block's error on an entry z to leading order: ``c z²/2 - e^-C (1 + rest) / c``, two-sided ``c² z³/6``.
 
-    ``rest`` is the number of columns that score nothing over 2d. To it comes the rounding error, about 2e-16 / c.
+    ``rest`` is the number of columns that score nothing over 2d. To it comes the rounding error, about 4e-15 / c.
     """
     if two_sided:
         return slope**2 * z**3 / 6 - z * math.exp(-height) * (1 + rest)

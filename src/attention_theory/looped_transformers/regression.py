@@ -41,7 +41,7 @@ def sgd_program(
     epochs: int,
     faults: Collection[str] = (),
 ) -> Program:
-    """Algorithm 13 with its pointers: 17 instructions, whatever the number of points. The weights are in ``w``.
+    """Algorithm 13 with its pointers: 18 instructions, whatever the number of points. The weights are in ``w``.
 
     An update is complete when the label ``update`` has been executed. ``faults`` is drawn from :data:`FAULTS`.
     """

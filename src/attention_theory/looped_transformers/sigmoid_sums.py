@@ -18,6 +18,8 @@ from attention_theory.looped_transformers.rows import Combination, Rows, combine
 from attention_theory.validation import require
 
 Form = Literal["correct", "printed"]
+#: Keys and queries of a head that attends to all columns alike.
+_EVEN: list[Combination] = [{}]
 
 
 class ManyHeads:
@@ -33,7 +35,9 @@ class ManyHeads:
         counted: the number n of columns that the bias log(n - 1) is made for; the true one unless given.
         temperature: factor on the scores.
         scaled: divide the keys by the temperature.
-        form: ``printed`` has the bias -log(n - 1) and adds the sums into the selector's first row.
+        cleared: after the sums, empty their row outside the column of x. Every column attends, so every column gets a
+            sum, and in the result's column it would be added to the one that is copied there.
+        form: ``printed`` has the bias -log(n - 1).
 
     Raises:
         ParameterError: a parameter out of its range.
@@ -48,6 +52,7 @@ class ManyHeads:
         counted: int | None = None,
         temperature: float = 30.0,
         scaled: bool = True,
+        cleared: bool = True,
         form: Form = "correct",
     ) -> None:
         require(size=(size, 2, None), spare=(spare, 0, None), temperature=(temperature, 1e-6, None))
@@ -56,13 +61,13 @@ class ManyHeads:
         self.size, self.columns, self.temperature = size, 3 * size + spare, temperature
         bits = math.ceil(math.log2(self.columns))
         top = max(functions, width + 1)
-        self.rows = Rows(top=top, moved=width + 1, sum=1, pointer=bits, address=bits, elsewhere=1, not_out=1)
+        self.rows = Rows(top=top, moved=width + 1, sum=1, pointer=bits, address=bits, here=1, elsewhere=1)
         count = self.columns if counted is None else counted
         bias = math.log(count - 1) if form == "correct" else -math.log(count - 1)
         self.codes = sign_code(self.columns, bits)
         move = self._move_layer(width)
         sigmoids = Layer(self.rows, "sigmoids")
-        total = self.rows["sum"][0] if form == "correct" else self.rows["top"][0]
+        (total,), (here,) = self.rows["sum"], self.rows["here"]
         strength = 1 / temperature if scaled else 1.0
         selector = self.rows["top"][:functions]
         for term in range(terms):
@@ -70,6 +75,8 @@ class ManyHeads:
             keys = [_weights(selector, biased[:, entry]) for entry in range(width + 1)]
             value = _weights(selector, c[:, term])
             sigmoids.head(f"term {term + 1}", keys, combine(self.rows["moved"]), [(value, total)])
+        if cleared:
+            gated_move(sigmoids, total, total, {here: CLOSED}, gain=-1.0)
         place = Layer(self.rows, "place")
         place.head("place", combine(self.rows["pointer"]), combine(self.rows["address"]), [({total: 1.0}, total)])
         self.total = total
@@ -90,6 +97,7 @@ class ManyHeads:
         top[..., 0, chosen] = 1
         top[..., self.size, : x.shape[-1]] = x
         top[..., self.size, x.shape[-1]] = 1
+        self.rows.of(state, "here")[..., self.size, :] = 1
         self.rows.of(state, "elsewhere")[...] = 1
         self.rows.of(state, "elsewhere")[..., self.size, :] = 0
         self.rows.of(state, "pointer")[..., self.size, :] = self.codes[2 * self.size]
@@ -100,19 +108,16 @@ class ManyHeads:
         return self.machine.cycle(self.start(x, chosen), self.temperature)
 
     def __call__(self, x: Float[Tensor, "... width"], chosen: int) -> Float[Tensor, "..."]:
-        """The result: what column 2d gained in the row of the sums, its own average before the copy taken off."""
-        middle = self.start(x, chosen)
-        for layer in self.machine.dense[:2]:
-            middle = layer(middle, self.temperature)
-        after = self.machine.dense[2](middle, self.temperature)
-        return (after - middle)[..., 2 * self.size, self.total]
+        """The result: what column 2d holds in the row of the sums at the end."""
+        return self.run(x, chosen)[..., 2 * self.size, self.total]
 
 
 class OneHead:
     """Lemma 12 and Corollary 2: all m sigmoids in one head, then their weighted sum in every column.
 
-    Column l asks for term l: its own column answers with a_l · x, the other columns with a_l · x - C, and one empty
-    column with 0. Layer 1 leaves c_l sigmoid(a_l · x) in column l; layer 2 adds them up.
+    Layer 1 copies x from the first column into all others. Column l asks for term l: its own column answers with
+    a_l · x, the other columns with a_l · x - C, and one empty column with 0. Layer 2, that of Lemma 12, leaves
+    c_l sigmoid(a_l · x) in column l; layer 3 adds them up.
 
     Args:
         a: the directions.
@@ -138,7 +143,7 @@ class OneHead:
         self.columns = terms + (1 if empty_column else 0)
         self.rows = Rows(x=width, sigmoid=1, others=terms, own=terms, sum=1)
         rows, strength = self.rows, 1 / temperature
-        sigmoids = Layer(rows, "sigmoids")
+        copies, sigmoids = self._copy_layer(), Layer(rows, "sigmoids")
         keys = [
             {**_weights(rows["x"], a[term] * strength), rows["others"][term]: -height * strength}
             for term in range(terms)
@@ -151,25 +156,38 @@ class OneHead:
         gated_move(sigmoids, sigmoid, sigmoid, not_empty, gain=-1.0)
         total = Layer(rows, "sum")
         target = rows["sum"] if form == "correct" else rows["sigmoid"]
-        nothing: list[Combination] = [{}]
-        total.head("sum", nothing, nothing, moves(rows["sigmoid"], target, self.columns))
-        self.machine = LoopedTransformer(rows, [sigmoids, total])
+        total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], target, self.columns))
+        self.machine = LoopedTransformer(rows, [copies, sigmoids, total])
 
-    def start(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... columns rows"]:
+    def _copy_layer(self) -> Layer:
+        """x from the first column into all; halve what is then 2x there, and empty the empty column again."""
+        layer, x = Layer(self.rows, "copies"), self.rows["x"]
+        layer.head("copy", _EVEN, _EVEN, moves(x, x, self.columns))
+        not_first = {self.rows["others"][0]: CLOSED}
+        not_empty = dict.fromkeys(self.rows["own"], CLOSED)
+        for row in x:
+            gated_move(layer, row, row, not_first, gain=-0.5)  # open in the empty column too, where the rest is taken
+            gated_move(layer, row, row, not_empty, gain=-0.5)
+        return layer
+
+    def start(self, x: Float[Tensor, "... width"], copies: bool = False) -> Float[Tensor, "... columns rows"]:
+        """The input of Corollary 2, with x in the first column; with ``copies`` that of Lemma 12, with x in all."""
         state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64)
-        self.rows.of(state, "x")[..., : self.terms, :] = x[..., None, :]
+        self.rows.of(state, "x")[..., : self.terms if copies else 1, :] = x[..., None, :]
         self.rows.of(state, "own")[..., : self.terms, :] = torch.eye(self.terms, dtype=torch.float64)
         self.rows.of(state, "others")[..., : self.terms, :] = 1 - torch.eye(self.terms, dtype=torch.float64)
         return state
 
     def sigmoids(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... terms"]:
-        """Lemma 12: after the first layer."""
-        state = self.machine.dense[0](self.start(x), self.temperature)
+        """Lemma 12: its one layer, on its own input."""
+        state = self.machine.dense[1](self.start(x, copies=True), self.temperature)
         return self.rows.of(state, "sigmoid")[..., : self.terms, 0]
 
-    def sums(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... columns"]:
-        """Corollary 2: the sum, as found in every column."""
-        state = self.machine.cycle(self.start(x), self.temperature)
+    def sums(self, x: Float[Tensor, "... width"], copied: bool = True) -> Float[Tensor, "... columns"]:
+        """Corollary 2: the sum, as found in every column; without ``copied`` the first layer is left out."""
+        state = self.start(x)
+        for layer in self.machine.dense[0 if copied else 1 :]:
+            state = layer(state, self.temperature)
         return self.rows.of(state, "sum" if self.form == "correct" else "sigmoid")[..., 0]
 
 

@@ -1,9 +1,11 @@
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.assembler import assemble
 from attention_theory.looped_transformers.fleq import FUNCTIONS, Program, interpret, variable
+from attention_theory.validation import ParameterError
 
 
 def program(text: str, **variables: float | torch.Tensor) -> Program:
@@ -44,6 +46,22 @@ def test_a_narrow_instruction_leaves_the_other_columns() -> None:
     after = variable(built, interpret(built).memory, "b")
     assert torch.equal(after[:, 1], a[:, 2])
     assert torch.equal(after[:, [0, 2]], torch.ones(3, 2, dtype=torch.float64))
+
+
+def test_an_instruction_past_the_last_cell_is_refused() -> None:
+    room = {"last": 1}
+    for text in ("w = add(w, last)\nhalt", "last = add(w, w)\nhalt"):
+        with pytest.raises(ParameterError, match="cells of instruction 0"):
+            assemble(text, {"w": 0.0, "last": 1.0}, 3, room)
+    assert assemble("last = add(w, last) width 1\nhalt", {"w": 0.0, "last": 1.0}, 3, room).memory.shape == (13, 3)
+
+
+def test_a_pointer_past_the_last_cell_reads_zeros_and_cannot_write() -> None:
+    moved = "advance step.{} by 3\nstep: last = add(last, {})\nhalt"
+    run = interpret(program(moved.format("b", "last"), last=2.0))
+    assert run.memory[9, 0] == 2
+    with pytest.raises(ParameterError, match="cells_written"):
+        interpret(program(moved.format("c", "zero"), last=2.0))
 
 
 def test_pointers_move_through_the_cells() -> None:

@@ -54,3 +54,12 @@ def test_programs_of_another_size_are_refused() -> None:
         one.pack(program(one, 0, 1))
     with pytest.raises(ParameterError, match="size"):
         FleqLayout(1, 6, 3, [SumBlock("add")], temperature=30.0)
+
+
+def test_a_drawing_keeps_every_row_in_its_place() -> None:
+    one = layout()
+    names = list(one.drawing().blocks)
+    assert one.drawing().size == one.rows.size
+    assert one.drawing()["data"] == one.rows["data"]
+    assert one.drawing()["transpose"] == one.rows["transpose"]
+    assert names.index("instruction") < names.index("masks") < names.index("marks") < names.index("add: own rows")

@@ -40,6 +40,18 @@ def test_the_machine_follows_the_interpreter(seed: int) -> None:
     assert result.deviation < 1e-10
 
 
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=3, deadline=None)
+def test_one_head_reads_as_well_as_three(seed: int) -> None:
+    program = sample(seed, ("add", "sub", "transpose"))
+    three = FleqMachine(program).run(program, 8)
+    machine = FleqMachine(program, standard_blocks(program, sum_heads=1), one_reader=True)
+    result = compare(machine.run(program, 8), three)
+    assert result.counters_agree
+    assert result.deviation < 1e-9 or max(float(memory.abs().max()) for memory in three.memories) > 100
+    assert max(len(layer.heads) for layer in machine.transformer.layers) <= len(machine.layout.blocks)
+
+
 def test_products_deviate_by_their_law() -> None:
     program = assemble("c = mul(a, b)\nhalt", {"a": torch.ones(4, 4), "b": torch.eye(4), "c": 0.0}, size=4)
     result = compare(FleqMachine(program).run(program), interpret(program))

@@ -36,6 +36,14 @@ def test_keeping_the_wrong_rows_gives_another_product() -> None:
     assert (run_block(ProductBlock(product="ba", kept="a"), a, b).result - a.mT @ a).abs().max() < 1e-4
 
 
+def test_the_first_product_over_the_ones_is_right_and_the_ones_are_gone() -> None:
+    a, b = operands(4)
+    block = ProductBlock(slope=1e-5, over_ones=True)
+    run = run_block(block, a, b)
+    assert (run.result - a.mT @ b).abs().max() < 1e-3
+    assert (run.rows.of(run.state, "mul ones")[..., 8:16, :] - 1).abs().max() > 1e3
+
+
 def test_the_softmax_entry_in_its_three_forms() -> None:
     scores = 1e-3 * torch.randn(8, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
     direct, factored, printed = (softmax_entry(scores, 20.0, form) for form in ("direct", "factored", "printed"))

@@ -27,6 +27,13 @@ def test_many_heads_add_up_the_chosen_sigmoids(
         assert (heads(x, chosen) - slow).abs().max() < 1e-13
 
 
+def test_a_row_that_is_not_cleared_keeps_the_mean_of_the_coefficients() -> None:
+    draw = torch.Generator().manual_seed(0)
+    a, c, x = (torch.randn(*shape, generator=draw, dtype=torch.float64) for shape in ((1, 3, 2), (1, 3), (4, 2)))
+    left = ManyHeads(a, c, 4, cleared=False)(x, 0) - ManyHeads(a, c, 4)(x, 0)
+    assert torch.allclose(left, (c.sum() / 12).expand(4), rtol=0, atol=1e-13)
+
+
 @given(terms=st.integers(1, 9), seed=st.integers(0, 10**6))
 @settings(max_examples=15, deadline=None)
 def test_one_head_computes_all_sigmoids_and_their_sum(terms: int, seed: int) -> None:
@@ -39,6 +46,13 @@ def test_one_head_computes_all_sigmoids_and_their_sum(terms: int, seed: int) -> 
     sums = OneHead(a, c).sums(x)
     assert sums.shape == (4, terms + 1)
     assert (sums - sigmoids.sum(-1, keepdim=True)).abs().max() < 1e-12
+
+
+def test_the_first_layer_turns_the_input_of_the_corollary_into_that_of_the_lemma() -> None:
+    x = torch.randn(4, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    head = OneHead(torch.ones(3, 2, dtype=torch.float64))
+    copied = head.machine.dense[0](head.start(x), head.temperature)
+    assert torch.allclose(copied, head.start(x, copies=True), rtol=0, atol=1e-14)
 
 
 def test_without_the_empty_column_every_sigmoid_is_one() -> None:

@@ -6,10 +6,13 @@ from attention_theory.looped_transformers.sum_block import SumBlock
 from attention_theory.validation import ParameterError
 
 
-def test_sums_and_differences_are_exact_to_rounding() -> None:
+@pytest.mark.parametrize("heads", [1, 2])
+def test_sums_and_differences_are_exact_to_rounding(heads: int) -> None:
     a, b = torch.randn(2, 5, 4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    assert (run_block(SumBlock("add"), a, b, spare=7).result - (a + b)).abs().max() < 1e-14
-    assert (run_block(SumBlock("sub"), a, b, spare=7).result - (a - b)).abs().max() < 1e-14
+    add, sub = (run_block(SumBlock(name, heads), a, b, spare=7) for name in ("add", "sub"))
+    assert (add.result - (a + b)).abs().max() < 1e-14
+    assert (sub.result - (a - b)).abs().max() < 1e-14
+    assert all(len(layer.heads) <= heads for run in (add, sub) for layer in run.machine.layers)
 
 
 def test_operands_stay_where_they_are() -> None:
