@@ -179,8 +179,8 @@ axis.legend()
 show.figure(
     fig,
     name="rounding",
-    caption=f"{starred}, noiseless, on the table's own data: loss on unseen words. With slopes by subtraction in float32 "
-    "(dashed) it turns up again where the exact one goes on falling.",
+    caption=f"{starred}, noiseless, on the table's own data: loss on unseen words. At the larger rate the loss with "
+    "slopes by subtraction in float32 (dashed) turns up again, where the exact one goes on falling.",
     alt="Four curves that fall on a logarithmic axis. The dashed one of the larger rate turns and rises slowly.",
 )
 for _, source, eta in pairs[2:]:
