@@ -138,10 +138,10 @@ show.table(
 
 # %% [markdown]
 # The Origin model has learnt labels by heart: its loss on them is far below its loss on fresh sentences, and the gap is
-# gone where no sentence comes twice. It shows in the gap, not in the excess, part of which is slowness: the model has an
-# excess without any sentence coming twice, too. Nor does it show as a rise, which is hardly more than the jitter of the
-# steps. The model trained in $W$ alone has a small gap at $\alpha=0.8$. The full reparameterisation has nothing to learn
-# by heart with, and its difference is the luck of the draw of the labels.
+# gone where no sentence comes twice. The excess alone would not tell, part of it being slowness: the model has one
+# without any sentence coming twice, too. The rise is small. The model trained in $W$ alone has a small gap at
+# $\alpha=0.8$. The full reparameterisation has nothing to learn by heart with, and its difference is the luck of the
+# draw of the labels.
 
 # %%
 for letter, alpha, band, earlier in (("a", 0.2, 0.2, (0.486, 0.598)), ("c", 0.8, 0.25, (0.498, 0.692))):
