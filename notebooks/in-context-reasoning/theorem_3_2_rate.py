@@ -53,8 +53,8 @@ def losses(scales: torch.Tensor, laws: torch.Tensor) -> torch.Tensor:
 # ## The step, and the arithmetic it needs
 # A normalised step has length $\eta$ however small the slope is, so the slope must be right however small it is.
 # Computed as $C(p_y-1)$ it becomes exactly 0 once $p_y$ rounds to 1, at a gap of about 37 between the logits, and
-# descent stops. Written as $-Ce^{\ln(1-p_y)}$ it lasts until it underflows, at a gap of 745. We normalise the logarithms
-# of the slopes, and those are finite at any $\lambda$.
+# descent stops. Written as $-Ce^{\ln(1-p_y)}$ it lasts until it underflows, at a gap of 745. We normalise the
+# logarithms of the slopes, and those are finite at any $\lambda$.
 
 # %%
 same = law.expand(triggers, 3)
@@ -102,8 +102,10 @@ claim.check("late slope of ln L over -η/√|Q|", slope / (-rate / math.sqrt(tri
 claim.check("times at which L is above (N-1) exp(-η t/√|Q|)", (loss > bound * (1 + 1e-12)).sum(), "==", 0)
 claim.printed("λ at t = 200 minus η t / |Q|, as printed", gap_200, "<=", 1e-6)
 claim.counterexample("L over N exp(-t), as printed, at the end", (loss[-1] / tokens).log().item() + steps, "<=", 0)
-claim.number("gap to the printed path at t = 200", gap_200, earlier=4.94, within=0.01)
-claim.number("late slope of ln L", slope, earlier=-0.044721, within=1e-4)
+default = (rate, triggers) == (0.1, 5)
+if default:
+    claim.number("gap to the printed path at t = 200", gap_200, earlier=4.94, within=0.01)
+    claim.number("late slope of ln L", slope, earlier=-0.044721, within=1e-4)
 
 # %% [markdown]
 # ## Triggers that differ
@@ -111,8 +113,8 @@ claim.number("late slope of ln L", slope, earlier=-0.044721, within=1e-4)
 # after one trigger and $C=5$ after another the scales part at once. The loss still falls geometrically: on the long
 # run the two terms $e^{-C_q\lambda_q}$ stay in balance, so $\lambda_q\propto1/C_q$, and the step of length $\eta$
 # gives the exponent $\eta/\sqrt{\sum_q C_{q,\min}^{-2}}$. The balance holds only if a step does not overshoot it. For
-# two triggers that asks for $\eta\,C_1C_2/\sqrt{C_1^2+C_2^2}<2$; beyond, the steps alternate for ever, and the loss falls
-# with a smaller exponent.
+# two triggers that asks for $\eta\,C_1C_2/\sqrt{C_1^2+C_2^2}<2$; beyond, the steps alternate for ever, and the loss
+# falls with a smaller exponent.
 
 # %%
 unequal = torch.zeros(2, 5, dtype=torch.float64)
@@ -187,7 +189,8 @@ for first, second, eta in ((30, 40, 0.05), (3, 5, 0.5)):  # 1.2 and 1.3, below 2
 overshot = late_exponent(30, 40, 0.1)  # 2.4
 claim.control("two triggers, C = 30 and 40, η = 0.1: exponent over the balance's", overshot, "==", 1, 1e-3)
 claim.printed("two triggers: λ equal at t = 200", (apart[200, 0] - apart[200, 1]).abs(), "<=", 1e-6)
-claim.number("λ at t = 200, C = 1", apart[200, 0], earlier=18.83, within=0.01)
-claim.number("λ at t = 200, C = 5", apart[200, 1], earlier=4.41, within=0.01)
-claim.number("exponent", exponent, earlier=0.098058, within=1e-3)
+if default:
+    claim.number("λ at t = 200, C = 1", apart[200, 0], earlier=18.83, within=0.01)
+    claim.number("λ at t = 200, C = 5", apart[200, 1], earlier=4.41, within=0.01)
+    claim.number("exponent", exponent, earlier=0.098058, within=1e-3)
 claim.verdict()

@@ -9,9 +9,9 @@
 # ```
 #
 # In the trained model attention's only positive logit is $\lambda_tC$ at $y$, and the feed-forward layer's only one
-# that is not zero is $\lambda_tC+\hat\gamma$ at $\tau$. The layers are separated as soon as $\eta
-# t>\max(0,-\hat\gamma)$: for $\hat\alpha\ge1/2$ after one step, for smaller $\hat\alpha$ only once $\lambda$ has outgrown
-# the penalty $\hat\gamma<0$. The theorem's waiting time has a bracket in the wrong place, and it needs
+# that is not zero is $\lambda_tC+\hat\gamma$ at $\tau$. The layers are separated as soon as
+# $\eta t>\max(0,-\hat\gamma)$: for $\hat\alpha\ge1/2$ after one step, for smaller $\hat\alpha$ only once $\lambda$ has
+# outgrown the penalty $\hat\gamma<0$. The theorem's waiting time has a bracket in the wrong place, and it needs
 # $\alpha>\varepsilon$.
 
 # %%
