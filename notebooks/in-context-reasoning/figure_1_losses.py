@@ -44,7 +44,7 @@ from bookpress import Claim, show
 tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 256  # H, at least 16
 batch = 128  # sentences a step, at least 16; the paper has 512
-steps = 600  # T, at least 400; the paper has 2000
+steps = 600  # T, at least 400, and the product of eta and T at least 55; the paper has 2000
 rate = 0.1  # eta, from 0.05 to 0.5
 alpha = 0.8  # noise level of the lower row, between 0 and 1
 evaluation = 256  # sentences in each evaluation set, at least 64
@@ -61,6 +61,7 @@ require(
     evaluation=(evaluation, 64, None),
     seed=(seed, 0, None),
 )
+require(rate_times_steps=(rate * steps, 55.0, None))  # float32 must be seen to stall
 full, softmax, only_w = "Reparam-Linear-FA", "Reparam-Softmax-FA", "Reparam-Linear-W-FA"
 origin, no_sum = "Origin-Linear-FA", "Origin-Softmax-F"
 names = (full, softmax, only_w, origin, no_sum)
