@@ -97,6 +97,20 @@ for name, task, sentences in (
 is_noise = labels == noisy.noise_token
 spread = (noise * (1 - noise) / count) ** 0.5
 claim.check("frequency of τ as label, in σ from α", abs(is_noise.double().mean() - noise) / spread, "<=", 4)
+
+
+def p_uniform(values: torch.Tensor, first: int, number: int) -> float:
+    """The p-value of the chi-square test that values are uniform on `number` integers from `first`."""
+    return float(chisquare(torch.bincount(values - first, minlength=number).numpy()).pvalue)
+
+
+plain = sample_sentences(noiseless, count, seed + 5, copies)
+first_output = noiseless.output_words.start
+claim.check("triggers uniform on Q, p-value", p_uniform(plain.trigger, 0, triggers), ">=", 1e-3)
+for name, sentences in (("noiseless", plain), ("noisy", several)):
+    claim.check(f"{name} outputs uniform on O, p-value", p_uniform(sentences.output, first_output, outputs), ">=", 1e-3)
+lame = several.output.where(several.output != first_output + 1, first_output)  # one output word never drawn
+claim.control("one output word never drawn: uniform on O, p-value", p_uniform(lame, first_output, outputs), ">=", 1e-3)
 claim.check("labels that are neither y nor τ", (~is_noise & (labels != several.output)).sum(), "==", 0)
 counted = bigram_count(several.tokens, several.trigger, several.output)
 claim.check("sentences whose C is not the one asked for", (counted != copies).sum(), "==", 0)
@@ -105,8 +119,9 @@ claim.check(
 )
 
 # %% [markdown]
-# Three breaks, one for each kind of mistake a sampler can make: another word after the trigger, $\tau$ after another
-# word, a trigger just before the last word. Each must be seen on every sentence it is put into.
+# Five breaks, one for each kind of mistake a sampler can make: another word after the trigger, $\tau$ after another
+# word, a trigger just before the last word, a trigger or an output that is none. Each must be seen on every sentence it
+# is put into.
 
 # %%
 neutral = noisy.neutral_words.start
@@ -124,10 +139,13 @@ breaks = {
     "a bigram (q, neutral)": with_words({4: 0, 5: neutral}),
     "τ after a neutral word": with_words({4: neutral, 5: noisy.noise_token}),
     "the trigger at H - 1": with_words({-2: 0}),
+    "an output outside O": sample_sentences(noisy, count, seed + 9, copies, noise_copies, unseen=True),
+    "a trigger outside Q": Sentences(
+        several.tokens.where(several.tokens != 0, neutral), torch.full_like(several.trigger, neutral), several.output
+    ),
 }
 for name, sentences in breaks.items():
     broken = torch.stack(list(violations(sentences, noisy).values())).any(dim=0)
-    claim.control(f"{name}: sentences refused", broken.sum(), "==", 0)
     claim.check(f"{name}: sentences let through", (~broken).sum(), "==", 0)
 claim.verdict()
 
@@ -151,13 +169,6 @@ claim = Claim("in-context-reasoning/data-sampler")
 one = sample_sentences(noiseless, count, seed + 6)
 starts = (one.tokens[:, :-1] == one.trigger[:, None]).int().argmax(dim=1)
 allowed = sample_sentences(Task(tokens, triggers, outputs, length, fillers="outputs allowed"), count, seed + 7)
-
-
-def p_uniform(values: torch.Tensor, first: int, number: int) -> float:
-    """The p-value of the chi-square test that values are uniform on `number` integers from `first`."""
-    return float(chisquare(torch.bincount(values - first, minlength=number).numpy()).pvalue)
-
-
 claim.check("positions uniform, p-value", p_uniform(starts, 0, length - 2), ">=", 1e-3)
 for name, sentences, words in (
     ("neutral fillers", one, noiseless.neutral_words),
@@ -168,6 +179,13 @@ for name, sentences, words in (
     filler &= ~at_trigger
     filler[:, 1:] &= ~at_trigger[:, :-1]
     claim.check(f"{name} uniform, p-value", p_uniform(sentences.tokens[filler], words.start, len(words)), ">=", 1e-3)
+
+claim.check("outputs uniform on O, p-value", p_uniform(one.output, first_output, outputs), ">=", 1e-3)
+strange = sample_sentences(noiseless, count, seed + 10, unseen=True).output
+words = noiseless.neutral_words
+claim.check(
+    "unseen words uniform on the neutral ones, p-value", p_uniform(strange, words.start, len(words)), ">=", 1e-3
+)
 
 # %%
 outputs_held = torch.tensor([[word in row for word in noiseless.output_words] for row in one.tokens.tolist()])

@@ -21,9 +21,10 @@
 # ```
 #
 # Six panels: population loss, loss on unseen outputs and a probability, noiseless above and with $\alpha=0.8$ below.
-# Fillers are neutral words, as printed, and $\eta=0.1$, which the paper does not state for this figure. The straight
-# lines of the theorems are to be seen as straight lines, so losses are drawn on a logarithmic axis, above their
-# target.
+# Fillers are neutral words, as printed, but for Origin-Softmax-F: with neutral fillers that model only needs time to
+# leave its plateau (the page on Table 1), so its fillers are neutral and output words. $\eta=0.1$, which the paper does
+# not state for this figure. The straight lines of the theorems are to be seen as straight lines, so losses are drawn on
+# a logarithmic axis, above their target.
 #
 # **Size.** The paper takes 2000 steps of 512 sentences; this page takes 600 of 128.
 
@@ -43,7 +44,7 @@ from bookpress import Claim, show
 tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 256  # H, at least 16
 batch = 128  # sentences a step, at least 16; the paper has 512
-steps = 600  # T, at least 400; the paper has 2000
+steps = 600  # T, at least 400, and the product of eta and T at least 55; the paper has 2000
 rate = 0.1  # eta, from 0.05 to 0.5
 alpha = 0.8  # noise level of the lower row, between 0 and 1
 evaluation = 256  # sentences in each evaluation set, at least 64
@@ -60,19 +61,21 @@ require(
     evaluation=(evaluation, 64, None),
     seed=(seed, 0, None),
 )
+require(rate_times_steps=(rate * steps, 55.0, None))  # float32 must be seen to stall
 full, softmax, only_w = "Reparam-Linear-FA", "Reparam-Softmax-FA", "Reparam-Linear-W-FA"
 origin, no_sum = "Origin-Linear-FA", "Origin-Softmax-F"
 names = (full, softmax, only_w, origin, no_sum)
 
 
-def run(which, noise: float, **options) -> History:
+def run(which, noise: float, fillers: str = "neutral", **options) -> History:
     """The named models at one noise level, measured every ten steps."""
-    task = Task(tokens, length=length, noisy=noise > 0)
+    task = Task(tokens, length=length, noisy=noise > 0, fillers=fillers)
     settings = {"batch": batch, "seed": seed, "evaluation": evaluation, "record_every": 10, "dtype": torch.float32}
     return train([Run(VARIANTS[name], noise, rate) for name in which], task, steps, **(settings | options))
 
 
-clean, noisy = run(names, 0.0), run(names, alpha)
+clean, noisy = run(names[:-1], 0.0), run(names[:-1], alpha)
+stuck = {noise: run((no_sum,), noise, "outputs allowed") for noise in (0.0, alpha)}
 rounded = run((full, only_w), 0.0, arithmetic="subtraction")
 wrong = run((full,), alpha, gammas={alpha: 0.0})
 times = torch.tensor(clean.steps, dtype=torch.float64)
@@ -80,7 +83,7 @@ risk = bayes_risk(alpha)
 
 
 def of(history: History, measure: str, name: str, noise: float) -> torch.Tensor:
-    return history.of(measure, name, noise, rate)
+    return (stuck[noise] if name == no_sum else history).of(measure, name, noise, rate)
 
 
 def slope(excess: torch.Tensor, high: float, low: float) -> float:
@@ -146,8 +149,8 @@ claim.check(
     0,
     1e-3,
 )
-stuck = of(clean, "population", no_sum, 0.0)[-1]
-claim.check("Origin-Softmax-F: on its plateau, loss", stuck, ">=", 1.0)
+plateau = of(clean, "population", no_sum, 0.0)[-1]
+claim.check("Origin-Softmax-F: on its plateau, loss", plateau, ">=", 1.0)
 claim.check("Origin-Linear-FA: loss at the end", of(clean, "population", origin, 0.0)[-1], "<=", 0.05)
 stalled = rounded.of("population", full, 0.0, rate)
 claim.control("float32, subtraction: loss at the end as low as exact", (stalled[-1] / line[-1]).log(), "<=", 1.0)
@@ -159,10 +162,14 @@ claim.check("Reparam-Linear-FA: unseen minus population loss", gap, "<=", 0.05)
 for name in (origin, no_sum):
     values = of(clean, "unseen", name, 0.0)
     claim.check(f"{name}: unseen loss grows from its start by", values[-1] - values[0], ">=", 2.0)
-claim.check(
-    "Reparam-Linear-W-FA, exact slopes: unseen loss at the end", of(clean, "unseen", only_w, 0.0)[-1], "<=", 0.05
+lost = of(clean, "unseen", only_w, 0.0)[-1]
+claim.printed("Reparam-Linear-W-FA, exact slopes: unseen words are lost, loss at the end", lost, ">=", 0.05)
+claim.control(
+    "Reparam-Linear-W-FA, rounded slopes: unseen words are kept, loss",
+    rounded.of("unseen", only_w, 0.0, rate)[-1],
+    "<=",
+    0.05,
 )
-claim.control("Reparam-Linear-W-FA, rounded slopes: the same", rounded.of("unseen", only_w, 0.0, rate)[-1], "<=", 0.05)
 claim.verdict()
 
 claim = Claim("in-context-reasoning/figure-1c")

@@ -16,8 +16,10 @@
 #
 # Three ReLU models see the same 2048 labelled sentences a hundred times. The fully reparameterised one has a single
 # number to learn and cannot overfit. The other two can: their labels are noisy, and with enough parameters a model
-# can learn by heart which sentences ended in $\tau$. So "all three generalise in-distribution", as the paper puts it,
-# is true up to an excess that the panels show; and on unseen outputs they come in the order full, W only, Origin.
+# can learn by heart which sentences ended in $\tau$. Then its loss on its own labels falls below its loss on fresh
+# sentences. So "all three generalise in-distribution", as the paper puts it, is true up to an excess that the panels
+# show; and on unseen outputs they come in the order full, W only, Origin. To tell what is learnt by heart from what is
+# slow, the Origin model is trained once more on sentences that are never seen twice.
 #
 # **Size.** Sentences of 128 words instead of 256, three seeds; otherwise as printed.
 
@@ -26,7 +28,7 @@ import torch
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.training import mean_history, train_on_sample
+from attention_theory.in_context_reasoning.training import History, mean_history, train, train_on_sample
 from attention_theory.in_context_reasoning.variants import VARIANTS, Run
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -62,6 +64,10 @@ each = [
     for seed in range(seeds)
 ]
 history = mean_history(each)
+never_twice = [Run(VARIANTS[origin], alpha, rate) for alpha in levels]
+fresh = train(
+    never_twice, task, history.steps[-1], batch, evaluation=evaluation, dtype=torch.float32, record_every=5 * per_epoch
+)
 again = {"population": "population loss", "unseen": "unseen loss"}
 
 # %%
@@ -83,19 +89,27 @@ show.figure(
     fig,
     name="figure-2",
     caption="The paper's four panels; dotted, the Bayes risk. On trained outputs (a, c) the reparameterised models "
-    "come "
-    "down to it and the Origin model stops a little above, having learnt labels by heart. On unseen outputs (b, d) the "
-    "full reparameterisation is as good as on trained ones, W alone less so, and the Origin model fails.",
-    alt="Four panels of loss against epoch. In the first and third two curves end at a dotted line and one above "
-    "it; in "
-    "the second and fourth one curve lies on the line, one a little above, and one far above.",
+    "come down to it and the Origin model stays above. On unseen outputs (b, d) the full reparameterisation is as good "
+    "as on trained ones, W alone less so, and the Origin model fails.",
+    alt="Four panels of loss against epoch. In the first and third two curves end at a dotted line and one above it; "
+    "in the second and fourth one curve lies on the line, one a little above, and one far above.",
 )
 
 # %% [markdown]
-# The excess of each model over the Bayes risk, mean over the seeds.
+# The excess of each model over the Bayes risk, mean over the seeds; then what was learnt by heart.
 
 
 # %%
+def by_heart(of: History, name: str, alpha: float) -> float:
+    """How far the loss on a model's own labels ends below that on fresh sentences."""
+    return of.end("population", name, alpha, rate) - of.end("labels", name, alpha, rate)
+
+
+def rise(of: History, name: str, alpha: float) -> float:
+    """How far the population loss ends above its least value."""
+    return of.end("population", name, alpha, rate) - of.of("population", name, alpha, rate).min().item()
+
+
 def excess(measure: str, name: str, alpha: float) -> float:
     return history.end(measure, name, alpha, rate) - bayes_risk(alpha)
 
@@ -105,13 +119,39 @@ show.table(
     [[name, *(excess(measure, name, alpha) for alpha, measure in panels)] for name in names],
     caption="Excess over the Bayes risk at the end",
 )
+kept = [(name, history, name, alpha) for name in names for alpha in levels]
+kept += [(f"{origin}, no sentence twice", fresh, origin, alpha) for alpha in levels]
+show.table(
+    ["model", "α", "loss on its labels", "population loss", "difference", "rise of the population loss"],
+    [
+        [
+            label,
+            alpha,
+            *(of.end(measure, name, alpha, rate) for measure in ("labels", "population")),
+            by_heart(of, name, alpha),
+            rise(of, name, alpha),
+        ]
+        for label, of, name, alpha in kept
+    ],
+    caption="At the end of training; the rise is from the least population loss on the way",
+)
+
+# %% [markdown]
+# The Origin model has learnt labels by heart: its loss on them is far below its loss on fresh sentences, and the gap is
+# gone where no sentence comes twice. The excess alone would not tell, part of it being slowness: the model has one
+# without any sentence coming twice, too. The rise is small. The model trained in $W$ alone has a small gap at
+# $\alpha=0.8$. The full reparameterisation has nothing to learn by heart with, and its difference is the luck of the
+# draw of the labels.
+
+# %%
 for letter, alpha, band, earlier in (("a", 0.2, 0.2, (0.486, 0.598)), ("c", 0.8, 0.25, (0.498, 0.692))):
     claim = Claim(f"in-context-reasoning/figure-2{letter}")
     claim.check(f"{full}: excess", abs(excess("population", full, alpha)), "<=", 0.02)
     for name in (only_w, origin):
         claim.check(f"{name}: excess", excess("population", name, alpha), "<=", band)
-    claim.check(f"{origin}: excess, having learnt labels by heart", excess("population", origin, alpha), ">=", 0.05)
-    claim.control(f"{origin}: as near as the full model", excess("population", origin, alpha), "<=", 0.02)
+    heart = "population loss minus loss on its own labels"
+    claim.check(f"{origin}: {heart}", by_heart(history, origin, alpha), ">=", 0.05)
+    claim.control(f"{origin}, no sentence twice: {heart}", by_heart(fresh, origin, alpha), ">=", 0.05)
     for name, value in zip((full, origin), earlier, strict=True):
         claim.number(f"{name}: loss", history.end("population", name, alpha, rate), earlier=value)
     claim.verdict()

@@ -14,15 +14,18 @@
 # Attention is said to predict the output if its largest logit is at $y$, and the feed-forward layer the noise if its
 # largest is at $\tau$. The paper draws mean logits, $\xi_{A,y}$ beside $\max_j\xi_{A,j}$ and $\xi_{F,\tau}$ beside
 # $\max_j\xi_{F,j}$, for three linear models with FA. A mean hides on how many sentences the two agree, so we count
-# those too. For the Origin model the text says that attention predicts $y$ "perfectly" for $\alpha\le0.5$. At $0.2$
-# it nearly does. At $0.5$ it does on about half of the sentences.
+# those, and those on which both layers do so strictly, condition (8). For the Origin model the text says that attention
+# predicts $y$ "perfectly" for $\alpha\le0.5$. At $0.2$ it nearly does. At $0.5$ it does on about half of the sentences.
 #
 # The text names Origin-*Softmax*-FA where the figures show Origin-*Linear*-FA, and writes $\max_j\xi_{F,\tau}$ for
 # $\max_j\xi_{F,j}$. **Size**: as printed, one seed, with 256 evaluation sentences instead of 20480.
 
 # %%
+import math
+
 import torch
 
+from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import train_on_sample
 from attention_theory.in_context_reasoning.variants import VARIANTS, Run
@@ -33,7 +36,7 @@ from bookpress import Claim, show
 tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 256  # H, at least 16
 samples = 2_048  # M, at least 512
-passes = 100  # epochs, at least 20
+passes = 100  # epochs, at least 50 and so few that the product of eta and the steps is at most 40
 batch = 512  # sentences a step, from 64 to M
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 256  # evaluation sentences, at least 64; the paper has 20480
@@ -44,12 +47,14 @@ require(
     tokens=(tokens, 15, None),
     length=(length, 16, None),
     samples=(samples, 512, None),
-    passes=(passes, 20, None),
+    passes=(passes, 50, None),
     batch=(batch, 64, samples),
     rate=(rate, 0.01, 0.5),
     evaluation=(evaluation, 64, None),
     seed=(seed, 0, None),
 )
+per_epoch = samples // batch
+require(rate_times_steps=(rate * passes * per_epoch, 0.0, 40.0))  # beyond it float64 does not carry Figure 12
 origin, only_w, full = "Origin-Linear-FA", "Reparam-Linear-W-FA", "Reparam-Linear-FA"
 levels = (0.2, 0.5, 0.8)
 task = Task(tokens, length=length, noisy=True)
@@ -95,59 +100,77 @@ draw(origin, "Figure 10", "The layers do not separate at any noise level.")
 draw(only_w, "Figure 11", "Both layers predict their token.")
 draw(full, "Figure 12", "Perfect separation.")
 hits = ("attention_hits", "feed_forward_hits")
+shares = (*hits, "separated")
 show.table(
-    ["model", *(f"α = {alpha}: attention at y / feed-forward at τ" for alpha in levels)],
+    ["model", *(f"α = {alpha}: attention at y / feed-forward at τ / condition (8)" for alpha in levels)],
     [
-        [name, *(" / ".join(f"{of(m, name, alpha)[-1].item():.3f}" for m in hits) for alpha in levels)]
+        [name, *(" / ".join(f"{of(m, name, alpha)[-1].item():.3f}" for m in shares) for alpha in levels)]
         for name in (origin, only_w, full)
     ],
-    caption="Share of sentences on which each layer's largest logit is at its token",
+    caption="Share of sentences on which each layer's largest logit is at its token, and on which condition (8) holds",
 )
 
 # %%
 claim = Claim("in-context-reasoning/figure-10")
-expected = {0.2: (0.99, 0.02), 0.5: (0.5, 0.95), 0.8: (0.0, 1.0)}
-ends = {alpha: [of(m, origin, alpha)[-1].item() for m in hits] for alpha in levels}
+ends = {alpha: [of(m, origin, alpha)[-1].item() for m in shares] for alpha in levels}
 claim.check("α = 0.2: attention at y", ends[0.2][0], ">=", 0.9)
-claim.check("α = 0.2: feed-forward not always at τ, share", ends[0.2][1], "<=", 0.9)
+for alpha in (0.2, 0.5):
+    claim.check(f"α = {alpha}: feed-forward not always at τ, share", ends[alpha][1], "<", 1)
 claim.check("α = 0.8: feed-forward at τ", ends[0.8][1], ">=", 0.9)
 claim.check("α = 0.8: attention fails at y, share", ends[0.8][0], "<=", 0.5)
-claim.check("the text's 'perfectly' at α = 0.5: attention at y", ends[0.5][0], ">=", 0.99)
+for alpha in levels:
+    claim.check(f"α = {alpha}: share of sentences with separated layers", ends[alpha][2], "<=", 0.9)
+claim.printed("the text's 'perfectly' at α = 0.5: attention at y", ends[0.5][0], ">=", 0.99)
 start = {alpha: [of(m, origin, alpha)[0].item() for m in hits] for alpha in levels}
 claim.control("α = 0.2 before training: attention at y", start[0.2][0], ">=", 0.9)
 claim.control("α = 0.8 before training: feed-forward at τ", start[0.8][1], ">=", 0.9)
-for alpha in levels:
-    for (name, value), ours in zip(
-        (("attention", expected[alpha][0]), ("feed-forward", expected[alpha][1])), ends[alpha], strict=True
-    ):
-        claim.number(f"α = {alpha}: {name}", ours, earlier=value)
+claim.control(
+    f"{only_w}, α = 0.5: share of sentences with separated layers", of("separated", only_w, 0.5)[-1], "<=", 0.9
+)
+if (rate, samples, passes, batch) == (0.1, 2048, 100, 512):  # the figure's own setting
+    seen = {0.2: (0.99, 0.02), 0.5: (0.5, 0.95), 0.8: (0.0, 1.0)}
+    for alpha in levels:
+        for layer, value, ours in zip(("attention at y", "feed-forward at τ"), seen[alpha], ends[alpha], strict=False):
+            claim.check(f"α = {alpha}: {layer}, share as in an earlier run", ours, "==", value, 0.1)
 claim.verdict()
 
 # %%
 claim = Claim("in-context-reasoning/figure-11")
 for alpha in levels:
     claim.check(
-        f"α = {alpha}: lesser of the two shares", min(of(m, only_w, alpha)[-1].item() for m in hits), ">=", 0.93
+        f"α = {alpha}: share of sentences with separated layers", of("separated", only_w, alpha)[-1], ">=", 0.93
     )
-claim.control("Origin-Linear-FA, same data, α = 0.5: lesser of the two shares", min(ends[0.5]), ">=", 0.93)
+    claim.control(f"Origin-Linear-FA, same data, α = {alpha}: the same", ends[alpha][2], ">=", 0.93)
 claim.verdict()
 
 # %% [markdown]
-# The full reparameterisation walks $\lambda=\eta t$, so its logits are known: $\eta t$ and $\eta t+\hat\gamma$. Its
-# slope is what is left when the slopes of $y$ and of $\tau$, both of order one, have cancelled: about $e^{-\lambda}$.
-# Near $\lambda=37$ that drowns in the rounding of float64, and in float32 near 16; from there on the steps go to and
-# fro.
+# The full reparameterisation walks $\lambda=\eta t$, so its logits are known: $\eta t$ and $\eta t+\hat\gamma$, where
+# $\hat\alpha=\sigma(\hat\gamma)$ is a whole number of labels over $M$. Its slope is what is left when the slopes of $y$
+# and of $\tau$, both of order one, have cancelled: about $e^{-\lambda}$. That drowns in rounding near $\lambda=20$ in
+# float32 and near 40 in float64, where the figure ends, and the steps stop dead. The log domain does not help against
+# this cancellation. With slopes by subtraction the steps stop about there too or go on, slower or at full length, by
+# the luck of the rounding.
 
 # %%
 claim = Claim("in-context-reasoning/figure-12")
 for alpha in levels:
-    claim.check(f"α = {alpha}: lesser of the two shares", min(of(m, full, alpha)[-1].item() for m in hits), "==", 1)
-    at_end = of("attention_output", full, alpha)[-1] / (rate * steps)
-    claim.check(f"α = {alpha}: ξ_A at y over η t", at_end, "==", 1, 1e-2)
+    claim.check(f"α = {alpha}: share of sentences with separated layers", of("separated", full, alpha)[-1], "==", 1)
+    at_y, at_noise = (of(m, full, alpha)[-1].item() for m in ("attention_output", "feed_forward_noise"))
+    claim.check(f"α = {alpha}: ξ_A at y over η t", at_y / (rate * steps), "==", 1, 1e-2)
+    share = 1 / (1 + math.exp(at_y - at_noise))
+    count = share * samples
+    claim.check(f"α = {alpha}: M σ(ξ_F at τ - ξ_A at y) minus a whole number", count - round(count), "==", 0, 1e-6)
+    claim.check(f"α = {alpha}: α̂ from it minus α", abs(share - alpha), "<=", hoeffding_radius(samples, 1e-3))
 if (steps, rate) == (400, 0.1):
     claim.number("α = 0.2: ξ_A at y", of("attention_output", full, 0.2)[-1], earlier=40.0, within=0.01)
     claim.number("α = 0.2: ξ_F at τ", of("feed_forward_noise", full, 0.2)[-1], earlier=38.67, within=0.01)
-rounded = train_on_sample(exact_runs[:1], task, samples, passes, batch, seed, evaluation, torch.float32)
-stalled = rounded.of("attention_output", full, 0.2, rate)[-1] / (rate * steps)
-claim.control("float32, α = 0.2: ξ_A at y over η t", stalled, "==", 1, 1e-2)
+long = math.ceil(60 / (rate * per_epoch))  # passes that would take λ to 60
+rest = {"seed": seed, "evaluation": 64}
+walk = train_on_sample(exact_runs, task, samples, long, batch, dtype=torch.float32, **rest)
+for alpha in levels:
+    stop = walk.of("attention_output", full, alpha, rate)[-1]
+    claim.control(f"float32, α = {alpha}: ξ_A at y over η t", stop / (rate * walk.steps[-1]), "==", 1, 1e-2)
+walk = train_on_sample(exact_runs[-1:], task, samples, long, batch, arithmetic="subtraction", **rest)
+stray = walk.of("attention_output", full, 0.8, rate)[-1]
+claim.number("subtraction, float64, α = 0.8: ξ_A at y at the end, a matter of luck", stray, earlier=39.1)
 claim.verdict()

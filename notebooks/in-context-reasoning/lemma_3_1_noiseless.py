@@ -110,6 +110,17 @@ claim.check("loss at λ = 20", means[-1], "<=", 1e-7)
 claim.number("logits, largest error", logit_error, earlier=8.9e-15)
 
 # %% [markdown]
+# Two slips in print. The sketch has the score $\mathbb 1\{z_{h-1}=q\}$, without $\lambda_q$. The proof puts the logit
+# at the trigger, $e_q$, where the next line has it at $y$.
+
+# %%
+scores = run(scales).scores
+claim.printed("sketch: scores minus 1{previous word is q}, largest", (scores - at_trigger).abs().max(), "<=", 1e-12)
+at_q = run(scales).logits[torch.arange(count), sentences.trigger]
+astray = (at_q - scales[sentences.trigger] * copies).abs().min()
+claim.printed("proof: logit at q minus λ C, smallest", astray, "<=", 1e-12)
+
+# %% [markdown]
 # Three ways to break it. A negative scale under ReLU leaves no attention at all. An extra bigram $(q,n)$ gives the
 # word $n$ the same logit as $y$. Codes in too few dimensions leak from word to word.
 

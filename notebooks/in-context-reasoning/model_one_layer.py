@@ -151,10 +151,14 @@ def score_error(chosen) -> torch.Tensor:
 
 
 claim.check("orthonormal codes: scores against Lemma A.1", score_error(codes).abs().max(), "<=", 1e-12)
-spoiled = score_error(narrow).std().item()
-claim.control("random units: scores against Lemma A.1", spoiled, "<=", 1e-12)
-claim.check("random units: spread of the scores' error, in 1/√d, from", spoiled * (3 * tokens // 2) ** 0.5, ">=", 0.3)
-claim.check("random units: spread of the scores' error, in 1/√d, to", spoiled * (3 * tokens // 2) ** 0.5, "<=", 6)
+claim.control("random units: scores against Lemma A.1", score_error(narrow).std(), "<=", 1e-12)
+widths = [6 * tokens, 24 * tokens]
+spread = [
+    torch.stack([score_error(random_units(tokens, d, seed + draw)).std() for draw in range(100)]).mean().log()
+    for d in widths
+]
+slope = (spread[-1] - spread[0]) / math.log(widths[-1] / widths[0])
+claim.check("random units: slope of ln(spread of the scores' error) in ln d", slope, "==", -0.5, 0.05)
 claim.verdict()
 
 # %%

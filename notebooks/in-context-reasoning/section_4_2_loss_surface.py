@@ -59,6 +59,11 @@ one = torch.ones((), dtype=torch.float64)
 p_noise = probabilities(8 * one, 0.0, one, others)[1]
 claim.counterexample("slope in γ at λ = 8, γ = 0, α = 0.2: negative", p_noise - 0.2, "<", 0)
 claim.number("slope in γ there", p_noise - 0.2, earlier=0.295, within=0.01)
+for at in (0.0, 2.0, 6.0):  # where the loss at C = 2 is least in γ, of a fine grid
+    fine = torch.linspace(-3, 15, 18_001, dtype=torch.float64)
+    lowest = fine[noisy_loss(at * one, fine, 2 * one, 0.2, others).argmin()]
+    lift = math.log1p(others * math.exp(-2 * at))
+    claim.check(f"C = 2, λ = {at}: least point in γ above ln(α/(1-α)), by", lowest - odds(0.2), "==", lift, 2e-3)
 far = noisy_slope(torch.linspace(-30, 300, 331).double(), odds(0.2), one, others)
 claim.check("slope in λ, largest", far.max(), "<", 0)
 
@@ -82,10 +87,11 @@ right.legend()
 show.figure(
     fig,
     name="surface",
-    caption="Left: the loss has no least point; it falls for ever along γ = ln(α/(1-α)) (dashed) as λ grows, and "
-    "rises above and below that line. Right: its largest curvature is (C² + 1)/4.",
-    alt="Left, a valley that opens to the right along a dashed line. Right, curvature growing with C like a "
-    "parabola, far above a dashed line at one half.",
+    caption="Left: the loss has no least point; it falls for ever as λ grows. At large λ it rises above and below "
+    "γ = ln(α/(1-α)) (dashed); at smaller λ its least point in γ lies above that line, by ln(1 + (N-1) exp(-C λ)). "
+    "Right: its largest curvature is (C² + 1)/4.",
+    alt="Left, a valley that comes down from above on the left and opens to the right along a dashed line. Right, "
+    "curvature growing with C like a parabola, far above a dashed line at one half.",
 )
 claim.verdict()
 

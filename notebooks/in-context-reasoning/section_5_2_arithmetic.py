@@ -1,12 +1,13 @@
 # %% [markdown]
-# # A finding that is rounding
+# # What rounded slopes do to unseen words
 # *Nguyen, Nguyen-Tang: Section 5.2; Figure 9, Appendix D.2.1; the row Reparam-Linear-W-FA of Table 1.*
 #
 # ```{claim} in-context-reasoning/figure-9
 # ```
 #
 # Section 5.2 reads Table 1 like this: as soon as $W$ is trained in full, the model no longer generalises to words
-# that were never outputs, even with $V$ and $F$ given. In the noiseless task that is an artefact of the arithmetic.
+# that were never outputs, even with $V$ and $F$ given. In the noiseless task that is not so when slopes are exact.
+# Rounded slopes can make it so, and how strongly depends on the data.
 #
 # Normalised descent takes steps of length $\eta$ for ever. On the noiseless task the loss soon is so small that the
 # slope $p_y-1$ rounds to zero: at $e^{-17}$ in float32, at $e^{-37}$ in float64. The slopes of the *other* words do
@@ -56,8 +57,9 @@ every = steps // 20
 
 # %% [markdown]
 # ## Four arithmetics
-# Fillers are neutral words, as printed. With output words among the fillers the slopes shrink more slowly and the harm
-# comes later; the last two rows of the table show that case in float32.
+# Fillers are neutral words, as Section 5 prints. With output words among them, the data on which the rest of Table 1
+# comes out, the slopes shrink more slowly and rounding does far less harm; the last two rows of the table show that
+# case in float32.
 
 # %%
 modes = {
@@ -168,6 +170,9 @@ for mode in ("log domain, float32", "log domain, float64"):
         claim.check(f"{mode}, η = {eta}: unseen loss", histories[mode].of("unseen", name, 0.0, eta)[-1], "<=", 0.05)
 for mode in ("subtraction, float32", "subtraction, float64"):
     claim.control(f"{mode}, η = {fast}: unseen loss", histories[mode].of("unseen", name, 0.0, fast)[-1], "<=", 0.05)
+harm = {mode: history.of("unseen", name, 0.0, fast)[-1] for mode, history in histories.items() if "float32" in mode}
+share = harm["subtraction, float32, outputs as fillers"] / harm["subtraction, float32"]
+claim.check("subtraction, float32: unseen loss with outputs as fillers over that with neutral ones", share, "<=", 0.1)
 claim.control("ordinary PyTorch, float32: unseen loss", plain_torch[-1], "<=", 0.05)
 gap = (
     histories["log domain, float32"].of("p_output", name, 0.0, fast)[-1]
@@ -178,7 +183,7 @@ for alpha in levels:
     trained, unseen = (noisy.end(measure, name, alpha, rate) for measure in ("population", "unseen"))
     claim.check(f"α = {alpha}: unseen minus population loss", unseen - trained, ">=", 0.05)
 loss = histories["log domain, float64"].of("unseen", name, 0.0, fast)[-1]
-claim.check("as printed, noiseless: unseen words fail with exact slopes too, loss", loss, ">=", 0.05)
+claim.printed("noiseless, exact slopes: unseen words fail, loss", loss, ">=", 0.05)
 claim.verdict()
 
 # %% [markdown]
@@ -186,7 +191,11 @@ claim.verdict()
 # The section draws two conclusions. That models with all of $V$, $W$, $F$ trained fail on unseen words stands: it
 # shows in every arithmetic. That training $W$ alone is enough to lose them does not stand for the noiseless task.
 # With slopes that are right, the model trained in $W$ gives a word it never saw as an output probability one, at both
-# rates and in both precisions; the printed failure comes back, in our code and in ordinary PyTorch, when the slopes
-# are rounded. There is a reason to expect it: the direction that descent on $W$ takes is the hard-margin one of
-# Theorem 3.4, in which $\tilde E(q)$ has $|\mathcal O|$ times the weight of a single output, so an unseen word keeps
-# $|\mathcal O|/(|\mathcal O|+1)$ of the logit of a seen one. With noisy labels the conclusion stands.
+# rates and in both precisions. There is a reason to expect it: the direction that descent on $W$ takes is the
+# hard-margin one of Theorem 3.4, in which $\tilde E(q)$ has $|\mathcal O|$ times the weight of a single output, so an
+# unseen word keeps $|\mathcal O|/(|\mathcal O|+1)$ of the logit of a seen one. With noisy labels the conclusion stands.
+#
+# Whether the printed failure is this one cannot be told. With neutral fillers it appears when slopes are rounded, in
+# our code and in ordinary PyTorch. But with neutral fillers another row of Table 1, Origin-Softmax-F, comes out against
+# the print. With output words as fillers that row agrees, and rounding in float32 leaves a mild failure at one rate of
+# two, at the paper's size only; the page on Table 1 has the numbers.

@@ -10,9 +10,10 @@
 # activation. *FA* lets the feed-forward layer see what attention collected, *F* does not.
 #
 # The paper does not say where training starts. From zero, as $\lambda_0=0$ suggests, two things follow that it does
-# not mention. A ReLU model never moves if the slope of ReLU at 0 is taken to be 0, as all libraries do; a shift of
-# $10^{-8}$ inside ReLU frees it, and we use that. And Origin-Linear-F starts on a saddle that it cannot leave: the
-# slope in $V$ needs $W$, the slope in $W$ needs $V$, and both are zero.
+# not mention. The $V$, $W$ and $\lambda$ of a ReLU model never move if the slope of ReLU at 0 is taken to be 0, as all
+# libraries do; only $F$ of the Origin models does. A shift of $10^{-8}$ inside ReLU frees them, and we use that. And
+# Origin-Linear-F starts on a saddle that it cannot leave: the slope in $V$ needs $W$, the slope in $W$ needs $V$, and
+# both are zero.
 
 # %%
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
@@ -87,6 +88,8 @@ free = shifted["Origin-Linear-FA"][1]
 claim.control("Origin-Linear-FA: move of V and W", free["V"] + free["W"], "==", 0)
 frozen = {name: moved["V"] + moved["W"] for name, (_, moved) in plain.items()}
 claim.check("ReLU without the shift: largest move of V and W", max(frozen.values()), "==", 0)
+moves = [moved["F"] for name, (_, moved) in plain.items() if name.startswith("Origin")]
+claim.check("ReLU without the shift: least move of F of Origin models", min(moves), ">", 0)
 claim.printed("ReLU as printed, max(0, s), from zero: least move of V and W", min(frozen.values()), ">", 0)
 moving = min(shifted[name][1]["W"] for name in plain)
 claim.check("ReLU with the shift: least move of W", moving, ">", 0)

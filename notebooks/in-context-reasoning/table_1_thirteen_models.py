@@ -10,10 +10,10 @@
 #
 # **Size.** The paper takes 2000 steps of 512 sentences. This page as built takes the defaults below, with the paper's
 # vocabulary and sentence length; the full size, with five seeds, is the paper profile. Steps of length $\eta$ along
-# noisy gradients keep the loss jittering above its target by an amount that goes like $1/\sqrt{\text{batch}}$, so
-# the margin for a tick, 0.05 at the paper's batch, is scaled by that. A loss counts by its mean over the last quarter
-# of the run. The paper states neither a margin nor a rule; the scaling was settled on when small runs had been seen,
-# the 0.05 before.
+# noisy gradients keep the loss jittering above its target, the more so the smaller the batch. A loss counts by its
+# mean over the last quarter of the run, and earns its tick within a margin of the target. The paper states neither a
+# margin nor a rule. Ours is 0.05 at the paper's batch, and by convention $0.05\sqrt{512/\text{batch}}$ at another.
+# The convention was settled on when small runs had been seen, the 0.05 before; what 0.05 gives here is below the table.
 #
 # **What the paper leaves open.** All models start at zero. Each tensor takes steps of its own length $\eta$. The 60
 # words include $\tau$. Output words may be fillers: with the printed rule, that fillers are neutral, one row comes
@@ -25,7 +25,7 @@ import math
 import torch
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, floor_without_attended, odds, softmax_limit
-from attention_theory.in_context_reasoning.table_1 import PRINTED, row
+from attention_theory.in_context_reasoning.table_1 import PRINTED, Cells, row
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import History, mean_history, train
 from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Run
@@ -54,11 +54,11 @@ slow, fast = rates
 margin = 0.05 * math.sqrt(512 / batch)
 
 
-def grid(names, noise: list[float], fillers: str) -> History:
+def grid(names, noise: list[float], fillers: str, arithmetic: str = "log-domain") -> History:
     """Every named model at every noise level and rate, averaged over the seeds."""
     task = Task(tokens, length=length, noisy=noise != [0.0], fillers=fillers)
     runs = [Run(VARIANTS[name], alpha, eta) for name in names for alpha in noise for eta in rates]
-    options = {"batch": batch, "dtype": torch.float32, "evaluation": evaluation}
+    options = {"batch": batch, "dtype": torch.float32, "evaluation": evaluation, "arithmetic": arithmetic}
     return mean_history([train(runs, task, steps, seed=seed, **options) for seed in range(seeds)])
 
 
@@ -69,8 +69,19 @@ noisy = grid(TABLE_1, levels, "outputs allowed")
 # ## The table
 # Printed and ours, cell by cell. A star marks a cell that differs.
 
+
 # %%
-ours = {name: row(noiseless, noisy, name, levels, rates, margin) for name in TABLE_1}
+def ticks(within: float) -> dict[str, Cells]:
+    """Our table, with ticks for losses within a margin of their targets."""
+    return {name: row(noiseless, noisy, name, levels, rates, within) for name in TABLE_1}
+
+
+def agreeing(table: dict[str, Cells], column: int) -> int:
+    """Models whose cell in a column is as printed."""
+    return sum(PRINTED[name][column] == table[name][column] for name in TABLE_1)
+
+
+ours = ticks(margin)
 
 
 def mark(printed: bool, found: bool) -> str:
@@ -83,6 +94,11 @@ show.table(
     ["model", *headings],
     [[name, *map(mark, PRINTED[name], ours[name])] for name in TABLE_1],
     caption="Printed / ours",
+)
+show.table(
+    ["margin", *headings],
+    [[within, *(agreeing(ticks(within), column) for column in range(4))] for within in sorted({0.05, margin})],
+    caption="Cells as printed, of 13, by the margin for a tick",
 )
 
 # %%
@@ -122,10 +138,15 @@ def off_target(name: str, measure: str = "population") -> float:
     return max([*gaps, *(abs(noisy.end(measure, name, alpha, slow) - target(name, alpha)) for alpha in levels)])
 
 
+starred = "Reparam-Linear-W-FA"
 claim = Claim("in-context-reasoning/table-1")
 for column, heading in enumerate(headings):
-    same = sum(PRINTED[name][column] == ours[name][column] for name in TABLE_1)
-    claim.check(f"{heading}: cells as printed, of 13", same, "==", 13)
+    if column == 1:
+        same = agreeing(ours, column) - (PRINTED[starred][column] == ours[starred][column])
+        claim.check(f"{heading}: cells as printed, of the 12 models but {starred}", same, "==", 12)
+    else:
+        claim.check(f"{heading}: cells as printed, of 13", agreeing(ours, column), "==", 13)
+claim.printed(f"{starred}, noiseless, unseen y: a tick, where none is printed", ours[starred][1], "==", False)
 for name in ("Reparam-Linear-FA", "Reparam-ReLU-FA", "Reparam-Softmax-F", "Reparam-Softmax-FA"):
     claim.check(f"{name}: losses minus closed form, largest", off_target(name), "<=", 1e-3)
 for name in ("Reparam-Linear-F", "Reparam-ReLU-F"):
@@ -135,13 +156,47 @@ claim.check("Origin-Linear-F stays on its saddle at ln 4, off by", abs(plateau -
 
 # %% [markdown]
 # ## The cells that differ, and why
-# **Reparam-Linear-W-FA, noiseless, unseen words.** Printed as failing, found to succeed. The failure is one of
-# arithmetic, not of training: the page on arithmetic runs the same model on the printed data with slopes by
-# subtraction, in float32 and in float64, and there it fails as printed.
+# **Reparam-Linear-W-FA, noiseless, unseen words.** Printed as failing, found to succeed. Slopes computed by
+# subtraction, which round to 0, are the first suspect. On the data of this table they do little harm:
+
+# %%
+rounded = grid([starred], [0.0], "outputs allowed", "subtraction")
+pairs = [(label, source, eta) for label, source in (("exact", noiseless), ("rounded", rounded)) for eta in rates]
+measures = ("population", "unseen", "p_output")
+show.table(
+    ["slopes", "η", "population loss", "unseen loss", "p of the unseen word"],
+    [[label, eta, *(source.end(m, starred, 0.0, eta) for m in measures)] for label, source, eta in pairs],
+    caption=f"{starred}, noiseless: slopes in the log domain and by subtraction, both in float32",
+)
+fig, axis = show.axes(width=5.5)
+for label, source, eta in pairs:
+    style = "-" if label == "exact" else "--"
+    axis.semilogy(
+        source.steps, source.of("unseen", starred, 0.0, eta).clamp_min(1e-12), style, label=f"{label}, η = {eta}"
+    )
+axis.set(xlabel="iteration t", ylabel="unseen loss")
+axis.legend()
+show.figure(
+    fig,
+    name="rounding",
+    caption=f"{starred}, noiseless, on the table's own data: loss on unseen words. At the larger rate the loss with "
+    "slopes by subtraction in float32 (dashed) turns up again, where the exact one goes on falling.",
+    alt="Four curves that fall on a logarithmic axis. The dashed one of the larger rate turns and rises slowly.",
+)
+for _, source, eta in pairs[2:]:
+    loss = source.end("population", starred, 0.0, eta)
+    claim.check(f"{starred}, slopes by subtraction, η = {eta}: population loss", loss, "<=", margin)
+
+# %% [markdown]
+# After the last step at full size, three seeds in float32, the model with rounded slopes has an unseen loss of 0.003 to
+# 0.017 at $\eta=0.1$, still a tick, and of 0.13 to 0.18 at $\eta=0.5$, with $p$ about 0.95: a mild failure at one of
+# two rates. The strong failure, losses above 40, is that of the page on arithmetic, where fillers are neutral words.
+# But with neutral fillers another row of the table, Origin-Softmax-F, does not come out as printed (below). So rounding
+# can make the printed cell, and that it did is not shown.
 #
 # **Origin-Softmax-FA, noisy, Bayes loss.** Its tick hangs on the margin. At full size, five seeds on record, it ends
-# 0.056 above the Bayes risk at $\alpha = 0.5$ and the better rate, where 0.05 is allowed. All other cells come out as
-# on this page.
+# 0.056 above the Bayes risk at $\alpha = 0.5$ and the better rate, where 0.05 is allowed. So 50 of 52 cells are as
+# printed at full size, all others being as on this page.
 #
 # **Origin-Softmax-F** agrees only because fillers may be output words. With the printed rule, that fillers are
 # neutral, the one output word present *is* the answer, attention need not look for the trigger, and the model reaches
@@ -153,8 +208,7 @@ losses = [neutral.end("population", "Origin-Softmax-F", 0.0, eta) for eta in rat
 claim.check("neutral fillers, noiseless: Origin-Softmax-F reaches 0", min(losses), "<=", margin)
 untrained = {name: row(noiseless.before(), noisy.before(), name, levels, rates, margin) for name in TABLE_1}
 for column, heading in enumerate(headings):
-    same = sum(PRINTED[name][column] == untrained[name][column] for name in TABLE_1)
-    claim.control(f"{heading}, before training: cells as printed, of 13", same, "==", 13)
+    claim.control(f"{heading}, before training: cells as printed, of 13", agreeing(untrained, column), "==", 13)
 claim.verdict()
 
 # %% [markdown]
@@ -204,7 +258,7 @@ panels("Origin-Softmax-FA", "Figure 3 (a guess)", "Only the larger rate leaves t
 panels("Origin-Linear-F", "Figure 4 (one candidate)", "The saddle at the entropy of the outputs is never left.")
 panels("Origin-ReLU-FA", "Figure 4 (another candidate)", "Population losses converge, unseen losses grow.")
 panels("Reparam-ReLU-FA", "Figure 4 (a third candidate)", "Both losses go to the Bayes risk.")
-panels("Origin-ReLU-F", "Figure 5", "Steady at the small rate, restless at the large one; unseen losses grow.")
+panels("Origin-ReLU-F", "Figure 5", "With noise, restless at the larger rate; unseen losses grow at both.")
 panels("Reparam-Softmax-F", "Figure 6", "Losses stop far above the Bayes risk, and are the same on unseen words.")
 panels("Reparam-ReLU-F", "Figure 7", "The noiseless loss vanishes, the noisy ones stop at their floors.")
 panels("Reparam-Linear-F", "Figure 8", "As the ReLU model.")
@@ -225,6 +279,12 @@ claim.check(
     "<=",
     margin,
 )
+for alpha in levels:
+    gap = (1 - alpha) * math.log(4)  # from the plateau of a model that knows no output down to the Bayes risk
+    down = [(bayes_risk(alpha) + gap - noisy.end("population", name, alpha, eta)) / gap for eta in rates]
+    claim.check(f"α = {alpha}, larger rate: share of the way down from the plateau", down[1], ">=", 0.5)
+    claim.control(f"α = {alpha}, smaller rate: share of the way down from the plateau", down[0], ">=", 0.5)
+claim.stand_in("Origin-Softmax-FA, a guess from the text: the caption that names the model is lost")
 claim.verdict()
 
 claim = Claim("in-context-reasoning/figure-4")
@@ -240,25 +300,33 @@ claim.verdict()
 
 # %%
 claim = Claim("in-context-reasoning/figure-5")
-name = "Origin-ReLU-F"
-for alpha in (0.0, *levels):
-    source = noisy if alpha else noiseless
-    claim.check(
-        f"α = {alpha}, η = {slow}: loss above its target",
-        source.end("population", name, alpha, slow) - bayes_risk(alpha),
-        "<=",
-        margin,
-    )
-half = len(noisy.steps) // 2
-restless = max((noisy.of("population", name, alpha, fast)[half:] - bayes_risk(alpha)).max().item() for alpha in levels)
-claim.check(f"noisy, η = {fast}: highest loss above its target, second half", restless, ">=", margin)
-nearest = min(
-    (noisy if alpha else noiseless).end("unseen", name, alpha, eta) - bayes_risk(alpha)
-    for alpha in (0.0, *levels)
-    for eta in rates
+
+
+def above(measure: str, alpha: float, eta: float, name: str = "Origin-ReLU-F") -> float:
+    """How far above its target a loss ends."""
+    return (noisy if alpha else noiseless).end(measure, name, alpha, eta) - bayes_risk(alpha)
+
+
+every = (0.0, *levels)
+for alpha in every:
+    claim.check(f"α = {alpha}, η = {slow}: loss above its target", above("population", alpha, slow), "<=", margin)
+claim.check(f"α = 0.8, η = {fast}: loss above its target", above("population", 0.8, fast), ">=", margin)
+higher = sum(above("population", alpha, fast) > above("population", alpha, slow) for alpha in levels)
+claim.check("noisy levels whose loss ends higher at the larger rate, of 3", higher, "==", 3)
+astray = sum(above("population", alpha, fast) > margin for alpha in every)
+claim.printed(f"η = {fast}: levels whose loss does not converge, of 4", astray, "==", 4)
+claim.number(f"noiseless, η = {fast}: loss", above("population", 0.0, fast), earlier=0.0)
+own, other = (
+    min(above("unseen", alpha, eta, model) for alpha in every for eta in rates)
+    for model in ("Origin-ReLU-F", "Reparam-ReLU-FA")
 )
-claim.control("unseen loss above its target, least over all", nearest, "<=", 1.0)
+claim.check("unseen loss above its target, least over levels and rates", own, ">=", 1.0)
+claim.control("Reparam-ReLU-FA: unseen loss above its target, least over the same", other, ">=", 1.0)
 claim.verdict()
+
+# %% [markdown]
+# The caption of Figure 5 says that population losses do not converge at $\eta = 0.5$. The noiseless one does: it is 0.
+# With noise the larger rate does worse at every level, and how much is called convergence is a matter of the margin.
 
 
 # %%
@@ -297,4 +365,4 @@ claim.verdict()
 
 # %% [markdown]
 # The ReLU models of this page owe their training to a shift of $10^{-8}$ inside ReLU, which the paper does not
-# mention; the page on the thirteen models shows that they stay where they start without it.
+# mention; the page on the thirteen models shows that without it their $V$, $W$ and $\lambda$ stay where they start.

@@ -45,8 +45,14 @@ def noiseless_loss(scale: Tensor, counts: Tensor, others: int) -> Tensor:
 def noiseless_slope(scale: Tensor, counts: Tensor, others: int, form: str = "log-domain") -> Tensor:
     """Its slope in λ, ``-C (N - 1) / (e^{C λ} + N - 1)`` (Eq. 11); ``form="subtraction"`` computes ``C (p - 1)``."""
     require(form=(form, {"log-domain", "subtraction"}))
-    gap = counts * scale - math.log(others)
-    return counts * (torch.sigmoid(gap) - 1) if form == "subtraction" else -counts * torch.sigmoid(-gap)
+    if form == "subtraction":
+        return counts * (torch.sigmoid(counts * scale - math.log(others)) - 1)
+    return -noiseless_log_slope(scale, counts, others).exp()
+
+
+def noiseless_log_slope(scale: Tensor, counts: Tensor, others: int) -> Tensor:
+    """``ln(-slope)`` of :func:`noiseless_slope`: finite at every λ, where the slope itself underflows from 745 on."""
+    return counts.log() + logsigmoid(math.log(others) - counts * scale)
 
 
 def noisy_loss(scale: Tensor, gamma: float | Tensor, counts: Tensor, alpha: float, others: int) -> Tensor:

@@ -6,7 +6,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.in_context_reasoning.closed_form import noiseless_slope, noisy_loss, noisy_slope, odds
+from attention_theory.in_context_reasoning.closed_form import (
+    noiseless_log_slope,
+    noiseless_slope,
+    noisy_loss,
+    noisy_slope,
+    odds,
+)
 from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, recover_output
 from attention_theory.validation import require
 
@@ -32,16 +38,24 @@ def descend_noiseless(
     Args:
         laws: row q is the law of C given trigger q: the probabilities of C = 1, 2, ...
         others: N - 1.
+        arithmetic: ``log-domain`` normalises logarithms of slopes, so that no slope is too small for a step;
+            ``subtraction`` computes slopes as ``C (p - 1)``, which become 0 once p rounds to 1.
 
     Raises:
-        ParameterError: a law that does not sum to 1, or a rate or number of steps out of range.
+        ParameterError: a law with a negative entry or another sum than 1, or a number out of range.
     """
     require(rate=(rate, 0.0, None), steps=(steps, 1, None), others=(others, 1, None))
-    require(sum_of_laws=(laws.sum(dim=1).tolist(), 1 - 1e-9, 1 + 1e-9))
+    require(laws=(laws.flatten().tolist(), 0.0, None), sum_of_laws=(laws.sum(dim=1).tolist(), 1 - 1e-9, 1 + 1e-9))
+    require(arithmetic=(arithmetic, {"log-domain", "subtraction"}))
     counts = torch.arange(1, laws.shape[1] + 1, dtype=laws.dtype)
     scales = [torch.zeros(len(laws), dtype=laws.dtype)]
     for _ in range(steps):
-        slope = (laws * noiseless_slope(scales[-1][:, None], counts, others, arithmetic)).sum(dim=1) / len(laws)
+        at = scales[-1][:, None]
+        if arithmetic == "subtraction":
+            slope = (laws * noiseless_slope(at, counts, others, arithmetic)).sum(dim=1) / len(laws)
+        else:  # up to a common factor, which normalisation drops
+            log_slope = (laws.log() + noiseless_log_slope(at, counts, others)).logsumexp(dim=1)
+            slope = -(log_slope - log_slope.max()).exp()
         scales.append(normalised_step(scales[-1], slope, rate))
     return torch.stack(scales)
 
@@ -54,8 +68,12 @@ def descend_noisy(
     Args:
         law: the probabilities of C = 1, 2, ...
         normalised: normalised steps, or plain ones.
+
+    Raises:
+        ParameterError: a law with a negative entry or another sum than 1, or a number out of range.
     """
-    require(rate=(rate, 0.0, None), steps=(steps, 1, None), sum_of_law=(float(law.sum()), 1 - 1e-9, 1 + 1e-9))
+    require(rate=(rate, 0.0, None), steps=(steps, 1, None), law=(law.tolist(), 0.0, None))
+    require(sum_of_law=(float(law.sum()), 1 - 1e-9, 1 + 1e-9))
     counts = torch.arange(1, len(law) + 1, dtype=law.dtype)
     scales = [torch.zeros((), dtype=law.dtype)]
     for _ in range(steps):

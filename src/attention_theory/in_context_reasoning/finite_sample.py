@@ -13,6 +13,9 @@ from attention_theory.in_context_reasoning.model import Pass
 from attention_theory.in_context_reasoning.task import Sentences, Task
 from attention_theory.validation import require
 
+#: The least and the largest number strictly between 0 and 1.
+INSIDE = (math.ulp(0.0), 1 - 2**-53)
+
 
 def hoeffding_radius(samples: int, delta: float) -> float:
     """``ε = sqrt(ln(2/δ) / (2M))``: |α̂ - α| stays below it with probability at least 1 - δ."""
@@ -24,10 +27,11 @@ def kl_bound(alpha: float, radius: float) -> float:
     """``ε² / (min(α, 1 - α) - ε)``, the bound of Lemma C.2 on KL(α || α̂).
 
     Raises:
-        ParameterError: ``radius`` not below ``min(α, 1 - α)``, which the paper does not ask: the bound is void there.
+        ParameterError: ``radius`` not below ``min(α, 1 - α)``, which the paper does not ask: the bound is void there;
+            α not strictly between 0 and 1.
     """
     smaller = min(alpha, 1 - alpha)
-    require(alpha=(alpha, 0.0, 1.0), radius=(radius, 0.0, np.nextafter(smaller, 0).item()))
+    require(alpha=(alpha, *INSIDE), radius=(radius, 0.0, np.nextafter(smaller, 0).item()))
     return radius**2 / (smaller - radius)
 
 
@@ -41,7 +45,12 @@ def kl_failure(samples: int, alpha: float, delta: float) -> float:
 
 
 def mean_estimates(samples: int, alpha: float) -> tuple[float, float]:
-    """The exact means of α̂ and of γ̂ (given 0 < α̂ < 1) over the binomial law."""
+    """The exact means of α̂ and of γ̂ (given 0 < α̂ < 1) over the binomial law.
+
+    Raises:
+        ParameterError: fewer than two samples, or α not strictly between 0 and 1: γ̂ would never be finite.
+    """
+    require(samples=(samples, 2, None), alpha=(alpha, *INSIDE))
     heads = np.arange(samples + 1)
     mass = binom.pmf(heads, samples, alpha)
     inside = heads[1:-1] / samples
@@ -55,9 +64,9 @@ def separation_time(alpha: float, radius: float, rate: float, form: str = "corre
     ``form="printed"`` puts the bracket where the theorem has it, ``max(1, 1/η) |...|``, which can be below 1.
 
     Raises:
-        ParameterError: ``radius`` not below α, where the logarithm does not exist.
+        ParameterError: ``radius`` not below α, where the logarithm does not exist; α not strictly between 0 and 1.
     """
-    require(alpha=(alpha, 0.0, 1.0), radius=(radius, 0.0, np.nextafter(alpha, 0).item()))
+    require(alpha=(alpha, *INSIDE), radius=(radius, 0.0, np.nextafter(alpha, 0).item()))
     require(rate=(rate, math.ulp(0.0), None), form=(form, {"corrected", "printed"}))
     gap = abs(math.log(1 - alpha + radius) - math.log(alpha - radius))
     return max(1, 1 / rate) * gap if form == "printed" else max(1.0, gap / rate)

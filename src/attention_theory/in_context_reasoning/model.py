@@ -35,7 +35,8 @@ class Rule:
         attention: the activation σ.
         full_input: κ: 1 where the feed-forward layer sees the attended sum (FA), 0 where it sees ``x_H`` alone (F).
             A number, or one a stacked model.
-        relu_shift: added to the score inside ReLU. The paper prints 0; then no ReLU model leaves a zero start.
+        relu_shift: added to the score inside ReLU. The paper prints 0; then V, W and λ of a ReLU model never leave
+            a zero start, for the slope of ReLU at 0 is 0.
     """
 
     attention: Attention = "linear"

@@ -137,13 +137,19 @@ def bigram_count(
     return ((tokens[:, :-1] == first[:, None]) & (tokens[:, 1:] == second[:, None])).sum(dim=1)
 
 
-def violations(sentences: Sentences, task: Task) -> dict[str, Bool[Tensor, " sentences"]]:
-    """Which sentences break which condition of Definition 2.1, by the condition's name."""
+def violations(sentences: Sentences, task: Task, unseen: bool = False) -> dict[str, Bool[Tensor, " sentences"]]:
+    """Which sentences break which condition of Definition 2.1, by the condition's name.
+
+    ``unseen`` asks for an output among the neutral words instead of O (Theorems 3.3 and 4.4).
+    """
     tokens, trigger, output = sentences
+    outputs = task.neutral_words if unseen else task.output_words
     before, after = tokens[:, :-1], tokens[:, 1:]
     is_noise = tokens == task.noise_token
     allowed = (before == trigger[:, None]) & ((after == output[:, None]) | (after == task.noise_token))
     return {
+        "the trigger is one of Q": (trigger < 0) | (trigger >= task.triggers),
+        "the output is one of O": (output < outputs.start) | (output >= outputs.stop),
         "ends in its trigger": tokens[:, -1] != trigger,
         "I: the (trigger, output) bigram occurs": bigram_count(tokens, trigger, output) == 0,
         "II: the noise token follows the trigger alone": is_noise[:, 0]

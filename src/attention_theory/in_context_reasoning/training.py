@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy, expected_loss
+from attention_theory.in_context_reasoning.finite_sample import separated
 from attention_theory.in_context_reasoning.model import forward, gradients
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.variants import Run, Stack, level_of, stacks
@@ -19,6 +20,7 @@ from attention_theory.validation import require
 MEASURES = (
     "population",  # loss over the label's law, sentences with the trained outputs
     "unseen",  # the same, sentences with words that were never outputs
+    "labels",  # loss on the sentences and labels of the coming step, before it is taken
     "p_output",  # probability of the output word, unseen sentences
     "p_noise",  # probability of τ, unseen sentences
     "attention_output",  # ξ_A at the output word
@@ -27,6 +29,7 @@ MEASURES = (
     "feed_forward_largest",  # the largest of ξ_F
     "attention_hits",  # share of sentences whose largest ξ_A is at the output word
     "feed_forward_hits",  # share of sentences whose largest ξ_F is at τ
+    "separated",  # share of sentences that satisfy condition (8)
 )
 
 
@@ -143,12 +146,13 @@ def train(
     every = record_every or max(1, steps // 20)
     marks, records = [], []
     for step in range(steps + 1):
+        sentences, labels = batches(step)
         if step % every == 0 or step == steps:
             marks.append(step)
-            records.append([_measure(stack, held_out, task) for stack in group])
+            both = zip(group, rows, strict=True)
+            records.append([_measure(stack, held_out, task, sentences.tokens, labels[row]) for stack, row in both])
         if step == steps:
             break
-        sentences, labels = batches(step)
         for stack, row in zip(group, rows, strict=True):
             done = forward(sentences.tokens, stack.weights, stack.rule)
             error = cross_entropy(done.logits, labels[row], arithmetic).error
@@ -170,6 +174,7 @@ def train_on_sample(
     evaluation: int = 1024,
     dtype: torch.dtype = torch.float64,
     record_every: int | None = None,
+    arithmetic: Arithmetic = "log-domain",
 ) -> History:
     """:func:`train` on ``samples`` labelled sentences, ``passes`` times over, with γ̂ from their labels (Section 5.3).
 
@@ -189,6 +194,7 @@ def train_on_sample(
         seed,
         batches=epochs(sentences, labels, batch, seed),
         gammas=estimated_gammas(labels, levels, task),
+        arithmetic=arithmetic,
         dtype=dtype,
         evaluation=evaluation,
         record_every=record_every,
@@ -199,7 +205,13 @@ def _describe(name: str, noise: float, rate: float) -> str:
     return f"{name} at α = {noise}, η = {rate}"
 
 
-def _measure(stack: Stack, held_out: list[Sentences], task: Task) -> dict[str, Float[Tensor, " runs"]]:
+def _measure(
+    stack: Stack,
+    held_out: list[Sentences],
+    task: Task,
+    tokens: Int[Tensor, "batch length"],
+    labels: Int[Tensor, "runs batch"],
+) -> dict[str, Float[Tensor, " runs"]]:
     noise = torch.tensor([run.noise for run in stack.runs], dtype=torch.float64)[:, None]
     seen, unseen = (forward(part.tokens, stack.weights, stack.rule) for part in held_out)
     output = held_out[0].output
@@ -208,9 +220,11 @@ def _measure(stack: Stack, held_out: list[Sentences], task: Task) -> dict[str, F
     ff_noise = seen.feed_forward[..., task.noise_token]
     attention_output, attention_largest = _at(seen.attention, output), seen.attention.amax(dim=-1)
     ff_largest = seen.feed_forward.amax(dim=-1)
+    coming = forward(tokens, stack.weights, stack.rule).logits.double()
     per_sentence = {
         "population": expected_loss(seen.logits.double(), output, task.noise_token, noise),
         "unseen": expected_loss(unseen.logits.double(), held_out[1].output, task.noise_token, noise),
+        "labels": cross_entropy(coming, labels).losses,
         "p_output": _at(log_p, held_out[1].output).exp(),
         "p_noise": at_noise,
         "attention_output": attention_output,
@@ -219,6 +233,7 @@ def _measure(stack: Stack, held_out: list[Sentences], task: Task) -> dict[str, F
         "feed_forward_largest": ff_largest,
         "attention_hits": (seen.attention.argmax(dim=-1) == output).double(),
         "feed_forward_hits": (seen.feed_forward.argmax(dim=-1) == task.noise_token).double(),
+        "separated": separated(seen, held_out[0], task) if task.noisy else torch.zeros_like(at_noise),
     }
     return {name: value.double().mean(dim=-1) for name, value in per_sentence.items()}
 

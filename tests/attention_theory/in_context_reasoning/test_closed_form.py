@@ -12,6 +12,7 @@ from attention_theory.in_context_reasoning.closed_form import (
     bayes_risk,
     bernoulli_kl,
     floor_without_attended,
+    noiseless_log_slope,
     noiseless_loss,
     noiseless_slope,
     noisy_hessian,
@@ -109,6 +110,11 @@ def test_entropies() -> None:
     assert bayes_risk(0.5) == pytest.approx(math.log(2))
     assert bernoulli_kl(0.3, 0.3) == 0
     assert bernoulli_kl(0.0, 0.25) == pytest.approx(math.log(4 / 3))
+
+
+def test_the_logarithm_of_the_slope_does_not_underflow() -> None:
+    assert noiseless_log_slope(real(3.0), real(2.0), 59).exp() == -noiseless_slope(real(3.0), real(2.0), 59)
+    assert noiseless_log_slope(real(2000.0), real(2.0), 59).item() == pytest.approx(math.log(2 * 59) - 4000, abs=1e-9)
 
 
 def test_endpoints_are_refused() -> None:

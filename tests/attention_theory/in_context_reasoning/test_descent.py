@@ -26,6 +26,11 @@ def test_a_step_has_the_length_of_the_rate_unless_the_slope_is_zero() -> None:
     assert torch.equal(normalised_step(point, torch.zeros(2), 0.5), point)
 
 
+def test_noiseless_steps_keep_their_length_where_slopes_underflow() -> None:
+    path = descend_noiseless(torch.tensor([[1.0]], dtype=torch.float64), 5.0, 400, 59)
+    assert path[-1].item() == pytest.approx(2000, abs=1e-9)
+
+
 def test_noiseless_descent_is_descent_on_the_transformers_loss() -> None:
     task = Task(10, 2, 2, 10)
     codes = embedding(10, 20)
@@ -72,6 +77,10 @@ def test_known_noise_walks_the_line() -> None:
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="sum_of_laws"):
         descend_noiseless(torch.tensor([[0.5, 0.4]], dtype=torch.float64), 0.1, 3, 9)
+    with pytest.raises(ParameterError, match="each of laws"):
+        descend_noiseless(torch.tensor([[2.0, -1.0]], dtype=torch.float64), 0.1, 3, 9)
+    with pytest.raises(ParameterError, match="each of law"):
+        descend_noisy(torch.tensor([2.0, -1.0], dtype=torch.float64), 0.2, 0.1, 3, 9)
     task = Task(12, 1, 3, 12, noisy=True)
     sentences = sample_sentences(task, 5, 0)
     with pytest.raises(ParameterError, match="alpha"):

@@ -45,6 +45,11 @@ def test_guards() -> None:
         kl_bound(0.05, 0.05)
     with pytest.raises(ParameterError, match="radius"):
         separation_time(0.02, 0.03, 0.1)
+    for call in (lambda: mean_estimates(50, 1.5), lambda: kl_bound(0.0, 0.0), lambda: separation_time(1.0, 0.0, 0.1)):
+        with pytest.raises(ParameterError, match="alpha"):
+            call()
+    with pytest.raises(ParameterError, match="samples"):
+        mean_estimates(1, 0.2)
     with pytest.raises(ParameterError, match="delta"):
         hoeffding_radius(10, 0.0)
 

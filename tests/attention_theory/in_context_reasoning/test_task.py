@@ -19,8 +19,10 @@ from attention_theory.in_context_reasoning.task import (
 from attention_theory.validation import ParameterError
 
 
-def conditions_by_hand(words: list[int], q: int, y: int, task: Task) -> bool:
+def conditions_by_hand(words: list[int], q: int, y: int, task: Task, unseen: bool = False) -> bool:
     """Definition 2.1, word by word."""
+    if q not in range(task.triggers) or y not in (task.neutral_words if unseen else task.output_words):
+        return False
     pairs = list(itertools.pairwise(words))
     follows_q = all(
         second in ({y, task.noise_token} if task.noisy else {y}) and first == q
@@ -48,9 +50,10 @@ def test_sampled_sentences_satisfy_the_definition(
 ) -> None:
     task = Task(16, 3, 3, length, noisy, fillers)  # type: ignore[arg-type]
     sentences = sample_sentences(task, 20, seed, copies, noise_copies, unseen)
-    assert not torch.stack(list(violations(sentences, task).values())).any()
+    assert not torch.stack(list(violations(sentences, task, unseen).values())).any()
+    assert violations(sentences, task, not unseen)["the output is one of O"].all()
     assert all(
-        conditions_by_hand(words, q, y, task)
+        conditions_by_hand(words, q, y, task, unseen)
         for words, q, y in zip(*(part.tolist() for part in sentences), strict=True)
     )
     assert (bigram_count(sentences.tokens, sentences.trigger, sentences.output) == copies).all()
@@ -58,7 +61,7 @@ def test_sampled_sentences_satisfy_the_definition(
 
 
 @settings(max_examples=50, deadline=None)
-@given(words=st.lists(st.integers(0, 6), min_size=6, max_size=6), q=st.integers(0, 1), y=st.integers(2, 3))
+@given(words=st.lists(st.integers(0, 6), min_size=6, max_size=6), q=st.integers(0, 2), y=st.integers(1, 4))
 def test_violations_agree_with_the_definition_read_aloud(words: list[int], q: int, y: int) -> None:
     task = Task(7, 2, 2, 6, noisy=True)
     sentences = Sentences(torch.tensor([words]), torch.tensor([q]), torch.tensor([y]))

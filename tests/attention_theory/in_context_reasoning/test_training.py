@@ -43,6 +43,24 @@ def test_reparameterised_loss_is_its_closed_form() -> None:
     assert abs(history.values["attention_output"][-1, 0] - 3.0) < 1e-10
 
 
+def test_loss_on_labels_is_that_of_the_coming_step() -> None:
+    """A batch that is the whole sample: its loss at every λ is the closed form at the sample's own share of τ."""
+    runs = [Run(VARIANTS["Reparam-Linear-FA"], noise, 0.1) for noise in (0.2, 0.8)]
+    history = train_on_sample(runs, TASK, 64, 2, batch=64, seed=1, evaluation=8, record_every=1)
+    gamma = history.values["feed_forward_noise"] - history.values["attention_output"]
+    scale = 0.1 * torch.arange(3, dtype=torch.float64)[:, None]
+    total = (scale.exp() * (1 + gamma.exp()) + 12).log()
+    expected = total - scale - gamma.sigmoid() * gamma  # σ(γ) is the share of τ
+    assert (history.values["labels"] - expected).abs().max() < 1e-12
+
+
+def test_separated_layers_are_counted() -> None:
+    runs = [Run(VARIANTS["Reparam-Linear-FA"], 0.2, 0.1)]  # γ = -1.386: condition (8) holds from λ = 1.4 on
+    history = train(runs, TASK, 15, batch=4, evaluation=16, record_every=1)
+    assert history.values["separated"][:14].max() == 0
+    assert history.values["separated"][14:].min() == 1
+
+
 def test_an_epoch_visits_every_sentence_once() -> None:
     sentences = sample_sentences(TASK, 24, seed=0)
     labels = draw_labels(sentences, TASK, torch.tensor([0.3], dtype=torch.float64), seed=1)
