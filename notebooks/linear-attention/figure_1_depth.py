@@ -81,6 +81,7 @@ for width, task in tasks.items():
     for name in (HEADS, ONE, TWO, FOUR, FULL):
         trained[width, name] = train(name, some if name == FULL else task)
 
+
 # %%
 def bounded(losses):
     """Rounding ends at about 1e-28; a run that diverged is as bad as can be."""
