@@ -134,6 +134,9 @@ print(f"weights of the heads: 1 in Q, {weights} in V; entries of the tokens: {hi
 # $$H = 1 + N\Phi\,(25 + 3|\Sigma|) - 4\Phi, \qquad
 # d = \Theta\big(N\Phi\,|\Sigma|\,(|\mathcal{Q}| + |\Sigma|)\big), \qquad c(t) = 4Nt .$$
 #
+# In print $\hat n$, the length of the word, stands where $N$ stands here. But a head that walks on needs $N \ge \hat n +
+# \hat\Phi$ cells, and the printed $c(t) = O((n+t)t)$ tokens, each with a position of its own, have as many rows.
+#
 # The largest case below has a window and a step count of 12. Written out as matrices its heads would need tens of
 # terabytes; as lists of rows they need a megabyte or two.
 
@@ -192,6 +195,8 @@ claim.check("largest entry of any token", largest, "==", 1)
 claim.check("weights lie in -1, 0, 1: two bits", str(weights), "==", "[-1, 1]")
 claim.number("d at 3 states, 3 letters, window 6, 6 steps", width_formula(3, 3, 6, 6), earlier=5554, within=0.0)
 claim.number("H at the same size", heads_formula(3, 6, 6), earlier=1201, within=0.0)
+longer = heads_formula(2, 21, 20) / heads_formula(2, 11, 10)
+claim.printed("words of one letter, N = 1 + Φ: H at 20 steps over H at 10, by the printed order", longer, "<=", 2)
 claim.printed("machines whose last tokens are the tape, token by token", as_tape, "==", machines + 1)
 claim.printed("machines right after one step with the printed branches", printed_right, "==", 10)
 claim.control("working rows shared by all blocks, machines exact", shared.machines, "==", 10)
