@@ -134,8 +134,8 @@ print(f"weights of the heads: 1 in Q, {weights} in V; entries of the tokens: {hi
 # $$H = 1 + N\Phi\,(25 + 3|\Sigma|) - 4\Phi, \qquad
 # d = \Theta\big(N\Phi\,|\Sigma|\,(|\mathcal{Q}| + |\Sigma|)\big), \qquad c(t) = 4Nt .$$
 #
-# In print $\hat n$, the length of the word, stands where $N$ stands here. But a head that walks on needs $N \ge \hat n +
-# \hat\Phi$ cells, and the printed $c(t) = O((n+t)t)$ tokens, each with a position of its own, have as many rows.
+# In print $\hat n$, the length of the word, stands where $N$ stands here. But a head that walks on needs $N \ge \hat n
+# + \hat\Phi$ cells, and the printed $c(t) = O((n+t)t)$ tokens, each with a position of its own, have as many rows.
 #
 # The largest case below has a window and a step count of 12. Written out as matrices its heads would need tens of
 # terabytes; as lists of rows they need a megabyte or two.

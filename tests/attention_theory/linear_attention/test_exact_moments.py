@@ -53,3 +53,10 @@ def test_signs_and_single_tokens_are_singular() -> None:
 def test_sizes_are_checked() -> None:
     with pytest.raises(ParameterError, match="tokens"):
         exact_second_moment(SKEW, 2, 0)
+
+
+def test_linear_feature_by_hand() -> None:
+    """Entries 0 or 2 with even chances, so m_2 is 2, m_4 is 8 and an entry counts with its square."""
+    square, with_single = linear_feature_moments(uniform_law(0.0, 2.0), 3)
+    assert square == pytest.approx(2**2 * 2)
+    assert with_single == pytest.approx(2 * (8 - 2**2) / 3**0.5)
