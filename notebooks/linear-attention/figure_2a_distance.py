@@ -202,7 +202,7 @@ show.figure(
     fig,
     name="distance",
     caption="Distance to the teacher against $\\lambda_{\\min}$, from the 95% mixture (right) to orthogonal memories "
-    "alone ($\\lambda_{\\min} = 0$, left). Descent that stops early falls from left to right, as the paper's curve does. "
+    "alone ($\\lambda_{\\min} = 0$, left). Descent that stops early falls from left to right, like the paper's curve. "
     "Between the mixtures normal equations in float32, noisy labels and the labels of Eq. 27 fall, too. Exact least "
     "squares stays at rounding throughout. Zero is drawn at $10^{-14}$.",
     alt="Seven curves of distance against the least eigenvalue. Both curves of finite descent fall from about 1 at "

@@ -4,7 +4,13 @@ import pytest
 import torch
 
 from attention_theory.linear_attention.certificate import certificate_of
-from attention_theory.linear_attention.exact_moments import EntryLaw, exact_second_moment, gaussian_law, uniform_law
+from attention_theory.linear_attention.exact_moments import (
+    EntryLaw,
+    exact_second_moment,
+    gaussian_law,
+    linear_feature_moments,
+    uniform_law,
+)
 from attention_theory.linear_attention.features import certificate_features, pairs, psi
 from attention_theory.numerics import relative_error
 from attention_theory.validation import ParameterError
