@@ -32,6 +32,7 @@ import torch
 
 from attention_theory.encodings import one_hot
 from attention_theory.linear_attention.autoregression import autoregress, history_entry, last_tokens
+from attention_theory.linear_attention.literal import mhla_by_sums
 from attention_theory.linear_attention.mhla import Heads, mhla
 from attention_theory.linear_attention.rounding import round_letter, round_token, worst_error
 from attention_theory.randomness import generator
@@ -79,21 +80,24 @@ claim.verdict()
 # %% [markdown]
 # ## The history
 # The entry $CH^t(Z) = Z^t$ is the run up to step $t$. So every entry begins with all earlier ones, and the text's $Z[:
-# -k]$ means the last $k$ tokens. In one place (Lemma 2.2 in Section 2) the colon is missing; a plain index returns a
-# single token.
+# -k]$ means the last $k$ tokens. Below, the loop is run afresh for every $t$, with the output of each step computed by
+# single sums, and compared with the entries of one long run. In one place (Lemma 2.2 in Section 2) the colon is
+# missing; a plain index returns a single token.
 
 # %%
 entries = [history_entry(run, 2, t) for t in range(steps + 1)]
-prefixes = sum(
-    torch.equal(entries[late][: len(entries[early])], entries[early])
-    for late in range(steps + 1)
-    for early in range(late)
-)
+afresh = [prompt]
+for _ in range(steps):
+    afresh.append(torch.cat([afresh[-1], mhla_by_sums(swap, afresh[-1])[None]]))
+same = sum(torch.equal(entry, one) for entry, one in zip(entries, afresh, strict=True))
+of_printed = [history_entry(printed, 2, t) for t in range(steps + 1)]
+same_printed = sum(torch.equal(entry, one) for entry, one in zip(of_printed, afresh, strict=True))
 claim = Claim("linear-attention/definition-computation-history")
 claim.check(
     "entry t has n + t tokens", str([len(one) for one in entries]), "==", str([2 + t for t in range(steps + 1)])
 )
-claim.check("entries that begin with an earlier entry", prefixes, "==", steps * (steps + 1) // 2)
+claim.check("entries that are the loop run afresh for t steps", same, "==", steps + 1)
+claim.control("the same where each step appends the output before", same_printed, "==", steps + 1)
 claim.check("shape of the last 2 tokens", str(list(last_tokens(run, 2).shape)), "==", "[2, 2]")
 claim.control("an index in place of the slice", str(list(run[-2].shape)), "==", "[2, 2]")
 claim.verdict()

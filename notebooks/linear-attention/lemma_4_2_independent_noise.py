@@ -26,17 +26,23 @@
 from math import comb
 
 from attention_theory.linear_attention.certificate import certificate_of
-from attention_theory.linear_attention.exact_moments import EntryLaw, exact_second_moment, gaussian_law, uniform_law
+from attention_theory.linear_attention.exact_moments import (
+    EntryLaw,
+    exact_second_moment,
+    gaussian_law,
+    linear_feature_moments,
+    uniform_law,
+)
 from attention_theory.linear_attention.features import pairs, psi
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
 most_tokens = 12  # largest n in the picture, from 4 to 100
-n = 6  # tokens of an input in the part on moments, at least 2
+n = 6  # tokens of an input in the part on moments, from 2 to 8
 
 # %%
-require(most_tokens=(most_tokens, 4, 100), n=(n, 2, None))
+require(most_tokens=(most_tokens, 4, 100), n=(n, 2, 8))
 normal, signs = gaussian_law(), uniform_law(-1.0, 1.0)
 laws = {
     "normal": normal,
@@ -120,6 +126,12 @@ claim.verdict()
 # It forgets that the last token, whose entry $z_\ell$ is a factor, is itself a part of $\langle z_j, z_k\rangle$.
 # Where $\ell$ is one of $j, k$ this gives terms in $1/n$. They do not make $\Lambda$ singular, so the lemma stands;
 # but the matrix is neither diagonal nor has it the eigenvalues that the proof names.
+#
+# Three more things are wrong in the proof. The expectations are those of a law whose mean and third moment are zero,
+# which the lemma does not assume. The linear feature $m_2 z_\ell$, which makes up for the subtraction, is not
+# orthogonal to the rest: with single $\ell$ its product has the expectation $m_2 (m_4 - m_2^2)/\sqrt n$. And Lemma B.1
+# asks for coefficients $p$ that do not depend on $n$. To undo the subtraction, $m_2 z_\ell$ has the coefficient
+# $n\,p_{jj,\ell}$ summed over $j$: so the proof speaks of one length of the inputs at a time.
 
 # %%
 d = 3
@@ -172,10 +184,19 @@ for (law_name, name), (value, _printed, right) in measured.items():
 for (law_name, name), (value, printed, right) in measured.items():
     if law_name == "normal" and printed != right:
         claim.counterexample(f"as printed: {name}", value, "==", printed, tolerance=1e-10)
-three = laws["uniform on -1, 0, 1"]
-# The linear feature m_2 z_l: the expectation of its square is m_2² times m_2.
-linear = three.moment(2) ** 2 * three.moment(2)
-claim.counterexample("as printed: linear feature, uniform on -1, 0, 1", linear, "==", three.moment(2) ** 2, 1e-10)
+three, off_centre, skew = (laws[name] for name in ("uniform on -1, 0, 1", "normal of mean 1", "-1 or 2, mean 0"))
+square, with_single = linear_feature_moments(three, n)
+claim.counterexample("as printed: linear feature, uniform on -1, 0, 1", square, "==", three.moment(2) ** 2, 1e-10)
+_, with_single = linear_feature_moments(normal, n)
+claim.counterexample("as printed: linear feature and single 1, l = 1, normal", with_single, "==", 0, 1e-10)
+spread = (normal.moment(4) - normal.moment(2) ** 2) * normal.moment(2) / n**0.5
+claim.check("linear feature and single 1, l = 1, normal: m_2 (m_4 - m_2²) / √n", with_single, "==", spread, 1e-10)
+for law_name, law, name, first, second, printed in [
+    ("mean 1", off_centre, "(48) pairs 12 and 13, l = 1", ((1, 2), 1), ((1, 3), 1), 0),
+    ("mean 1", off_centre, "(49) pair 12, l = 3", ((1, 2), 3), ((1, 2), 3), off_centre.moment(2) ** 3),
+    ("-1 or 2", skew, "(52) single 2, pair 12, l = 1", ((2, 2), 1), ((1, 2), 1), 0),
+]:
+    claim.counterexample(f"as printed, {law_name}: {name}", product(law, first, second), "==", printed, 1e-10)
 named = min(normal.moment(2) ** 3, (normal.moment(4) - normal.moment(2) ** 2) * normal.moment(2))
 claim.counterexample(
     "normal, d = 3, n = 2: λ_min / n as the proof names it", spectra["normal", 2].smallest / 2, "==", named

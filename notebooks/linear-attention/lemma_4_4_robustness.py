@@ -128,8 +128,8 @@ claim.number("as printed: largest ratio", max(printed), earlier=1.9e11)
 claim.verdict()
 
 # %% [markdown]
-# The size of the printed ratio depends on $\varepsilon$ and the scale alone; an earlier run went to smaller
-# $\varepsilon$.
+# The size of the printed ratio depends on $\varepsilon$, the scale, $\lambda_{\min}$ and the direction in which the two
+# models differ; an earlier run went to smaller $\varepsilon$.
 #
 # ## With noise
 # ```{claim} linear-attention/lemma-b-2

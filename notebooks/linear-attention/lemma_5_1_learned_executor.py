@@ -20,14 +20,17 @@
 # learned model make a mistake in $\Phi$ steps? Each output is rounded to letters before it becomes a token. Rounding
 # fails only if the squared error of that output is at least $1/4$. By Markov's inequality this has probability at most
 # $4\varepsilon_t$ at step $t$ on the true history, and the union over the steps gives $4 \sum_t \varepsilon_t =
-# 4\varepsilon\Phi$. So the constant hidden in the paper's $O(\varepsilon\Phi)$ is 4. The proof rounds, but Eq. 22,
-# which defines the loop, does not, and without rounding the statement is false: the outputs are never *exactly* the
-# tokens.
+# 4\varepsilon\Phi$. So the constant hidden in the paper's $O(\varepsilon\Phi)$ is 4. The proof rounds at each step, but
+# Eq. 22, which defines the loop, does not. Without rounding the errors of one step go into the next, and the union over
+# the steps no longer proves anything. Appendix D has two histories count as equal if they are so when rounded; in that
+# sense the bound is seen to hold below without rounding, too. So this is a gap in the proof, not a false statement.
 #
+# ## What stands in
 # The universal machine of Lemma 2.2 is too wide for Algorithm 1 to be run on it: $d$ is in the thousands and the
-# features number about $d^3/2$. This page runs a small universal machine instead, the executor of automata with one
-# input letter. A machine is a function $f$ on $q$ states; a run follows $s, f(s), f(f(s)), \dots$. It needs $d = 3q$
-# and one head.
+# features number about $d^3/2$. A small universal machine stands in its place, the executor of automata with one input
+# letter. A machine is a function $f$ on $q$ states; a run follows $s, f(s), f(f(s)), \dots$. It needs $d = 3q$ and one
+# head, writes one token a step, and has no tape. So what is tested is how errors of one step become errors of a run.
+# That $\varepsilon$ falls with the number of samples is {doc}`/notebooks/linear-attention/theorem_2_1_regression`.
 
 # %%
 import torch
@@ -55,7 +58,9 @@ require(extra=(extra, 1, None), seed=(seed, 0, None))
 # %% [markdown]
 # ## More and more machines
 # All histories of the first $k$ machines are the training data; the learned model then runs *all* machines from all
-# starts. The bound must hold for each $k$. It is loose: above 1 it says nothing. Whether the model is right is decided
+# starts. The bound must hold for each $k$ and at each step: the share of runs that have gone wrong by step $t$ is at
+# most $4 \sum_{s \le t} \varepsilon_s$. Above 1 the bound says nothing, and a model without mistakes keeps it anyhow.
+# So those points are counted where it is below 1 and some run is wrong. Whether a model is right altogether is decided
 # by something else, the rank of the features: once the training machines span what all machines span, it is exact.
 
 # %%
@@ -63,14 +68,17 @@ task = Executor(states, steps)
 machines = task.machines
 every_feature, _ = task.samples(task.histories(machines))
 counts = sorted({k for k in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, len(machines)) if k <= len(machines)})
-learned = []
+learned, steps_of, trained_on = [], [], []
 for order in range(orders):
     shuffled = machines[torch.randperm(len(machines), generator=generator(seed + order))]
     for k in counts:
         features, labels = task.samples(task.histories(shuffled[:k]))
-        done = execute(task, least_squares(features, labels), machines)
+        model = least_squares(features, labels)
+        done = execute(task, model, machines)
         spanned = restricted_certificate(features, every_feature)
-        learned.append((k, spanned.rank, done.error, done.mismatch, 4 * done.error * steps, spanned.holds, done.right))
+        learned.append((k, spanned.rank, done.error, done.mismatch, done.bounds[-1].item(), spanned.holds, done.right))
+        steps_of.append(done)
+        trained_on.append(execute(task, model, shuffled[:k]).bounds)
 show.table(
     ["machines k", "rank", "ε", "mismatch", "4 ε Φ", "spans all machines"],
     [one[:6] for one in learned[: len(counts)]],
@@ -84,18 +92,15 @@ show.table(
 # is also run without rounding; its tokens are rounded only in the end, to be compared.
 
 # %%
-noisy = []
+noisy, unrounded = [], []
 for noise in noises:
     inputs, labels = gaussian_samples(task.teacher, psi(task.width) + extra, states + 1, noise, seed)
     model = least_squares(certificate_features(inputs), labels)
     done, bare = execute(task, model, machines), execute(task, model, machines, rounded=False)
-    truth = task.histories(machines)
-    exact = (task.roll_out(model, machines, rounded=False) == truth).all(dim=(1, 2)).double().mean().item()
-    noisy.append((noise, done.error, 4 * done.error * steps, done.mismatch, bare.mismatch, 1 - exact, done.right))
-show.table(
-    ["noise σ", "ε", "4 ε Φ", "mismatch", "mismatch, rounded at the end only", "mismatch, never rounded"],
-    [one[:6] for one in noisy],
-)
+    noisy.append((noise, done.error, done.bounds[-1].item(), done.mismatch, bare.mismatch))
+    steps_of.append(done)
+    unrounded.append(bare)
+show.table(["noise σ", "ε", "4 ε Φ", "mismatch", "mismatch, rounded at the end only"], noisy)
 
 # %%
 middle = noises[len(noises) // 2]
@@ -107,7 +112,7 @@ gaps = {
     for name, rounded in (("rounded in the loop", True), ("not rounded", False))
 }
 fig, (left, right) = show.axes(1, 2, width=9, height=3.4)
-for group, marker in (([one[1:] for one in learned], "o"), ([(0, *one[1:4:2], 0, True) for one in noisy], "s")):
+for group, marker in (([one[1:] for one in learned], "o"), ([(0, one[1], one[3]) for one in noisy], "s")):
     errors = [max(one[1], 1e-5) for one in group]
     left.plot(errors, [one[2] for one in group], marker, label="machines" if marker == "o" else "noise")
 line = torch.logspace(-5, 0.3, 200, dtype=torch.float64)
@@ -133,14 +138,24 @@ show.figure(
 )
 
 # %%
+STAND_IN = f"the executor of automata with one input letter, d = {task.width}, for the universal machine"
 spans = [one for one in learned if one[5]]
-bounded = sum(one[3] <= one[4] for one in learned) + sum(one[3] <= one[2] for one in noisy)
-small = noisy[0]
+wrong, bounds = (torch.stack([getattr(done, name) for done in steps_of]) for name in ("wrong", "bounds"))
+telling = (bounds < 1) & (wrong > 0)
+bare_wrong, bare_bounds = (torch.stack([getattr(done, name) for done in unrounded]) for name in ("wrong", "bounds"))
+print(f"{wrong.numel()} steps of models, {int(telling.sum())} of them with a bound below 1 and a mistake")
+
+# %%
 claim = Claim("linear-attention/lemma-5-1")
-claim.check("models with mismatch at most 4 ε Φ", bounded, "==", len(learned) + len(noisy))
+claim.stand_in(STAND_IN)
+claim.check("steps of models with more mistakes than 4 Σ ε", (wrong > bounds + 1e-12).sum(), "==", 0)
+claim.check("of them, with a bound below 1 and a mistake", telling.sum(), ">=", 1)
 claim.check("mismatch where the training machines span all, largest", max(one[3] for one in spans), "==", 0.0)
-claim.check("the bound says something (below 1) at the least noise", small[2], "<", 1.0)
-claim.printed(f"no rounding, as in Eq. 22: mismatch at noise {small[0]} against 4 ε Φ", small[5], "<=", small[2])
+claim.check("rounded at the end only: steps with more mistakes", (bare_wrong > bare_bounds + 1e-12).sum(), "==", 0)
+of_training = torch.stack(trained_on)
+claim.control(
+    "ε of the training machines alone: steps with more mistakes", (wrong[: len(learned)] > of_training).sum(), "==", 0
+)
 claim.control("mismatch after training on 3 machines, first order", learned[counts.index(3)][3], "==", 0.0)
 claim.control("not rounded: last error no larger than the first", gaps["not rounded"][-1], "<=", gaps["not rounded"][0])
 claim.number("fewest machines that span all, over the orders", min(one[0] for one in spans), earlier=8)
@@ -149,21 +164,20 @@ claim.verdict()
 
 # %% [markdown]
 # ## At every single step
-# Corollary 3 reads off the configuration at step $t$. In print the probability that it is right is at least
-# $1 - \varepsilon$ after *more* samples; with the same $\varepsilon$ it is $1 - 4\varepsilon\Phi$.
+# Corollary 3 reads off the configuration at step $t$, which is one token here. In print it is right with probability
+# $1 - \varepsilon$ after *more* samples than Lemma 5.1 takes: as many as it needs to learn to the error
+# $\varepsilon/(4\Phi)$.
 
 # %%
-margins, printed_margins = [], []
-for one in learned:
-    margins.append((one[6] - (1 - 4 * one[2] * steps)).min().item())
-    printed_margins.append((one[6] - (1 - one[2])).min().item())
-margins += [(one[6] - (1 - 4 * one[1] * steps)).min().item() for one in noisy]
-few = [one[3] for one in learned if one[0] <= 3]
+right = torch.stack([done.right for done in steps_of])
+short_of = 1 - right > bounds + 1e-12
+untrained = [one[3] for one in learned if one[0] <= 3]
 claim = Claim("linear-attention/corollary-3")
-claim.check("least of: share right at step t, minus (1 - 4 ε Φ)", min(margins), ">=", 0.0)
+claim.stand_in(STAND_IN)
+claim.check("steps of models with a share right below 1 - 4 Σ ε", short_of.sum(), "==", 0)
+claim.check("of them, with a bound below 1 and a mistake", ((bounds < 1) & (right < 1)).sum(), ">=", 1)
 claim.check(
-    "share right at the last step where the machines span all", min(one[6][-1].item() for one in spans), "==", 1.0
+    "share right at the last step where the machines span all", min(one[6][-1].item() for one in spans), "==", 1
 )
-claim.printed("least of: share right at step t, minus (1 - ε), same ε", min(printed_margins), ">=", 0.0)
-claim.control("trained on 3 machines or fewer: least mismatch", min(few), "<=", 0.5)
+claim.control("trained on 3 machines or fewer: least mismatch", min(untrained), "<=", 0.5)
 claim.verdict()

@@ -104,7 +104,7 @@ show.table(
         ["learning rate", FIGURE_3["rate"][0], 0.003],
         ["passes through the data", FIGURE_3["epochs"][0], 1],
         ["numbers of examples", str(FIGURE_3["examples"]), "as many as it takes"],
-        ["operations for one point", operations, "below 1e12"],
+        ["operations for one point", f"{operations:.1e}", "below 1e14"],
         ["on one CPU core", f"{operations / core / 3.15e7:.1f} years", "seconds"],
         ["on one large accelerator", f"{operations / accelerator / 3600:.1f} hours", ""],
     ],

@@ -46,12 +46,12 @@ d = 3  # width of a token, from 2 to 4
 n = 6  # tokens of an input, at least 2
 samples = 300  # samples with random labels, at least 100
 starts = 5  # random starts of each fit by heads, at least 1
-repetitions = 40  # fresh data sets for each N of the rate, at least 20
+repetitions = 200  # fresh data sets for each N of the rate, at least 100
 seed = 0  # seed of every draw, at least 0
 
 # %%
 require(d=(d, 2, 4), n=(n, 2, None), samples=(samples, 100, None), starts=(starts, 1, None))
-require(repetitions=(repetitions, 20, None), seed=(seed, 0, None))
+require(repetitions=(repetitions, 100, None), seed=(seed, 0, None))
 source = generator(seed)
 
 
@@ -63,8 +63,8 @@ def gaussian_tokens(count, tokens=n):
 # ## The model
 # ```{claim} linear-attention/definition-mhla
 # ```
-# Three forms of the same thing: the last column of the full output, the form for the last token alone by way of the
-# Gram matrix $Z Z^\top$, and a plain sum of products.
+# The full output and the form for the last token alone go by way of the Gram matrix $Z Z^\top$. Beside them stands a
+# plain sum of single products, for every column.
 
 # %%
 model, z = random_heads(3, d, source), gaussian_tokens(1)[0]
@@ -75,9 +75,12 @@ claim = Claim("linear-attention/definition-mhla")
 for width, length, heads in [(d, n, 3), (2, 1, 1), (2, 3, 1), (3, 5, 2), (4, 7, 5)]:
     other, sizes = random_heads(heads, width, seed), f"d = {width}, n = {length}, H = {heads}"
     tried = torch.randn(length, width, generator=generator(seed), dtype=torch.float64)
-    last, whole, sums = mhla(other, tried), mhla_every_token(other, tried)[-1], mhla_by_sums(other, tried)
-    claim.check(f"last column of Eq. 1, {sizes}: difference", relative_error(whole, last), "<=", 1e-12)
-    claim.check(f"sum of single products, {sizes}: difference", relative_error(sums, last), "<=", 1e-12)
+    sums = torch.stack([mhla_by_sums(other, tried, column) for column in range(length)])
+    whole = mhla_every_token(other, tried)
+    claim.check(f"every column of Eq. 1, {sizes}: difference", relative_error(whole, sums), "<=", 1e-12)
+    claim.check(
+        f"Eq. 2 and the last of them, {sizes}: difference", relative_error(mhla(other, tried), sums[-1]), "<=", 1e-12
+    )
 claim.check("f(2Z) = 8 f(Z), difference", relative_error(mhla(model, 2 * z), 8 * y), "<=", 1e-12)
 claim.check("first n-1 tokens reversed, difference", relative_error(mhla(model, shuffled), y), "<=", 1e-12)
 rescaled = Heads(3 * model.values, model.queries / 3)
@@ -130,8 +133,8 @@ claim.verdict()
 # ```
 # A teacher with one head labels random inputs. The minimiser of Eq. 10 is never unique: $\langle z_j, z_k\rangle$ is
 # symmetric, so of the $d^3$ columns only $\psi = d^2(d+1)/2$ are distinct, and a matrix antisymmetric in $j$ and $k$
-# can be added at no cost. We take the minimiser of least norm. It is *not* the teacher's matrix, and has full rank
-# where the teacher has one head; the function is the same.
+# can be added at no cost. We take the minimiser $\hat W$ of least norm. It is *not* the teacher's matrix, and has full
+# rank where the teacher has one head; the function is the same.
 
 # %%
 teacher = random_heads(1, d, source)
@@ -161,6 +164,9 @@ claim.check("heads", learned.heads.count, "<=", d * d)
 claim.check("heads of the minimiser of least norm", learned.heads.count, "==", d * d)
 round_trip = relative_error(head_matrix(learned.heads), learned.matrix)
 claim.check("heads back to the matrix, difference", round_trip, "<=", 1e-12)
+few = tokens[: psi(d) - 1], labels[: psi(d) - 1]
+by_letter = relative_error(learn(*few).matrix, literal_regression(*few))
+claim.check("fewer samples than ψ: matrix and Eq. 10 at least norm, difference", by_letter, "<=", 1e-9)
 claim.printed("columns as in Eq. 8, difference", relative_error(mhla(printed, fresh), target), "<=", 0.1)
 repaired = Heads(printed.values, printed.queries.mT)
 claim.check("the same, Q transposed, difference", relative_error(mhla(repaired, fresh), target), "<=", 1e-12)
@@ -207,8 +213,11 @@ separate = separate_regressions(noise_tokens, noise_labels)
 # ## The theorem: how many samples
 # With exact labels a teacher is found as soon as there are as many samples as distinct features, $N = \psi$, and not
 # before. With label noise of variance $\sigma^2$ the excess risk of least squares is close to $\sigma^2 d\psi/N$.
-# This is the rate $1/\varepsilon$ of the theorem, with the constant $d\psi = d^3(d+1)/2$. The theorem does not say
-# that labels must be bounded; with Cauchy noise nothing falls.
+# This is the rate $1/\varepsilon$ of the theorem, with the constant $d\psi = d^3(d+1)/2$, which grows as $d^4$. It is
+# measured for three values of $d$. The theorem is agnostic, so labels that no model gives are tried as well: to the
+# teacher's outputs is added $z_n^2 - 1$, a function of the input. And it holds with probability $1 - \delta$: the
+# quantile of 95 in 100 data sets must fall at the same rate. The theorem does not say that labels must be bounded; with
+# Cauchy noise the median falls hardly at all.
 
 
 # %%
@@ -224,8 +233,14 @@ of_mixed = learn(mixed, mhla(teacher, mixed))
 
 multiples = [8, 16, 32, 64, 128, 256]
 sizes = [multiple * psi(d) for multiple in multiples]
-excess = excess_risks(d, n, sizes, repetitions, "gaussian", seed).mean(dim=1)
-heavy = excess_risks(d, n, sizes, repetitions // 2, "cauchy", seed).median(dim=1).values
+risks = {law: excess_risks(d, n, sizes, repetitions, law, seed) for law in ("gaussian", "square", "cauchy")}
+excess = risks["gaussian"].mean(dim=1)
+medians = {law: values.median(dim=1).values for law, values in risks.items()}
+late = {law: values.quantile(0.95, dim=1) for law, values in risks.items()}
+constants = {}
+for width in (2, 3, 4):
+    count = 128 * psi(width)
+    constants[width] = count * excess_risks(width, n, [count], 100, "gaussian", seed).mean() / (width * psi(width))
 
 # %%
 fig, (left, middle, right) = show.axes(1, 3, width=9.5, height=3.2)
@@ -238,7 +253,9 @@ middle.semilogy(counts, list(recovery.values()), "s-", color=show.COLOURS[1])
 middle.axvline(psi(d), color="grey", linestyle="--")
 middle.set(xlabel="samples N", ylabel="relative test error", title=f"ψ = {psi(d)}")
 right.loglog(sizes, excess, "o-", color=show.COLOURS[0], label="Gaussian noise, mean")
-right.loglog(sizes, heavy, "^-", color=show.COLOURS[1], label="Cauchy noise, median")
+right.loglog(sizes, late["gaussian"], ":", color=show.COLOURS[0], label="Gaussian noise, 95 %")
+right.loglog(sizes, medians["square"], "s-", color=show.COLOURS[2], label="out of reach, median")
+right.loglog(sizes, medians["cauchy"], "^-", color=show.COLOURS[1], label="Cauchy noise, median")
 right.loglog(sizes, [d * psi(d) / size for size in sizes], "--", color="grey", label="dψ / N")
 right.set(xlabel="samples N", ylabel="excess risk")
 right.legend(fontsize=8)
@@ -247,10 +264,10 @@ show.figure(
     name="regression",
     caption="Left: no number of heads goes below Algorithm 1, and $d^2$ heads reach it. Middle: "
     "exact labels are recovered from $N = \\psi$ on (dashed). Right: the excess risk falls along "
-    "$d\\psi/N$ (dashed); with Cauchy noise it does not fall.",
+    "$d\\psi/N$ (dashed), for labels out of every model's reach in parallel; with Cauchy noise it hardly falls.",
     alt="Three panels. Left: loss above Algorithm 1 falls with the number of heads to rounding at d squared heads. "
     "Middle: the test error drops from about 0.1 to below 1e-12 at N equal to psi. Right: Gaussian excess risk follows "
-    "the line d psi over N; the Cauchy curve stays high.",
+    "the line d psi over N, two more curves run beside it; the Cauchy curve stays high.",
 )
 
 # %% [markdown]
@@ -273,9 +290,13 @@ claim.check(
     "lengths 2 to 9 in one data set, test error", relative_error(mhla(of_mixed.heads, fresh), target), "<=", 1e-9
 )
 claim.check("N · excess / dψ at the largest N", sizes[-1] * excess[-1] / (d * psi(d)), "==", 1, tolerance=0.25)
-rate = exponent(sizes, excess)
-claim.check("slope of the excess risk from 8ψ on", rate, "==", -1, tolerance=0.15)
-claim.control("Cauchy labels: slope", exponent(sizes, heavy), "==", -1, tolerance=0.15)
+for width, constant in constants.items():
+    claim.check(f"d = {width}: N · excess / dψ at N = 128 ψ", constant, "==", 1, tolerance=0.25)
+claim.check("slope of the mean excess risk from 8ψ on", exponent(sizes, excess), "==", -1, tolerance=0.15)
+for law, name in (("gaussian", "Gaussian noise"), ("square", "labels out of reach")):
+    claim.check(f"{name}: slope of the median", exponent(sizes, medians[law]), "==", -1, tolerance=0.15)
+    claim.check(f"{name}: slope of the 95 % quantile", exponent(sizes, late[law]), "==", -1, tolerance=0.15)
+claim.control("Cauchy noise: slope of the median", exponent(sizes, medians["cauchy"]), "==", -1, tolerance=0.15)
 claim.printed("Eq. 33: training loss at most 0.1", of_algorithm, "<=", 0.1)
 claim.number("N = ψ - 1, test error", recovery[psi(d) - 1], earlier={2: 0.25, 3: 0.13, 4: 0.19}[d])
 if d < 4:

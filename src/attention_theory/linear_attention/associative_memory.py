@@ -23,6 +23,21 @@ def memory_teacher(width: int) -> Heads:
     return Heads(torch.block_diag(nothing, identity)[None], torch.block_diag(identity, nothing)[None])
 
 
+def hidden_head(width: int, scale: float) -> Heads:
+    """A head that returns zero on every orthogonal memory, of any size: beside the teacher it makes a far minimiser.
+
+    ``V = e_0 e_0ᵀ`` and ``Q = scale (e_1 e_2ᵀ - e_2 e_1ᵀ)`` on the keys. The keys and the query have the Gram matrix
+    ``I + q qᵀ``, of which the output takes ``scale (q_0 q_1 q_2 - q_0 q_2 q_1) = 0``. Ours, not the paper's.
+
+    Raises:
+        ParameterError: a width below 3.
+    """
+    require(width=(width, 3, None))
+    unit = torch.eye(2 * width, dtype=torch.float64)
+    turn = torch.outer(unit[1], unit[2])
+    return Heads(torch.outer(unit[0], unit[0])[None], scale * (turn - turn.mT)[None])
+
+
 def sample_memories(count: int, width: int, law: Law, seed: Seed) -> Float[Tensor, "{count} {width+1} {2*width}"]:
     """Tables of d keys and values with a query behind them, as tokens (Eq. 26).
 

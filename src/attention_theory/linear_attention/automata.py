@@ -1,5 +1,6 @@
 """The task of Section 6.3: strings that hold an automaton, a word, and the automaton's run on the word."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import torch
@@ -63,6 +64,42 @@ def random_automata(
     draws = generator(seed)
     tables = torch.randint(form.states, (count, form.states, form.letters), generator=draws)
     return tables, torch.randint(form.letters, (count, form.word), generator=draws)
+
+
+#: All tables of a form fall into this many parts, so that some can be kept from training.
+PARTS = 4
+_PRIME = 2**31 - 1
+_MOST_DRAWS = 1000
+
+
+def part_of(tables: Int[Tensor, "count states letters"], seed: int = 0) -> Int[Tensor, " count"]:
+    """The part, 0 to ``PARTS - 1``, that each table belongs to: a random linear hash of its entries.
+
+    Equal tables are always in the same part, and about as many tables are in each.
+    """
+    weights = torch.randint(1, _PRIME, tables.shape[1:], generator=generator(seed))
+    return (tables * weights).sum(dim=(1, 2)) % _PRIME % PARTS
+
+
+def automata_of_parts(
+    parts: Collection[int], count: int, form: StringForm, draws: torch.Generator, seed: int = 0
+) -> tuple[Int[Tensor, "count states letters"], Int[Tensor, "count word"]]:
+    """As :func:`random_automata`, with tables of the given parts only; ``seed`` is that of :func:`part_of`.
+
+    Raises:
+        ParameterError: no part is given, or these parts hold no table of this form, or too few to be met.
+    """
+    require(parts=(list(parts), 0, PARTS - 1))
+    tables, words = [], []
+    found = tries = 0
+    while found < count:
+        drawn, read = random_automata(count, form, draws)
+        kept = torch.isin(part_of(drawn, seed), torch.tensor(list(parts)))
+        tables.append(drawn[kept])
+        words.append(read[kept])
+        found, tries = found + int(kept.sum()), tries + 1
+        require(draws_until_these_parts_are_met=(tries, 1, _MOST_DRAWS))
+    return torch.cat(tables)[:count], torch.cat(words)[:count]
 
 
 def runs(tables: Int[Tensor, "count states letters"], words: Int[Tensor, "count word"]) -> Int[Tensor, "count longer"]:

@@ -64,6 +64,9 @@ class BlockHead:
     def __post_init__(self) -> None:
         if len(self.source) != len(self.key) or len(self.value) != len(self.destination):
             raise ValueError("a head needs as many keys as sources and as many destinations as values")
+        for first, second in ((self.source, self.key), (self.value, self.destination)):
+            if len(torch.stack([first, second]).unique(dim=1).T) < len(first):
+                raise ValueError("a head holds an entry of a matrix once")
 
 
 def dense(heads: Sequence[BlockHead], width: int) -> Heads:

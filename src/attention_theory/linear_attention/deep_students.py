@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import gelu, layer_norm, scaled_dot_product_attention
+from torch.nn.functional import gelu, layer_norm, pad, scaled_dot_product_attention
 
 from attention_theory.layers import attention, causal_mask
 from attention_theory.linear_attention.mhla import causal_gram
-from attention_theory.linear_attention.teacher_task import TeacherTask
+from attention_theory.linear_attention.teacher_task import SharedInputs
 from attention_theory.randomness import generator
 from attention_theory.training import Parameters, Trained, train_many
 from attention_theory.validation import require
@@ -71,12 +71,13 @@ def _read_merged(
 def transformer_start(width: int, hidden: int, seeds: Sequence[int]) -> Parameters:
     """Full transformer layers, one for each seed: Gaussian matrices of deviation one over the root of their inputs.
 
-    They are float32: softmax over every prefix is the costliest part of the figure, and these students stay far above
-    the rounding of either type.
+    The last row of the map that reads tokens in is a bias. Without it layer normalisation would throw away the size of
+    a token: ``z`` and ``7z`` would look the same. All are float32: softmax over every prefix is the costliest part of
+    the figure, and these students stay far above the rounding of either type.
     """
     require(width=(width, 1, None), hidden=(hidden, 2, None), seeds=(list(seeds), 0, None))
     shapes = {
-        "read": (width, hidden),
+        "read": (width + 1, hidden),
         "attend": (hidden, 3 * hidden),
         "mix": (hidden, hidden),
         "expand": (hidden, 4 * hidden),
@@ -96,7 +97,7 @@ def transformer(
 ) -> Float[Tensor, "models batch tokens"]:
     """A pre-norm layer, causal softmax attention and a feed-forward part, with linear maps in and out, no positions."""
     count, (batch, length, _) = len(models["read"]), tokens.shape
-    stream = torch.einsum("mwh,btw->mbth", models["read"], tokens.float())
+    stream = _read_in(models, tokens)
     size = (stream.shape[-1],)
     mixed = torch.einsum("mhk,mbth->mbtk", models["attend"], layer_norm(stream, size))
     parts = (one.unflatten(-1, (heads, -1)).transpose(2, 3).flatten(0, 1) for one in mixed.chunk(3, dim=-1))
@@ -109,10 +110,17 @@ def transformer(
     return torch.einsum("mho,mbth->mbt", models["write"], layer_norm(stream, size))
 
 
+def _read_in(
+    models: Parameters, tokens: Float[Tensor, "batch tokens width"]
+) -> Float[Tensor, "models batch tokens hidden"]:
+    """A linear map of the token and a bias."""
+    return torch.einsum("mwh,btw->mbth", models["read"], pad(tokens.float(), (0, 1), value=1.0))
+
+
 def train_students(
     student: Student,
     start: Parameters,
-    task: TeacherTask,
+    task: SharedInputs,
     batch: int,
     steps: int,
     rate: float,
@@ -124,7 +132,7 @@ def train_students(
     Args:
         student: the forward pass.
         start: the stacked parameters to begin from.
-        task: the training data.
+        task: the training data, with a teacher for each model of the stack.
         batch: sequences in a step, drawn with replacement.
         steps: the number of steps.
         rate: the learning rate, falling along a cosine.
@@ -136,6 +144,6 @@ def train_students(
 
     def loss(models: Parameters, step: int) -> Tensor:
         rows = picks[step] if step < steps else slice(None)
-        return (student(models, task.tokens[rows]) - task.labels[rows, :, 0]).square().mean(dim=(1, 2))
+        return (student(models, task.tokens[rows]) - task.labels[:, rows]).square().mean(dim=(1, 2))
 
     return train_many(loss, start, steps, rate, schedule="cosine", record_every=record_every)

@@ -1,4 +1,8 @@
-"""How many examples a decoder needs to execute automata that it has not seen (Figure 3)."""
+"""How many examples a decoder needs to execute automata that it has not seen (Figure 3).
+
+The tables of all automata of a size are dealt into three kinds: half of them are for training, a quarter tells when to
+stop, and with the last quarter the result is measured. No table is of two kinds.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,13 +12,15 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from attention_theory.linear_attention.automata import StringForm, random_automata, write_strings
+from attention_theory.linear_attention.automata import StringForm, automata_of_parts, write_strings
 from attention_theory.linear_attention.decoder import Decoder, DecoderSize
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 
 #: The accuracy on history tokens that ends a training, as in the paper.
 TARGET = 0.99
+#: The parts of all tables that are trained on, that end the training, and that are kept for the result.
+TRAINING, STOPPING, RESULT = (0, 1), (2,), (3,)
 
 
 @dataclass(frozen=True)
@@ -22,11 +28,12 @@ class Reached:
     """The end of a training.
 
     Attributes:
-        examples: different strings seen until the target was reached, or None if it was not.
-        history: share of right next tokens over the histories of new strings.
+        examples: strings seen until the target was reached on the tables kept for stopping, or None if it was not.
+            Where there are few strings of a size, some were seen more than once.
+        history: share of right next tokens over the histories of the automata kept for the result.
         states: the same over the states that have to be looked up.
         other_tables: share of right history tokens where the prompt shows another automaton's table.
-        curve: examples seen and share of right history tokens at each test.
+        curve: examples seen and share of right history tokens at each test for stopping.
     """
 
     examples: int | None
@@ -46,7 +53,7 @@ def one_pass(
     every: int = 10,
     tested: int = 256,
 ) -> Reached:
-    """Train once through new examples, until new strings are continued right in 99 of 100 tokens.
+    """Train on examples drawn as they come, until strings of kept tables are continued right in 99 of 100 tokens.
 
     Args:
         form: the strings.
@@ -54,13 +61,13 @@ def one_pass(
         batch: strings in a step.
         steps: most steps.
         rate: AdamW's learning rate, reached over 30 steps; no weight decay.
-        seed: draws weights, examples and the strings of the test.
+        seed: draws weights, examples, the strings of the tests, and which tables are kept from training.
         every: steps between tests.
-        tested: new strings in a test.
+        tested: strings in each of the two tests.
     """
     require(batch=(batch, 1, None), steps=(steps, 1, None), every=(every, 1, None), tested=(tested, 2, None))
     draws = generator(seed)
-    batches = (write_strings(*random_automata(batch, form, draws), form) for _ in range(steps))
+    batches = (write_strings(*automata_of_parts(TRAINING, batch, form, draws, seed), form) for _ in range(steps))
     return _train(form, size, batches, rate, seed, every, tested)
 
 
@@ -87,7 +94,7 @@ def data_sets(
     require(tested=(tested, 2, None))
     for count in examples:
         draws = generator(seed)
-        strings = write_strings(*random_automata(count, form, draws), form)
+        strings = write_strings(*automata_of_parts(TRAINING, count, form, draws, seed), form)
         orders = (torch.randperm(count, generator=draws) for _ in range(epochs))
         batches = (strings[part] for order in orders for part in order.split(batch))
         an_epoch = max(1, -(-count // batch))
@@ -110,9 +117,9 @@ def _train(
 ) -> Reached:
     model = Decoder(size, seed).to(device)
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0)
-    tables, words = random_automata(tested, form, generator(seed + 1_000_003))
-    fresh = write_strings(tables, words, form).to(device)
-    history = fresh.shape[1] - form.prompt
+    test_draws = generator(seed + 1_000_003)
+    stopping = write_strings(*automata_of_parts(STOPPING, tested, form, test_draws, seed), form).to(device)
+    history = stopping.shape[1] - form.prompt
     seen, curve, examples = 0, [], None
     for step, strings in enumerate(_moved(batches, device), start=1):
         optimiser.param_groups[0]["lr"] = rate * min(1.0, step / 30)
@@ -123,11 +130,12 @@ def _train(
         optimiser.step()
         seen += len(strings)
         if step % every == 0:
-            curve.append((seen, _right(model, fresh, history).double().mean().item()))
+            curve.append((seen, _right(model, stopping, history).double().mean().item()))
             if curve[-1][1] >= TARGET:
                 examples = seen
                 break
-    right = _right(model, fresh, history)
+    tables, words = automata_of_parts(RESULT, tested, form, test_draws, seed)
+    right = _right(model, write_strings(tables, words, form).to(device), history)
     shown = write_strings(tables, words, form, shown=tables.roll(1, dims=0)).to(device)
     misled = _right(model, shown, history).double().mean().item()
     states = right[:, form.state_places].double().mean().item()

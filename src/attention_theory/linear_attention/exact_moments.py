@@ -78,3 +78,20 @@ def exact_second_moment(law: EntryLaw, width: int, tokens: int, centred: bool = 
     moment += earlier * torch.einsum("q,pab->pqab", s, s_w_w)
     size = len(j) * width
     return moment.transpose(1, 2).reshape(size, size) / (tokens if centred else 1)
+
+
+def linear_feature_moments(law: EntryLaw, tokens: int) -> tuple[float, float]:
+    """The linear feature ``m_2 z_ℓ`` of the proof: the expectations of its square, and of its product with single ℓ.
+
+    The single is ``(‖z_ℓ‖² - n m_2) z_ℓ / √n``. Every row of n entries is gone through.
+
+    Args:
+        law: the law of an entry, on few values.
+        tokens: n, at least 1.
+    """
+    require(tokens=(tokens, 1, 8))
+    rows = torch.tensor(list(product(law.values, repeat=tokens)), dtype=torch.float64)
+    chance = torch.tensor(list(product(law.weights, repeat=tokens)), dtype=torch.float64).prod(dim=1)
+    linear = law.moment(2) * rows[:, -1]
+    single = (rows.square().sum(dim=1) - tokens * law.moment(2)) * rows[:, -1] / tokens**0.5
+    return (chance @ linear.square()).item(), (chance @ (linear * single)).item()

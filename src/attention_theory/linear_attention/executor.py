@@ -102,14 +102,29 @@ class Execution:
     """How a learned model executes a set of machines.
 
     Attributes:
-        error: ε, the mean squared error of the next token over all entries of the true histories.
+        errors: by step, the mean squared error of the next token on the true histories.
         right: by step, the share of runs whose token is right at that step.
-        mismatch: the share of runs that are wrong at some step.
+        wrong: by step, the share of runs that are wrong at this step or before.
     """
 
-    error: float
+    errors: Float[Tensor, " steps"]
     right: Float[Tensor, " steps"]
-    mismatch: float
+    wrong: Float[Tensor, " steps"]
+
+    @property
+    def error(self) -> float:
+        """ε, the mean over all entries of the true histories."""
+        return self.errors.mean().item()
+
+    @property
+    def mismatch(self) -> float:
+        """The share of runs that are wrong at some step."""
+        return self.wrong[-1].item()
+
+    @property
+    def bounds(self) -> Float[Tensor, " steps"]:
+        """By step, ``4 Σ ε_s`` over the steps so far: at the last one 4 ε Φ."""
+        return 4 * self.errors.cumsum(dim=0)
 
 
 def execute(
@@ -124,10 +139,11 @@ def execute(
     """
     truth = task.histories(machines)
     features, labels = task.samples(truth)
-    error = (features @ coefficients.mT - labels).square().sum(dim=1).mean().item()
+    errors = (features @ coefficients.mT - labels).square().sum(dim=1).unflatten(0, (len(truth), -1)).mean(dim=0)
     written = task.read(task.roll_out(coefficients, machines, rounded=rounded))
     right = (written == truth).all(dim=-1)[:, task.states + 1 :]
-    return Execution(error, right.double().mean(dim=0), 1 - right.all(dim=1).double().mean().item())
+    wrong = (~right).int().cummax(dim=1).values
+    return Execution(errors, right.double().mean(dim=0), wrong.double().mean(dim=0))
 
 
 def gaussian_samples(

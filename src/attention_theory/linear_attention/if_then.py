@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from attention_theory.linear_attention.programs import POSITION, Lookup, Program, Token
+from attention_theory.linear_attention.programs import POSITION, Form, Lookup, Program, Token
 from attention_theory.validation import require
 
 
@@ -20,19 +20,26 @@ def if_then(token: Token, cases: int, test: str = "x", result: str = "x'") -> To
 
 
 def if_then_program(
-    blocks: int, cases: int, letters: int, outcomes: int, rows: Literal["private", "shared"] = "private"
+    blocks: int,
+    cases: int,
+    letters: int,
+    outcomes: int,
+    rows: Literal["private", "shared"] = "private",
+    form: Form = "correct",
 ) -> Program:
     """Algorithm 5, once for each of several blocks that follow each other.
 
     Block m tests the attribute ``x.m`` of the first token against ``a1`` to ``ak`` and writes ``x'.m`` into token
     ``m (k + 1)``. Over k tokens it sets out a table, ``s0.m`` as key and ``s1.m`` as value, carries ``x.m`` along, and
-    then looks it up. Each block needs rows of its own; with ``rows="shared"`` all blocks write into one table.
+    then looks it up. Each block has rows of its own; with ``rows="shared"`` all blocks write into one table.
+
+    ``form="printed"`` reads ``a_i``, ``b_i`` and ``x`` from the token before, as Algorithm 5 does, and carries nothing.
 
     Raises:
         ParameterError: a number below 1.
     """
     require(blocks=(blocks, 1, None), cases=(cases, 1, None), letters=(letters, 1, None), outcomes=(outcomes, 1, None))
-    require(rows=(rows, {"private", "shared"}))
+    require(rows=(rows, {"private", "shared"}), form=(form, {"correct", "printed"}))
     alphabets = {POSITION: blocks * (cases + 1) + 1}
     lookups: list[Lookup] = []
     for case in range(1, cases + 1):
@@ -44,11 +51,12 @@ def if_then_program(
         alphabets |= {f"x'.{block}": outcomes}
         start = block * (cases + 1)
         for case in range(1, cases + 1):
-            lookups += [_from_first(start + case, f"a{case}", key), _from_first(start + case, f"b{case}", value)]
-        lookups += [
-            _from_first(start + cases, f"x.{block}", f"carried.{block}"),
-            Lookup(f"carried.{block}", key, value, f"x'.{block}"),
-        ]
+            read = start + case - 1 if form == "printed" else 0
+            lookups += [_copied(start + case, f"a{case}", key, read), _copied(start + case, f"b{case}", value, read)]
+        if form == "correct":
+            lookups.append(_copied(start + cases, f"x.{block}", f"carried.{block}", 0))
+        asking = f"x.{block}" if form == "printed" else f"carried.{block}"
+        lookups.append(Lookup(asking, key, value, f"x'.{block}"))
     return Program(alphabets, lookups)
 
 
@@ -60,6 +68,6 @@ def if_then_prompt(tests: Sequence[int], keys: Sequence[int], outcomes: Sequence
     return token
 
 
-def _from_first(place: int, value: str, destination: str) -> Lookup:
-    """Token ``place`` gets an attribute of the first token; only the token before it may ask."""
-    return Lookup(POSITION, POSITION, value, destination, query={place - 1: 0})
+def _copied(place: int, value: str, destination: str, read: int) -> Lookup:
+    """Token ``place`` gets an attribute of token ``read``; only the token before it may ask."""
+    return Lookup(POSITION, POSITION, value, destination, query={place - 1: read})

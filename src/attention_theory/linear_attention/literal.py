@@ -11,13 +11,13 @@ from attention_theory.linear_attention.mhla import Heads
 from attention_theory.linear_attention.regression import least_squares
 
 
-def mhla_by_sums(heads: Heads, tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, " out"]:
-    """Eq. 2 as a sum of single products over heads, tokens and features."""
+def mhla_by_sums(heads: Heads, tokens: Float[Tensor, "tokens width"], asking: int = -1) -> Float[Tensor, " out"]:
+    """Eq. 2 as a sum of single products over heads, tokens and features; with ``asking``, a column of Eq. 1."""
     n, width = tokens.shape
     output = tokens.new_zeros(heads.out)
     for h, token, j in product(range(heads.count), range(n), range(width)):
         score = sum(
-            tokens[token, k] * heads.queries[h, k, last] * tokens[-1, last]
+            tokens[token, k] * heads.queries[h, k, last] * tokens[asking, last]
             for k, last in product(range(width), repeat=2)
         )
         output += heads.values[h, :, j] * tokens[token, j] * score

@@ -52,6 +52,12 @@ def lift(row: Float[Tensor, "... out psi"], width: int) -> Float[Tensor, "... ou
     return blocks.flatten(-2).flatten(-3, -2)
 
 
+def lift_scale(width: int) -> Float[Tensor, " psi"]:
+    """Coefficients divided by this have the norm of the lifted matrix: √2 where j < k, 1 where j = k."""
+    j, k = pairs(width)
+    return torch.where(j == k, 1.0, 2.0).double().sqrt().repeat_interleave(width)
+
+
 def heads_from_matrix(matrix: Float[Tensor, "out_width width_squared"], rtol: float = 1e-10) -> Heads:
     """Heads whose head matrix is ``matrix``: its singular vectors, each scaled by the root of the singular value.
 

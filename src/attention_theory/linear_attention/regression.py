@@ -1,12 +1,13 @@
 """Algorithm 1: learn linear attention by ordinary least squares, and read the heads off a singular value decomposition.
 
 The regression of Eq. 10 has d⁴ unknowns, of which the data can only ever determine d·ψ, so its minimiser is never
-unique. Here it is solved in the ψ distinct features, where it is unique on good data and of least norm otherwise, and
-lifted to a matrix. :mod:`.literal` has the form as it is written.
+unique, and the one of least norm is taken. Here it is solved in the ψ distinct features, scaled so that the norm is
+that of the matrix, and lifted. :mod:`.literal` has the form as it is written.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 import torch
 from jaxtyping import Float
@@ -19,7 +20,7 @@ from attention_theory.linear_attention.features import (
     psi,
 )
 from attention_theory.linear_attention.mhla import Heads
-from attention_theory.linear_attention.parameters import heads_from_matrix, lift
+from attention_theory.linear_attention.parameters import heads_from_matrix, lift, lift_scale
 from attention_theory.validation import require
 
 #: Feature entries held in memory at once while statistics are summed: 64 MB of float64.
@@ -57,14 +58,15 @@ class Statistics:
         return quadratic - 2 * (row * self.cross).sum(dim=(-2, -1)) + self.power
 
     def solve(self, rtol: float = 1e-10) -> Float[Tensor, "out psi"]:
-        """The coefficients of least loss, and of least norm among those.
+        """The coefficients of least loss and, among those, of the matrix Ŵ of least norm.
 
-        Eigenvalues of the second moment below ``rtol`` times the largest count as zero.
+        Eigenvalues of the second moment of the scaled features below ``rtol`` times the largest count as zero.
         """
-        values, vectors = torch.linalg.eigh(self.second_moment)
+        scale = lift_scale(_width_of(self.second_moment)).to(self.cross.dtype)
+        values, vectors = torch.linalg.eigh(self.second_moment * torch.outer(scale, scale))
         kept = values > rtol * values[-1]
         basis = vectors[:, kept]
-        return self.cross @ basis / values[kept] @ basis.mT
+        return (self.cross * scale) @ basis / values[kept] @ basis.mT * scale
 
 
 def statistics(
@@ -119,14 +121,16 @@ def excess_risk(
 def learn(
     tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch out"], form: Form = "correct"
 ) -> Learned:
-    """Algorithm 1 on inputs with one label each.
+    """Algorithm 1 on inputs with one label each, with the minimiser Ŵ of least norm.
 
     Args:
         tokens: inputs; set sequences of different lengths together with ``stack_lengths``.
         labels: one output vector an input.
         form: ``printed`` takes the columns of Eq. 8 in the order in which they are printed.
     """
-    return heads_of(least_squares(certificate_features(tokens), labels), tokens.shape[-1], form)
+    width = tokens.shape[-1]
+    scale = lift_scale(width).to(tokens)
+    return heads_of(least_squares(certificate_features(tokens) * scale, labels) * scale, width, form)
 
 
 def learn_causal(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch tokens out"]) -> Learned:
@@ -141,6 +145,10 @@ def heads_of(row: Float[Tensor, "out psi"], width: int, form: Form = "correct") 
     if form == "printed":
         matrix = matrix.unflatten(-1, (width, width)).mT.flatten(-2)
     return Learned(heads_from_matrix(matrix), matrix, row)
+
+
+def _width_of(moment: Float[Tensor, "psi psi"]) -> int:
+    return next(width for width in count(1) if psi(width) >= len(moment))
 
 
 def _parts(tokens: Tensor, labels: Tensor, causal: bool) -> Iterator[tuple[Tensor, Tensor]]:

@@ -40,8 +40,12 @@ def worst_error(letters: int, squared_norm: float, true: int | None, wrong: int)
 
     It takes from the true letter and gives to the wrong one in equal parts; where the token is empty (``true`` is
     ``None``) it gives all to the wrong one.
+
+    Raises:
+        ParameterError: the wrong letter is the true one, or not a letter.
     """
     require(letters=(letters, 1, None), squared_norm=(squared_norm, 0.0, None), wrong=(wrong, 0, letters - 1))
+    require(wrong=(wrong, [letter for letter in range(letters) if letter != true]))
     error = torch.zeros(letters, dtype=torch.float64)
     if true is None:
         error[wrong] = squared_norm**0.5

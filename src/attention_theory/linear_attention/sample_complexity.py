@@ -15,7 +15,8 @@ from attention_theory.linear_attention.regression import excess_risk, statistics
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import require
 
-Noise = Literal["gaussian", "cauchy"]
+#: What the labels are beside the teacher's outputs: independent noise, or a function of the input in no model's reach.
+Noise = Literal["gaussian", "cauchy", "square"]
 
 
 def excess_risks(
@@ -25,13 +26,15 @@ def excess_risks(
 
     The expectation over inputs is exact, by the second moment of the features. For Gaussian noise of variance σ² the
     theory of least squares gives a mean close to ``σ² d ψ / N``; Cauchy noise has no variance and no such rate.
+    ``square`` is the agnostic case: ``z_n² - 1``, entry by entry, is a function of the input. It is even and the
+    features are odd, so that the teacher is still the best model.
 
     Args:
         width: d, at least 1.
         tokens: n, at least 2.
         samples: the values of N, each at least 2ψ.
         repetitions: fresh data sets for each N.
-        noise: the law of the label noise.
+        noise: what is added to the teacher's outputs.
         seed: of all draws.
 
     Raises:
@@ -42,7 +45,7 @@ def excess_risks(
         tokens=(tokens, 2, None),
         samples=(list(samples), 2 * psi(width), None),
         repetitions=(repetitions, 1, None),
-        noise=(noise, {"gaussian", "cauchy"}),
+        noise=(noise, {"gaussian", "cauchy", "square"}),
     )
     source = generator(seed)
     teacher = random_heads(1, width, source)
@@ -52,12 +55,17 @@ def excess_risks(
     for row, count in enumerate(samples):
         for repetition in range(repetitions):
             inputs = torch.randn(count, tokens, width, generator=source, dtype=torch.float64)
-            labels = mhla(teacher, inputs) + _noise((count, width), noise, source)
+            labels = mhla(teacher, inputs) + _noise(inputs, noise, source)
             risks[row, repetition] = excess_risk(statistics(inputs, labels).solve(), target, moment)
     return risks
 
 
-def _noise(shape: tuple[int, int], law: Noise, source: torch.Generator) -> Tensor:
+def _noise(
+    inputs: Float[Tensor, "samples tokens width"], law: Noise, source: torch.Generator
+) -> Float[Tensor, "samples width"]:
+    last = inputs[:, -1]
     if law == "gaussian":
-        return torch.randn(shape, generator=source, dtype=torch.float64)
-    return torch.empty(shape, dtype=torch.float64).cauchy_(generator=source)
+        return torch.randn(last.shape, generator=source, dtype=torch.float64)
+    if law == "square":
+        return last.square() - 1
+    return torch.empty(last.shape, dtype=torch.float64).cauchy_(generator=source)

@@ -24,6 +24,44 @@ FIGURE_3: Mapping[str, Sequence[Any]] = {
 }
 
 
+#: What the notebooks of Figure 1 run, by the names of Appendix D.1; a test holds it against their parameters. Adam is
+#: AdamW with a decay of 0.
+FIGURE_1_RUNS: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "figure_1a_heads, laptop": {
+        "width": (2, 4),
+        "heads": (1, 2, 4, 8, 16),
+        "layers": (1,),
+        "rate": (0.01,),
+        "batch": ("all",),
+        "optimizer": ("Adam",),
+    },
+    "figure_1a_heads, full size": {
+        "width": (2, 4, 8, 16),
+        "heads": (1, 2, 4, 8, 16),
+        "layers": (1,),
+        "rate": (0.01, 0.001),
+        "batch": ("all",),
+        "optimizer": ("Adam",),
+    },
+    "figure_1_depth, laptop": {
+        "width": (2,),
+        "heads": (1, 4),
+        "layers": (1, 2, 4),
+        "rate": (0.01,),
+        "batch": (16,),
+        "optimizer": ("Adam",),
+    },
+    "figure_1_depth, full size": {
+        "width": (2, 4, 8, 16),
+        "heads": (1, 4, 16, 64, 256),
+        "layers": (1, 2, 4),
+        "rate": (0.01,),
+        "batch": (64,),
+        "optimizer": ("Adam",),
+    },
+}
+
+
 def outside(space: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]) -> list[str]:
     """The names of the settings that a search space does not hold, or does not know."""
     return [name for name, value in settings.items() if value not in space.get(name, ())]

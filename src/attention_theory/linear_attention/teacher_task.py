@@ -53,6 +53,33 @@ def teacher_task(width: int, sequences: int, tokens: int, seed: Seed, scale: Sca
     return TeacherTask(teacher, inputs, mhla_causal(teacher, inputs))
 
 
+@dataclass(frozen=True)
+class SharedInputs:
+    """One set of inputs with the labels of many teachers, one teacher for each of the models that are trained together.
+
+    Attributes:
+        tokens: the inputs Z, which all models see.
+        labels: y, one number at each position, by the teacher of each model.
+    """
+
+    tokens: Float[Tensor, "sequences tokens width"]
+    labels: Float[Tensor, "models sequences tokens"]
+
+
+def shared_inputs(width: int, sequences: int, tokens: int, teachers: int, seed: Seed) -> SharedInputs:
+    """Draw the teachers, then the inputs, by the laws of :func:`teacher_task` with deviations.
+
+    Raises:
+        ParameterError: a size below 1.
+    """
+    require(width=(width, 1, None), sequences=(sequences, 1, None), tokens=(tokens, 1, None))
+    require(teachers=(teachers, 1, None))
+    draws = generator(seed)
+    drawn = [random_heads(1, width, draws, out=1, scale=width**-0.5) for _ in range(teachers)]
+    inputs = tokens**-0.5 * torch.randn(sequences, tokens, width, generator=draws, dtype=torch.float64)
+    return SharedInputs(inputs, torch.stack([mhla_causal(teacher, inputs)[..., 0] for teacher in drawn]))
+
+
 def printed_labels(teacher: Heads, tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, "tokens 1"]:
     """The labels as Section 6.1 prints them, ``y_t = V Z_{1:t} (z_t Q z_t)``, for one sequence.
 

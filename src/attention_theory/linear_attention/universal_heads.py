@@ -8,8 +8,9 @@ the machine is then a *block* of four tokens:
 * SELECT picks from each column the rule for the letter under the head;
 * EMIT writes the cell's new letter and state (Algorithm 7, as corrected in ``tape_program``).
 
-A block's working rows are its own. They must be: at a fixed table the layer is linear in the last token, so that
-a condition on letter *and* state needs rows that no other block has used.
+A block's working rows are its own, as in the paper. At a fixed table the layer is linear in the last token; a
+condition on letter *and* state compares the last token with itself, and what earlier blocks left in the same rows would
+answer as well.
 """
 
 from collections.abc import Iterator
@@ -56,8 +57,12 @@ class UniversalHeads:
         for block in self._names():
             self._add_working_rows(block)
 
-    def all(self) -> Iterator[BlockHead]:
-        """Every head: one for the position, then those of each block."""
+    def all(self) -> list[BlockHead]:
+        """Every head once. Blocks that share their working rows share the heads that do not ask for a position."""
+        return list({_matrices(head): head for head in self._each()}.values())
+
+    def _each(self) -> Iterator[BlockHead]:
+        """One head for the position, then those of each block."""
         position = self.rows["position"]
         yield BlockHead(source=position, key=position, value=position[:-1], destination=position[1:])
         names = self._names()
@@ -158,3 +163,9 @@ class UniversalHeads:
     def _keep(self, here: Int[Tensor, " one"], value: str, destination: str) -> BlockHead:
         """At one token: carry an attribute over into other rows of the next token."""
         return BlockHead(here, here, self.rows[value], self.rows[destination])
+
+
+def _matrices(head: BlockHead) -> tuple[tuple[int, ...], ...]:
+    """What tells one head's matrices from another's."""
+    rows = (head.source, head.key, head.value, head.destination)
+    return (*(tuple(part.tolist()) for part in rows), (head.weight,))

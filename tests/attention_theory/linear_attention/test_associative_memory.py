@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from attention_theory.linear_attention.associative_memory import (
+    hidden_head,
     memory_teacher,
     mix_memories,
     printed_labels,
@@ -33,6 +34,16 @@ def test_orthogonal_tables_have_orthonormal_keys_and_values() -> None:
     tokens = sample_memories(10, 4, "orthogonal", seed=2)
     for half in (tokens[:, :-1, :4], tokens[:, :-1, 4:]):
         assert torch.allclose(half @ half.mT, torch.eye(4, dtype=torch.float64).expand(10, 4, 4), atol=1e-13)
+
+
+@pytest.mark.parametrize("width", [3, 4])
+def test_the_hidden_head_shows_on_gaussian_memories_only(width: int) -> None:
+    head = hidden_head(width, 10)
+    assert mhla(head, sample_memories(30, width, "orthogonal", seed=0)).abs().max() < 1e-12
+    assert mhla(head, sample_memories(30, width, "gaussian", seed=0)).abs().max() > 1
+    assert coefficients(head).norm().item() == pytest.approx(10 * 2**0.5)
+    with pytest.raises(ParameterError, match="width"):
+        hidden_head(2, 1)
 
 
 def test_the_teacher_has_unit_coefficients() -> None:

@@ -52,6 +52,14 @@ def test_an_entry_too_large_for_the_type_is_refused() -> None:
         layer.run(torch.full((1, 1, 1), 6, dtype=torch.int8), 1)
 
 
+def test_an_entry_named_twice_is_refused() -> None:
+    twice, once = torch.tensor([0, 0]), torch.tensor([0])
+    for rows in ((twice, twice, once, once), (once, once, twice, twice)):
+        with pytest.raises(ValueError, match="once"):
+            BlockHead(*rows)
+    BlockHead(twice, torch.tensor([0, 1]), once, once)
+
+
 def test_rows_are_given_out_once() -> None:
     rows = Rows()
     assert rows.add("letter", 3).tolist() == [0, 1, 2]

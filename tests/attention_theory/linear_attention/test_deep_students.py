@@ -1,7 +1,9 @@
 import pytest
 import torch
+from torch.nn.functional import layer_norm
 
 from attention_theory.linear_attention.deep_students import (
+    _read_in,
     linear_layers,
     linear_layers_start,
     train_students,
@@ -9,10 +11,10 @@ from attention_theory.linear_attention.deep_students import (
     transformer_start,
 )
 from attention_theory.linear_attention.mhla import Heads, mhla_causal
-from attention_theory.linear_attention.teacher_task import teacher_task
+from attention_theory.linear_attention.teacher_task import SharedInputs, shared_inputs, teacher_task
 from attention_theory.validation import ParameterError
 
-TASK = teacher_task(2, 6, 9, seed=0)
+TASK = shared_inputs(2, 6, 9, 2, seed=0)
 
 
 @pytest.mark.parametrize("width", [2, 4])  # width ** 2 below and above the number of tokens
@@ -47,9 +49,20 @@ def test_the_transformer_looks_back_only() -> None:
     assert (outputs - again)[:, :, 5:].abs().min() > 0
 
 
+def test_the_transformer_tells_tokens_of_different_size() -> None:
+    """What is read in differs after layer normalisation, which a map without a bias would not do."""
+    models = transformer_start(2, 8, [1])
+    once, seven = (layer_norm(_read_in(models, factor * TASK.tokens), (8,)) for factor in (1, 7))
+    assert (once - seven).abs().max() > 0.1
+    models["read"][:, -1] = 0
+    once, seven = (layer_norm(_read_in(models, factor * TASK.tokens), (8,), eps=0.0) for factor in (1, 7))
+    assert torch.allclose(once, seven, atol=1e-4)
+
+
 def test_stacked_students_train_as_by_themselves() -> None:
     both = train_students(linear_layers, linear_layers_start(2, 2, 1, [4, 5]), TASK, 3, 10, 0.01, seed=0)
-    alone = train_students(linear_layers, linear_layers_start(2, 2, 1, [5]), TASK, 3, 10, 0.01, seed=0)
+    second = SharedInputs(TASK.tokens, TASK.labels[1:])
+    alone = train_students(linear_layers, linear_layers_start(2, 2, 1, [5]), second, 3, 10, 0.01, seed=0)
     assert both.losses[1].item() == pytest.approx(alone.losses[0].item())
 
 

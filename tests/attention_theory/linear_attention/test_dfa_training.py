@@ -2,16 +2,16 @@ from attention_theory.linear_attention.automata import StringForm
 from attention_theory.linear_attention.decoder import DecoderSize
 from attention_theory.linear_attention.dfa_training import data_sets, one_pass
 
-FORM = StringForm(1, 2, 1)
+FORM = StringForm(4, 1, 1)
 SIZE = DecoderSize(FORM.vocabulary, 16, 2, 1)
 
 
 def test_an_easy_form_is_learned_in_one_pass() -> None:
-    reached = one_pass(FORM, SIZE, batch=16, steps=200, rate=0.01, seed=0)
+    reached = one_pass(FORM, SIZE, batch=16, steps=400, rate=0.01, seed=0)
     assert reached.examples is not None
     assert reached.examples == reached.curve[-1][0]
     assert reached.history >= 0.99
-    assert one_pass(FORM, SIZE, batch=16, steps=200, rate=0.01, seed=0) == reached
+    assert one_pass(FORM, SIZE, batch=16, steps=400, rate=0.01, seed=0) == reached
 
 
 def test_too_few_steps_reach_nothing() -> None:

@@ -4,7 +4,13 @@ import pytest
 import torch
 
 from attention_theory.linear_attention.certificate import certificate_of
-from attention_theory.linear_attention.exact_moments import EntryLaw, exact_second_moment, gaussian_law, uniform_law
+from attention_theory.linear_attention.exact_moments import (
+    EntryLaw,
+    exact_second_moment,
+    gaussian_law,
+    linear_feature_moments,
+    uniform_law,
+)
 from attention_theory.linear_attention.features import certificate_features, pairs, psi
 from attention_theory.numerics import relative_error
 from attention_theory.validation import ParameterError
@@ -53,3 +59,10 @@ def test_signs_and_single_tokens_are_singular() -> None:
 def test_sizes_are_checked() -> None:
     with pytest.raises(ParameterError, match="tokens"):
         exact_second_moment(SKEW, 2, 0)
+
+
+def test_linear_feature_by_hand() -> None:
+    """Entries 0 or 2 with even chances, so m_2 is 2, m_4 is 8 and an entry counts with its square."""
+    square, with_single = linear_feature_moments(uniform_law(0.0, 2.0), 3)
+    assert square == pytest.approx(2**2 * 2)
+    assert with_single == pytest.approx(2 * (8 - 2**2) / 3**0.5)

@@ -46,6 +46,21 @@ def test_few_machines_do_not_determine_the_rest() -> None:
     assert done.mismatch <= 4 * done.error * 4
 
 
+def test_errors_and_mistakes_step_by_step() -> None:
+    task = Executor(2, 4)
+    model = least_squares(*task.samples(task.histories(task.machines[:2])))
+    done = execute(task, model, task.machines)
+    truth = task.histories(task.machines)
+    read = task.read(task.roll_out(model, task.machines))
+    for step in range(4):
+        outputs = certificate_features(truth[:, : 3 + step]) @ model.mT
+        error = (outputs - truth[:, 3 + step]).square().sum(dim=1).mean()
+        assert done.errors[step].item() == pytest.approx(error.item())
+        wrong = (read[:, 3 : 4 + step] != truth[:, 3 : 4 + step]).any(dim=2).any(dim=1)
+        assert done.wrong[step].item() == pytest.approx(wrong.double().mean().item())
+    assert done.bounds[-1].item() == pytest.approx(4 * done.error * 4)
+
+
 def test_gaussian_samples_are_labelled_by_the_teacher() -> None:
     task = Executor(2, 1)
     inputs, labels = gaussian_samples(task.teacher, 5, 4, noise=0.0, seed=0)

@@ -15,6 +15,7 @@ from attention_theory.linear_attention.parameters import (
     head_matrix,
     heads_from_matrix,
     lift,
+    lift_scale,
 )
 from attention_theory.numerics import relative_error
 from attention_theory.validation import ParameterError
@@ -59,6 +60,7 @@ def test_lift_is_a_right_inverse_of_least_norm(width: int, out: int) -> None:
     row = torch.randn(out, psi(width), generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     matrix = lift(row, width)
     assert relative_error(coefficients_of_matrix(matrix), row) < 1e-15
+    assert (row / lift_scale(width)).norm().item() == pytest.approx(matrix.norm().item())
     twin = antisymmetric_twin(matrix, seed=2)
     assert relative_error(coefficients_of_matrix(twin), row) < 1e-14
     assert torch.linalg.norm(twin) > torch.linalg.norm(matrix)

@@ -37,3 +37,8 @@ def test_plain_rounding_has_no_empty_token() -> None:
     assert round_letter(torch.zeros(3)).tolist() == [1, 0, 0]
     with pytest.raises(ParameterError, match="threshold"):
         round_token(torch.zeros(3), [torch.arange(3)], threshold=2.0)
+
+
+def test_the_wrong_letter_is_not_the_true_one() -> None:
+    with pytest.raises(ParameterError, match="wrong"):
+        worst_error(5, 0.4, 2, 2)

@@ -16,6 +16,12 @@ def test_gaussian_noise_gives_the_rate_of_least_squares() -> None:
     assert abs(many / (2 * psi(2)) - 1) < 0.25
 
 
+def test_the_teacher_is_best_for_labels_out_of_reach() -> None:
+    """Many samples bring the regression to the teacher, although no model fits."""
+    risks = excess_risks(2, 3, [200, 12_800], repetitions=20, noise="square", seed=1).mean(dim=1)
+    assert risks[0] / risks[1] == pytest.approx(64, rel=0.5)
+
+
 def test_runs_repeat_exactly() -> None:
     first = excess_risks(2, 3, [20], repetitions=3, noise="cauchy", seed=5)
     assert torch.equal(first, excess_risks(2, 3, [20], repetitions=3, noise="cauchy", seed=5))

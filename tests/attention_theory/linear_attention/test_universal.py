@@ -50,6 +50,16 @@ def test_working_rows_must_be_private_and_empty_states_kept() -> None:
     assert compare(UniversalMachine(2, 2, 4, 3, empty_states=False), 5, 0).machines == 0
 
 
+def test_an_empty_state_may_count_as_none() -> None:
+    """Without bookkeeping the first step is then right, and letters get lost from the second on."""
+    draws = (random_tables(10, 2, 2, 0), *random_inputs(10, 2, 5, 1))
+    forgotten = compare_with_simulator(UniversalMachine(2, 2, 5, 3, empty_states=False), *draws, nothing_is_none=True)
+    assert forgotten.exact[:, :2].all()
+    assert not forgotten.exact[:, 2].any()
+    kept = compare_with_simulator(UniversalMachine(2, 2, 5, 3), *draws, nothing_is_none=True)
+    assert kept.exact.all()
+
+
 def test_machines_of_another_size_are_refused() -> None:
     universal = UniversalMachine(2, 2, 3, 1)
     with pytest.raises(ParameterError, match="letters"):

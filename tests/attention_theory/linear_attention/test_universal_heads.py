@@ -23,6 +23,14 @@ def test_every_token_has_its_place() -> None:
     assert places == list(range(5, plan.tokens))
 
 
+@pytest.mark.parametrize("rows", ["private", "shared"])
+def test_no_head_is_there_twice(rows: str) -> None:
+    heads = UniversalHeads(2, 2, 3, 2, rows, True).all()  # type: ignore[arg-type]
+    parts = ["source", "key", "value", "destination"]
+    different = {(*(str(getattr(head, part).tolist()) for part in parts), head.weight) for head in heads}
+    assert len(different) == len(heads)
+
+
 def test_no_two_blocks_share_a_working_row() -> None:
     plan = UniversalHeads(2, 2, 2, 2, "private", True)
     rows = torch.cat(list(plan.rows.blocks().values()))
