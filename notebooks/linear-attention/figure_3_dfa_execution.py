@@ -26,7 +26,7 @@
 # ## What is run here, and what is not
 # The paper trains a model of some 200 million weights from scratch for each of up to sixteen sizes of the data, with
 # 100 epochs each; {doc}`/notebooks/linear-attention/task_6_3_strings` puts that at years of a CPU for one point. It is
-# not run here. In its place stands a decoder of the same kind with two layers and width 64; the sizes that a panel
+# not run here. In its place stands a decoder of the same kind with two layers and width 48; the sizes that a panel
 # holds fixed are 2 and 3, where the paper has 4. It trains on examples as they are drawn, and the count of examples
 # when the target is reached takes the place of the smallest data set. Such a count is of the same nature, but not the
 # same number: repeated passes would need fewer examples. Each panel has three points from one run each, so it can show
@@ -59,7 +59,7 @@ sizes_word = [2, 3, 4]  # L in the second panel, the same
 sizes_alphabet = [2, 3, 4]  # V in the third panel, the same
 fixed_states = 3  # Q in the second and third panel, at least 2
 fixed = 2  # V in the first two panels and L in the first and third, at least 2
-width = 64  # width of the decoder, a multiple of twice the heads
+width = 48  # width of the decoder, a multiple of twice the heads
 heads = 4  # attention heads, at least 1
 layers = 2  # layers, at least 1
 rate = 0.003  # learning rate, above 0
@@ -67,7 +67,8 @@ batch = 32  # strings of a step, at least 1
 steps = 800  # most steps of a training by one pass, at least 10
 examples = [256, 1024, 4096]  # numbers of examples for "data sets", each at least 1
 epochs = 100  # passes for "data sets", at least 1
-tested = 128  # strings in each of the two tests, at least 2
+tested = 128  # strings in a test for stopping, at least 2; the result is measured on eight times as many
+runs = 3  # runs at the smallest sizes, for the spread of the counts, at least 3
 device = "cpu"  # device for "data sets": "cpu" or "cuda"
 seed = 0  # seed of weights, automata and words, at least 0
 
@@ -81,7 +82,13 @@ require(
     batch=(batch, 1, None),
 )
 require(heads=(heads, 1, None), width=(width, range(2 * heads, 8193, 2 * heads)), layers=(layers, 1, None))
-require(tested=(tested, 2, None), steps=(steps, 10, None), examples=(examples, 1, None), epochs=(epochs, 1, None))
+require(
+    tested=(tested, 2, None),
+    runs=(runs, 3, None),
+    steps=(steps, 10, None),
+    examples=(examples, 1, None),
+    epochs=(epochs, 1, None),
+)
 
 # %%
 panels = {
@@ -89,13 +96,18 @@ panels = {
     "L": [StringForm(fixed_states, fixed, size) for size in sizes_word],
     "V": [StringForm(fixed_states, size, fixed) for size in sizes_alphabet],
 }
-reached = {}
-for form in dict.fromkeys(form for forms in panels.values() for form in forms):
+
+
+def train(form, from_seed):
     decoder = DecoderSize(form.vocabulary, width, heads, layers)
     if protocol == "one pass":
-        reached[form] = one_pass(form, decoder, batch, steps, rate, seed, every=20, tested=tested)
-    else:
-        reached[form] = data_sets(form, decoder, examples, batch, epochs, rate, seed, tested, device)
+        return one_pass(form, decoder, batch, steps, rate, from_seed, every=20, tested=tested)
+    return data_sets(form, decoder, examples, batch, epochs, rate, from_seed, tested, device)
+
+
+reached = {form: train(form, seed) for form in dict.fromkeys(form for forms in panels.values() for form in forms)}
+base = StringForm(fixed_states, fixed, fixed)
+again = [reached.get(base) or train(base, seed), *[train(base, seed + number) for number in range(1, runs)]]
 
 # %%
 sizes = {"Q": sizes_states, "L": sizes_word, "V": sizes_alphabet}
@@ -127,6 +139,10 @@ show.table(
     rows,
     caption="The end of each training. The last three columns are of the tables kept for the result.",
 )
+counts = [one.examples or float("nan") for one in again]
+spread = torch.tensor(counts, dtype=torch.float64).log().std()
+print(f"examples at Q = {base.states}, V = {base.letters}, L = {base.word} in {runs} runs: {counts}")
+print(f"deviation of their logarithms: {spread:.2f}")
 
 # %%
 names = {"Q": "states Q", "L": "word length L", "V": "alphabet V"}
@@ -159,11 +175,12 @@ show.figure(
 # rule that stopped the training, and with most looked-up states right. This could fail: a decoder that knew its strings
 # by heart would stop nowhere near.
 #
-# A panel counts as showing growth below exponential if the logarithm of the tokens is concave: it rises no faster
-# between later sizes than between the first two. This is what the eye takes from the paper's plots. The rule was fixed
-# before the runs. With one run a point and a count in steps of 640 examples it can go either way by chance; the verdict
-# says what was seen and no more. With the numbers above the alphabet passes. States and word length do not: the last
-# step of each is steeper than the first. A wider range would have to decide; it is in the full-size parameters.
+# A panel shows growth below exponential if the logarithm of the tokens is concave: it rises more slowly between later
+# sizes than between the first two. This is what the eye takes from the paper's plots. But counts vary from run to run,
+# by the deviation printed above, and the difference of two growth rates by $\sqrt 6$ times as much. So the bend must be
+# twice that below zero, or the shape cannot be told from an exponential. With three sizes it cannot: in a trial at
+# width 64 the panels that bend down here bent up, and the other way round. A wider range would have to decide; it is in
+# the full-size parameters.
 
 # %%
 STAND_IN = (
@@ -181,8 +198,8 @@ for panel, name in (("Q", "states"), ("L", "word-length"), ("V", "alphabet")):
     grown = (tokens[panel][-1] / tokens[panel][0]).nan_to_num(0.0)
     claim.check(f"tokens at the largest {panel} over those at the smallest", grown, ">", 1.0)
     bend = (growth[1:] - growth[0]).max().nan_to_num(float("inf"))
-    judge = claim.check if panel == "V" else claim.printed  # what the figure shows; for Q and L this run does not
-    judge(f"growth rate in {panel}, later less first", bend, "<=", 0.0)
+    noise = (2 * 6**0.5 * spread).nan_to_num(float("inf"))
+    claim.printed(f"growth rate in {panel}, later less first, plus twice its deviation", bend + noise, "<=", 0.0)
     misled = max(one.other_tables for one in ends)
     claim.control("another automaton's table shown: share of right tokens", misled, ">=", 2 * TARGET - 1)
     claim.verdict()
