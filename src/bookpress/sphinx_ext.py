@@ -96,10 +96,12 @@ def _copy_mathjax(app: Sphinx, failure: Exception | None) -> None:
             shutil.copy2(source / name, target / name)
 
 
-#: What the theme and docutils write that a screen reader cannot use, and what it can.
+#: What the theme and docutils write that a screen reader or a keyboard cannot use, and what it can.
 _ROLES = {
     "<summary><": '<summary aria-label="pages of this chapter"><',  # a toggle with an icon and no name
     'role="doc-biblioentry"': 'role="listitem"',  # deprecated, inside a list
+    # a box that may scroll, which the keyboard must reach
+    'class="pst-scrollable-table-container">': 'class="pst-scrollable-table-container" tabindex="0">',
 }
 
 
