@@ -137,10 +137,9 @@ show.table(
 # not say how many heads it has. With $d^2$ heads the ratio must be at least 10; with one head, the plainest reading, it
 # must be at least 1.
 #
-# At full size (on record: $d$ up to 16, three teachers, 3000 steps, a number that the paper does not give and that was
-# set by what an hour or two allow) every comparison comes out so at every $d$. With $d^2$ heads the median is at the
-# floor from $d = 4$ on, and $4\cdot10^{-21}$ at $d = 2$; with one head it is below $3\cdot10^{-8}$. Two layers end
-# between $10^{-5}$ and $5\cdot10^{-5}$, four layers and the full transformer between $10^{-4}$ and $6\cdot10^{-3}$.
+# At full size, on record with $d$ up to 16, three teachers each and 3000 steps (a number that the paper does not give
+# and that was set by what an hour allows), the medians of one layer with $d^2$ heads are at rounding, below $10^{-20}$.
+# Two layers end above one layer with one head in 11 of 12 runs, four layers and the full transformer in all 12.
 #
 # The control takes away what the heads can find. Every sequence gets the labels of another one. Then no student fits,
 # and two layers must end where $d^2$ heads do.

@@ -63,7 +63,7 @@ def one_pass(
         rate: AdamW's learning rate, reached over 30 steps; no weight decay.
         seed: draws weights, examples, the strings of the tests, and which tables are kept from training.
         every: steps between tests.
-        tested: strings in a test for stopping; the result is measured on eight times as many.
+        tested: strings in a test for stopping; the result is measured on four times as many.
     """
     require(batch=(batch, 1, None), steps=(steps, 1, None), every=(every, 1, None), tested=(tested, 2, None))
     draws = generator(seed)
@@ -134,7 +134,7 @@ def _train(
             if curve[-1][1] >= TARGET:
                 examples = seen
                 break
-    tables, words = automata_of_parts(RESULT, 8 * tested, form, test_draws, seed)
+    tables, words = automata_of_parts(RESULT, 4 * tested, form, test_draws, seed)
     right = _right(model, write_strings(tables, words, form).to(device), history)
     shown = write_strings(tables, words, form, shown=tables.roll(1, dims=0)).to(device)
     misled = _right(model, shown, history).double().mean().item()
