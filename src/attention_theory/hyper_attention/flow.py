@@ -73,6 +73,27 @@ def conserved(
     return value.square() - score.square().sum(dim=-2) / norm
 
 
+def drift_of_a_step(
+    path: Flow,
+    gram: Float[Tensor, "size features features"],
+    target: Float[Tensor, "size features"],
+    rate: float,
+    score_factor: float = 1.0,
+) -> float:
+    """The largest change of :func:`conserved` by one step of descent from where the path has lost half of its loss.
+
+    It is of second order in ``rate``: half the step, a quarter of the change. Only midway does that say anything of the
+    gradients, because there the first orders of ``w^2`` and ``|C|^2`` have to cancel; from ``C = 0``, where
+    ``dL/dw = 0``, no gradient in C could break it. ``score_factor`` multiplies the gradient in C, to see it break.
+    """
+    require(rate=(rate, 0.0, None))
+    midway = int((path.losses - path.losses[0] / 2).abs().argmin())
+    score, value = path.score[midway], path.value[midway]
+    by_score, by_value, _ = gram_gradients(gram, target, score, value)
+    after = conserved(score - rate * score_factor * by_score, value - rate * by_value)
+    return (after - conserved(score, value)).abs().max().item()
+
+
 def flow_limit(
     target: Float[Tensor, "... size features"], value: Float[Tensor, "... features"], norm: float = 1.0
 ) -> tuple[Float[Tensor, "... size features"], Float[Tensor, "... features"]]:

@@ -3,7 +3,7 @@ import math
 import torch
 from torch import Tensor
 
-from attention_theory.hyper_attention.flow import conserved, flow_limit, gradient_flow, loss_bound
+from attention_theory.hyper_attention.flow import conserved, drift_of_a_step, flow_limit, gradient_flow, loss_bound
 from attention_theory.hyper_attention.gram import descend, gram_tensors
 from attention_theory.hyper_attention.interactions import sample_sequences
 from attention_theory.hyper_attention.versatility import versatility
@@ -53,3 +53,12 @@ def test_the_bound_decays_at_the_stated_rate() -> None:
     times = torch.tensor([0.0, 1.0], dtype=torch.float64)
     bound = loss_bound(2.0, 0.5, 3.0, 10, times)
     assert bound.tolist() == [2.0, 2.0 * math.exp(-4 * 0.25 * 9 / 10)]
+
+
+def test_a_step_breaks_the_law_at_second_order_only_with_the_right_gradients() -> None:
+    _, gram, target, value = setting()
+    path = gradient_flow(gram, target, value, end=1.0)
+    whole, half = (drift_of_a_step(path, gram, target, rate) for rate in (1e-4, 5e-5))
+    assert abs(whole / half - 4) < 0.01
+    wrong, half_wrong = (drift_of_a_step(path, gram, target, rate, score_factor=3.0) for rate in (1e-4, 5e-5))
+    assert abs(wrong / half_wrong - 2) < 0.1
