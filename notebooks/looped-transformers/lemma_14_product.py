@@ -17,8 +17,8 @@
 # $z=(M^\top M)_{ij}$, $M=[A\ B]$, beside $2d$ scores of size $C$, so that the denominator is nearly constant. A value
 # matrix of size $2d\,e^C$, a subtraction of 1 and a division by $c$ take $z$ out again. The error is not just
 # "small": it is $c z^2/2$ from the curvature, $-e^{-C}(1+n_0/2d)/c$ from the other columns ($n_0$ of them score
-# nothing), and about $4\cdot10^{-15}/c$ from rounding. The last grows as $c$ falls, so there is a best $c$ and a
-# floor.
+# nothing), and about $4\cdot10^{-15}/c$ from rounding, a size read off these runs. The last grows as $c$ falls, so
+# there is a best $c$ and a floor.
 
 # %%
 import math
