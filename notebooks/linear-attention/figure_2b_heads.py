@@ -144,8 +144,8 @@ show.figure(
 )
 
 # %% [markdown]
-# To be judged large, a mean distance must be a quarter of the norm of the teacher's coefficients. This bar was set after
-# a first run: against 0.1, the bar below which it counts as next to zero, one mean came out at 0.096, which tells
+# To be judged large, a mean distance must be a quarter of the norm of the teacher's coefficients. This bar was set
+# after a first run: against 0.1, the bar below which it counts as next to zero, one mean came out at 0.096, which tells
 # nothing.
 #
 # The bars of the printed figure are the mean heights of such marks, without their losses. With one head the mean is
