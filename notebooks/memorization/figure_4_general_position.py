@@ -11,7 +11,7 @@
 # Now every example has its own random context, so that all tokens are in general position. The rank of $Z$ can
 # then reach about $Hd$ instead of $H(n-1)+1$. The paper reports that the memorised fraction stays linear in $H$
 # while its linearity in $n$ is weakened, and conjectures a bound of order $Hd$. **Reduced size**: $d = 16$, 20 classes,
-# 2500 steps. The half of the figure with real labels (mean squared error) is not run here.
+# 2500 steps. The half of the figure with real labels is {doc}`/notebooks/memorization/figure_4_regression`.
 
 # %%
 import torch
