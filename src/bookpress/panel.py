@@ -11,6 +11,8 @@ _OUTCOME = {
     (True, True): "**passes, which it must not**",
 }
 
+_FALLS_SHORT = {Verdict.PARTLY_REPRODUCED, Verdict.NOT_REPRODUCED}
+
 _HEADINGS = {
     Role.CHECK: "Check",
     Role.CONTROL: "Control",
@@ -31,7 +33,7 @@ def panel_markdown(settled: Settled) -> str:
         "",
         "| | what is compared | ours | | bound | outcome |",
         "|---|---|---:|:---:|:---|---|",
-        *(_row(item) for item in settled.evidence),
+        *(_row(item, settled.verdict) for item in settled.evidence),
     ]
     if settled.stand_in:
         lines += ["", f"*Stand-in:* {settled.stand_in}"]
@@ -41,23 +43,27 @@ def panel_markdown(settled: Settled) -> str:
 def panel_text(settled: Settled) -> str:
     lines = [f"{settled.claim}: {settled.verdict.value} (expected: {settled.expected.value})"]
     for item in settled.evidence:
-        lines.append(f"  {_HEADINGS[item.role].lower():15} {describe(item)}  [{outcome(item).replace('*', '')}]")
+        words = outcome(item, settled.verdict).replace("*", "")
+        lines.append(f"  {_HEADINGS[item.role].lower():15} {describe(item)}  [{words}]")
     if settled.stand_in:
         lines.append(f"  stand-in: {settled.stand_in}")
     return "\n".join(lines)
 
 
-def outcome(item: Item) -> str:
+def outcome(item: Item, verdict: Verdict) -> str:
+    """Passed or failed, and whether it had to. What print shows and a reproduction does not had no need to fail."""
     if item.passed is None:
         return "shown"
+    if item.role is Role.PRINTED and not item.passed and verdict in _FALLS_SHORT:
+        return "fails, unlike in print"
     return _OUTCOME[item.role.must_fail, item.passed]
 
 
-def _row(item: Item) -> str:
+def _row(item: Item, verdict: Verdict) -> str:
     relation = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}.get(item.relation, item.relation)
     bound = format_bound(item)
     if item.role is Role.NUMBER:
         relation, bound = "", f"{bound} ({item.source})"
     label = item.label.replace("|", "\\|")
-    cells = (_HEADINGS[item.role], label, format_number(item.measured), relation, bound, outcome(item))
+    cells = (_HEADINGS[item.role], label, format_number(item.measured), relation, bound, outcome(item, verdict))
     return "| " + " | ".join(cells) + " |"

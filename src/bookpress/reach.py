@@ -13,6 +13,9 @@ from bookpress.profile import load_profile
 from bookpress.record import digest
 from bookpress.registry import Registry
 
+#: Modules that only find words for what came out. Pages are worded when they are bound, so no run depends on these.
+_WORDING = {"bookpress.panel"}
+
 
 class Reach:
     """Dependencies of every notebook of one book under one profile.
@@ -40,13 +43,13 @@ class Reach:
         return Registry.load(self.layout)
 
     def modules(self, notebook: str) -> list[str]:
-        """The modules of ``src`` that the notebook imports, directly or through others, by their dotted names."""
+        """The modules of ``src`` that a notebook's values depend on: its imports and theirs, by dotted names."""
         code = code_of(read_source(self.layout.source(notebook)))
         direct = {module for name in _imported(code) if (module := self._nearest(name))}
         reached = set(direct)
         if self._graph:
             reached |= {upstream for module in direct for upstream in self._graph.find_upstream_modules(module)}
-        return sorted(reached | {parent for module in reached for parent in _parents(module)})
+        return sorted((reached | {parent for module in reached for parent in _parents(module)}) - _WORDING)
 
     def fingerprint(self, notebook: str) -> str:
         """A hash of everything that a run's values depend on. Prose does not enter it."""

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookpress.evidence import Claim, EvidenceError, FailedCheck, Item, Role, describe, format_bound
+from bookpress.panel import panel_markdown, panel_text
 from bookpress.registry import Entry, Kind, Paper, Registry, Verdict
 
 Give = Callable[[Claim], object]
@@ -176,3 +177,14 @@ def test_an_item_survives_its_way_through_json(value: float, role: Role) -> None
     again = Item.model_validate_json(item.model_dump_json())
     assert float(again.measured) == value
     assert describe(item)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [("lemma", "fails, as it must"), ("figure", "fails, unlike in print"), ("table", "fails, unlike")],
+)
+def test_the_panel_says_whether_what_is_printed_had_to_fail(kind: str, words: str) -> None:
+    settled = controlled(passing(claim_of(kind))).printed("p", 3, "<", 2).settle()
+    assert f"| As printed | p | 3 | < | 2 | {words}" in panel_markdown(settled)
+    assert f"[{words}" in panel_text(settled)
+    assert "[fails, as it must]" in panel_text(settled)  # the control

@@ -40,6 +40,12 @@ def test_modules_are_found_directly_and_through_others(book: Any) -> None:
     assert reach.modules("demo/neither") == []
 
 
+def test_a_run_depends_on_how_claims_are_settled_and_not_on_the_words_for_it() -> None:
+    modules = Reach(Layout(ROOT), "laptop").modules("memorization/remark_1_weak_queries")
+    assert "bookpress.evidence" in modules
+    assert "bookpress.panel" not in modules
+
+
 @pytest.mark.parametrize(
     ("module", "reached"),
     [("far", {"through"}), ("near", {"through"}), ("alone", {"direct"}), ("__init__", {"through", "direct"})],
