@@ -68,39 +68,16 @@ for H in trained:
     sharp = Heads(1e4 * heads.keys, heads.queries)  # saturated on their own examples too
     sharpened[H] = saturation(softmax_weights(sharp, examples).transpose(0, 1), threshold)
 
-show.table(
-    ["", "H", "T", "T over H(n-1)+1", "accuracy", "pairs saturated", "examples with a free head"],
-    [
-        *(
-            (
-                "trained",
-                H,
-                r["examples"],
-                r["examples"] / capacity(H, n, d),
-                r["accuracy"],
-                r["share_saturated"],
-                r["share_with_a_free_head"],
-            )
-            for H, r in trained.items()
-        ),
-        *(
-            (
-                "untrained",
-                H,
-                r["examples"],
-                r["examples"] / capacity(H, n, d),
-                r["accuracy"],
-                r["share_saturated"],
-                r["share_with_a_free_head"],
-            )
-            for H, r in untrained.items()
-        ),
-        *(
-            ("built", H, found.largest.shape[1], 1.0, 1.0, found.share, found.share_with_a_free_head)
-            for H, found in built.items()
-        ),
-    ],
-)
+measured = ["accuracy", "share_saturated", "share_with_a_free_head"]
+rows = [
+    (name, H, row["examples"], row["examples"] / capacity(H, n, d), *(row[key] for key in measured))
+    for name, group in (("trained", trained), ("untrained", untrained))
+    for H, row in group.items()
+]
+rows += [
+    ("built", H, one.largest.shape[1], 1.0, 1.0, one.share, one.share_with_a_free_head) for H, one in built.items()
+]
+show.table(["", "H", "T", "T over H(n-1)+1", "accuracy", "pairs saturated", "examples with a free head"], rows)
 
 # %%
 curves = recorded["data"]["curves"]
@@ -222,8 +199,7 @@ show.figure(
     fig,
     name="coefficients",
     caption="The largest softmax weight over all pairs of head and example, recorded run. Before training it is "
-    "near 1/n, "
-    "after training most of it is piled up at 1.",
+    "near 1/n, after training most of it is piled up at 1.",
     alt="Two histograms on logarithmic axes; untrained mass at the left edge, trained mass at the right edge "
     "with a thin floor.",
 )

@@ -84,8 +84,7 @@ show.figure(
     fig,
     name="separate",
     caption=f"T = {examples_count}, reduced size. With separate contexts more is memorised, still in proportion "
-    f"to H. "
-    "Against n both curves are nearly flat at this size.",
+    "to H. Against n both curves are nearly flat at this size.",
     alt="Two panels with two curves each; the curves for separate contexts lie higher; against n all are nearly flat.",
 )
 
