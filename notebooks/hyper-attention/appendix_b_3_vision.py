@@ -81,8 +81,7 @@ show.figure(
     caption="Four digits with the centres of every plus of five black pixels (orange), and the layer's counts from 0 "
     "(white) to 5 (black).",
     alt="Four pixelated digits in a row with orange crosses inside thick strokes; below each a grey map of counts, "
-    "darkest "
-    "at the crosses.",
+    "darkest at the crosses.",
     photo=True,
 )
 

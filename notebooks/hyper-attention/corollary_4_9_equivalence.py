@@ -108,8 +108,7 @@ show.figure(
     fig,
     name="equivalent",
     caption="Outputs of two layers against each other, over all tokens. Equal entries of $T$ make the layers equal; "
-    "equal "
-    "sums, as printed in the main text, do not.",
+    "equal sums, as printed in the main text, do not.",
     alt="Two scatter plots. On the left all points lie on the diagonal, on the right they are scattered around it.",
 )
 

@@ -185,9 +185,8 @@ show.figure(
     name="parameters-by-features",
     caption="Parameters of the scores against the number of features. Three straight lines are powers of $M$; the "
     "bent one is exponential.",
-    alt="Four curves on logarithmic axes. Tables, dense with two factors and dense with a factor for each feature "
-    "are straight lines of slopes about one, two and three; plain attention on product symbols bends upwards, "
-    "far above.",
+    alt="Four curves on logarithmic axes. Tables, dense with two factors and dense with a factor for each feature are "
+    "straight lines of slopes about one, two and three; plain attention on product symbols bends upwards, far above.",
 )
 
 

@@ -225,6 +225,6 @@ show.figure(
     name="memory",
     caption="Memory of a forward and backward pass at order 3. The literal softmax grows with the cube of the length, "
     "the blocks with the square.",
-    alt="Two straight lines on logarithmic axes. The literal form is steeper and far above the blockwise one at "
-    "128 tokens.",
+    alt="Two straight lines on logarithmic axes. The literal form is steeper and far above the blockwise one at 128 "
+    "tokens.",
 )

@@ -81,8 +81,8 @@ show.figure(
     name="environment",
     caption="One start, three moments. The number on an agent is its value $V_i$: minus the number of others that it "
     "touches by the end. Orange agents touch somebody, blue ones do not.",
-    alt="Three square pictures of discs. At first they are scattered, then they have moved to the right, at "
-    "the end all stand in the last column, some overlapping. Overlapping discs are orange and carry negative numbers.",
+    alt="Three square pictures of discs. At first they are scattered, then they have moved to the right, at the end "
+    "all stand in the last column, some overlapping. Overlapping discs are orange and carry negative numbers.",
 )
 
 # %% [markdown]

@@ -131,8 +131,7 @@ show.figure(
     fig,
     name="errors",
     caption="Left: squared training error. Right: squared error on fresh sequences of other lengths. With the self "
-    "term in "
-    "the target the error is at its floor at every length; with Eq. 4 to the letter only at $L = L^*$.",
+    "term in the target the error is at its floor at every length; with Eq. 4 to the letter only at $L = L^*$.",
     alt="Left, four falling lines on a logarithmic scale. Right, three flat low series, and one that is low at length "
     "twenty only and between a tenth and one elsewhere.",
 )
@@ -220,13 +219,10 @@ show.figure(
     fig,
     name="figure-2",
     caption="Figure 2: scores in the sinusoidal code, each on its own colour scale, cut at a tenth of its largest "
-    "entry. "
-    "The devised matrix is diagonal. Adam learns an unstructured one, as in print. Descent leaves the diagonal in "
-    "view, "
-    "over a background of noise with an uneven start and over none with a constant one.",
+    "entry. The devised matrix is diagonal. Adam learns an unstructured one, as in print. Descent leaves the diagonal "
+    "in view, over a background of noise with an uneven start and over none with a constant one.",
     alt="Four square images. The first and last show only a thin diagonal, the second is filled with red and blue "
-    "speckles, "
-    "the third shows a diagonal over faint speckles.",
+    "speckles, the third shows a diagonal over faint speckles.",
     photo=True,
 )
 

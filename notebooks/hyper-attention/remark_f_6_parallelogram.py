@@ -127,8 +127,8 @@ show.figure(
     name="parallelogram",
     caption="Largest parallelogram defect of random stacks against their depth: rounding, at every depth. The targets "
     "and softmax attention are at least thirteen orders of magnitude above.",
-    alt="Marks near ten to the minus fifteen for stacks of one to four layers, with and without skip, and "
-    "horizontal lines between 0.01 and 10 for the targets and softmax attention.",
+    alt="Marks near ten to the minus fifteen for stacks of one to four layers, with and without skip, and horizontal "
+    "lines between 0.01 and 10 for the targets and softmax attention.",
 )
 
 # %% [markdown]

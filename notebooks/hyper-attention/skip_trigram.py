@@ -197,8 +197,8 @@ show.figure(
     name="answers",
     caption="Scores of the answers for every context and query. One head spreads each answer over the sequences that "
     "share its context or its query; order 3 gives the identity.",
-    alt="Two square images. The left one has a weak diagonal and a pattern of stripes around it, the right one "
-    "only a bright diagonal.",
+    alt="Two square images. The left one has a weak diagonal and a pattern of stripes around it, the right one only a "
+    "bright diagonal.",
     photo=True,
 )
 

@@ -163,8 +163,8 @@ show.figure(
     name="validation-loss",
     caption="Left: validation loss, mean over the seeds. Right: the last loss of each model less that of "
     "self-attention, one mark a seed, in the colours of the left; a line is the 95% interval of the mean gap.",
-    alt="Left: five curves of validation loss falling together, far below the dashed line of the frequencies. "
-    "Right: three marks and a line for each model, on both sides of zero.",
+    alt="Left: five curves of validation loss falling together, far below the dashed line of the frequencies. Right: "
+    "three marks and a line for each model, on both sides of zero.",
 )
 
 # %% [markdown]

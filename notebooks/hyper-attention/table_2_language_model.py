@@ -130,8 +130,8 @@ show.figure(
     name="validation-loss",
     caption="Left: validation loss, mean over the seeds. Right: the last loss of each model less that of "
     "self-attention, one mark a seed; a line is the 95% interval of the mean gap.",
-    alt="Left: three curves of validation loss that fall together below the dashed line of the frequencies. "
-    "Right: marks for each model and seed around zero, with a line through them.",
+    alt="Left: three curves of validation loss that fall together below the dashed line of the frequencies. Right: "
+    "marks for each model and seed around zero, with a line through them.",
 )
 
 # %% [markdown]

@@ -119,8 +119,7 @@ show.figure(
     caption="Left: the loss stays under its bound down to rounding; started with a zero in $w$ it stops above zero. "
     "Right: the entries of $w$ never fall below their start, and end at the closed form (dotted).",
     alt="Left, losses against time: one falls in a straight line on the logarithmic scale below a dashed line, one "
-    "with a "
-    "negative entry falls too, and two stay high. Right, curves that rise and level off at dotted lines.",
+    "with a negative entry falls too, and two stay high. Right, curves that rise and level off at dotted lines.",
 )
 
 # %% [markdown]

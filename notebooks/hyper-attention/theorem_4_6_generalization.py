@@ -102,11 +102,9 @@ show.figure(
     fig,
     name="learned",
     caption="$T$ of the layers fitted by least squares, with zero training error. With full rank it is the target; "
-    "with fewer sequences "
-    "it only agrees with the target where the data look.",
-    alt="Four square heat maps. The first two show the same clean dark band along the diagonal; in the third the "
-    "band is "
-    "blurred, in the fourth it is broken and noisy.",
+    "with fewer sequences it only agrees with the target where the data look.",
+    alt="Four square heat maps. The first two show the same clean dark band along the diagonal; in the third the band "
+    "is blurred, in the fourth it is broken and noisy.",
     photo=True,
 )
 

@@ -121,8 +121,7 @@ show.figure(
     fig,
     name="lengths",
     caption="All three layers are right at the trained length. Only versatile data and a target with its self term "
-    "carry "
-    "over to other lengths.",
+    "carry over to other lengths.",
     alt="Squared errors on a logarithmic axis against length. One line stays at the rounding level; two series are at "
     "rounding level only at the trained length and large elsewhere, one of them exactly on a dotted curve.",
 )

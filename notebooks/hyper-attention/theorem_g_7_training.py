@@ -160,11 +160,11 @@ values.legend()
 show.figure(
     fig,
     name="flow",
-    caption="Left: training loss along the flow from three starts, and the exponential bound. One zero entry stops "
-    "the flow short of zero loss. Right: the entries of $w$ never fall below where they start, and end where "
-    "the closed form says.",
-    alt="Left: two curves of loss, one over the other, fall far below a slowly falling bound; a third stays near "
-    "ten. Right: nine curves rise quickly, some overshoot, and end at orange dots.",
+    caption="Left: training loss along the flow from three starts, and the exponential bound. One zero entry stops the "
+    "flow short of zero loss. Right: the entries of $w$ never fall below where they start, and end where the closed "
+    "form says.",
+    alt="Left: two curves of loss, one over the other, fall far below a slowly falling bound; a third stays near ten. "
+    "Right: nine curves rise quickly, some overshoot, and end at orange dots.",
 )
 
 # %%

@@ -73,8 +73,8 @@ show.figure(
     name="sentence",
     caption="One sentence of the noisy task, neutral words in grey. The trigger q comes three times: once before y, "
     "once before τ, and at the end.",
-    alt="A row of small grey word numbers. The trigger q, in blue, stands before a green y, before an orange tau, "
-    "and in the last place.",
+    alt="A row of small grey word numbers. The trigger q, in blue, stands before a green y, before an orange tau, and "
+    "in the last place.",
 )
 
 # %% [markdown]

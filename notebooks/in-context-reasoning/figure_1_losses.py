@@ -120,14 +120,14 @@ axes[0, 1].legend(fontsize=7)
 show.figure(
     fig,
     name="figure-1",
-    caption="Upper row noiseless, lower row α = 0.8, in the paper's order. The reparameterised linear model (blue) "
-    "is a straight line down to its target on trained and on unseen words alike. Softmax stays where it is. The "
-    "models with all matrices trained grow on unseen words. Dashed: the model trained in W alone, with slopes "
-    "computed by subtraction. In the lower row the blue line ends at 4e-8, where float32 no longer tells the slopes "
-    "of y and of τ apart.",
+    caption="Upper row noiseless, lower row α = 0.8, in the paper's order. The reparameterised linear model (blue) is "
+    "a straight line down to its target on trained and on unseen words alike. Softmax stays where it is. The models "
+    "with all matrices trained grow on unseen words. Dashed: the model trained in W alone, with slopes computed by "
+    "subtraction. In the lower row the blue line ends at 4e-8, where float32 no longer tells the slopes of y and of τ "
+    "apart.",
     alt="Six panels of curves over iterations. Blue lines fall straight on logarithmic axes; orange ones are flat; "
-    "others rise on unseen words; probabilities go to one and to 0.8 for the linear model and stay near 0.04 and "
-    "0.15 for softmax.",
+    "others rise on unseen words; probabilities go to one and to 0.8 for the linear model and stay near 0.04 and 0.15 "
+    "for softmax.",
 )
 
 # %%

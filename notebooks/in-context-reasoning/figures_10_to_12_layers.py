@@ -88,9 +88,9 @@ def draw(name: str, title: str, caption: str) -> None:
     show.figure(
         fig,
         name=title.lower().replace(" ", "-"),
-        caption=f"{title}: {name}. {caption} Above attention, below the feed-forward layer; where the curves "
-        "coincide the layer predicts its token on every sentence. Titles give the share of sentences on which it "
-        "does, at the end.",
+        caption=f"{title}: {name}. {caption} Above attention, below the feed-forward layer; where the curves coincide "
+        "the layer predicts its token on every sentence. Titles give the share of sentences on which it does, at the "
+        "end.",
         alt=f"Six panels for {name}: mean logit of the layer's own token and the mean of its largest logit, over "
         "steps.",
     )

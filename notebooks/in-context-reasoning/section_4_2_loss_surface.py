@@ -87,9 +87,9 @@ right.legend()
 show.figure(
     fig,
     name="surface",
-    caption="Left: the loss has no least point; it falls for ever as λ grows. At large λ it rises above and below "
-    "γ = ln(α/(1-α)) (dashed); at smaller λ its least point in γ lies above that line, by ln(1 + (N-1) exp(-C λ)). "
-    "Right: its largest curvature is (C² + 1)/4.",
+    caption="Left: the loss has no least point; it falls for ever as λ grows. At large λ it rises above and below γ = "
+    "ln(α/(1-α)) (dashed); at smaller λ its least point in γ lies above that line, by ln(1 + (N-1) exp(-C λ)). Right: "
+    "its largest curvature is (C² + 1)/4.",
     alt="Left, a valley that comes down from above on the left and opens to the right along a dashed line. Right, "
     "curvature growing with C like a parabola, far above a dashed line at one half.",
 )

@@ -155,12 +155,11 @@ right.legend()
 show.figure(
     fig,
     name="path",
-    caption="Left: with equal laws every λ walks along η t/√|Q|, not along the printed η t/|Q| (dashed); with "
-    "unequal laws the scales part. Right: the loss is a straight line under its bound; the printed rate exp(-t) is "
-    "far below it.",
+    caption="Left: with equal laws every λ walks along η t/√|Q|, not along the printed η t/|Q| (dashed); with unequal "
+    "laws the scales part. Right: the loss is a straight line under its bound; the printed rate exp(-t) is far below "
+    "it.",
     alt="Left, four rising curves, the path for equal laws above the dashed printed one, and two curves that part. "
-    "Right, straight falling losses on a logarithmic axis, with the printed rate dropping out of the picture at "
-    "once.",
+    "Right, straight falling losses on a logarithmic axis, with the printed rate dropping out of the picture at once.",
 )
 claim.verdict()
 

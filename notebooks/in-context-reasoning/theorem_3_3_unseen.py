@@ -117,8 +117,8 @@ axis.legend()
 show.figure(
     fig,
     name="unseen",
-    caption="Probability of a word that was never an output; markers are the transformer. With one trigger it is "
-    "the printed bound (dashed), with five it lies far below the bound and reaches one half at step 92.",
+    caption="Probability of a word that was never an output; markers are the transformer. With one trigger it is the "
+    "printed bound (dashed), with five it lies far below the bound and reaches one half at step 92.",
     alt="Two rising S-shaped curves; the one for a single trigger coincides with the dashed bound, the other rises "
     "later.",
 )

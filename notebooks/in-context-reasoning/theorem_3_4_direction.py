@@ -141,9 +141,9 @@ axis.legend()
 show.figure(
     fig,
     name="cosine",
-    caption="N = 4, H = 6. The proof's gradient sits on the limit from its first step; the true one starts far "
-    "below and rises towards it, slowly under plain descent. Subtraction loses the direction once the slopes drown "
-    "in round-off.",
+    caption="N = 4, H = 6. The proof's gradient sits on the limit from its first step; the true one starts far below "
+    "and rises towards it, slowly under plain descent. Subtraction loses the direction once the slopes drown in "
+    "round-off.",
     alt="Cosine against steps on a logarithmic axis: two curves rising to a horizontal line at 0.577, one lying on "
     "it, and one that rises and then falls to 0.15.",
 )

@@ -148,8 +148,7 @@ show.figure(
     fig,
     name="separation",
     caption="Share of sentences in which the layers are separated; dashed, the theorem's waiting times. At α = 0.2 "
-    "sentences with more bigrams separate sooner; at α = 0.8 one step is enough, though the theorem waits for "
-    "twelve.",
+    "sentences with more bigrams separate sooner; at α = 0.8 one step is enough, though the theorem waits for twelve.",
     alt="Three step-like curves reaching one: within two steps for alpha 0.5 and 0.8, in three jumps up to step 14 for "
     "alpha 0.2.",
 )

@@ -201,8 +201,7 @@ show.figure(
     caption="Each mark is a fit with zero loss. Right of the dashed line the certificate holds and all fits are the "
     "teacher. Left of it four heads find other functions, one head only at $N = 3$.",
     alt="Distances of p on a logarithmic axis against the number of samples. From six samples on all marks are near "
-    "1e-15. At four and five samples the marks of one head are near 1e-15, those of four heads near 1 to 10. At "
-    "three "
+    "1e-15. At four and five samples the marks of one head are near 1e-15, those of four heads near 1 to 10. At three "
     "samples both are large.",
 )
 

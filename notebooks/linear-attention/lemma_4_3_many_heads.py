@@ -152,8 +152,8 @@ axes[0].legend(fontsize=8, loc="lower left")
 show.figure(
     fig,
     name="two-minimisers",
-    caption="All fits of least loss. With one head there is one minimiser at $n = 2$, its own mirror image, and "
-    "there are two at $n = 3$, mirror images of each other. With four heads there is one.",
+    caption="All fits of least loss. With one head there is one minimiser at $n = 2$, its own mirror image, and there "
+    "are two at $n = 3$, mirror images of each other. With four heads there is one.",
     alt="Two scatter plots of two coefficients. One-head fits gather at one point of the diagonal for two tokens, and "
     "at two points mirrored in the diagonal for three. The four-head fits all lie at the point (1, 1).",
 )

@@ -107,8 +107,8 @@ show.figure(
     name="ratio",
     caption="The corrected bound holds at every scale, by the same margin. The printed one is off by orders of "
     "magnitude for small inputs. The dashed line is where difference and bound are equal.",
-    alt="Largest ratio of difference to bound against the scale of the input. The corrected form is a flat line "
-    "below 1. The printed form falls as the inverse cube of the scale, from far above 1 at small scales.",
+    alt="Largest ratio of difference to bound against the scale of the input. The corrected form is a flat line below "
+    "1. The printed form falls as the inverse cube of the scale, from far above 1 at small scales.",
 )
 
 # %%

@@ -262,9 +262,9 @@ right.legend(fontsize=8)
 show.figure(
     fig,
     name="regression",
-    caption="Left: no number of heads goes below Algorithm 1, and $d^2$ heads reach it. Middle: "
-    "exact labels are recovered from $N = \\psi$ on (dashed). Right: the excess risk falls along "
-    "$d\\psi/N$ (dashed), for labels out of every model's reach in parallel; with Cauchy noise it hardly falls.",
+    caption="Left: no number of heads goes below Algorithm 1, and $d^2$ heads reach it. Middle: exact labels are "
+    "recovered from $N = \\psi$ on (dashed). Right: the excess risk falls along $d\\psi/N$ (dashed), for labels out of "
+    "every model's reach in parallel; with Cauchy noise it hardly falls.",
     alt="Three panels. Left: loss above Algorithm 1 falls with the number of heads to rounding at d squared heads. "
     "Middle: the test error drops from about 0.1 to below 1e-12 at N equal to psi. Right: Gaussian excess risk follows "
     "the line d psi over N, two more curves run beside it; the Cauchy curve stays high.",

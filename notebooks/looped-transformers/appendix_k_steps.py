@@ -127,8 +127,8 @@ show.figure(
     name="routing",
     caption="The scratchpad after step 2, and the rows of two blocks after step 3: A and B arrive at `add`, nothing "
     "at `transpose`.",
-    alt="Three small coloured matrices. The first holds A, B and a block of ones side by side. The second holds A "
-    "and B. The third is empty.",
+    alt="Three small coloured matrices. The first holds A, B and a block of ones side by side. The second holds A and "
+    "B. The third is empty.",
 )
 
 claim = Claim("looped-transformers/fleq-steps-2-5")

@@ -74,8 +74,8 @@ show.figure(
     name="accumulation",
     caption="Distance to the exact vector. With norm 1 it stays below T times the error of a step (dashed); with norm "
     "1.5 it leaves that bound behind.",
-    alt="Log-log plot. One curve rises at most linearly and stays below its dashed line. The other crosses its "
-    "dashed line and bends upwards.",
+    alt="Log-log plot. One curve rises at most linearly and stays below its dashed line. The other crosses its dashed "
+    "line and bends upwards.",
 )
 claim = Claim("looped-transformers/appendix-l-accumulation")
 claim.check("products made", len(kept), "==", products)

@@ -64,8 +64,8 @@ show.figure(
     name="temperature",
     caption=r"Error of the transpose block against the factor on the scores: it falls like $e^{-2\lambda}$ to the "
     "rounding error of the gates.",
-    alt="Two nearly equal curves on a logarithmic axis that fall in a straight line from order one to about ten "
-    "to the minus twelve near a factor of 15, and are level after that.",
+    alt="Two nearly equal curves on a logarithmic axis that fall in a straight line from order one to about ten to the "
+    "minus twelve near a factor of 15, and are level after that.",
 )
 
 claim = Claim("looped-transformers/lemma-13")

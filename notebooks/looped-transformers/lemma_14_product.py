@@ -81,9 +81,9 @@ show.figure(
     caption="Largest error over all entries against $c$; lines are the law, with $4\\cdot10^{-15}/c$ for rounding. At "
     "the right the curvature rules, at the left the rounding error or $e^{-C}/c$. A second head at $-c$ removes the "
     "curvature.",
-    alt="Log-log plot of V shapes. For C = 40 the points fall with c from 0.2 to about ten to the minus seven at "
-    "c = ten to the minus seven and rise again. For C = 20 and C = 10 they turn earlier. Points for two heads "
-    "fall twice as steeply and turn at ten to the minus five.",
+    alt="Log-log plot of V shapes. For C = 40 the points fall with c from 0.2 to about ten to the minus seven at c = "
+    "ten to the minus seven and rise again. For C = 20 and C = 10 they turn earlier. Points for two heads fall twice "
+    "as steeply and turn at ten to the minus five.",
 )
 
 # %% [markdown]

@@ -138,9 +138,9 @@ show.figure(
     name="newton",
     caption="Left: the residual falls quadratically until it meets the floor of the product block; dotted, the exact "
     "program. Right: that floor against $c$; of those tried $10^{-6}$ is best.",
-    alt="Left: two curves that fall ever faster and then level off between ten to the minus six and ten to the "
-    "minus seven; dotted lines go on to ten to the minus sixteen. Right: a V shape over c with its minimum at "
-    "ten to the minus six.",
+    alt="Left: two curves that fall ever faster and then level off between ten to the minus six and ten to the minus "
+    "seven; dotted lines go on to ten to the minus sixteen. Right: a V shape over c with its minimum at ten to the "
+    "minus six.",
 )
 
 claim = Claim("looped-transformers/lemma-7")

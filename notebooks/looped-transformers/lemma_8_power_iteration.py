@@ -110,8 +110,8 @@ show.figure(
     fig,
     name="inverse-root",
     caption="Relative error of the inverse root: a plateau while $x$ grows by 3/2 a step, then quadratic convergence.",
-    alt="Four curves that stay near one for a while, the longer the smaller S, and then drop steeply to ten to "
-    "the minus sixteen.",
+    alt="Four curves that stay near one for a while, the longer the smaller S, and then drop steeply to ten to the "
+    "minus sixteen.",
 )
 claim = Claim("looped-transformers/algorithm-11")
 claim.check("S from 1e-6 to 2.9: largest relative error", (roots[-1] * small.sqrt() - 1).abs().max(), "<=", 1e-12)
@@ -177,8 +177,8 @@ show.figure(
     fig,
     name="power-deviation",
     caption="Deviation of the whole memory from the exact interpreter's: about $10^{-7}$ from the first product on.",
-    alt="A curve that jumps at the second cycle to about ten to the minus seven and stays within a factor of ten "
-    "of that to the end.",
+    alt="A curve that jumps at the second cycle to about ten to the minus seven and stays within a factor of ten of "
+    "that to the end.",
 )
 claim = Claim("looped-transformers/lemma-8")
 claim.check("counter right in every cycle", result.counters_agree, "==", True)

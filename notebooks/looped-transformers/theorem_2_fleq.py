@@ -80,9 +80,9 @@ show.figure(
     caption="The input of the machine at the start: scratchpad, memory and program, divided by the black lines. The "
     "program lies in the memory rows of its columns; the counter's rows hold the first instruction's address. Below "
     "the addresses and marks lie the function blocks.",
-    alt="Coloured matrix of rows and columns in three vertical parts. The right part holds columns of plus and "
-    "minus ones, the instructions; the middle part the matrices; the left part only addresses and the "
-    "counter. The lower half, the function blocks, is empty but for fixed patterns of the product block.",
+    alt="Coloured matrix of rows and columns in three vertical parts. The right part holds columns of plus and minus "
+    "ones, the instructions; the middle part the matrices; the left part only addresses and the counter. The lower "
+    "half, the function blocks, is empty but for fixed patterns of the product block.",
 )
 
 # %%
@@ -178,8 +178,8 @@ show.figure(
     name="deviation",
     caption="Deviation of the memory from the interpreter's after every cycle. Without products it stays at the "
     "rounding error of the gates; a product adds about $10^{-7}$.",
-    alt="Two curves on a logarithmic axis. The one without products stays just below ten to the minus twelve. The "
-    "one with products lies between ten to the minus eight and ten to the minus six.",
+    alt="Two curves on a logarithmic axis. The one without products stays just below ten to the minus twelve. The one "
+    "with products lies between ten to the minus eight and ten to the minus six.",
 )
 
 # %% [markdown]

@@ -225,9 +225,8 @@ axis.legend()
 show.figure(
     fig,
     name="claim-2",
-    caption="As c grows, the rest becomes one-hot exponentially fast. The fresh examples keep their weights; "
-    "their error "
-    "grows only as rounding does, in proportion to c. Errors below 1e-18 are drawn there.",
+    caption="As c grows, the rest becomes one-hot exponentially fast. The fresh examples keep their weights; their "
+    "error grows only as rounding does, in proportion to c. Errors below 1e-18 are drawn there.",
     alt="On logarithmic axes one curve plunges to nothing near c = 100, the other rises slowly from 1e-16.",
 )
 

@@ -174,8 +174,7 @@ axis.legend()
 show.figure(
     fig,
     name="fading",
-    caption="400 vectors in 40 dimensions whose coordinates fade by a factor 10 every four. The same test, on "
-    "the same "
+    caption="400 vectors in 40 dimensions whose coordinates fade by a factor 10 every four. The same test, on the same "
     "vectors, stops being satisfied near k = 30 in float32 and never in float64.",
     alt="Two curves of the satisfied fraction against subset size: float64 stays at 1, float32 falls to 0 before 40.",
 )

@@ -163,8 +163,7 @@ draw_panel(
     curves,
     "context size n",
     "context",
-    f"Memorised fraction against the length of the context, H = {contexts_heads}, d = {width}, reduced size. It "
-    f"rises "
+    f"Memorised fraction against the length of the context, H = {contexts_heads}, d = {width}, reduced size. It rises "
     "from the rate of the most frequent class at n = 1.",
     "Two rising curves that start near 0.07 at one token.",
 )

@@ -94,8 +94,8 @@ show.figure(
     name="course",
     caption="The recorded run. Heads saturate early, far more than at the end; as the last examples are memorised, "
     "some of it is undone.",
-    alt="Two panels against steps: accuracy rises to one; the share of saturated pairs shoots up and then "
-    "declines to about a half.",
+    alt="Two panels against steps: accuracy rises to one; the share of saturated pairs shoots up and then declines to "
+    "about a half.",
 )
 
 # %% [markdown]
@@ -158,8 +158,7 @@ line[0].legend()
 show.figure(
     fig,
     name="counts",
-    caption="How many heads are saturated on an example. Few examples have all heads saturated, in training as "
-    "in the "
+    caption="How many heads are saturated on an example. Few examples have all heads saturated, in training as in the "
     "construction.",
     alt="Two bar charts, for eight and four heads. Trained models peak in the middle, built ones at all but two heads.",
 )
@@ -198,10 +197,10 @@ line[0].legend()
 show.figure(
     fig,
     name="coefficients",
-    caption="The largest softmax weight over all pairs of head and example, recorded run. Before training it is "
-    "near 1/n, after training most of it is piled up at 1.",
-    alt="Two histograms on logarithmic axes; untrained mass at the left edge, trained mass at the right edge "
-    "with a thin floor.",
+    caption="The largest softmax weight over all pairs of head and example, recorded run. Before training it is near "
+    "1/n, after training most of it is piled up at 1.",
+    alt="Two histograms on logarithmic axes; untrained mass at the left edge, trained mass at the right edge with a "
+    "thin floor.",
 )
 
 claim = Claim("memorization/figure-3-coefficients")

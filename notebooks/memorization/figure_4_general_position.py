@@ -83,8 +83,8 @@ left.legend()
 show.figure(
     fig,
     name="separate",
-    caption=f"T = {examples_count}, reduced size. With separate contexts more is memorised, still in proportion "
-    "to H. Against n both curves are nearly flat at this size.",
+    caption=f"T = {examples_count}, reduced size. With separate contexts more is memorised, still in proportion to H. "
+    "Against n both curves are nearly flat at this size.",
     alt="Two panels with two curves each; the curves for separate contexts lie higher; against n all are nearly flat.",
 )
 

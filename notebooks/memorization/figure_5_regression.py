@@ -79,8 +79,8 @@ draw_panel(right, contexts, by_context, "context size n")
 show.figure(
     fig,
     name="regression",
-    caption="Mean squared error against heads and against the length of the context, mean of the seeds. The "
-    "dashed line is a constant answer; one token does no better.",
+    caption="Mean squared error against heads and against the length of the context, mean of the seeds. The dashed "
+    "line is a constant answer; one token does no better.",
     alt="Two panels of falling curves on a logarithmic axis; the right one starts at the dashed line at n = 1.",
 )
 

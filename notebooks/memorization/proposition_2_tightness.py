@@ -87,9 +87,8 @@ axis.legend()
 show.figure(
     fig,
     name="cliff",
-    caption=f"H = {H}, n = {n}. With a shared context the singular values fall off a cliff right after H(n - 1) "
-    f"+ 1 (dashed). "
-    "With a context for each example they run through to Hd.",
+    caption=f"H = {H}, n = {n}. With a shared context the singular values fall off a cliff right after H(n - 1) + 1 "
+    "(dashed). With a context for each example they run through to Hd.",
     alt="Two curves; one drops by fifteen orders at the dashed line, the other declines gently to the end.",
 )
 

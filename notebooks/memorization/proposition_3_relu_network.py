@@ -83,9 +83,8 @@ axis.legend()
 show.figure(
     fig,
     name="derivative",
-    caption=f"Rank of the derivative of all {T} outputs. On the hard data it stays left of the bound (dashed), "
-    f"on generic data "
-    "with as many inputs it passes it.",
+    caption=f"Rank of the derivative of all {T} outputs. On the hard data it stays left of the bound (dashed), on "
+    "generic data with as many inputs it passes it.",
     alt="Two groups of bars: ranks for the hard data below the dashed line, for generic data above it.",
 )
 

@@ -72,8 +72,8 @@ axis.legend()
 show.figure(
     fig,
     name="weak-queries",
-    caption="What Remark 1 promises grows with Q. What random heads reach does not depend on it: the dashed line is "
-    "H (n - 1) + 1.",
+    caption="What Remark 1 promises grows with Q. What random heads reach does not depend on it: the dashed line is H "
+    "(n - 1) + 1.",
     alt="A rising line of promised examples and a flat line of reached rank, which lies on the dashed bound.",
 )
 

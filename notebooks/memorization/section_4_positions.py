@@ -38,8 +38,8 @@ axis.legend()
 show.figure(
     fig,
     name="positions",
-    caption="Exactly the ratio keeps falling and is never zero. In double precision it stops at rounding near "
-    "20 positions.",
+    caption="Exactly the ratio keeps falling and is never zero. In double precision it stops at rounding near 20 "
+    "positions.",
     alt="Two falling curves on a logarithmic axis; the float64 one levels off at 1e-17, the other goes on to 1e-42.",
 )
 

@@ -186,9 +186,8 @@ panels[0].legend()
 show.figure(
     fig,
     name="kruskal",
-    caption="Left the small size, right ViT size. In float32 the fraction falls between n and d "
-    "(dashed), as in the paper's figure. In float64, from the same images and weights, it falls much later or "
-    "not at all.",
+    caption="Left the small size, right ViT size. In float32 the fraction falls between n and d (dashed), as in the "
+    "paper's figure. In float64, from the same images and weights, it falls much later or not at all.",
     alt="Two panels of satisfied fraction against k. Float32 curves drop from one to zero between the dashed lines.",
 )
 

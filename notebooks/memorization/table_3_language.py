@@ -133,8 +133,8 @@ axis.legend()
 show.figure(
     fig,
     name="bert",
-    caption="Random BERT after its first layer. In float32 subsets of n queries (dashed) are not of full rank, "
-    "as in the paper, where the last size that passed was 349. In float64, with the same weights and texts, they are.",
+    caption="Random BERT after its first layer. In float32 subsets of n queries (dashed) are not of full rank, as in "
+    "the paper, where the last size that passed was 349. In float64, with the same weights and texts, they are.",
     alt="Satisfied fraction against k for two precisions; the float32 curve falls to zero before the dashed line.",
 )
 

@@ -75,8 +75,7 @@ fig.colorbar(picture, label="largest softmax weight")
 show.figure(
     fig,
     name="staircase",
-    caption="The largest softmax weight of every head (rows) on every example (columns). The dark staircase is "
-    "where a "
+    caption="The largest softmax weight of every head (rows) on every example (columns). The dark staircase is where a "
     "head chooses its weights; elsewhere it is saturated and bright.",
     alt="A bright heat map with a dark staircase from the upper left to the lower right; the top row is mixed "
     "throughout.",
