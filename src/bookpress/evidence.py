@@ -133,6 +133,9 @@ class Claim:
         self.evidence: list[Item] = []
         self._stand_in: str | None = None
 
+    def _ipython_display_(self) -> None:
+        """Show nothing where a cell happens to end with the claim: it is shown by its verdict."""
+
     def check(self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0) -> Self:
         """A comparison that must pass if the claim, in its right form, is true."""
         return self._compare(Role.CHECK, label, measured, relation, bound, tolerance)
@@ -277,9 +280,11 @@ def format_bound(item: Item) -> str:
 
 
 def format_number(value: Number) -> str:
-    """A value as a reader wants it: integers whole, reals to four figures."""
+    """A value as a reader wants it: integers whole (also those a float holds, to a billion), reals to four figures."""
     if isinstance(value, bool | str):
         return str(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
+        value = int(value)
     if isinstance(value, int):
         return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
     return f"{value:.4g}"

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookpress.evidence import Claim, EvidenceError, FailedCheck, Item, Role, describe, format_bound
+from bookpress.evidence import Claim, EvidenceError, FailedCheck, Item, Role, describe, format_bound, format_number
 from bookpress.panel import panel_markdown, panel_text
 from bookpress.registry import Entry, Kind, Paper, Registry, Verdict
 
@@ -188,3 +188,26 @@ def test_the_panel_says_whether_what_is_printed_had_to_fail(kind: str, words: st
     assert f"| As printed | p | 3 | < | 2 | {words}" in panel_markdown(settled)
     assert f"[{words}" in panel_text(settled)
     assert "[fails, as it must]" in panel_text(settled)  # the control
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (9999, "9999"),
+        (11_520, "11\u202f520"),
+        (11_520.0, "11\u202f520"),
+        (1e12, "1e+12"),
+        (11_520.5, "1.152e+04"),
+        (-0.0, "0"),
+    ],
+)
+def test_whole_numbers_are_shown_whole(value: float, shown: str) -> None:
+    assert format_number(value) == shown
+
+
+def test_a_cell_that_ends_with_a_claim_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    from IPython.core.formatters import IPythonDisplayFormatter
+
+    shown_by_itself = IPythonDisplayFormatter()
+    assert shown_by_itself(claim_of())  # so no other formatter is asked
+    assert capsys.readouterr().out == ""

@@ -22,6 +22,9 @@ _OFFENDERS = {
     "picture not loaded": "[...document.images].filter(e => !e.complete || !e.naturalWidth).map(e => e.src)",
     "no alt text": "[...document.images].filter(e => !e.alt).map(e => e.src)",
     "warning of a cell": "[...document.querySelectorAll('.output.stderr')].map(e => e.textContent)",
+    "object for an output": (
+        "[...document.querySelectorAll('.cell_output')].map(e => e.textContent).filter(t => / at 0x[0-9a-f]+>/.test(t))"
+    ),
 }
 
 
