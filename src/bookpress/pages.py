@@ -167,26 +167,29 @@ def gallery_page(book: Book) -> str:
 
 def status_page(book: Book) -> str:
     seconds = sum(record.seconds for record in book.records.values())
+    machines = sorted({_machine(record) for record in book.records.values()})
+    several = len(machines) > 1
     lines = [
         "# Status",
         "",
-        f"{len(book.records)} notebooks, {seconds:.0f} s of run time. Every page says what its run took; the full-size "
-        "column says whether a run at the papers' own parameters is on record.",
+        f"{len(book.records)} notebooks, {seconds:.0f} s of run time on {' and '.join(machines)}. The full-size column "
+        "says whether a run at the papers' own parameters is on record.",
         "",
-        _row(["notebook", "seconds", "device", "python", "torch", "full size"]),
-        _row(["---", "---:", "---", "---", "---", "---"]),
+        _row(["notebook", "seconds", *["ran on"] * several, "full size"]),
+        _row(["---", "---:", *["---"] * several, "---"]),
     ]
     for paper in book.registry.papers:
         for name in book.notebooks_of(paper):
-            lines.append(_row(_status(book, name)))
+            record = book.records[name]
+            full_size = book.full_size_run(name) or "the laptop run is full size"
+            title = f"[{record.title}](/notebooks/{name}.ipynb)"
+            lines.append(_row([title, f"{record.seconds:.1f}", *[_machine(record)] * several, full_size]))
     return "\n".join(lines) + "\n"
 
 
-def _status(book: Book, name: str) -> list[str]:
-    record = book.records[name]
-    full_size = book.full_size_run(name) or "the laptop run is full size"
-    ran_on = [record.environment.get(key, "") for key in ("device", "python", "torch")]
-    return [f"[{record.title}](/notebooks/{name}.ipynb)", f"{record.seconds:.1f}", *ran_on, full_size]
+def _machine(record: Record) -> str:
+    ran_on = record.environment
+    return f"{ran_on.get('device', 'CPU')} (Python {ran_on.get('python', '?')}, torch {ran_on.get('torch', '?')})"
 
 
 def contents(book: Book) -> str:
