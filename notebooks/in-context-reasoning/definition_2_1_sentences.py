@@ -157,8 +157,9 @@ claim.verdict()
 # *Positions.* Two positions drawn independently can touch, and then one bigram overwrites the other. We draw them
 # uniformly among the placements that do not touch.
 #
-# *Word numbers.* Outputs are numbered 1 to 4 and unseen words 5 to 59, which with five triggers asks for 64 words
-# where there are 60. We number triggers, outputs, neutral words and $\tau$ one after another.
+# *Triggers and word numbers.* Section 5 has five triggers. Section 4 takes one, and the numbers of Appendix D.1,
+# outputs 1 to 4 and unseen words 5 to 59, leave one of 60 words for it. Here there are five, of which noisy sentences
+# use one. Triggers, outputs, neutral words and $\tau$ are numbered one after another.
 #
 # *Fillers.* If output words never occur as fillers, a model need not look at the trigger at all: the one output word
 # in the sentence is the answer. Both rules can be asked for, and the page on Table 1 shows that the choice decides a
@@ -198,12 +199,11 @@ claim.control("outputs allowed: presence alone names y, share", (outputs_held.su
 claim.control("positions with a trigger moved to the front", p_uniform(starts // 2, 0, length - 2), ">=", 1e-3)
 
 # %% [markdown]
-# The two slips in print, as comparisons that fail.
+# The positions as printed, as a comparison that fails.
 
 # %%
 apart = torch.randint(length - 2, (2, count), generator=generator(seed + 8))
 claim.printed(
     "independent positions: sentences where the bigrams collide", ((apart[0] - apart[1]).abs() < 2).sum(), "==", 0
 )
-claim.printed("words that 5 triggers, outputs 1 to 4 and unseen words 5 to 59 need", 5 + 4 + 55, "<=", 60)
 claim.verdict()

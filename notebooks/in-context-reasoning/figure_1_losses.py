@@ -26,6 +26,13 @@
 # not state for this figure. The straight lines of the theorems are to be seen as straight lines, so losses are drawn on
 # a logarithmic axis, above their target.
 #
+# Which models the figure has the text does not say, but for Reparam-Softmax-FA and "original, non-reparameterised"
+# ones; the five here are those of the authors' notebook. By Appendix D.2.1 one of them, Reparam-Linear-W-FA, belongs to
+# Figure 9 alone; it is what differs from print in the second panel.
+#
+# The triggers of a batch do not come equally often, which takes about $(|\mathcal Q|-1)/(2\,\text{batch})$ off the mean
+# step without noise: 1.6 % at this size.
+#
 # **Size.** The paper takes 2000 steps of 512 sentences; this page takes 600 of 128.
 
 # %%
@@ -131,7 +138,6 @@ show.figure(
 )
 
 # %%
-# The triggers of a batch do not come equally often, which takes about (|Q| - 1)/(2 batch) off the mean step.
 claim = Claim("in-context-reasoning/figure-1a")
 line = of(clean, "population", full, 0.0)
 claim.check(

@@ -68,8 +68,8 @@ def run(at: float, gamma: float, rule: Rule = linear, on: Sentences = sentences)
 # The expected loss of a prediction, minimised over the logits of all words by L-BFGS, from random logits. It ends at
 # the entropy of the label, with $\tau$ at $\alpha$ and $y$ at $1-\alpha$, and with nothing left for other words. A
 # prediction that does not know $y$, but only the three outputs it may be, cannot come down to it. The text has the
-# best strategy "predict $\tau$ and $y$ with the same probabilities". The same as the label's it must be; equal ones
-# are best at $\alpha=1/2$ only.
+# best strategy "predict $\tau$ and $y$ with the same probabilities": the same as the label's, and not the same as each
+# other, which is best at $\alpha=1/2$ only.
 
 
 # %%
@@ -106,7 +106,7 @@ for alpha, value in ((0.2, 0.500402), (0.5, 0.693147), (0.8, 0.500402)):
 guess = torch.tensor(2.0, dtype=torch.float64).log()
 excess_of_guess = guess - bayes_risk(0.8)
 claim.check("α = 0.8: an even guess exceeds it by KL(.8||.5)", excess_of_guess, "==", bernoulli_kl(0.8, 0.5), 1e-12)
-claim.printed("α = 0.8, τ and y with equal probabilities: excess", excess_of_guess, "<=", 1e-3)
+claim.control("α = 0.8, τ and y with equal probabilities: excess", excess_of_guess, "<=", 1e-3)
 claim.verdict()
 
 # %% [markdown]
@@ -167,6 +167,19 @@ claim.control("τ after another word: its ξ_A is 0", run(scale, gamma, on=stray
 relu_stray = run(scale, gamma, Rule("relu"), on=stray).attention[:, tau].abs().max()
 claim.check("τ after another word, ReLU: its ξ_A", relu_stray, "==", 0, 1e-12)
 
+# %% [markdown]
+# The proof takes the limits of the probabilities for all $0\le C\le H$. At $C=0$, which the data model excludes, the
+# first of them does not move with $\lambda$.
+
+# %%
+without = sentences.tokens.clone()
+follows = (without[:, :-1] == 0) & (without[:, 1:] == sentences.output[:, None])
+without[:, 1:][follows] = tau
+missing = Sentences(without, sentences.trigger, sentences.output)
+p_y = run(60.0, odds(0.2), on=missing).logits.softmax(dim=1)[torch.arange(count), sentences.output]
+claim.check("C = 0, α = 0.2: probability of y, largest error", (p_y - 1 / (1 / 0.8 + others)).abs().max(), "<=", 1e-12)
+claim.printed("C = 0, as the proof allows: probability of y at λ = 60", p_y.min(), "==", 0.8, 1e-3)
+
 fig, axis = show.axes()
 for alpha, marker in zip(alphas, show.MARKERS, strict=False):
     axis.semilogy(scales, excess[alpha].clamp_min(1e-17), marker + "-", label=f"α = {alpha}")
@@ -192,10 +205,6 @@ for alpha in (0.2, 0.6, 0.95):
     for name, which in (("random counts", sentences), ("one bigram each", constant)):
         loss = expected_loss(run(60.0, odds(alpha), on=which).logits, which.output, tau, alpha).mean()
         claim.check(f"α = {alpha}, {name}: loss at λ = 60", loss, "==", bayes_risk(alpha), 1e-10)
-without = constant.tokens.clone()
-follows = (without[:, :-1] == 0) & (without[:, 1:] == constant.output[:, None])
-without[:, 1:][follows] = tau
-missing = Sentences(without, constant.trigger, constant.output)
 loss = expected_loss(run(60.0, odds(0.2), on=missing).logits, missing.output, tau, 0.2).mean()
 claim.control("no bigram (q, y): loss at λ = 60, α = 0.2", loss, "==", bayes_risk(0.2), 1e-10)
 claim.verdict()

@@ -8,7 +8,8 @@
 # The construction looks at positions, not at words. Put any neutral word in the place of $y$, and it collects the same
 # logit $C\lambda_{q,t}$. So its probability is $1/(1+(N-1)e^{-C\lambda})$ with $\lambda=\eta t/\sqrt{|\mathcal Q|}$.
 # The theorem puts $\eta t$ for $\lambda$, which is right for one trigger only; with five it promises at step 41 what
-# comes at step 92.
+# comes at step 92. And the scales are equal only when $C$ has the same law after every trigger. Where it has not, some
+# lag behind, and the corrected bound fails for their triggers.
 
 # %%
 import math
@@ -92,6 +93,20 @@ claim.counterexample(
 claim.number("|Q| = 1: p at ⌈ln N/η⌉", alone, earlier=0.50562, within=1e-4)
 claim.number(f"{triggers} triggers: p at ⌈ln N/η⌉", early, earlier=0.09587, within=1e-3)
 claim.number(f"{triggers} triggers: p at the corrected step", late, earlier=0.5092, within=1e-3)
+
+# %% [markdown]
+# Unequal laws, as a control: one bigram a sentence after the first trigger; after the second one five, but for one
+# sentence in ten. Its scale lags, and on that tenth sentence one half is not there when the bound promises it.
+
+# %%
+pair = Task(tokens, 2, 4, length)
+unequal = torch.tensor([[1.0, 0.0, 0.0, 0.0, 0.0], [0.1, 0.0, 0.0, 0.0, 0.9]], dtype=torch.float64)
+promised = math.ceil(math.sqrt(2) * math.log(others) / rate)
+lagging = descend_noiseless(unequal, rate, promised, others)[promised]
+rare = sample_sentences(pair, count, seed, unseen=True)
+claim.control(
+    f"unequal laws: p at ⌈√2 ln(N-1)/η⌉ = {promised}, least", probability(rare, pair, lagging).min(), ">=", 0.5
+)
 
 # %% [markdown]
 # "Every bigram is replaced" matters. Leave one $(q,y)$ among several and the old word keeps its share of the logits.

@@ -12,7 +12,8 @@
 # that is not zero is $\lambda_tC+\hat\gamma$ at $\tau$. The layers are separated as soon as
 # $\eta t>\max(0,-\hat\gamma)$: for $\hat\alpha\ge1/2$ after one step, for smaller $\hat\alpha$ only once $\lambda$ has
 # outgrown the penalty $\hat\gamma<0$. The theorem's waiting time has a bracket in the wrong place, and it needs
-# $\alpha>\varepsilon$.
+# $\varepsilon<\min(\alpha,1-\alpha)$: at $\alpha=0.99$, $M=50$ and $\delta=1/2$, where $\varepsilon=0.118$ is below
+# $\alpha$, all labels are $\tau$ with probability $0.99^{50}=0.605>\delta$, and there is no model.
 
 # %%
 import math
@@ -130,12 +131,13 @@ claim.check("proof's bracket, α = 1/2 + ε: waiting time", separation_time(edge
 claim.number(
     "printed bracket, α = η = 0.5", separation_time(0.5, radius, 0.5, form="printed"), earlier=0.24, within=0.02
 )
-try:
-    separation_time(0.02, radius, rate)
-    refused = False
-except ParameterError:
-    refused = True
-claim.check("α below ε is refused", refused, "==", True)
+refused = 0
+for one_sided in (0.02, 0.98):
+    try:
+        separation_time(one_sided, radius, rate)
+    except ParameterError:
+        refused += 1
+claim.check("α and 1 - α below ε: refused, of 2", refused, "==", 2)
 
 fig, axis = show.axes()
 for (alpha, share), marker in zip(shares.items(), show.MARKERS, strict=False):

@@ -64,9 +64,10 @@ def separation_time(alpha: float, radius: float, rate: float, form: str = "corre
     ``form="printed"`` puts the bracket where the theorem has it, ``max(1, 1/η) |...|``, which can be below 1.
 
     Raises:
-        ParameterError: ``radius`` not below α, where the logarithm does not exist; α not strictly between 0 and 1.
+        ParameterError: ``radius`` not below α and 1 - α, where there may be no model; α not strictly between 0 and 1.
     """
-    require(alpha=(alpha, *INSIDE), radius=(radius, 0.0, np.nextafter(alpha, 0).item()))
+    require(alpha=(alpha, *INSIDE))
+    require(radius=(radius, 0.0, np.nextafter(min(alpha, 1 - alpha), 0).item()))
     require(rate=(rate, math.ulp(0.0), None), form=(form, {"corrected", "printed"}))
     gap = abs(math.log(1 - alpha + radius) - math.log(alpha - radius))
     return max(1, 1 / rate) * gap if form == "printed" else max(1.0, gap / rate)
