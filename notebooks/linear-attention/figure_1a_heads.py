@@ -90,10 +90,11 @@ axes[0][-1].legend(fontsize=8)
 show.figure(
     fig,
     name="heads",
-    caption="Mean squared error in training, median over the seeds, the middle half as a band. Students with $d^2$ "
-    "heads reach the floor where Algorithm 1 (dashed) is at once; one or two heads end high above it.",
+    caption="Mean squared error in training, median over the seeds, the middle half as a band. Dashed: Algorithm 1. At "
+    "d = 4 students with $d^2$ heads reach the floor, at d = 2 they are still on their way to it; one or two heads end "
+    "high above it.",
     alt="A panel for each width with five curves on a logarithmic axis. The curves with one and two heads fall slowly; "
-    "those with eight and sixteen heads plunge to about 1e-30.",
+    "that with sixteen heads, and at d = 2 that with eight, plunge below 1e-29.",
 )
 
 # %% [markdown]

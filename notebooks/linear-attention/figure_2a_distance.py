@@ -123,7 +123,7 @@ for name, other in [
 claim.check("2V: distance, relative", distance(model, doubled) / size, "==", 1, tolerance=1e-12)
 claim.control("2V: distance, relative", distance(model, doubled) / size, "<=", 1e-12)
 eq_16 = distance(model, doubled, form="printed") / distance(model, doubled)
-claim.printed("distance by Eq. 16 over the distance", eq_16, "==", 1, tolerance=1e-9)
+claim.control("distance by Eq. 16 over the distance", eq_16, "==", 1, tolerance=1e-9)
 claim.verdict()
 
 # %% [markdown]
@@ -208,7 +208,7 @@ show.figure(
     alt="Seven curves of distance against the least eigenvalue. Both curves of finite descent fall from about 1 at "
     "zero to 0.2 and 1e-6 at 0.06. Descent without end is near 1 at zero and at the bottom elsewhere. Exact least "
     "squares lies between 1e-13 and 1e-10 everywhere. With noisy labels the curve lies near 0.1, with the labels of "
-    "Eq. 27 above 1, in float32 near 1e-4.",
+    "Eq. 27 near 1, in float32 near 1e-4.",
 )
 
 # %% [markdown]

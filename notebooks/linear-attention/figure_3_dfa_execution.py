@@ -178,11 +178,34 @@ show.figure(
 # A panel shows growth below exponential if the logarithm of the tokens is concave: it rises more slowly between later
 # sizes than between the first two. This is what the eye takes from the paper's plots. But counts vary from run to run,
 # by the deviation printed above, and the difference of two growth rates by $\sqrt 6$ times as much. So the bend must be
-# twice that below zero, or the shape cannot be told from an exponential. With three sizes it cannot: in a trial at
-# width 64 the panels that bend down here bent up, and the other way round. This rule was set after both trials had been
-# seen, in the place of a milder one that asked for the bend alone. On this page it cannot be met, so the comparison
-# says that the shape is not told, and not that the paper's is wrong. A wider range would have to decide; it is in the
-# full-size parameters.
+# twice that below zero, or the shape cannot be told from an exponential; twice that above zero, and the growth is
+# faster. This rule was set after two trials had been seen, in the place of a milder one that asked for the bend alone:
+# in a trial at width 64 the panels that bend down here bent up, and the other way round.
+
+# %%
+rates = {
+    panel: (counts.diff().div(counts[:-1]) + 1).log() / torch.tensor(sizes[panel]).diff()
+    for panel, counts in tokens.items()
+}
+bends = {panel: (growth[1:] - growth[0]).max().nan_to_num(float("inf")) for panel, growth in rates.items()}
+noise = (2 * 6**0.5 * spread).nan_to_num(float("inf"))
+
+
+def reading(bend):
+    if abs(bend) <= noise:
+        return "not told"
+    return "slower than exponential" if bend < 0 else "faster than exponential"
+
+
+show.table(
+    ["panel", "growth rate, later less first", "twice its deviation", "shape"],
+    [(names[panel], bend, noise, reading(bend)) for panel, bend in bends.items()],
+)
+
+# %% [markdown]
+# So in this run the shape is not told for $Q$ and $L$, and for $V$ the tokens grow faster than exponentially from three
+# points of one run each, the spread being known at the smallest size only. None of it shows what the paper's plots
+# show, or refutes it. A wider range would have to decide; it is in the full-size parameters.
 
 # %%
 STAND_IN = (
@@ -196,12 +219,11 @@ for panel, name in (("Q", "states"), ("L", "word-length"), ("V", "alphabet")):
     ends = [reached[form] for form in panels[panel]]
     claim.check("kept automata: least share of right tokens", min(one.history for one in ends), ">=", 2 * TARGET - 1)
     claim.check("kept automata: least share of right states", min(one.states for one in ends), ">=", 0.9)
-    growth = (tokens[panel].diff().div(tokens[panel][:-1]) + 1).log() / torch.tensor(sizes[panel]).diff()
     grown = (tokens[panel][-1] / tokens[panel][0]).nan_to_num(0.0)
     claim.check(f"tokens at the largest {panel} over those at the smallest", grown, ">", 1.0)
-    bend = (growth[1:] - growth[0]).max().nan_to_num(float("inf"))
-    noise = (2 * 6**0.5 * spread).nan_to_num(float("inf"))
-    claim.printed(f"growth rate in {panel}, later less first, plus twice its deviation", bend + noise, "<=", 0.0)
+    claim.printed(
+        f"growth rate in {panel}, later less first, plus twice its deviation", bends[panel] + noise, "<=", 0.0
+    )
     misled = max(one.other_tables for one in ends)
     claim.control("another automaton's table shown: share of right tokens", misled, ">=", 2 * TARGET - 1)
     claim.verdict()

@@ -25,6 +25,8 @@
 # %%
 from math import comb
 
+import torch
+
 from attention_theory.linear_attention.certificate import certificate_of
 from attention_theory.linear_attention.exact_moments import (
     EntryLaw,
@@ -34,6 +36,9 @@ from attention_theory.linear_attention.exact_moments import (
     uniform_law,
 )
 from attention_theory.linear_attention.features import pairs, psi
+from attention_theory.linear_attention.mhla import Heads, mhla, random_heads
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -115,7 +120,25 @@ for width in (2, 3, 4):
     one_token = exact(normal, width, 1).nullity
     claim.check(f"normal, d = {width}, n = 1: nullity", one_token, "==", psi(width) - comb(width + 2, 3))
 claim.control("signs, d = 3, n = 3: λ_min", spectra["signs", 3].smallest, ">", 0)
-claim.printed("normal, d = 3, n = 1: λ_min", spectra["normal", 1].smallest, ">", 0)
+claim.check("normal, d = 3, n = 1: λ_min", spectra["normal", 1].smallest, "<=", 1e-12)
+
+# %% [markdown]
+# That $\lambda_{\min}=0$ at one token decides nothing by itself. But $z^\top A z=0$ for every antisymmetric $A$, so
+# heads $(V,Q)$ and $(V,Q+A)$ give the same outputs on all inputs of one token: both are minimisers there. On two tokens
+# they are different functions.
+
+# %%
+source = generator(0)
+head = random_heads(1, 3, source)
+square = torch.randn(3, 3, generator=source, dtype=torch.float64)
+other = Heads(head.values, head.queries + square - square.mT)
+apart = {
+    tokens: relative_error(mhla(other, inputs), mhla(head, inputs))
+    for tokens in (1, 2)
+    for inputs in [torch.randn(100, tokens, 3, generator=source, dtype=torch.float64)]
+}
+claim.check("n = 1: outputs of (V, Q) and (V, Q + A), difference", apart[1], "<=", 1e-12)
+claim.printed("n = 1: such minimisers on inputs of two tokens, difference", apart[2], "<=", 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -163,6 +186,8 @@ def cases(law):
         ("(52) single 1, pair 12, l = 1", ((1, 1), 1), ((1, 2), 1), 0, 0),
         ("pair 12, l = 2, and pair 13, l = 3", ((1, 2), 2), ((1, 3), 3), 0, m2**3 / n),
         ("single 1, l = 1, and pair 12, l = 2", ((1, 1), 1), ((1, 2), 2), 0, spread / n),
+        ("pair 12, l = 3, and pair 13, l = 2", ((1, 2), 3), ((1, 3), 2), 0, m2**3 / n),
+        ("single 1, l = 3, and pair 13, l = 1", ((1, 1), 3), ((1, 3), 1), 0, spread / n),
     ]
 
 

@@ -121,7 +121,8 @@ show.table(
 
 # %% [markdown]
 # Outside the table are the optimiser; the full batch of Figure 1(a), for which the loss is exact; a batch of 16 at
-# laptop size; and $d^2$ heads above 16, which Section 6.1 asks for. A batch of 32 is not run.
+# laptop size; and $d^2$ heads above 16, which Section 6.1 has for $d = 2$ and 4 and this book adds for 8 and 16. A
+# batch of 32 is not run.
 
 # %%
 full = [used for run, used in FIGURE_1_RUNS.items() if run.endswith("full size")]

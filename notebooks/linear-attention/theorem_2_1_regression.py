@@ -32,7 +32,7 @@ from attention_theory.linear_attention.literal import (
     separate_regressions,
 )
 from attention_theory.linear_attention.mhla import Heads, mhla, mhla_every_token, random_heads, stack_lengths
-from attention_theory.linear_attention.parameters import distance, head_matrix
+from attention_theory.linear_attention.parameters import distance, head_matrix, heads_from_matrix
 from attention_theory.linear_attention.regression import learn, least_squares
 from attention_theory.linear_attention.sample_complexity import excess_risks
 from attention_theory.numerics import relative_error
@@ -124,7 +124,10 @@ loops = cubic_features_by_loops(integers)
 
 claim = Claim("linear-attention/algorithm-8")
 claim.check("entries unlike the three loops", (cubic_features(integers) != loops).sum(), "==", 0)
-claim.control("k fastest: entries unlike the loops", (cubic_features(integers, form="printed") != loops).sum(), "==", 0)
+returned = cubic_features(integers, form="printed")
+claim.printed("Eq. 68, which line 13 returns: entries unlike the loops", (returned != loops).sum(), "==", 0)
+backwards = cubic_features(integers.flip(0))
+claim.control("last token first: entries unlike the loops", (backwards != loops).sum(), "==", 0)
 claim.verdict()
 
 # %% [markdown]
@@ -141,7 +144,7 @@ teacher = random_heads(1, d, source)
 tokens, fresh = gaussian_tokens(4 * psi(d)), gaussian_tokens(100)
 labels = mhla(teacher, tokens)
 learned = learn(tokens, labels)
-printed = learn(tokens, labels, form="printed").heads
+printed = heads_from_matrix(literal_regression(tokens, labels, form="printed"))
 root = learned.heads.values.flatten(1).norm(dim=1)[:, None, None]
 unsplit = Heads(learned.heads.values, learned.heads.queries / root)  # the unit vectors v_h in place of sqrt(sigma) v_h
 

@@ -14,7 +14,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.linear_attention.features import (
-    Form,
     causal_certificate_features,
     certificate_features,
     psi,
@@ -118,19 +117,16 @@ def excess_risk(
     return (gap @ moment * gap).sum(dim=(-2, -1))
 
 
-def learn(
-    tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch out"], form: Form = "correct"
-) -> Learned:
+def learn(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch out"]) -> Learned:
     """Algorithm 1 on inputs with one label each, with the minimiser Ŵ of least norm.
 
     Args:
         tokens: inputs; set sequences of different lengths together with ``stack_lengths``.
         labels: one output vector an input.
-        form: ``printed`` takes the columns of Eq. 8 in the order in which they are printed.
     """
     width = tokens.shape[-1]
     scale = lift_scale(width).to(tokens)
-    return heads_of(least_squares(certificate_features(tokens) * scale, labels) * scale, width, form)
+    return heads_of(least_squares(certificate_features(tokens) * scale, labels) * scale, width)
 
 
 def learn_causal(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch tokens out"]) -> Learned:
@@ -138,12 +134,9 @@ def learn_causal(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tens
     return heads_of(statistics(tokens, labels, causal=True).solve(), tokens.shape[-1])
 
 
-def heads_of(row: Float[Tensor, "out psi"], width: int, form: Form = "correct") -> Learned:
+def heads_of(row: Float[Tensor, "out psi"], width: int) -> Learned:
     """Lines 8 and 9 of Algorithm 1: from coefficients to a matrix to heads."""
-    require(form=(form, {"correct", "printed"}))
     matrix = lift(row, width)
-    if form == "printed":
-        matrix = matrix.unflatten(-1, (width, width)).mT.flatten(-2)
     return Learned(heads_from_matrix(matrix), matrix, row)
 
 
