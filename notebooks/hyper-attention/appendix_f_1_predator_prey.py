@@ -31,8 +31,10 @@
 # not say. The page plays both ways: with $y$ down the printed condition misses no meeting, and what is wrong are the
 # pairs whose meeting lies in the past. The sign $\approx$ is not explained either; it is read as equality.
 #
-# **Two things left unsaid.** Entities that move alike never meet on an open plane; the print counts them as meeting
-# when they share a row or column, which a wall brings about that stops the one in front. And a condition on both
+# **Three things left unsaid.** Entities that move alike never meet on an open plane; the print counts them as meeting
+# when they share a row or column, which a wall brings about that stops the one in front. But for pairs that move in
+# different ways its formula knows no walls, where somebody who stands at one may be run into. So no single world has
+# this value function: here pairs of one policy are played with walls and the others without. And a condition on both
 # coordinates is not bilinear in one-hots of $x$ and $y$: the diagonal needs a one-hot of its own.
 
 # %%
@@ -75,12 +77,14 @@ require(paper_size=(paper_size, 2, 10_000), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## The play
-# Every world is played step by step, and who is ever in one cell with whom is written down. No formula is used.
+# Every world is played step by step, and who is ever in one cell with whom is written down. No formula is used. Pairs
+# of one policy are played with walls, pairs of different policies on an open plane; both are played the other way, too.
 
 # %%
 world = sample_worlds(worlds, entities, size, seed)
 met = meetings(world, size)
 value = simulated_values(world, size)
+in_one_world = {walls: simulated_values(world, size, walls) for walls in ("everywhere", "nowhere")}
 
 # %%
 shown = world[0]
@@ -138,6 +142,13 @@ claim.check("tables against the play, largest error", (coupled_interaction(world
 claim.check("condition against the play, wrong pairs", wrong["correct", "up"], "==", 0)
 claim.check("y down, printed sign and time, wrong pairs", wrong["correct", "down"], "==", 0)
 claim.check("y down, printed condition, meetings missed", missed["printed", "down"], "==", 0)
+for walls, values in in_one_world.items():
+    claim.control(
+        f"walls {walls}: entities whose value is another, of {value.numel()}",
+        (values != outputs.round()).sum(),
+        "==",
+        0,
+    )
 claim.number("diagonal missed by bilinear forms in x and y, N = 8", diagonal_residual(8), earlier=0.88, within=0.01)
 one_less = coupled_interaction(world, heads[1:])
 claim.control("without the first head, largest error", (one_less - value).abs().max(), "==", 0)

@@ -23,10 +23,10 @@
 # tuple is multilinear in the token that looks and the tokens looked at, and so is its value. At order 3,
 # $$\mathrm{HA}_i = \sum_{(j_1, j_2)} C(x_i, x_{j_1}, x_{j_2})\, W(x_{j_1}, x_{j_2}).$$
 #
-# **Which pairs?** The paper uses five sums and takes them for one: all pairs (Theorem G.4), $j_1 \le j_2$
-# (Definitions 6.1 and G.5), $j_1 \ge j_2$ (G.1), $j_1 > j_2$ (Remark G.2) and $j_1 < j_2$ (Section 6). A symbol that
-# comes $s$ times enters as $s^2$, $s(s+1)/2$ or $s(s-1)/2$, and an ordered sum sees which symbol comes first. They
-# are different functions, so the package gives each a name: `all`, `le`, `ge`, `gt`, `lt`.
+# **Which pairs?** The paper uses five sums and, but for Remark G.2, does not tell them apart: all pairs (Theorem G.4),
+# $j_1 \le j_2$ (Definitions 6.1 and G.5), $j_1 \ge j_2$ (G.1), $j_1 > j_2$ (Remark G.2) and $j_1 < j_2$ (Section 6). A
+# symbol that comes $s$ times enters as $s^2$, $s(s+1)/2$ or $s(s-1)/2$, and an ordered sum sees which symbol comes
+# first. They are different functions, so the package gives each a name: `all`, `le`, `ge`, `gt`, `lt`.
 
 # %%
 from itertools import product

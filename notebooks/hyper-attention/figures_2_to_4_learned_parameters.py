@@ -138,8 +138,8 @@ show.figure(
 
 # %% [markdown]
 # ## Errors at every length
-# Trained to the letter of Eq. 4, the layer errs by exactly $(1 - L/L^*)^2$. The small errors in print are possible
-# only with the self term in the target.
+# Trained to the letter of Eq. 4, the layer errs by exactly $1 - L/L^*$, and its squared error is $(1 - L/L^*)^2$. The
+# small errors in print are possible only with the self term in the target.
 
 # %%
 claim = Claim("hyper-attention/experiment-7-1")

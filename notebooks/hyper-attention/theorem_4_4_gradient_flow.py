@@ -32,7 +32,9 @@
 #
 # In print, the proof of Lemma C.2 assumes $w(t^*) \le b$ where it needs $<$, writes $B C B^\top$ for the one-hot form
 # of $\Lambda$, which is $B \Lambda B^\top$, and has $C$ for $C^\top$ in one trace; later $X^\top X$ is called a
-# projection, which it is not. The results are not affected.
+# projection, which it is not. The proof of Theorem 4.4 uses $\|S^\top y\| \ge \sigma_{\min}(S) \|y\|$, which is false
+# for the wide $S^\top$: $y$ may be orthogonal to the columns of $S$. What is needed is $u^\top S^\top
+# \mathrm{diag}(s_\mu) S u \ge \|S u\|^2 \ge \zeta^2 \|u\|^2$, as $s_\mu \ge 1$. The results are not affected.
 
 # %%
 import math

@@ -81,7 +81,8 @@ axis.legend()
 show.figure(
     fig,
     name="counter-example",
-    caption="Two symbols, one dimension: whatever the embedding, the layer stays 0.72 away. The printed bound says 0.",
+    caption="Two symbols, one dimension: whatever the embedding, the layer stays at a squared distance of 0.72. "
+    "The printed bound says 0.",
     alt="A curve that starts at one, dips to 0.72 near t = 1.5 and rises to one again. A dashed line at zero.",
 )
 

@@ -4,6 +4,7 @@
 :mod:`attention_theory.hyper_attention.gram`.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,7 +102,11 @@ def flow_limit(
 
     The functional tensor must become ``target`` and :func:`conserved` stays, so ``w_a^2`` solves a quadratic:
     ``w_a(inf)^2 = (w_a^2 + sqrt(w_a^4 + 4 |T*_{:,a}|^2 / c)) / 2`` and ``C(inf) = T* diag(1 / w(inf))``.
+
+    Raises:
+        ParameterError: an entry of w is not positive; from 0 the flow need not move, and a sign stays as it is.
     """
+    require(least_value=(value.min().item(), math.ulp(0.0), None))
     squares = value.square()
     columns = target.square().sum(dim=-2)
     end = ((squares + (squares.square() + 4 * columns / norm).sqrt()) / 2).sqrt()

@@ -22,6 +22,8 @@ SPECIES, POLICY, X, Y, RISING, FALLING = range(6)
 HUNTER, PREY = 0, 1
 RIGHT, UP = 0, 1
 
+Walls = Literal["for one policy", "everywhere", "nowhere"]
+
 
 def feature_sizes(size: int) -> list[int]:
     """The number of values of species, policy, x, y, ``x + y`` and ``x - y``."""
@@ -47,8 +49,18 @@ def turn_over(entities: Int[Tensor, "... entities features"], size: int) -> Int[
     return turned
 
 
-def meetings(entities: Int[Tensor, "... entities features"], size: int) -> Bool[Tensor, "... entities entities"]:
-    """Play the world step by step: which pairs are ever in one cell at one time."""
+def meetings(
+    entities: Int[Tensor, "... entities features"], size: int, walls: Walls = "for one policy"
+) -> Bool[Tensor, "... entities entities"]:
+    """Play the world step by step: which pairs are ever in one cell at one time.
+
+    Args:
+        walls: which pairs are stopped at the far walls: those of one policy, as the formulas have it, all or none.
+
+    Raises:
+        ParameterError: ``walls`` is none of the three.
+    """
+    require(walls=(walls, {"for one policy", "everywhere", "nowhere"}))
     right = (entities[..., POLICY] == RIGHT).to(torch.int64)
     pace = torch.stack([right, 1 - right], dim=-1)
     start = entities[..., [X, Y]]
@@ -58,14 +70,18 @@ def meetings(entities: Int[Tensor, "... entities features"], size: int) -> Bool[
         free = start + step * pace
         met_free |= _same_cell(free)
         met_walled |= _same_cell(free.clamp(max=size - 1))
+    if walls != "for one policy":
+        return met_walled if walls == "everywhere" else met_free
     alike = right[..., :, None] == right[..., None, :]
     return torch.where(alike, met_walled, met_free)
 
 
-def simulated_values(entities: Int[Tensor, "... entities features"], size: int) -> Float[Tensor, "... entities"]:
+def simulated_values(
+    entities: Int[Tensor, "... entities features"], size: int, walls: Walls = "for one policy"
+) -> Float[Tensor, "... entities"]:
     """What each entity gains and loses in the play: a hunter +1 for every prey it meets, a prey -1 for every hunter."""
     species = entities[..., SPECIES]
-    hunts = meetings(entities, size) & (species[..., :, None] != species[..., None, :])
+    hunts = meetings(entities, size, walls) & (species[..., :, None] != species[..., None, :])
     gain = torch.where(species == PREY, 1.0, -1.0).to(torch.float64)
     return (hunts * gain[..., None, :]).sum(dim=-1)
 
