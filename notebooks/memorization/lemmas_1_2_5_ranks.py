@@ -78,8 +78,9 @@ claim.verdict()
 # ## Lemma 5: a small change keeps the rank
 # By Weyl's inequality no singular value moves by more than the size of the change. The inequality must be strict:
 # a change of exactly the smallest singular value, along its own direction, removes it. That direction is the worst
-# case, and the one tried here; a generic change of any size only raises the rank of these matrices. So the bound on
-# $\delta$ that follows Eq. (13), printed with $\le$, has to be read with $<$; the construction takes half of it.
+# case, and the one tried here; a generic change of any size only raises the rank of these matrices. Appendix B.2 takes
+# the distance from one-hot below $\delta$, where Claim 2 gives at most $\delta$; with the strict form its bound on
+# $\delta$ is enough. The construction takes half of it.
 
 # %%
 safe, exact, generic = [], [], []

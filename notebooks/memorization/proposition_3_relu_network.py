@@ -8,8 +8,9 @@
 # A two-layer ReLU network reads the context and the query as one long vector of $(n+1)d$ numbers. The proof gives
 # it data that satisfy both assumptions and vary in $n$ numbers only: the context is $e_1, \dots, e_n$ for every
 # example, the query is $n$ free numbers behind $d - n$ zeros. On such data the constant part of the input folds
-# into the bias, and what is left is a network with $n$ inputs. It has $(n+1)m + (m+1)d_\mathrm{out}$ parameters,
-# too few to reach all labels of more examples than that.
+# into the bias, and what is left is a network with $n$ inputs. (In print both weight matrices are transposed, which
+# their shapes do not allow.) It has $(n+1)m + (m+1)d_\mathrm{out}$ parameters, too few to reach all labels of more
+# examples than that.
 #
 # The proof wants the $n$ free numbers in general position: every $n$ of the queries independent. The page
 # tries every subset, in whole numbers.

@@ -41,8 +41,8 @@ for H, n, d in sizes:
 show.table(["(H, n, d)", "H(d-1)+1", f"rank of Z, sum {total:g}", "sum 0", "free tokens"], rows)
 
 # %% [markdown]
-# The print says that the tokens may be in general position whatever $C$. That needs $C \neq 0$: with sum 0, no
-# $d$ tokens are independent. Tried on whole numbers, every subset.
+# The print says that the tokens can be in general position for all that. So they can, for $C \neq 0$, which it does not
+# say: with sum 0, no $d$ tokens are independent. Tried on whole numbers, every subset.
 
 # %%
 
@@ -58,7 +58,7 @@ claim.check("null vectors times Z, largest entry", max(nulls), "<=", 1e-12)
 claim.check("ranks less the bounds", sum(abs(row[2] - row[1]) for row in rows), "==", 0)
 claim.check("singular value after the bound", max(after), "<=", 1e-12)
 claim.check("12 whole tokens, d = 4, sum 3: general position", is_in_general_position(whole_tokens(3)), "==", True)
-claim.printed("12 whole tokens, d = 4, sum 0: general position", is_in_general_position(whole_tokens(0)), "==", True)
+claim.control("12 whole tokens, d = 4, sum 0: general position", is_in_general_position(whole_tokens(0)), "==", True)
 claim.control("free tokens: largest rank less the bound", max(row[4] - row[1] for row in rows), "<=", 0)
 for row, earlier in zip(rows, (22, 45, 76), strict=True):
     claim.number(f"rank at {row[0]}", row[2], earlier=earlier, within=0)

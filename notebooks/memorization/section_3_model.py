@@ -19,7 +19,8 @@
 #
 # One attention layer is read at one query. Each of $H$ heads takes a convex combination of the context's tokens;
 # the $H$ combinations, side by side, are a row of the feature matrix $Z$; everything after that is linear. So the
-# question of how many labels can be met is a question about the rank of $Z$.
+# question of how many labels can be met is a question about the rank of $Z$. (The introduction calls capacity "the
+# minimal set of parameters"; Section 3 and all theorems mean the largest $T$.)
 
 # %%
 import torch

@@ -17,6 +17,9 @@ from attention_theory.memorization.vision import VisionModel
 
 _TYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64}
 
+#: The number of [SEP] in the published vocabularies of BERT.
+PUBLISHED_SEPARATOR = 102
+
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """All tensors of a checkpoint by name, without the prefix of the model's kind, as float32.
@@ -62,6 +65,9 @@ def load_vision_model(folder: Path) -> VisionModel:
 def load_language_model(folder: Path) -> LanguageModel:
     """Embedding and first layer of a BERT or GPT-2 checkpoint, told apart by its configuration.
 
+    BERT's separator has the number 102, as in the published vocabularies, unless the configuration has a
+    ``sep_token_id``.
+
     Raises:
         ValueError: another kind of model.
     """
@@ -90,9 +96,9 @@ def _bert(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
     words, positions, segments = (
         weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
     )
-    return LanguageModel(
-        words, positions, segments, _norm(weights, "embeddings.LayerNorm", epsilon), layer, causal=False
-    )
+    norm = _norm(weights, "embeddings.LayerNorm", epsilon)
+    separator = config.get("sep_token_id", PUBLISHED_SEPARATOR)
+    return LanguageModel(words, positions, segments, norm, layer, causal=False, separator=separator)
 
 
 def _gpt2(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
@@ -120,7 +126,9 @@ def _linear(weights: dict[str, Tensor], name: str) -> Affine:
 
 
 def _norm(weights: dict[str, Tensor], name: str, epsilon: float) -> Norm:
-    return Norm(weights[f"{name}.weight"], weights[f"{name}.bias"], epsilon)
+    """Older files, the published BERT among them, say gamma and beta for weight and bias."""
+    scale, shift = ("weight", "bias") if f"{name}.weight" in weights else ("gamma", "beta")
+    return Norm(weights[f"{name}.{scale}"], weights[f"{name}.{shift}"], epsilon)
 
 
 def _config(folder: Path) -> dict[str, Any]:

@@ -90,7 +90,9 @@ def build_heads(
     """
     forms = {"well-conditioned", "printed"}
     require(heads=(heads, 1, None), head_width=(head_width, 1, None), form=(form, forms))
-    together = min(examples.tokens, head_width, rank_limit or examples.tokens)
+    if rank_limit is not None:
+        require(rank_limit=(rank_limit, 1, None))
+    together = min(examples.tokens, head_width, examples.tokens if rank_limit is None else rank_limit)
     require(examples=(examples.count, 1, capacity(heads, together, together)))
     source = generator(seed)
     built: list[Heads] = []
@@ -158,7 +160,7 @@ def _idle_head(examples: Examples, head_width: int) -> tuple[Heads, HeadReport]:
 
 
 def allowed_distance(smallest: float, C: Float[Tensor, "fresh earlier"], largest_token: float) -> float:
-    """delta: half of what Appendix B.2 allows, since Lemma 5 asks for strict inequality.
+    """delta: half of what Appendix B.2 allows, since Lemma 5 asks for strict inequality and Claim 2 gives ``<=``.
 
     If the saturated weights are within delta of one-hot, C Z'' is within sigma_min of its limit, and the rank stays.
     """

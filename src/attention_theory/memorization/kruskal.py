@@ -25,7 +25,7 @@ def kruskal_rank(vectors: Int[Tensor, "vectors width"], most: int | None = None)
     Raises:
         ParameterError: entries so large that a minor could exceed the prime.
     """
-    k, largest = 0, min(*vectors.shape, most or len(vectors))
+    k, largest = 0, min(*vectors.shape, len(vectors) if most is None else most)
     while k < largest and dependent_subset(vectors, k + 1) is None:
         k += 1
     return k

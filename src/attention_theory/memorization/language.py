@@ -13,7 +13,7 @@ from attention_theory.memorization.transformer import Layer, Norm, random_layer
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import require
 
-#: The numbers of the two special tokens.
+#: The numbers of the two special tokens, in the texts made here.
 CLASS_TOKEN, SEPARATOR = 0, 1
 
 
@@ -28,6 +28,7 @@ class LanguageModel:
         norm: the normalisation of BERT's embeddings; None for GPT-2.
         layer: the first layer.
         causal: whether tokens look back only (GPT-2).
+        separator: the number of the token that ends BERT's first sentence.
     """
 
     words: Float[Tensor, "vocabulary width"]
@@ -36,6 +37,7 @@ class LanguageModel:
     norm: Norm | None
     layer: Layer
     causal: bool
+    separator: int = SEPARATOR
 
     @property
     def query_position(self) -> int:
@@ -46,7 +48,8 @@ class LanguageModel:
         """The embedding layer's output. The second segment begins after the first separator."""
         embedded = self.words[numbers] + self.positions[: numbers.shape[1]]
         if self.segments is not None:
-            after = (numbers == SEPARATOR).cumsum(dim=1) - (numbers == SEPARATOR).long()
+            ends = numbers == self.separator
+            after = ends.cumsum(dim=1) - ends.long()
             embedded = embedded + self.segments[after.clamp(max=1)]
         return embedded if self.norm is None else self.norm(embedded)
 

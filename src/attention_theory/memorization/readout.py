@@ -15,8 +15,8 @@ def solve_readout(
 ) -> Readout:
     """Value weights with Z W_V = [labels, 0], cut into heads; W_O stacks identities, W_D is one.
 
-    The smallest solution is taken. It is exact where the rows of Z are independent and d_out <= min(d_v, d); elsewhere
-    it is the best in least squares.
+    The smallest solution is taken: exact where the rows of Z are independent and d_out <= d, and the best in least
+    squares where they are not. Where d_out > d, labels beyond the first d are dropped: their outputs are 0.
 
     Args:
         Z: the feature matrix.

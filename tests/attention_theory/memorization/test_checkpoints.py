@@ -1,6 +1,7 @@
 """Small random checkpoints, saved under the published names and loaded again."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,8 +68,10 @@ def test_vit(tmp_path: Path, form: str) -> None:
     assert torch.allclose(loaded.layer.everywhere(loaded.tokens(patches)), expected, atol=1e-6)
 
 
-def test_bert(tmp_path: Path) -> None:
-    model = random_language_model("bert", 20, 6, 8, 2, seed=0)
+@pytest.mark.parametrize(("separator", "in_config"), [(1, {"sep_token_id": 1}), (102, {})])
+@pytest.mark.parametrize("old_names", [False, True])
+def test_bert(tmp_path: Path, separator: int, in_config: dict[str, int], old_names: bool) -> None:
+    model = replace(random_language_model("bert", 120, 6, 8, 2, seed=0), separator=separator)
     names = layer_weights(model.layer, "attention.self", ("attention.output.LayerNorm", "output.LayerNorm"), 8)
     assert model.segments is not None
     names |= {
@@ -76,11 +79,16 @@ def test_bert(tmp_path: Path) -> None:
         "embeddings.position_embeddings.weight": model.positions,
     }
     names |= {"embeddings.token_type_embeddings.weight": model.segments} | plain_norm("embeddings.LayerNorm", 8)
+    if old_names:  # as in the published files
+        for new, old in (("LayerNorm.weight", "LayerNorm.gamma"), ("LayerNorm.bias", "LayerNorm.beta")):
+            names = {name.replace(new, old): value for name, value in names.items()}
     torch.save({f"bert.{name}": value for name, value in names.items()}, tmp_path / "pytorch_model.bin")
-    config = {"model_type": "bert", "num_attention_heads": 2, "layer_norm_eps": 1e-12}
+    config = {"model_type": "bert", "num_attention_heads": 2, "layer_norm_eps": 1e-12, **in_config}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    texts = torch.tensor([[0, 5, 1, 6, 7, 8]])
-    assert torch.allclose(load_language_model(tmp_path).contexts(texts, 1), model.contexts(texts, 1), atol=1e-6)
+    texts = torch.tensor([[0, 5, separator, 6, 7, 8]])
+    loaded = load_language_model(tmp_path)
+    assert torch.allclose(loaded.contexts(texts, 1), model.contexts(texts, 1), atol=1e-6)
+    assert not torch.allclose(loaded.tokens(texts), replace(loaded, separator=99).tokens(texts))
 
 
 def test_gpt2(tmp_path: Path) -> None:
