@@ -127,8 +127,8 @@ show.table(["program", "columns", "steps", "result", "right", "wrong, 10 layers"
 # ## What a cycle costs
 # Done literally, a cycle multiplies all columns with all matrices, and each column attends to each: the work grows with
 # $n^2$. The paper remarks that only the scratchpad needs to look at all columns, which makes it $O(n)$. A runner that
-# uses this, and leaves out hidden units that cannot fire, gives the same states bit for bit. Counted below are
-# multiplications, not seconds; the repository's benchmark has the seconds.
+# uses this, and leaves out hidden units that cannot fire, gives the same states bit for bit at $\lambda=30$. Counted
+# below are multiplications, not seconds; the repository's benchmark has the seconds.
 
 
 # %%

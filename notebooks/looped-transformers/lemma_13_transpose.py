@@ -73,6 +73,8 @@ claim.check("4 by 4, factor 20: largest error", by_temperature[4][temperatures.i
 claim.check("8 by 8, factor 20: largest error", by_temperature[8][temperatures.index(20.0)], "<=", 1e-12)
 claim.check("layers (4 claimed)", sizes.layers, "==", 3)
 claim.check("heads a layer", sizes.heads, "==", 1)
+claim.check("rows at d = 4: 2 d + 2 + 5 ⌈log d⌉ + 6", sizes.width, "==", 2 * 4 + 2 + 5 * 2 + 6)
+claim.printed("rows at d = 4: 2 d + 2 log d", sizes.width, "<=", 2 * 4 + 2 * 2)
 claim.check("result in one row for both vectors, less A + A^T", (same_row - a - a.mT).abs().max(), "<=", 1e-11)
 claim.control("factor 1: largest error", by_temperature[4][0], "<=", 0.1)
 claim.printed("permuted vector added to the row it came from: error", (same_row - a.mT).abs().max(), "<=", 1e-12)
@@ -119,11 +121,12 @@ claim.verdict()
 # ```
 # ```{claim} looped-transformers/lemma-16
 # ```
-# The lemmas are about numbers, with three layers and one head. Two layers of ReLUs bring $a$ and $b$ into rows of their
-# own, and a third layer moves them. One head is enough for it, and fewer layers: a column of the result whose query
-# meets the keys of both its operands' columns gets half their sum. For a difference a layer before it turns the sign of
-# $b$. The same works for matrices, column by column, as the programs of the paper need it ($2I-Y$ in Newton's
-# iteration). Two heads, one for each operand, do both in one layer, and are used in the machine.
+# The lemmas are about numbers, with three layers and one head. The proof writes four transformations for the three;
+# one of them forms $a+b$ in column 1, though $b$ stands in column $d+1$ and no read brings it there. One head is
+# enough all the same, and fewer layers: a column of the result whose query meets the keys of both its operands'
+# columns gets half their sum. For a difference a layer before it turns the sign of $b$. The same works for matrices,
+# column by column, as the programs of the paper need it ($2I-Y$ in Newton's iteration). Two heads, one for each
+# operand, do both in one layer, and are used in the machine.
 
 # %%
 for number, name in ((15, "add"), (16, "sub")):

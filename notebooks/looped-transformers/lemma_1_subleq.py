@@ -147,8 +147,8 @@ claim.verdict()
 # ## Against the interpreter
 # Random programs on random memory, with $N$ from 4 to 16 and up to 64 columns; one cell in four holds 0 and the
 # reserved cell 0 is an operand as often as any other. They run side by side in batches, on a runner that leaves out
-# work which cannot matter (a test shows that its states equal those of the literal layers, bit for bit). Some run on
-# the literal layers too.
+# work which cannot matter (a test shows that at $\lambda=30$ its states equal those of the literal layers, bit for
+# bit). Some run on the literal layers too.
 
 # %%
 wrong = compared = halted = 0

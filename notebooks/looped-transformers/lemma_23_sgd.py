@@ -73,6 +73,8 @@ claim.check("updates with the printed counters", updates_printed, "==", (6 + 1) 
 claim.printed("printed counters: updates", updates_printed, "==", 6 * 20)
 claim.printed("printed counters: distance to plain descent", off_counters, "<=", 1e-14)
 claim.printed("lines 3 and 4 as printed: distance to plain descent", off_lines, "<=", 1e-14)
+copies = len(unrolled_program(w, x, y, rate, 20).code)
+claim.check("without pointers, 6 points: instructions", copies, "==", 6 * 6 + 3)
 claim.number("updates with the printed counters", updates_printed, earlier=147, within=0.0)
 claim.verdict()
 
@@ -89,8 +91,7 @@ program = unrolled_program(w, x, y, rate, epochs)
 
 
 def run_machine(program, wanted, slope=1e-7, temperature=40.0):
-    """The machine, its run, the run beside the interpreter's, and the distance of the weights to those "
-    "wanted."""
+    """The machine, its run, the run beside the interpreter's, and the distance of the weights to those wanted."""
     reference = interpret(program)
     machine = FleqMachine(program, standard_blocks(program, slope), temperature)
     run = machine.run(program, len(reference.counters))

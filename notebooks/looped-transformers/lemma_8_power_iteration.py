@@ -115,7 +115,9 @@ show.figure(
 )
 claim = Claim("looped-transformers/algorithm-11")
 claim.check("S from 1e-6 to 2.9: largest relative error", (roots[-1] * small.sqrt() - 1).abs().max(), "<=", 1e-12)
-claim.check("steps needed less log_1.5(1/√S) + 6, largest", (needed - allowed)[small < 1].max(), "<=", 0)
+claim.check("S < 1: steps needed less log_1.5(1/√S) + 6, largest", (needed - allowed)[small < 1].max(), "<=", 0)
+near_three = inverse_root_iterates(torch.tensor(2.99, dtype=torch.float64), 60) * 2.99**0.5
+claim.control("S = 2.99: steps needed", ((near_three - 1).abs() <= 1e-12).int().argmax(), "<=", 6)
 claim.check("S from 3.01 to 4.61: largest relative distance to -1/√S", other_root, "<=", 1e-12)
 claim.check("S = 4.9: distance to 1/√S", abs(special[4.9] - 4.9**-0.5), "<=", 1e-12)
 claim.check("S = 4.95: distance to -1/√S", abs(special[4.95] + 4.95**-0.5), "<=", 1e-12)
@@ -131,24 +133,35 @@ claim.verdict()
 # ```
 # Line 3 adds to $t_1$ but stores the sum in $t$, which nothing reads. Line 13 multiplies
 # $f_{\mathrm{mul}}(b,s)=b^\top s$, a number; the vector has to be transposed first.
+#
+# Both loops have $T$ rounds. But $S=\|b_T\|^2$ falls like $(|\lambda_1|/\|A\|)^{2T}$, and the second loop grows by 3/2
+# a round at most. If the top eigenvalue is less than two thirds of the norm, as it may be for a matrix that is not
+# symmetric, it never arrives, however large $T$ is. It needs a count of its own.
 
 
 # %%
+skew = torch.diag(torch.tensor([0.5, 0.1, 0.05, 0.02], dtype=torch.float64))
+skew[0, 1] = 2.0  # the top eigenvector is e_1, the top eigenvalue a quarter of the norm
+
+
 def ideal(faults=(), t=30):
     program = power_program(matrix, t, faults=faults)
     run = interpret(program, 2_000)
     return run.halted, sign_free_distance(variable(program, run.memory, "b")[:, 0], top).nan_to_num(2.0).item()
 
 
-def length_off(faults=()):
-    program = power_program(matrix, 30, faults=faults)
-    b = variable(program, interpret(program, 2_000).memory, "b")[:, 0]
-    return torch.minimum((b - top).norm(), (b + top).norm()).item()
+def length_off(faults=(), a=matrix, eigenvector=top, root_steps=None):
+    program = power_program(a, 30, root_steps, faults)
+    b = variable(program, interpret(program, 5_000).memory, "b")[:, 0]
+    return torch.minimum((b - eigenvector).norm(), (b + eigenvector).norm()).item()
 
 
 claim = Claim("looped-transformers/algorithm-12")
 claim.check("T = 30: distance to the eigenvector", length_off(), "<=", 1e-12)
 claim.check("T = 30: reaches its end", ideal()[0], "==", True)
+first = torch.eye(4, dtype=torch.float64)[0]
+claim.check("A not symmetric, second loop of 200 rounds: distance", length_off((), skew, first, 200), "<=", 1e-12)
+claim.printed("A not symmetric, both loops of T = 30: distance", length_off((), skew, first), "<=", 1e-12)
 claim.printed("line 3 as printed: reaches its end in 2000 instructions", ideal(["line 3"])[0], "==", True)
 claim.printed("line 13 as printed: distance to the eigenvector", length_off(["line 13"]), "<=", 1e-12)
 claim.verdict()

@@ -132,9 +132,11 @@ show.figure(
 # and memory. A quarter of their cells hold 0 at the start. The lower law sets the noise of a look-up times the gain of
 # one adder equal to the margin, $2^{N+1}\cdot 2Le^{-2\lambda} = 1/4$. The ten-layer machine has two in a row: one
 # negates, one adds. Where the signs of the noise are unlucky their gains multiply, which gives the upper law. Luck
-# depends on rounding, so that a temperature may fail though a lower one works. Above $\lambda \approx 18.4$ float64 has
-# no noise left: $1 + e^{-2\lambda}$ is rounded to 1, and every $N$ that the adder can hold is exact. In float32 this
-# happens near 8, but the adder's sums need more than its 24 bits from $N = 24$ on, and then no temperature helps.
+# depends on rounding, so that a temperature may fail though a lower one works. From $\lambda \approx 18.4$ on a
+# single $e^{-2\lambda}$ beside 1 is rounded away, and $L$ of them from $\frac12(53\ln 2 + \ln L)$ on, 19.5 at 1024
+# columns; then every $N$ that the adder can hold is exact. The programs run on the fast runner, which adds the weights
+# of a look-up in another order than the layers, so that near this end the two can differ by some tenths. In float32
+# this happens near 8, but the adder's sums need more than its 24 bits from $N = 24$ on, and then no temperature helps.
 
 
 # %%
@@ -167,7 +169,7 @@ for place, ((n, depth), values) in enumerate(least.items()):
     axis.plot(lengths, values, show.MARKERS[place] + "-", label=f"{depth} layers, $n = {n}$")
 kept = [(length, value) for length, value in zip(single_lengths, single, strict=True) if math.isfinite(value)]
 axis.plot(*zip(*kept, strict=True), "X--", color="black", label=f"10 layers, $n = {small}$, float32")
-vanished = 18.4  # from here on 1 + exp(-2 lambda) is 1 in float64
+vanished = 18.4  # from here on 1 + exp(-2 lambda) is 1 in float64, one such term at a time
 for adders, style in ((1, ":"), (2, "-.")):
     law = [min(temperature_law(length, address_bits(small), adders), vanished) for length in lengths]
     axis.plot(lengths, law, style, color="0.4", label=f"law, {adders} adder{'s' * (adders - 1)}")
@@ -218,7 +220,7 @@ bounds = {
 show.table(
     ["n", "N", "printed bound", "least exact temperature"],
     [[n, lengths[-1], bound, least[n, 10][-1]] for n, bound in bounds.items()],
-    caption="The bound of Appendix L for the longest integers. Above 18.4 nothing can fail in float64, whatever N.",
+    caption="The bound of Appendix L for the longest integers. Above 19.5 nothing can fail in float64, whatever N.",
 )
 excess = max(
     value - min(temperature_law(length, address_bits(n), 2), vanished)

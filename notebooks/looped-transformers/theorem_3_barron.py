@@ -107,29 +107,30 @@ claim.verdict()
 # m\ln m$ grows with $m$. With $\tau=1$ the sigmoids are nearly straight lines on $[-1,1]$, and more of them do not
 # help.
 #
-# Barron bounds the mean square error. The paper writes the bound for every $x$. On this function the largest error
-# falls more slowly than the mean square, about as $m^{-1/2}$ and no faster; the constant $2C$ covers it. A slope of at
-# most $-1/2$ was asked of it at first and just missed, so what is checked is the bound itself, and the slope is shown.
+# Barron bounds the root mean square error. The paper writes the bound for every $x$. On this function the largest error
+# falls more slowly than the root mean square, about as $m^{-1/2}$ and no faster; the constant $2C$ covers it. A slope
+# of at most $-1/2$ was asked of it at first and just missed, so what is checked is the bound itself, and the slope is
+# shown.
 
 # %%
 counts = [2**power for power in range(2, int(math.log2(most)) + 1)]
 sharp = [greedy_fit(f, x, m, math.sqrt(m) * math.log(m), constant) for m in counts]
 soft = [greedy_fit(f, x, m, 1.0, constant) for m in counts]
-mean_slope = exponent(counts, [fit.mean_square for fit in sharp])
+mean_slope = exponent(counts, [fit.root_mean_square for fit in sharp])
 largest_slope = exponent(counts, [fit.largest for fit in sharp])
-soft_slope = exponent(counts, [fit.mean_square for fit in soft])
+soft_slope = exponent(counts, [fit.root_mean_square for fit in soft])
 fig, axis = show.axes()
-axis.loglog(counts, [fit.mean_square for fit in sharp], "o-", label=r"root mean square, $\tau=\sqrt{m}\,\ln m$")
+axis.loglog(counts, [fit.root_mean_square for fit in sharp], "o-", label=r"root mean square, $\tau=\sqrt{m}\,\ln m$")
 axis.loglog(counts, [fit.largest for fit in sharp], "s-", label=r"largest, $\tau=\sqrt{m}\,\ln m$")
-axis.loglog(counts, [fit.mean_square for fit in soft], "^-", label=r"root mean square, $\tau=1$")
+axis.loglog(counts, [fit.root_mean_square for fit in soft], "^-", label=r"root mean square, $\tau=1$")
 axis.loglog(counts, [2 * constant / math.sqrt(m) for m in counts], "k--", label=r"$2C/\sqrt{m}$")
 axis.set(xlabel="sigmoids $m$", ylabel="error")
 axis.legend(fontsize=8)
 show.figure(
     fig,
     name="rate",
-    caption="Error of the greedy sums for a bump. With growing sharpness the mean square falls faster than $m^{-1/2}$ "
-    r"(dashed); with $\tau=1$ it hardly moves.",
+    caption="Error of the greedy sums for a bump. With growing sharpness the root mean square falls faster than "
+    r"$m^{-1/2}$ (dashed); with $\tau=1$ it hardly moves.",
     alt="Log-log plot. One curve falls more steeply than the dashed line of slope minus one half, one about as "
     "steeply. A third, for sharpness one, is almost level.",
 )

@@ -70,7 +70,11 @@ def reciprocal_sigmoids(
         first_knot: where the first sigmoid rises; ``least / 2`` unless given. At ``least`` itself, as the print has it,
             half of 1/least is missing there.
         sharpness: slope times the gap to the nearer knot.
+
+    Raises:
+        ParameterError: error or least outside (0, 1], most below 1 or not above least.
     """
+    require(most=(most, math.nextafter(least, math.inf), None))
     partition = reciprocal_partition(error, least, most)
     knots = partition.edges[:-1].clone()
     knots[0] = least / 2 if first_knot is None else first_knot

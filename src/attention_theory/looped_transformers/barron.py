@@ -64,7 +64,7 @@ class Fit:
     """A sum of ``terms`` elements of the dictionary with coefficients ``gamma``, and how far it is from its target."""
 
     gamma: Float[Tensor, " terms"]
-    mean_square: float
+    root_mean_square: float
     largest: float
 
 

@@ -36,5 +36,5 @@ def test_the_greedy_fit_stays_in_the_hull_and_improves() -> None:
     constant = bump_constant(0.4)
     fits = [greedy_fit(bump(x, 0.4), x, terms, 20.0, constant) for terms in (2, 16)]
     assert all(fit.gamma.abs().sum() <= 2 * constant + 1e-12 for fit in fits)
-    assert fits[1].mean_square < fits[0].mean_square / 2
-    assert all(fit.mean_square <= fit.largest for fit in fits)
+    assert fits[1].root_mean_square < fits[0].root_mean_square / 2
+    assert all(fit.root_mean_square <= fit.largest for fit in fits)
