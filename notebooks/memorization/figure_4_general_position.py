@@ -18,8 +18,7 @@ import torch
 
 from attention_theory.memorization.attention import features, random_heads
 from attention_theory.memorization.examples import sample_examples
-from attention_theory.memorization.synthetic import Setting, sample_data_sets
-from attention_theory.memorization.trainer import PanelTrainer
+from attention_theory.memorization.sweeps import sweep
 from attention_theory.numerics import numerical_rank
 from attention_theory.trends import exponent, gain, linear_fit_r2
 from attention_theory.validation import require
@@ -56,20 +55,16 @@ require(
 )
 
 
-def train(settings: list[Setting], shared: bool, relabel: bool = False) -> torch.Tensor:
-    """Train models together; the fraction of the last epoch's labels that each names, (points, seeds)."""
-    data = sample_data_sets(settings, width, shared, classes=classes).to(device)
-    trainer = PanelTrainer(settings, data, steps, batch, rate, relabel)
-    trainer.run()
-    return trainer.score(trainer.latest_labels()).accuracy.cpu().double().view(-1, seeds)
+def memorised(points: list[tuple[int, int, int]], relabel: bool = False) -> dict[bool, torch.Tensor]:
+    """The memorised fractions at (H, n, T), (points, seeds), with one shared context and with separate ones."""
+    recipe = (width, seeds, steps, batch, rate)
+    return {s: sweep(points, *recipe, s, classes=classes, relabel=relabel, device=device) for s in (True, False)}
 
 
-head_settings = [Setting(H, heads_context, examples_count, width, s) for H in head_counts for s in range(seeds)]
-context_settings = [Setting(contexts_heads, n, examples_count, width, s) for n in contexts for s in range(seeds)]
-by_heads = {shared: train(head_settings, shared) for shared in (True, False)}
-by_context = {shared: train(context_settings, shared) for shared in (True, False)}
-few = [Setting(head_counts[1], heads_context, examples_count, width, s) for s in range(seeds)]
-changing = {shared: train(few, shared, relabel=True) for shared in (True, False)}
+head_points = [(H, heads_context, examples_count) for H in head_counts]
+by_heads = memorised(head_points)
+by_context = memorised([(contexts_heads, n, examples_count) for n in contexts])
+changing = memorised(head_points[1:2], relabel=True)
 
 # %%
 names = {True: "one shared context", False: "a context for each example"}

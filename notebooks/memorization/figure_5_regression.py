@@ -13,8 +13,7 @@
 import torch
 from matplotlib.axes import Axes
 
-from attention_theory.memorization.synthetic import Setting, sample_data_sets
-from attention_theory.memorization.trainer import PanelTrainer
+from attention_theory.memorization.sweeps import sweep
 from attention_theory.trends import increments
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -48,13 +47,9 @@ require(
 )
 
 
-def train(points: list[tuple[int, int, int]], relabel: bool = False) -> torch.Tensor:
-    """Train models for (H, n, T) together; their mean squared errors, (points, seeds), on the last epoch's labels."""
-    settings = [Setting(H, n, T, width, s) for H, n, T in points for s in range(seeds)]
-    data = sample_data_sets(settings, width, labels="real").to(device)
-    trainer = PanelTrainer(settings, data, steps, batch, rate, relabel)
-    trainer.run()
-    return trainer.score(trainer.latest_labels()).loss.cpu().double().view(-1, seeds)
+def squared_errors(points: list[tuple[int, int, int]], relabel: bool = False) -> torch.Tensor:
+    """The mean squared errors at (H, n, T), (points, seeds)."""
+    return sweep(points, width, seeds, steps, batch, rate, labels="real", relabel=relabel, device=device)
 
 
 def draw_panel(axis: Axes, x: list[int], errors: torch.Tensor, label: str) -> None:
@@ -70,9 +65,9 @@ sweeps = {
     "H": [(H, heads_context, T) for T in examples_counts for H in head_counts],
     "n": [(contexts_heads, n, T) for T in examples_counts for n in contexts],
 }
-by_heads, by_context = (train(sweep).view(len(examples_counts), -1, seeds) for sweep in sweeps.values())
+by_heads, by_context = (squared_errors(points).view(len(examples_counts), -1, seeds) for points in sweeps.values())
 ends = [sweeps["H"][0], sweeps["H"][len(head_counts) - 1], sweeps["n"][0], sweeps["n"][len(contexts) - 1]]
-changing = train(ends, relabel=True).mean(dim=1)
+changing = squared_errors(ends, relabel=True).mean(dim=1)
 fig, (left, right) = show.axes(1, 2, sharey=True)
 draw_panel(left, head_counts, by_heads, "number of heads H")
 draw_panel(right, contexts, by_context, "context size n")

@@ -1,0 +1,36 @@
+"""A sweep is nothing but its models, trained as they are trained one by one."""
+
+import pytest
+
+from attention_theory.memorization.sweeps import sweep
+from attention_theory.memorization.synthetic import Labels, Setting, sample_data_sets
+from attention_theory.memorization.trainer import PanelTrainer
+from attention_theory.validation import ParameterError
+
+POINTS = [(1, 3, 20), (2, 2, 30)]
+
+
+@pytest.mark.parametrize(("labels", "shared"), [("classes", True), ("real", False)])
+def test_every_entry_is_the_score_of_its_own_model(labels: Labels, shared: bool) -> None:
+    found = sweep(POINTS, 4, 2, 40, 8, 1e-2, shared, labels, classes=5)
+    assert found.shape == (2, 2)
+    for row, (heads, tokens, examples) in enumerate(POINTS):
+        for seed in range(2):
+            setting = [Setting(heads, tokens, examples, 4, seed)]
+            trainer = PanelTrainer(setting, sample_data_sets(setting, 4, shared, labels, 5), 40, 8, 1e-2)
+            score = trainer.run()
+            alone = score.accuracy if labels == "classes" else score.loss
+            assert found[row, seed].item() == pytest.approx(alone.item(), abs=1e-4)
+
+
+def test_labels_that_change_every_epoch_are_not_memorised() -> None:
+    kept, changed = (sweep([(4, 4, 12)], 8, 1, 1500, 12, 1e-2, classes=5, relabel=relabel) for relabel in (False, True))
+    assert kept.item() == 1
+    assert changed.item() < 1
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ParameterError, match="points"):
+        sweep([], 4, 1, 10, 8, 1e-2)
+    with pytest.raises(ParameterError, match="completed_epochs"):
+        sweep([(1, 2, 100)], 4, 1, 5, 8, 1e-2)
