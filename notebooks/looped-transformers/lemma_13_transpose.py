@@ -18,6 +18,8 @@
 # number whose group and index are its own, exchanged. Layer 3 spreads the row out again and sums over the groups.
 
 # %%
+import math
+
 import torch
 
 from attention_theory.looped_transformers.blocks import run_block
@@ -73,8 +75,11 @@ claim.check("4 by 4, factor 20: largest error", by_temperature[4][temperatures.i
 claim.check("8 by 8, factor 20: largest error", by_temperature[8][temperatures.index(20.0)], "<=", 1e-12)
 claim.check("layers (4 claimed)", sizes.layers, "==", 3)
 claim.check("heads a layer", sizes.heads, "==", 1)
-claim.check("rows at d = 4: 2 d + 2 + 5 ⌈log d⌉ + 6", sizes.width, "==", 2 * 4 + 2 + 5 * 2 + 6)
-claim.printed("rows at d = 4: 2 d + 2 log d", sizes.width, "<=", 2 * 4 + 2 * 2)
+for d in (4, 8, 16):
+    zeros = torch.zeros(d, d, dtype=torch.float64)
+    rows, code = summarise(run_block(TransposeBlock(), zeros, zeros, 20.0).machine).width, int(math.log2(d))
+    claim.check(f"rows at d = {d}: 2 d + 5 log d + 8", rows, "==", 2 * d + 5 * code + 8)
+    claim.printed(f"rows at d = {d}: 2 d + 2 log d", rows, "<=", 2 * d + 2 * code)
 claim.check("result in one row for both vectors, less A + A^T", (same_row - a - a.mT).abs().max(), "<=", 1e-11)
 claim.control("factor 1: largest error", by_temperature[4][0], "<=", 0.1)
 claim.printed("permuted vector added to the row it came from: error", (same_row - a.mT).abs().max(), "<=", 1e-12)
