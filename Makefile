@@ -1,6 +1,6 @@
 # make book    set up, run every notebook at laptop size, build the site into _build/html
 # make test    set up and run the tests
-# PROFILE=paper applies the full-size parameters; CORES=n takes fewer cores than there are.
+# PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are.
 
 PYTHON ?= python3.11
 PROFILE ?= laptop

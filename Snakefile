@@ -1,8 +1,8 @@
 # The graph of the book: a notebook's run, the pages made from the runs, the site made from the pages.
 #
 #   snakemake --cores 2 --keep-going                          everything, at laptop size
-#   snakemake --cores 2 --config profile=paper                at full size (a GPU is one resource: gpu=1)
-#   snakemake --executor slurm --jobs 20 --config profile=paper notebooks
+#   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
+#   snakemake --executor slurm --jobs 20 --config profile=full notebooks
 
 from bookpress.layout import Layout
 from bookpress.profile import settings_for

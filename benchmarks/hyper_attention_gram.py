@@ -13,10 +13,10 @@ import sys
 import torch
 from torch import Tensor
 
-from attention_theory.hyper_attention.collisions import window_matrix
-from attention_theory.hyper_attention.gradients import residuals
-from attention_theory.hyper_attention.gram import gram_gradients, gram_tensors
-from attention_theory.hyper_attention.interactions import outputs_from_counts, sample_sequences
+from attention_theory.hyper_attention.interactions.gradients import residuals
+from attention_theory.hyper_attention.interactions.gram import gram_gradients, gram_tensors
+from attention_theory.hyper_attention.interactions.interactions import outputs_from_counts, sample_sequences
+from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.measure import cpu_seconds
 from attention_theory.numerics import relative_error
 

@@ -13,9 +13,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attention_theory.hyper_attention.pair_attention import pair_attention
-from attention_theory.hyper_attention.sums import Sum
-from attention_theory.hyper_attention.tuple_softmax import tuple_attention
+from attention_theory.hyper_attention.layers.pair_attention import pair_attention
+from attention_theory.hyper_attention.layers.sums import Sum
+from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.measure import cpu_seconds, peak_bytes
 
 WIDTH, BATCH, LENGTHS = 64, 4, (128, 256)

@@ -13,11 +13,11 @@ import time
 
 import torch
 
-from attention_theory.linear_attention.head_grid import head_grid, train_in_gram_form, train_literally
-from attention_theory.linear_attention.mhla import Heads
-from attention_theory.linear_attention.regression import statistics
-from attention_theory.linear_attention.search_spaces import FIGURE_1
-from attention_theory.linear_attention.teacher_task import TeacherTask, teacher_task
+from attention_theory.linear_attention.experiments.head_grid import head_grid, train_in_gram_form, train_literally
+from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
+from attention_theory.linear_attention.experiments.teacher_task import TeacherTask, teacher_task
+from attention_theory.linear_attention.learning.regression import statistics
+from attention_theory.linear_attention.model.mhla import Heads
 
 SEEDS, SEQUENCES, TOKENS, BATCH = (0, 1, 2), 512, 100, 32
 RUN_STEPS, TIMED_STEPS, LEAST_RATIO = 3000, {2: 400, 4: 400, 8: 200, 16: 40}, 20.0

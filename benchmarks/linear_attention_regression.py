@@ -12,10 +12,10 @@ import time
 
 import torch
 
-from attention_theory.linear_attention.literal import literal_regression
-from attention_theory.linear_attention.mhla import mhla_causal, random_heads, stack_lengths
-from attention_theory.linear_attention.parameters import coefficients_of_matrix, distance, head_matrix
-from attention_theory.linear_attention.regression import learn_causal
+from attention_theory.linear_attention.learning.regression import learn_causal
+from attention_theory.linear_attention.model.literal import literal_regression
+from attention_theory.linear_attention.model.mhla import mhla_causal, random_heads, stack_lengths
+from attention_theory.linear_attention.model.parameters import coefficients_of_matrix, distance, head_matrix
 
 SEQUENCES, POSITIONS, LITERAL_SEQUENCES = 2048, 100, 4
 

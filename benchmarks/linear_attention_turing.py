@@ -13,9 +13,9 @@ import time
 import torch
 from torch import Tensor
 
-from attention_theory.linear_attention.block_heads import BlockHead
-from attention_theory.linear_attention.turing import random_inputs, random_tables
-from attention_theory.linear_attention.universal import UniversalMachine, compare_with_simulator
+from attention_theory.linear_attention.machines.block_heads import BlockHead
+from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
+from attention_theory.linear_attention.machines.universal import UniversalMachine, compare_with_simulator
 
 MACHINES, LEAST_RATIO = 10, 10.0
 SMALL, LARGE = (3, 3, 6, 6), (3, 3, 12, 12)

@@ -12,10 +12,10 @@ import sys
 import torch
 from torch import Tensor
 
-from attention_theory.looped_transformers.blocks import run_block
-from attention_theory.looped_transformers.fleq_machine import FleqMachine
-from attention_theory.looped_transformers.newton import newton_program
-from attention_theory.looped_transformers.product_block import ProductBlock
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.product import ProductBlock
+from attention_theory.looped_transformers.fleq.machine import FleqMachine
+from attention_theory.looped_transformers.programs.newton import newton_program
 from attention_theory.measure import cpu_seconds
 
 BATCH = 200

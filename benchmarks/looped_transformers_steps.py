@@ -12,9 +12,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attention_theory.looped_transformers.subleq import random_program
-from attention_theory.looped_transformers.subleq_machine import Depth, SubleqMachine
-from attention_theory.looped_transformers.subleq_runner import SubleqRunner
+from attention_theory.looped_transformers.subleq.language import random_program
+from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
+from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.measure import cpu_seconds
 
 BITS, CELLS, INSTRUCTIONS, BATCH, TEMPERATURE = 8, 12, 16, 128, 30.0  # 32 columns

@@ -29,15 +29,19 @@
 import torch
 
 from attention_theory.encodings import one_hot
-from attention_theory.hyper_attention.fourier import position_code
-from attention_theory.hyper_attention.grids import (
+from attention_theory.hyper_attention.interactions.fourier import position_code
+from attention_theory.hyper_attention.interactions.interactions import (
+    aggregate_interactions,
+    represent,
+    sample_sequences,
+)
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
+from attention_theory.hyper_attention.worlds.grids import (
     distance_effect,
     labelled_effect,
     product_code,
     shift_invariant_effect,
 )
-from attention_theory.hyper_attention.interactions import aggregate_interactions, represent, sample_sequences
-from attention_theory.hyper_attention.self_attention import linear_attention
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

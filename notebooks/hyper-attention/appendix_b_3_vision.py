@@ -25,8 +25,8 @@
 import torch
 from sklearn.datasets import load_digits
 
-from attention_theory.hyper_attention.self_attention import linear_attention
-from attention_theory.hyper_attention.vision import colour_value, count_at_offsets, pattern_score, pixel_tokens
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
+from attention_theory.hyper_attention.worlds.vision import colour_value, count_at_offsets, pattern_score, pixel_tokens
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -24,8 +24,8 @@
 # %%
 import torch
 
-from attention_theory.hyper_attention.self_attention import linear_attention
-from attention_theory.hyper_attention.time_series import delay_score, roll_out, series_tokens, transition_value
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
+from attention_theory.hyper_attention.worlds.time_series import delay_score, roll_out, series_tokens, transition_value
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -38,14 +38,14 @@
 # coordinates is not bilinear in one-hots of $x$ and $y$: the diagonal needs a one-hot of its own.
 
 # %%
-from attention_theory.hyper_attention.coupled_features import (
+from attention_theory.hyper_attention.layers.hyper_feature_attention import linear_hyper_feature_attention
+from attention_theory.hyper_attention.worlds.coupled_features import (
     block_parameters,
     coupled_interaction,
     embed_features,
     layer_of,
 )
-from attention_theory.hyper_attention.hyper_feature_attention import linear_hyper_feature_attention
-from attention_theory.hyper_attention.predator_prey import (
+from attention_theory.hyper_attention.worlds.predator_prey import (
     HUNTER,
     POLICY,
     RIGHT,

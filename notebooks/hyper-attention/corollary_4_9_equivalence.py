@@ -28,9 +28,9 @@
 import torch
 
 from attention_theory.encodings import random_orthonormal
-from attention_theory.hyper_attention.gradients import training_loss
-from attention_theory.hyper_attention.interactions import functional_tensor, sample_sequences
-from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.hyper_attention.interactions.gradients import training_loss
+from attention_theory.hyper_attention.interactions.interactions import functional_tensor, sample_sequences
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

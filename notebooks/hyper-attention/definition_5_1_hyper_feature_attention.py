@@ -32,7 +32,13 @@ from itertools import pairwise
 
 import torch
 
-from attention_theory.hyper_attention.coupled_features import (
+from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
+from attention_theory.hyper_attention.layers.hyper_feature_attention import (
+    linear_hyper_feature_attention,
+    score_features,
+)
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
+from attention_theory.hyper_attention.worlds.coupled_features import (
     CoupledHead,
     Factor,
     Weight,
@@ -45,9 +51,6 @@ from attention_theory.hyper_attention.coupled_features import (
     product_symbols,
     product_tables,
 )
-from attention_theory.hyper_attention.hyper_feature_attention import linear_hyper_feature_attention, score_features
-from attention_theory.hyper_attention.interactions import aggregate_interactions
-from attention_theory.hyper_attention.self_attention import linear_attention
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require

@@ -34,9 +34,9 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from attention_theory.hyper_attention.connected import relative_residual
-from attention_theory.hyper_attention.interactions import sample_sequences
-from attention_theory.hyper_attention.linear_hyper_attention import (
+from attention_theory.hyper_attention.interactions.connected import relative_residual
+from attention_theory.hyper_attention.interactions.interactions import sample_sequences
+from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     aggregate_tuples,
     linear_hyper_attention,
     pair_counts,
@@ -44,8 +44,8 @@ from attention_theory.hyper_attention.linear_hyper_attention import (
     tensor_from_factors,
     triple_features,
 )
-from attention_theory.hyper_attention.linear_sums import cubic_pair_sum
-from attention_theory.hyper_attention.sums import SUMS
+from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum
+from attention_theory.hyper_attention.layers.sums import SUMS
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require

@@ -41,10 +41,10 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from attention_theory.hyper_attention.hyper_attention import HyperAttention, hyper_attention_parameters
-from attention_theory.hyper_attention.pair_attention import pair_attention
-from attention_theory.hyper_attention.sums import allowed_tuples
-from attention_theory.hyper_attention.tuple_softmax import tuple_attention, tuple_scores
+from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention, hyper_attention_parameters
+from attention_theory.hyper_attention.layers.pair_attention import pair_attention
+from attention_theory.hyper_attention.layers.sums import allowed_tuples
+from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention, tuple_scores
 from attention_theory.measure import peak_bytes
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator

@@ -31,9 +31,9 @@ import torch
 from matplotlib.patches import Circle
 
 from attention_theory.encodings import one_hot
-from attention_theory.hyper_attention.collisions import simulate, window_matrix
-from attention_theory.hyper_attention.interactions import aggregate_interactions
-from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
+from attention_theory.hyper_attention.worlds.collisions import simulate, window_matrix
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -41,9 +41,9 @@
 import torch
 
 from attention_theory.encodings import one_hot
-from attention_theory.hyper_attention.genotype import activation, activation_score, saturate
-from attention_theory.hyper_attention.interactions import sample_sequences
-from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.hyper_attention.interactions.interactions import sample_sequences
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
+from attention_theory.hyper_attention.worlds.genotype import activation, activation_score, saturate
 from attention_theory.validation import require
 from bookpress import Claim, show
 

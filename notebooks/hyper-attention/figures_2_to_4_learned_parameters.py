@@ -47,10 +47,14 @@
 # %%
 import torch
 
-from attention_theory.hyper_attention.collisions import window_matrix
-from attention_theory.hyper_attention.fourier import position_code, window_diagonal
-from attention_theory.hyper_attention.gram import descend, gram_loss, gram_tensors
-from attention_theory.hyper_attention.interactions import aggregate_interactions, outputs_from_counts, sample_sequences
+from attention_theory.hyper_attention.interactions.fourier import position_code, window_diagonal
+from attention_theory.hyper_attention.interactions.gram import descend, gram_loss, gram_tensors
+from attention_theory.hyper_attention.interactions.interactions import (
+    aggregate_interactions,
+    outputs_from_counts,
+    sample_sequences,
+)
+from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import generator
 from attention_theory.training import train_many
 from attention_theory.validation import require

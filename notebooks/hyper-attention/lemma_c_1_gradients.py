@@ -21,15 +21,15 @@
 import torch
 
 from attention_theory.encodings import random_orthonormal
-from attention_theory.hyper_attention.gradients import (
+from attention_theory.hyper_attention.interactions.gradients import (
     column_major,
     loss_gradients,
     residual_maps,
     residuals,
     training_loss,
 )
-from attention_theory.hyper_attention.interactions import counts, sample_sequences
-from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.numerics import numerical_rank, relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require

@@ -33,8 +33,11 @@ import torch
 from torch import Tensor
 
 from attention_theory.encodings import one_hot
-from attention_theory.hyper_attention.connected import relative_residual
-from attention_theory.hyper_attention.coupled_features import (
+from attention_theory.hyper_attention.interactions.connected import relative_residual
+from attention_theory.hyper_attention.interactions.interactions import represent
+from attention_theory.hyper_attention.layers.hyper_feature_attention import linear_hyper_feature_attention
+from attention_theory.hyper_attention.layers.self_attention import linear_attention, softmax_attention
+from attention_theory.hyper_attention.worlds.coupled_features import (
     CoupledHead,
     Factor,
     coupled_interaction,
@@ -43,10 +46,7 @@ from attention_theory.hyper_attention.coupled_features import (
     product_symbols,
     product_tables,
 )
-from attention_theory.hyper_attention.hyper_feature_attention import linear_hyper_feature_attention
-from attention_theory.hyper_attention.interactions import represent
-from attention_theory.hyper_attention.parallelogram import linear_stack, parallelogram_defect, random_layers
-from attention_theory.hyper_attention.self_attention import linear_attention, softmax_attention
+from attention_theory.hyper_attention.worlds.parallelogram import linear_stack, parallelogram_defect, random_layers
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require

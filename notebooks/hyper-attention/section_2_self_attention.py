@@ -32,13 +32,13 @@ import math
 
 import torch
 
-from attention_theory.hyper_attention.interactions import (
+from attention_theory.hyper_attention.interactions.interactions import (
     aggregate_interactions,
     counts,
     outputs_from_counts,
     sample_sequences,
 )
-from attention_theory.hyper_attention.self_attention import linear_attention, softmax_attention
+from attention_theory.hyper_attention.layers.self_attention import linear_attention, softmax_attention
 from attention_theory.layers import attention_weights
 from attention_theory.measure import matrix_operations
 from attention_theory.numerics import relative_error

@@ -40,8 +40,8 @@
 import torch
 from torch import Tensor
 
-from attention_theory.hyper_attention.interactions import aggregate_interactions
-from attention_theory.hyper_attention.linear_hyper_attention import aggregate_tuples
+from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
+from attention_theory.hyper_attention.layers.linear_hyper_attention import aggregate_tuples
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

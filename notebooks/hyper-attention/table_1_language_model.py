@@ -34,7 +34,7 @@
 # | largest rate | 0.0006 | 0.004 |
 #
 # With `tokens_folder` set to token files made by
-# `python -m attention_theory.hyper_attention.prepare_tokens`, the same cells are the full run.
+# `python -m attention_theory.data.prepare_tokens`, the same cells are the full run.
 #
 # **What can be concluded.** At this size the four models lie close together, and the print gives one number a model
 # without an error bar. So no order of the perplexities is asserted. Each gap is set beside its noise. Equal seeds see
@@ -47,14 +47,21 @@ from dataclasses import replace
 
 import torch
 
-from attention_theory.hyper_attention.connected import relative_residual
-from attention_theory.hyper_attention.hyper_attention import hyper_attention_parameters
-from attention_theory.hyper_attention.hyper_feature_attention import HyperFeatureAttention, hyper_feature_parameters
-from attention_theory.hyper_attention.interactions import sample_sequences
-from attention_theory.hyper_attention.language_model import TABLE_1, LanguageModel
-from attention_theory.hyper_attention.linear_hyper_attention import aggregate_tuples, pair_features, triple_features
-from attention_theory.hyper_attention.pretraining import Training, gap, train_table, unigram_loss
-from attention_theory.hyper_attention.token_files import open_corpus
+from attention_theory.data.token_files import open_corpus
+from attention_theory.hyper_attention.interactions.connected import relative_residual
+from attention_theory.hyper_attention.interactions.interactions import sample_sequences
+from attention_theory.hyper_attention.language.language_model import TABLE_1, LanguageModel
+from attention_theory.hyper_attention.language.pretraining import Training, gap, train_table, unigram_loss
+from attention_theory.hyper_attention.layers.hyper_attention import hyper_attention_parameters
+from attention_theory.hyper_attention.layers.hyper_feature_attention import (
+    HyperFeatureAttention,
+    hyper_feature_parameters,
+)
+from attention_theory.hyper_attention.layers.linear_hyper_attention import (
+    aggregate_tuples,
+    pair_features,
+    triple_features,
+)
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

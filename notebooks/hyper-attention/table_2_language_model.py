@@ -31,15 +31,15 @@ import math
 
 import torch
 
-from attention_theory.hyper_attention.hyper_feature_attention import (
+from attention_theory.data.token_files import open_corpus
+from attention_theory.hyper_attention.language.language_model import TABLE_2, LanguageModel
+from attention_theory.hyper_attention.language.pretraining import Training, gap, train_table, unigram_loss
+from attention_theory.hyper_attention.layers.hyper_feature_attention import (
     HyperFeatureAttention,
     hyper_feature_flops,
     hyper_feature_parameters,
     product_flops,
 )
-from attention_theory.hyper_attention.language_model import TABLE_2, LanguageModel
-from attention_theory.hyper_attention.pretraining import Training, gap, train_table, unigram_loss
-from attention_theory.hyper_attention.token_files import open_corpus
 from attention_theory.measure import matrix_operations
 from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show

@@ -32,10 +32,10 @@ from functools import partial, reduce
 import torch
 from torch import Tensor
 
-from attention_theory.hyper_attention.hyper_feature_attention import score_features
-from attention_theory.hyper_attention.linear_sums import linear_pair_sum
-from attention_theory.hyper_attention.pair_attention import pair_attention
-from attention_theory.hyper_attention.tuple_softmax import tuple_attention
+from attention_theory.hyper_attention.layers.hyper_feature_attention import score_features
+from attention_theory.hyper_attention.layers.linear_sums import linear_pair_sum
+from attention_theory.hyper_attention.layers.pair_attention import pair_attention
+from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.layers import attention
 from attention_theory.measure import cpu_seconds, matrix_operations, peak_bytes
 from attention_theory.randomness import generator

@@ -30,9 +30,13 @@
 import torch
 
 from attention_theory.encodings import random_orthonormal
-from attention_theory.hyper_attention.approximation import best_residual
-from attention_theory.hyper_attention.interactions import aggregate_interactions, represent, sample_sequences
-from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.hyper_attention.interactions.approximation import best_residual
+from attention_theory.hyper_attention.interactions.interactions import (
+    aggregate_interactions,
+    represent,
+    sample_sequences,
+)
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

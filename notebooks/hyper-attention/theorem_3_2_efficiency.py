@@ -37,14 +37,14 @@
 # %%
 import torch
 
-from attention_theory.hyper_attention.connected import (
+from attention_theory.hyper_attention.interactions.connected import (
     all_sequences,
     concatenated_features,
     pair_features,
     relative_residual,
     unshared_parameters,
 )
-from attention_theory.hyper_attention.interactions import aggregate_interactions
+from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
 from attention_theory.numerics import modular_rank
 from attention_theory.randomness import generator
 from attention_theory.validation import require

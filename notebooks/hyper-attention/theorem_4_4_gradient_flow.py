@@ -41,12 +41,18 @@ import math
 
 import torch
 
-from attention_theory.hyper_attention.connected import relative_residual
-from attention_theory.hyper_attention.flow import conserved, drift_of_a_step, flow_limit, gradient_flow, loss_bound
-from attention_theory.hyper_attention.gradients import residual_maps
-from attention_theory.hyper_attention.gram import descend, gram_tensors
-from attention_theory.hyper_attention.interactions import counts, outputs_from_counts, sample_sequences
-from attention_theory.hyper_attention.versatility import versatility
+from attention_theory.hyper_attention.interactions.connected import relative_residual
+from attention_theory.hyper_attention.interactions.flow import (
+    conserved,
+    drift_of_a_step,
+    flow_limit,
+    gradient_flow,
+    loss_bound,
+)
+from attention_theory.hyper_attention.interactions.gradients import residual_maps
+from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
+from attention_theory.hyper_attention.interactions.interactions import counts, outputs_from_counts, sample_sequences
+from attention_theory.hyper_attention.interactions.versatility import versatility
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -36,10 +36,10 @@
 # %%
 import torch
 
-from attention_theory.hyper_attention.collisions import window_matrix
-from attention_theory.hyper_attention.gram import descend, gram_tensors
-from attention_theory.hyper_attention.interactions import counts, outputs_from_counts, sample_sequences
-from attention_theory.hyper_attention.versatility import data_matrix, versatility, visible_part
+from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
+from attention_theory.hyper_attention.interactions.interactions import counts, outputs_from_counts, sample_sequences
+from attention_theory.hyper_attention.interactions.versatility import data_matrix, versatility, visible_part
+from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -37,16 +37,16 @@
 # %%
 import torch
 
-from attention_theory.hyper_attention.collisions import window_matrix
-from attention_theory.hyper_attention.connected import relative_residual
-from attention_theory.hyper_attention.gram import descend, gram_tensors
-from attention_theory.hyper_attention.interactions import (
+from attention_theory.hyper_attention.interactions.connected import relative_residual
+from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
+from attention_theory.hyper_attention.interactions.interactions import (
     aggregate_interactions,
     counts,
     outputs_from_counts,
     sample_sequences,
 )
-from attention_theory.hyper_attention.versatility import data_matrix, unique_null_vector, versatility
+from attention_theory.hyper_attention.interactions.versatility import data_matrix, unique_null_vector, versatility
+from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -31,9 +31,13 @@
 import torch
 
 from attention_theory.encodings import random_orthonormal
-from attention_theory.hyper_attention.approximation import approximate, best_residual, printed_bound
-from attention_theory.hyper_attention.interactions import aggregate_interactions, functional_tensor, sample_sequences
-from attention_theory.hyper_attention.self_attention import linear_attention
+from attention_theory.hyper_attention.interactions.approximation import approximate, best_residual, printed_bound
+from attention_theory.hyper_attention.interactions.interactions import (
+    aggregate_interactions,
+    functional_tensor,
+    sample_sequences,
+)
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

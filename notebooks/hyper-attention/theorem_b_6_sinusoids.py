@@ -22,8 +22,7 @@ import math
 
 import torch
 
-from attention_theory.hyper_attention.collisions import window_matrix
-from attention_theory.hyper_attention.fourier import (
+from attention_theory.hyper_attention.interactions.fourier import (
     attention_matrix,
     dtfs,
     position_code,
@@ -32,6 +31,7 @@ from attention_theory.hyper_attention.fourier import (
     window_coefficients,
     window_diagonal,
 )
+from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

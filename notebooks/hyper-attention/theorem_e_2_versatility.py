@@ -41,8 +41,8 @@ import math
 
 import torch
 
-from attention_theory.hyper_attention.interactions import counts, sample_sequences
-from attention_theory.hyper_attention.versatility import (
+from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
+from attention_theory.hyper_attention.interactions.versatility import (
     count_moments,
     rank_fails,
     rank_failure_bound,

@@ -31,16 +31,16 @@ from itertools import product
 
 import torch
 
-from attention_theory.hyper_attention.connected import relative_residual
-from attention_theory.hyper_attention.interactions import sample_sequences
-from attention_theory.hyper_attention.linear_hyper_attention import (
+from attention_theory.hyper_attention.interactions.connected import relative_residual
+from attention_theory.hyper_attention.interactions.interactions import sample_sequences
+from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     aggregate_tuples,
     factors_of,
     linear_hyper_attention,
     shared_factors_of,
     triple_features,
 )
-from attention_theory.hyper_attention.linear_sums import linear_pair_sum
+from attention_theory.hyper_attention.layers.linear_sums import linear_pair_sum
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require

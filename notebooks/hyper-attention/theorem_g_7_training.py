@@ -38,11 +38,22 @@
 # %%
 import torch
 
-from attention_theory.hyper_attention.connected import relative_residual
-from attention_theory.hyper_attention.flow import conserved, drift_of_a_step, flow_limit, gradient_flow, loss_bound
-from attention_theory.hyper_attention.interactions import sample_sequences
-from attention_theory.hyper_attention.linear_hyper_attention import pair_counts, triple_features
-from attention_theory.hyper_attention.pair_gram import four_fold_counts, pair_gram, pair_versatility, residual_map
+from attention_theory.hyper_attention.interactions.connected import relative_residual
+from attention_theory.hyper_attention.interactions.flow import (
+    conserved,
+    drift_of_a_step,
+    flow_limit,
+    gradient_flow,
+    loss_bound,
+)
+from attention_theory.hyper_attention.interactions.interactions import sample_sequences
+from attention_theory.hyper_attention.layers.linear_hyper_attention import pair_counts, triple_features
+from attention_theory.hyper_attention.layers.pair_gram import (
+    four_fold_counts,
+    pair_gram,
+    pair_versatility,
+    residual_map,
+)
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -29,8 +29,8 @@
 # %%
 from itertools import product
 
-from attention_theory.linear_attention.if_then import if_then, if_then_program, if_then_prompt
-from attention_theory.linear_attention.programs import read_tokens, run_heads
+from attention_theory.linear_attention.machines.if_then import if_then, if_then_program, if_then_prompt
+from attention_theory.linear_attention.machines.programs import read_tokens, run_heads
 from attention_theory.validation import require
 from bookpress import Claim, show
 

@@ -30,8 +30,8 @@
 # head.
 
 # %%
-from attention_theory.linear_attention.tape_program import FAULTS, cells_of, new_tape, run_blocks
-from attention_theory.linear_attention.turing import RIGHT, random_inputs, random_tables, simulate
+from attention_theory.linear_attention.machines.tape_program import FAULTS, cells_of, new_tape, run_blocks
+from attention_theory.linear_attention.machines.turing import RIGHT, random_inputs, random_tables, simulate
 from attention_theory.validation import require
 from bookpress import Claim, show
 

@@ -31,10 +31,10 @@
 import torch
 
 from attention_theory.encodings import one_hot
-from attention_theory.linear_attention.autoregression import autoregress, history_entry, last_tokens
-from attention_theory.linear_attention.literal import mhla_by_sums
-from attention_theory.linear_attention.mhla import Heads, mhla
-from attention_theory.linear_attention.rounding import round_letter, round_token, worst_error
+from attention_theory.linear_attention.model.autoregression import autoregress, history_entry, last_tokens
+from attention_theory.linear_attention.model.literal import mhla_by_sums
+from attention_theory.linear_attention.model.mhla import Heads, mhla
+from attention_theory.linear_attention.model.rounding import round_letter, round_token, worst_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

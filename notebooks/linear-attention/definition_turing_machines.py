@@ -22,8 +22,8 @@
 # paper's two: `S` stays, so that a machine that has halted can remain as it is.
 
 # %%
-from attention_theory.linear_attention.tm_embedding import machine_columns, read_columns
-from attention_theory.linear_attention.turing import (
+from attention_theory.linear_attention.machines.tm_embedding import machine_columns, read_columns
+from attention_theory.linear_attention.machines.turing import (
     decide,
     parse_machine,
     random_inputs,
@@ -31,7 +31,7 @@ from attention_theory.linear_attention.turing import (
     simulate,
     write_tape,
 )
-from attention_theory.linear_attention.universal import UniversalMachine
+from attention_theory.linear_attention.machines.universal import UniversalMachine
 from attention_theory.validation import require
 from bookpress import Claim, show
 

@@ -25,14 +25,14 @@
 # layer normalisation would make $z$ and $7z$ look the same, and the labels depend on the size of a token.
 
 # %%
-from attention_theory.linear_attention.deep_students import (
+from attention_theory.linear_attention.experiments.deep_students import (
     linear_layers,
     linear_layers_start,
     train_students,
     transformer,
     transformer_start,
 )
-from attention_theory.linear_attention.teacher_task import SharedInputs, shared_inputs
+from attention_theory.linear_attention.experiments.teacher_task import SharedInputs, shared_inputs
 from attention_theory.validation import require
 from bookpress import Claim, show
 

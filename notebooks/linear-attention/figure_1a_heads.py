@@ -32,10 +32,10 @@
 # %%
 import torch
 
-from attention_theory.linear_attention.head_grid import head_grid, train_in_gram_form
-from attention_theory.linear_attention.mhla import mhla_causal
-from attention_theory.linear_attention.regression import learn_causal, statistics
-from attention_theory.linear_attention.teacher_task import teacher_task
+from attention_theory.linear_attention.experiments.head_grid import head_grid, train_in_gram_form
+from attention_theory.linear_attention.experiments.teacher_task import teacher_task
+from attention_theory.linear_attention.learning.regression import learn_causal, statistics
+from attention_theory.linear_attention.model.mhla import mhla_causal
 from attention_theory.validation import require
 from bookpress import Claim, show
 

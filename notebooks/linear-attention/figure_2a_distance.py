@@ -23,24 +23,24 @@ from statistics import median
 
 import torch
 
-from attention_theory.linear_attention.associative_memory import (
+from attention_theory.linear_attention.experiments.associative_memory import (
     memory_teacher,
     mix_memories,
     printed_labels,
     sample_memories,
 )
-from attention_theory.linear_attention.certificate import certificate, certificate_of
-from attention_theory.linear_attention.features import psi
-from attention_theory.linear_attention.gradient_descent import descend
-from attention_theory.linear_attention.mhla import Heads, mhla, random_heads
-from attention_theory.linear_attention.parameters import (
+from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
+from attention_theory.linear_attention.learning.gradient_descent import descend
+from attention_theory.linear_attention.learning.regression import statistics
+from attention_theory.linear_attention.model.features import psi
+from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
+from attention_theory.linear_attention.model.parameters import (
     antisymmetric_twin,
     coefficients,
     distance,
     head_matrix,
     heads_from_matrix,
 )
-from attention_theory.linear_attention.regression import statistics
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require

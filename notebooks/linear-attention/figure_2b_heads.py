@@ -25,17 +25,17 @@ from statistics import mean, median
 
 import torch
 
-from attention_theory.linear_attention.associative_memory import (
+from attention_theory.linear_attention.experiments.associative_memory import (
     hidden_head,
     memory_teacher,
     mix_memories,
     sample_memories,
 )
-from attention_theory.linear_attention.certificate import certificate_of
-from attention_theory.linear_attention.gram_training import train_heads
-from attention_theory.linear_attention.mhla import Heads, mhla, random_heads
-from attention_theory.linear_attention.parameters import coefficients, distance, heads_from_matrix, lift
-from attention_theory.linear_attention.regression import statistics
+from attention_theory.linear_attention.experiments.gram_training import train_heads
+from attention_theory.linear_attention.learning.certificate import certificate_of
+from attention_theory.linear_attention.learning.regression import statistics
+from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
+from attention_theory.linear_attention.model.parameters import coefficients, distance, heads_from_matrix, lift
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

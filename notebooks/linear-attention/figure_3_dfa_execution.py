@@ -46,9 +46,9 @@
 # %%
 import torch
 
-from attention_theory.linear_attention.automata import StringForm
-from attention_theory.linear_attention.decoder import DecoderSize
-from attention_theory.linear_attention.dfa_training import TARGET, data_sets, one_pass
+from attention_theory.linear_attention.experiments.automata import StringForm
+from attention_theory.linear_attention.experiments.decoder import DecoderSize
+from attention_theory.linear_attention.experiments.dfa_training import TARGET, data_sets, one_pass
 from attention_theory.validation import require
 from bookpress import Claim, show
 

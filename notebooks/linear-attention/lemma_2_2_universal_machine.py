@@ -32,8 +32,8 @@
 # %%
 import torch
 
-from attention_theory.linear_attention.tape_program import FAULTS, cells_of, new_tape
-from attention_theory.linear_attention.turing import (
+from attention_theory.linear_attention.machines.tape_program import FAULTS, cells_of, new_tape
+from attention_theory.linear_attention.machines.turing import (
     pad_table,
     parse_machine,
     random_inputs,
@@ -41,7 +41,7 @@ from attention_theory.linear_attention.turing import (
     simulate,
     write_tape,
 )
-from attention_theory.linear_attention.universal import (
+from attention_theory.linear_attention.machines.universal import (
     UniversalMachine,
     compare_with_simulator,
     heads_formula,

@@ -23,12 +23,13 @@ from math import comb
 
 import torch
 
-from attention_theory.linear_attention.certificate import certificate, certificate_of
-from attention_theory.linear_attention.exact_moments import exact_second_moment, gaussian_law
-from attention_theory.linear_attention.features import certificate_features, cubic_features, pairs, psi
-from attention_theory.linear_attention.levenberg_marquardt import fit_many
-from attention_theory.linear_attention.mhla import Heads, mhla, random_heads
-from attention_theory.linear_attention.parameters import (
+from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
+from attention_theory.linear_attention.learning.exact_moments import exact_second_moment, gaussian_law
+from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
+from attention_theory.linear_attention.learning.regression import least_squares
+from attention_theory.linear_attention.model.features import certificate_features, cubic_features, pairs, psi
+from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
+from attention_theory.linear_attention.model.parameters import (
     antisymmetric_twin,
     coefficients,
     distance,
@@ -36,7 +37,6 @@ from attention_theory.linear_attention.parameters import (
     heads_from_matrix,
     lift,
 )
-from attention_theory.linear_attention.regression import least_squares
 from attention_theory.numerics import modular_rank, relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require

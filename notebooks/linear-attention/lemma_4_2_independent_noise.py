@@ -27,16 +27,16 @@ from math import comb
 
 import torch
 
-from attention_theory.linear_attention.certificate import certificate_of
-from attention_theory.linear_attention.exact_moments import (
+from attention_theory.linear_attention.learning.certificate import certificate_of
+from attention_theory.linear_attention.learning.exact_moments import (
     EntryLaw,
     exact_second_moment,
     gaussian_law,
     linear_feature_moments,
     uniform_law,
 )
-from attention_theory.linear_attention.features import pairs, psi
-from attention_theory.linear_attention.mhla import Heads, mhla, random_heads
+from attention_theory.linear_attention.model.features import pairs, psi
+from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require

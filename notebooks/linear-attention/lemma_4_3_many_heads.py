@@ -22,18 +22,18 @@ from itertools import product
 
 import torch
 
-from attention_theory.linear_attention.certificate import certificate, certificate_of, second_moment
-from attention_theory.linear_attention.exact_moments import exact_second_moment, gaussian_law
-from attention_theory.linear_attention.features import certificate_features, psi
-from attention_theory.linear_attention.levenberg_marquardt import fit_many
-from attention_theory.linear_attention.mhla import Heads, mhla, random_heads
-from attention_theory.linear_attention.parameters import (
+from attention_theory.linear_attention.learning.certificate import certificate, certificate_of, second_moment
+from attention_theory.linear_attention.learning.exact_moments import exact_second_moment, gaussian_law
+from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
+from attention_theory.linear_attention.learning.regression import learn, statistics
+from attention_theory.linear_attention.model.features import certificate_features, psi
+from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
+from attention_theory.linear_attention.model.parameters import (
     antisymmetric_twin,
     coefficients,
     head_matrix,
     heads_from_matrix,
 )
-from attention_theory.linear_attention.regression import learn, statistics
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require

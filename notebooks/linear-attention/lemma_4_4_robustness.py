@@ -25,8 +25,8 @@
 # %%
 import torch
 
-from attention_theory.linear_attention.certificate import certificate
-from attention_theory.linear_attention.error_bounds import (
+from attention_theory.linear_attention.learning.certificate import certificate
+from attention_theory.linear_attention.learning.error_bounds import (
     coefficients_of_loss,
     draw_directions,
     largest_ratio,
@@ -34,10 +34,10 @@ from attention_theory.linear_attention.error_bounds import (
     printed_noise_numerator,
     squared_bound,
 )
-from attention_theory.linear_attention.features import certificate_features, psi
-from attention_theory.linear_attention.mhla import mhla, random_heads
-from attention_theory.linear_attention.parameters import coefficients
-from attention_theory.linear_attention.regression import least_squares, statistics
+from attention_theory.linear_attention.learning.regression import least_squares, statistics
+from attention_theory.linear_attention.model.features import certificate_features, psi
+from attention_theory.linear_attention.model.mhla import mhla, random_heads
+from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

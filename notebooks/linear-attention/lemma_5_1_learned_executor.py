@@ -35,10 +35,10 @@
 # %%
 import torch
 
-from attention_theory.linear_attention.executor import Executor, execute, gaussian_samples
-from attention_theory.linear_attention.features import certificate_features, psi
-from attention_theory.linear_attention.regression import least_squares
-from attention_theory.linear_attention.restricted_certificate import restricted_certificate
+from attention_theory.linear_attention.learning.regression import least_squares
+from attention_theory.linear_attention.learning.restricted_certificate import restricted_certificate
+from attention_theory.linear_attention.machines.executor import Executor, execute, gaussian_samples
+from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -19,12 +19,12 @@
 # %%
 import torch
 
-from attention_theory.linear_attention.certificate import certificate_of, second_moment
-from attention_theory.linear_attention.features import cubic_features, psi
-from attention_theory.linear_attention.mhla import mhla, random_heads
-from attention_theory.linear_attention.parameters import antisymmetric_twin, head_matrix, heads_from_matrix
-from attention_theory.linear_attention.quadratic import coefficients, evaluate, features, fit, random_quadratic
-from attention_theory.linear_attention.regression import least_squares
+from attention_theory.linear_attention.learning.certificate import certificate_of, second_moment
+from attention_theory.linear_attention.learning.quadratic import coefficients, evaluate, features, fit, random_quadratic
+from attention_theory.linear_attention.learning.regression import least_squares
+from attention_theory.linear_attention.model.features import cubic_features, psi
+from attention_theory.linear_attention.model.mhla import mhla, random_heads
+from attention_theory.linear_attention.model.parameters import antisymmetric_twin, head_matrix, heads_from_matrix
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require

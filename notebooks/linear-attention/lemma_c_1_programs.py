@@ -27,9 +27,9 @@
 # belongs in the **destination rows and value columns** of $V$. The proof in print puts them elsewhere.
 
 # %%
-from attention_theory.linear_attention.block_heads import BlockLayer, dense
-from attention_theory.linear_attention.example_programs import random_table, random_walk_prompt, walk_program
-from attention_theory.linear_attention.programs import (
+from attention_theory.linear_attention.machines.block_heads import BlockLayer, dense
+from attention_theory.linear_attention.machines.example_programs import random_table, random_walk_prompt, walk_program
+from attention_theory.linear_attention.machines.programs import (
     Lookup,
     Program,
     compile_program,

@@ -24,9 +24,9 @@
 # %%
 import torch
 
-from attention_theory.linear_attention.literal import mhla_by_sums
-from attention_theory.linear_attention.search_spaces import FIGURE_1, FIGURE_1_RUNS, outside
-from attention_theory.linear_attention.teacher_task import printed_labels, teacher_task
+from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, FIGURE_1_RUNS, outside
+from attention_theory.linear_attention.experiments.teacher_task import printed_labels, teacher_task
+from attention_theory.linear_attention.model.literal import mhla_by_sums
 from attention_theory.validation import require
 from bookpress import Claim, show
 

@@ -21,9 +21,14 @@
 # the table and the word with the run. To do so for automata it has never seen, it must look up each step in the table.
 
 # %%
-from attention_theory.linear_attention.automata import StringForm, random_automata, read_string, write_strings
-from attention_theory.linear_attention.decoder import DecoderSize
-from attention_theory.linear_attention.search_spaces import FIGURE_3, outside
+from attention_theory.linear_attention.experiments.automata import (
+    StringForm,
+    random_automata,
+    read_string,
+    write_strings,
+)
+from attention_theory.linear_attention.experiments.decoder import DecoderSize
+from attention_theory.linear_attention.experiments.search_spaces import FIGURE_3, outside
 from attention_theory.validation import require
 from bookpress import Claim, show
 

@@ -23,18 +23,18 @@
 # %%
 import torch
 
-from attention_theory.linear_attention.features import certificate_features, cubic_features, psi
-from attention_theory.linear_attention.levenberg_marquardt import fit_many
-from attention_theory.linear_attention.literal import (
+from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
+from attention_theory.linear_attention.learning.regression import learn, least_squares
+from attention_theory.linear_attention.learning.sample_complexity import excess_risks
+from attention_theory.linear_attention.model.features import certificate_features, cubic_features, psi
+from attention_theory.linear_attention.model.literal import (
     cubic_features_by_loops,
     literal_regression,
     mhla_by_sums,
     separate_regressions,
 )
-from attention_theory.linear_attention.mhla import Heads, mhla, mhla_every_token, random_heads, stack_lengths
-from attention_theory.linear_attention.parameters import distance, head_matrix, heads_from_matrix
-from attention_theory.linear_attention.regression import learn, least_squares
-from attention_theory.linear_attention.sample_complexity import excess_risks
+from attention_theory.linear_attention.model.mhla import Heads, mhla, mhla_every_token, random_heads, stack_lengths
+from attention_theory.linear_attention.model.parameters import distance, head_matrix, heads_from_matrix
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.trends import exponent

@@ -21,19 +21,19 @@
 # %%
 import math
 
-from attention_theory.looped_transformers.codes import address_bits
-from attention_theory.looped_transformers.conformance import conformance
-from attention_theory.looped_transformers.layers import DenseLayer
-from attention_theory.looped_transformers.subleq import interpret, program, random_program
-from attention_theory.looped_transformers.subleq_assembler import (
+from attention_theory.looped_transformers.machine.codes import address_bits
+from attention_theory.looped_transformers.machine.layers import DenseLayer
+from attention_theory.looped_transformers.subleq.assembler import (
     AssemblyError,
     assemble,
     library,
     library_text,
     with_values,
 )
-from attention_theory.looped_transformers.subleq_machine import SubleqMachine
-from attention_theory.looped_transformers.subleq_runner import SubleqRunner
+from attention_theory.looped_transformers.subleq.conformance import conformance
+from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
+from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.validation import require
 from bookpress import Claim, show
 

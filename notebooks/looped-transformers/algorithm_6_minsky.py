@@ -29,9 +29,11 @@ from dataclasses import replace
 
 import torch
 
-from attention_theory.looped_transformers.codes import address_bits
-from attention_theory.looped_transformers.conformance import conformance
-from attention_theory.looped_transformers.minsky import (
+from attention_theory.looped_transformers.machine.codes import address_bits
+from attention_theory.looped_transformers.subleq.conformance import conformance
+from attention_theory.looped_transformers.subleq.language import Program, interpret
+from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.looped_transformers.subleq.minsky import (
     FIRST_REGISTER,
     Add,
     Instruction,
@@ -41,8 +43,6 @@ from attention_theory.looped_transformers.minsky import (
     random_minsky,
     translate,
 )
-from attention_theory.looped_transformers.subleq import Program, interpret
-from attention_theory.looped_transformers.subleq_machine import SubleqMachine
 from attention_theory.validation import require
 from bookpress import Claim, show
 

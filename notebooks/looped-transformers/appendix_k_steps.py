@@ -17,11 +17,11 @@
 # %%
 import torch
 
-from attention_theory.looped_transformers.assembler import assemble
-from attention_theory.looped_transformers.fleq import interpret
-from attention_theory.looped_transformers.fleq_machine import FleqMachine, compare
-from attention_theory.looped_transformers.newton import newton_program
-from attention_theory.looped_transformers.trace import trace
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import interpret
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
+from attention_theory.looped_transformers.machine.trace import trace
+from attention_theory.looped_transformers.programs.newton import newton_program
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -18,11 +18,11 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.approximation import reciprocal_sigmoids
-from attention_theory.looped_transformers.assembler import assemble
-from attention_theory.looped_transformers.fleq import variable
-from attention_theory.looped_transformers.fleq_machine import FleqMachine
-from attention_theory.looped_transformers.product_block import ProductBlock
+from attention_theory.looped_transformers.blocks.approximation import reciprocal_sigmoids
+from attention_theory.looped_transformers.blocks.product import ProductBlock
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import variable
+from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -30,13 +30,13 @@
 import torch
 
 from attention_theory.layers import attention_weights
-from attention_theory.looped_transformers.layers import DenseHead, DenseLayer, Layer, LoopedTransformer
-from attention_theory.looped_transformers.rows import Rows, combine
-from attention_theory.looped_transformers.subleq import interpret
-from attention_theory.looped_transformers.subleq_assembler import assemble, library, library_text
-from attention_theory.looped_transformers.subleq_layers import Defects
-from attention_theory.looped_transformers.subleq_machine import SubleqMachine
-from attention_theory.looped_transformers.trace import draw_state
+from attention_theory.looped_transformers.machine.layers import DenseHead, DenseLayer, Layer, LoopedTransformer
+from attention_theory.looped_transformers.machine.trace import draw_state
+from attention_theory.looped_transformers.subleq.assembler import assemble, library, library_text
+from attention_theory.looped_transformers.subleq.language import interpret
+from attention_theory.looped_transformers.subleq.layers import Defects
+from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.rows import Rows, combine
 from attention_theory.validation import require
 from bookpress import Claim, show
 

@@ -17,8 +17,8 @@
 # %%
 import torch
 
-from attention_theory.looped_transformers.sigmoid_sums import ManyHeads, OneHead
-from attention_theory.looped_transformers.summary import summarise
+from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead
+from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -22,10 +22,10 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.blocks import run_block
-from attention_theory.looped_transformers.sum_block import SumBlock
-from attention_theory.looped_transformers.summary import summarise
-from attention_theory.looped_transformers.transpose_block import TransposeBlock, transpose_vectorised
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.blocks.transpose import TransposeBlock, transpose_vectorised
+from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

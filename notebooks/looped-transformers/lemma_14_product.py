@@ -25,9 +25,9 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.blocks import run_block
-from attention_theory.looped_transformers.product_block import ProductBlock, product_error, softmax_entry
-from attention_theory.looped_transformers.summary import summarise
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.product import ProductBlock, product_error, softmax_entry
+from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -20,15 +20,15 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.approximation import (
+from attention_theory.looped_transformers.blocks.approximation import (
     reciprocal_partition,
     reciprocal_sigmoids,
     root_partition,
     root_sigmoids,
 )
-from attention_theory.looped_transformers.blocks import run_block
-from attention_theory.looped_transformers.root_integral import root_at_scales
-from attention_theory.looped_transformers.sigmoid_block import SigmoidSumBlock
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.root_integral import root_at_scales
+from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSumBlock
 from attention_theory.validation import require
 from bookpress import Claim, show
 

@@ -29,14 +29,14 @@ import itertools
 
 import torch
 
-from attention_theory.looped_transformers.conformance import conformance, random_batches
-from attention_theory.looped_transformers.layers import LoopedTransformer
-from attention_theory.looped_transformers.subleq import interpret, random_program
-from attention_theory.looped_transformers.subleq_assembler import assemble, library_text
-from attention_theory.looped_transformers.subleq_layers import Defects
-from attention_theory.looped_transformers.subleq_machine import SubleqMachine
-from attention_theory.looped_transformers.summary import summarise
-from attention_theory.looped_transformers.trace import Moment, draw_state, trace
+from attention_theory.looped_transformers.machine.layers import LoopedTransformer
+from attention_theory.looped_transformers.machine.summary import summarise
+from attention_theory.looped_transformers.machine.trace import Moment, draw_state, trace
+from attention_theory.looped_transformers.subleq.assembler import assemble, library_text
+from attention_theory.looped_transformers.subleq.conformance import conformance, random_batches
+from attention_theory.looped_transformers.subleq.language import interpret, random_program
+from attention_theory.looped_transformers.subleq.layers import Defects
+from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import require
 from bookpress import Claim, show
 

@@ -19,10 +19,10 @@ from itertools import pairwise
 
 import torch
 
-from attention_theory.looped_transformers.fleq import interpret, variable
-from attention_theory.looped_transformers.fleq_machine import FleqMachine, compare, standard_blocks
-from attention_theory.looped_transformers.regression import sgd, sgd_program, unrolled_program
-from attention_theory.looped_transformers.summary import summarise
+from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
+from attention_theory.looped_transformers.machine.summary import summarise
+from attention_theory.looped_transformers.programs.regression import sgd, sgd_program, unrolled_program
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -20,10 +20,10 @@
 # %%
 import torch
 
-from attention_theory.looped_transformers.adder import Variant, add
-from attention_theory.looped_transformers.codes import from_bits, to_bits
-from attention_theory.looped_transformers.layers import Layer
-from attention_theory.looped_transformers.rows import Rows
+from attention_theory.looped_transformers.machine.adder import Variant, add
+from attention_theory.looped_transformers.machine.codes import from_bits, to_bits
+from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.rows import Rows
 from attention_theory.validation import require
 from bookpress import Claim, show
 

@@ -18,15 +18,15 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.fleq import interpret, variable
-from attention_theory.looped_transformers.fleq_machine import FleqMachine, compare
-from attention_theory.looped_transformers.power_iteration import (
+from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
+from attention_theory.looped_transformers.machine.summary import summarise
+from attention_theory.looped_transformers.programs.power_iteration import (
     inverse_root_iterates,
     power_iterates,
     power_program,
     sign_free_distance,
 )
-from attention_theory.looped_transformers.summary import summarise
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -20,18 +20,18 @@ from itertools import pairwise
 
 import torch
 
-from attention_theory.looped_transformers.backpropagation import Network, mean_loss, random_network, train
-from attention_theory.looped_transformers.backpropagation_program import (
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSumBlock, sharp_steps
+from attention_theory.looped_transformers.fleq.language import interpret
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
+from attention_theory.looped_transformers.machine.summary import summarise
+from attention_theory.looped_transformers.programs.backpropagation import Network, mean_loss, random_network, train
+from attention_theory.looped_transformers.programs.backpropagation_program import (
     FAULTS,
     listing_program,
     machine_program,
     read_network,
 )
-from attention_theory.looped_transformers.blocks import run_block
-from attention_theory.looped_transformers.fleq import interpret
-from attention_theory.looped_transformers.fleq_machine import FleqMachine, compare
-from attention_theory.looped_transformers.sigmoid_block import SigmoidSumBlock, sharp_steps
-from attention_theory.looped_transformers.summary import summarise
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

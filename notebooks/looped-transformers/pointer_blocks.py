@@ -21,9 +21,9 @@
 # %%
 import torch
 
-from attention_theory.looped_transformers.pointer_blocks import FIELDS, PointerBlock
-from attention_theory.looped_transformers.summary import summarise
-from attention_theory.looped_transformers.trace import draw_state
+from attention_theory.looped_transformers.fleq.pointer_blocks import FIELDS, PointerBlock
+from attention_theory.looped_transformers.machine.summary import summarise
+from attention_theory.looped_transformers.machine.trace import draw_state
 from attention_theory.validation import require
 from bookpress import Claim, show
 

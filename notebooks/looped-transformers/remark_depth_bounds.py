@@ -20,17 +20,21 @@
 # %%
 import torch
 
-from attention_theory.looped_transformers.backpropagation import random_network
-from attention_theory.looped_transformers.backpropagation_program import machine_program
-from attention_theory.looped_transformers.calculator import calculator_blocks, calculator_program, calculator_sums
-from attention_theory.looped_transformers.conformance import conformance, random_batches
-from attention_theory.looped_transformers.fleq_machine import FleqMachine
-from attention_theory.looped_transformers.newton import newton_program
-from attention_theory.looped_transformers.power_iteration import power_program
-from attention_theory.looped_transformers.regression import unrolled_program
-from attention_theory.looped_transformers.subleq import random_program
-from attention_theory.looped_transformers.subleq_machine import SubleqMachine
-from attention_theory.looped_transformers.summary import summarise
+from attention_theory.looped_transformers.fleq.machine import FleqMachine
+from attention_theory.looped_transformers.machine.summary import summarise
+from attention_theory.looped_transformers.programs.backpropagation import random_network
+from attention_theory.looped_transformers.programs.backpropagation_program import machine_program
+from attention_theory.looped_transformers.programs.calculator import (
+    calculator_blocks,
+    calculator_program,
+    calculator_sums,
+)
+from attention_theory.looped_transformers.programs.newton import newton_program
+from attention_theory.looped_transformers.programs.power_iteration import power_program
+from attention_theory.looped_transformers.programs.regression import unrolled_program
+from attention_theory.looped_transformers.subleq.conformance import conformance, random_batches
+from attention_theory.looped_transformers.subleq.language import random_program
+from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import require
 from bookpress import Claim, show
 

@@ -29,7 +29,7 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.codes import from_bits, position_codes, softmax_law, to_bits
+from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, softmax_law, to_bits
 from attention_theory.validation import require
 from bookpress import Claim, show
 

@@ -26,19 +26,19 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.codes import address_bits
-from attention_theory.looped_transformers.conformance import conformance
-from attention_theory.looped_transformers.correction import correct
-from attention_theory.looped_transformers.exact_domain import (
+from attention_theory.looped_transformers.machine.codes import address_bits
+from attention_theory.looped_transformers.machine.correction import correct
+from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.looped_transformers.subleq.conformance import conformance
+from attention_theory.looped_transformers.subleq.exact_domain import (
     least_temperature,
     noise_before_correction,
     temperature_law,
 )
-from attention_theory.looped_transformers.layers import Layer
-from attention_theory.looped_transformers.rows import Rows
-from attention_theory.looped_transformers.subleq import Program, program, random_program
-from attention_theory.looped_transformers.subleq_layers import Defects
-from attention_theory.looped_transformers.subleq_machine import SubleqMachine
+from attention_theory.looped_transformers.subleq.language import Program, program, random_program
+from attention_theory.looped_transformers.subleq.layers import Defects
+from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.rows import Rows
 from attention_theory.trends import slope
 from attention_theory.validation import require
 from bookpress import Claim, show

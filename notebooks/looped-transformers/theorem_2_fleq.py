@@ -25,15 +25,15 @@
 # %%
 import torch
 
-from attention_theory.looped_transformers.assembler import assemble
-from attention_theory.looped_transformers.blocks import run_block
-from attention_theory.looped_transformers.fleq import interpret, variable
-from attention_theory.looped_transformers.fleq_layout import FleqLayout
-from attention_theory.looped_transformers.fleq_machine import FleqMachine, compare, standard_blocks
-from attention_theory.looped_transformers.newton import CORRECT, newton_program
-from attention_theory.looped_transformers.product_block import ProductBlock, product_error
-from attention_theory.looped_transformers.summary import summarise
-from attention_theory.looped_transformers.trace import draw_state, trace
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.product import ProductBlock, product_error
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.layout import FleqLayout
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
+from attention_theory.looped_transformers.machine.summary import summarise
+from attention_theory.looped_transformers.machine.trace import draw_state, trace
+from attention_theory.looped_transformers.programs.newton import CORRECT, newton_program
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

@@ -19,7 +19,7 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.barron import (
+from attention_theory.looped_transformers.blocks.barron import (
     Element,
     bump,
     bump_constant,

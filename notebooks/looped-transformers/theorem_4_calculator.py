@@ -21,10 +21,17 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.approximation import reciprocal_sigmoids, root_sigmoids
-from attention_theory.looped_transformers.assembler import assemble
-from attention_theory.looped_transformers.blocks import run_block
-from attention_theory.looped_transformers.calculator import (
+from attention_theory.looped_transformers.blocks.approximation import reciprocal_sigmoids, root_sigmoids
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.root_integral import root_at_scales
+from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum, SigmoidSumBlock
+from attention_theory.looped_transformers.blocks.sigmoid_sums import OneHead
+from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
+from attention_theory.looped_transformers.machine.summary import summarise
+from attention_theory.looped_transformers.programs.calculator import (
     TEXT,
     calculator_blocks,
     calculator_program,
@@ -32,13 +39,6 @@ from attention_theory.looped_transformers.calculator import (
     exact_trace,
     first_entries,
 )
-from attention_theory.looped_transformers.fleq import FUNCTIONS, interpret
-from attention_theory.looped_transformers.fleq_machine import FleqMachine, compare
-from attention_theory.looped_transformers.root_integral import root_at_scales
-from attention_theory.looped_transformers.sigmoid_block import SigmoidSum, SigmoidSumBlock
-from attention_theory.looped_transformers.sigmoid_sums import OneHead
-from attention_theory.looped_transformers.sum_block import SumBlock
-from attention_theory.looped_transformers.summary import summarise
 from attention_theory.validation import require
 from bookpress import Claim, show
 

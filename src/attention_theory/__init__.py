@@ -3,5 +3,5 @@
 Conventions, everywhere: tokens are rows and batch dimensions lead, ``(..., tokens, features)``; theory runs in
 float64; tensors in, tensors out; a function that draws takes a seed or a ``torch.Generator``; the device follows
 the input. Import from the module that holds the thing, e.g.
-``from attention_theory.linear_attention.certificate import certificate``.
+``from attention_theory.linear_attention.learning.certificate import certificate``.
 """

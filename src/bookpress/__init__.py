@@ -8,7 +8,7 @@ import os
 from threadpoolctl import threadpool_limits
 
 from bookpress import show
-from bookpress.evidence import Claim
+from bookpress.claim import Claim
 
 __all__ = ["Claim", "show"]
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from bookpress.layout import Layout
 from bookpress.notebook import SourceError, parameters_of, read_source, title_of
-from bookpress.profile import LAPTOP, PAPER, ProfileError, settings_for
+from bookpress.profile import FULL, LAPTOP, ProfileError, settings_for
 from bookpress.record import Record
 from bookpress.registry import Registry, RegistryError
 from bookpress.runner import Exit, RunFailed
@@ -29,7 +29,7 @@ console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
 NotebookName = Annotated[str, typer.Argument(help="a notebook as PAPER/NAME; `book list` shows them all")]
-ProfileName = Annotated[str, typer.Option("--profile", help=f"'{LAPTOP}' for the defaults, '{PAPER}' for full size")]
+ProfileName = Annotated[str, typer.Option("--profile", help=f"'{LAPTOP}' for the defaults, '{FULL}' for full size")]
 
 
 @app.command("list")
@@ -155,9 +155,9 @@ def verdicts(profile: ProfileName = LAPTOP) -> None:
 def keep(notebook: NotebookName) -> None:
     """Keep the full-size record of a notebook in results/, where the book finds it."""
     layout = Layout.here()
-    record = _record(layout, notebook, PAPER)
+    record = _record(layout, notebook, FULL)
     if record is None:
-        _fail(Exit.USAGE, f"no full-size record of {notebook}: `book run {notebook} --profile {PAPER}` makes one")
+        _fail(Exit.USAGE, f"no full-size record of {notebook}: `book run {notebook} --profile {FULL}` makes one")
         return
     record.write(layout.kept(notebook))
     console.print(f"kept {layout.kept(notebook).relative_to(layout.root)}")

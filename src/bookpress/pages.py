@@ -5,12 +5,13 @@ from collections import Counter
 
 import yaml
 
+from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import read_source, title_of
 from bookpress.page import badge, badges, picture_block, write_page
-from bookpress.profile import LAPTOP, PAPER, load_profile
+from bookpress.profile import FULL, LAPTOP, load_profile
 from bookpress.reach import Reach
-from bookpress.record import Record, write_whole
+from bookpress.record import Record
 from bookpress.registry import Entry, Paper, Registry, Verdict
 
 
@@ -20,19 +21,19 @@ class Book:
     def __init__(self, layout: Layout, profile: str) -> None:
         self.layout = layout
         self.registry = Registry.load(layout)
-        self.full_size = load_profile(PAPER, layout) if (layout.profiles / f"{PAPER}.yaml").is_file() else {}
+        self.full_size = load_profile(FULL, layout) if (layout.profiles / f"{FULL}.yaml").is_file() else {}
         self.records = {
             name: Record.read(path)
             for name in layout.notebooks()
             if (path := layout.record(name, profile)).is_file() and layout.executed(name, profile).is_file()
         }
         self.kept = {name: Record.read(path) for name in layout.notebooks() if (path := layout.kept(name)).is_file()}
-        self.full_size_reach = Reach(layout, PAPER if self.full_size else LAPTOP)
+        self.full_size_reach = Reach(layout, FULL if self.full_size else LAPTOP)
         self.found = _verdicts(self.records)
         self.found_at_full_size = _verdicts(self.kept)
 
     def verdict(self, paper: Paper, entry: Entry) -> Verdict:
-        return self.found.get(f"{paper.paper}/{entry.id}", Verdict.NOT_RUN)
+        return self.found.get(f"{paper.name}/{entry.id}", Verdict.NOT_RUN)
 
     def full_size_run(self, name: str) -> str:
         """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
@@ -46,7 +47,7 @@ class Book:
     def notebooks_of(self, paper: Paper) -> list[str]:
         """The paper's notebooks in the order in which the registry first names them."""
         named = dict.fromkeys(entry.notebook for entry in paper.claims if entry.notebook)
-        rest = [name for name in self.records if name.startswith(f"{paper.paper}/") and name not in named]
+        rest = [name for name in self.records if name.startswith(f"{paper.name}/") and name not in named]
         return [name for name in named if name in self.records] + rest
 
 
@@ -79,7 +80,7 @@ def summary_page(book: Book) -> str:
     papers = book.registry.papers
     counted = [Counter(book.verdict(paper, entry) for entry in paper.claims) for paper in papers]
     total = sum(counted, Counter())
-    names = [f"[{paper.short_title}](/papers/{paper.paper}.md)" for paper in papers]
+    names = [f"[{paper.short_title}](/papers/{paper.name}.md)" for paper in papers]
     lines = [
         "---\norphan: true\n---\n",
         _row(["verdict", *names, "all"]),
@@ -122,7 +123,7 @@ def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
 
 def _full_size(book: Book, paper: Paper, entry: Entry) -> str:
     """The verdict at the paper's own size, where the laptop run is smaller."""
-    if found := book.found_at_full_size.get(f"{paper.paper}/{entry.id}"):
+    if found := book.found_at_full_size.get(f"{paper.name}/{entry.id}"):
         return badge(found)
     return badge(Verdict.NOT_RUN) if entry.notebook in book.full_size else ""
 
@@ -196,7 +197,7 @@ def contents(book: Book) -> str:
     """The table of contents, in the registry's order."""
     chapters = []
     for paper in book.registry.papers:
-        chapter: dict[str, object] = {"file": f"papers/{paper.paper}"}
+        chapter: dict[str, object] = {"file": f"papers/{paper.name}"}
         sections = [
             {"file": f"notebooks/{name}", "title": title_of(read_source(book.layout.source(name)))}
             for name in book.notebooks_of(paper)

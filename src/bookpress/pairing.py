@@ -3,9 +3,9 @@
 import nbformat
 from nbformat import NotebookNode
 
+from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import read_source
-from bookpress.record import write_whole
 
 
 def write_pairs(layout: Layout) -> int:

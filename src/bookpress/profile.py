@@ -1,4 +1,4 @@
-"""Profiles: the laptop run is each notebook's own defaults, the paper run sets the full-size parameters."""
+"""Profiles: the laptop run is each notebook's own defaults, the full run has the papers' own sizes."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from bookpress.layout import Layout
 from bookpress.notebook import SourceError, parameters_of, read_source
 
 LAPTOP = "laptop"
-PAPER = "paper"
+FULL = "full"
 
 #: Tells a notebook's kernel which profile it runs under.
 PROFILE_VARIABLE = "BOOK_PROFILE"
@@ -49,7 +49,7 @@ def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
         return {}
     path = layout.profiles / f"{name}.yaml"
     if not path.is_file():
-        raise ProfileError(f"no profile '{name}' (there are: {LAPTOP}, {PAPER})")
+        raise ProfileError(f"no profile '{name}' (there are: {LAPTOP}, {FULL})")
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) or {}
         return TypeAdapter(dict[str, Settings]).validate_python(content)

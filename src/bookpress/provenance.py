@@ -1,7 +1,9 @@
-"""What a notebook runs on."""
+"""Where a run comes from: the machine, the versions, the commit."""
 
 import platform
+import subprocess
 import sys
+from pathlib import Path
 
 
 def environment() -> dict[str, str]:
@@ -14,3 +16,10 @@ def environment() -> dict[str, str]:
     if torch is not None and torch.cuda.is_initialized():
         found["device"] = torch.cuda.get_device_name()
     return found
+
+
+def commit_of(root: Path) -> str:
+    """The commit that is checked out, marked where the tree differs from it; empty outside a repository."""
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12", "--match", "no-tag"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import grimp
 
+from bookpress.files import digest
 from bookpress.layout import Layout
 from bookpress.notebook import code_of, read_source
 from bookpress.profile import load_profile
-from bookpress.record import digest
 from bookpress.registry import Registry
 
 #: Modules that only find words for what came out. Pages are worded when they are bound, so no run depends on these.

@@ -1,9 +1,5 @@
 """The record of one run: every value, and where it came from."""
 
-import hashlib
-import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +7,7 @@ from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict
 
 from bookpress.evidence import CLAIM_MIME, Settled
+from bookpress.files import write_whole
 from bookpress.show import FIGURE_MIME
 
 
@@ -74,24 +71,3 @@ def environment_in(notebook: NotebookNode) -> dict[str, str]:
 
 def figures_in(notebook: NotebookNode) -> list[Figure]:
     return [Figure.model_validate(payload) for payload in outputs_of(notebook, FIGURE_MIME)]
-
-
-def commit_of(root: Path) -> str:
-    """The commit that is checked out, marked where the tree differs from it; empty outside a repository."""
-    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12", "--match", "no-tag"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else ""
-
-
-def digest(*parts: Any) -> str:
-    """A short hash of plain values."""
-    text = json.dumps(parts, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file aside and rename it, so that a reader finds the old one or the new one and nothing between."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)

@@ -91,8 +91,8 @@ class Paper(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    paper: str = Field(pattern=r"^[a-z-]+$")
-    number: int = Field(default=1, ge=1)
+    name: str = Field(pattern=r"^[a-z-]+$")
+    number: int = Field(ge=1)
     title: str
     short_title: str
     authors: str
@@ -127,9 +127,9 @@ class Registry(BaseModel):
             RegistryError: no such claim; the message lists the nearest ids.
         """
         paper_name, _, claim_id = claim.partition("/")
-        paper = next((paper for paper in self.papers if paper.paper == paper_name), None)
+        paper = next((paper for paper in self.papers if paper.name == paper_name), None)
         if paper is None:
-            names = ", ".join(paper.paper for paper in self.papers)
+            names = ", ".join(paper.name for paper in self.papers)
             raise RegistryError(f"unknown claim '{claim}': no paper '{paper_name}' (there are: {names})")
         for entry in paper.claims:
             if entry.id == claim_id:
@@ -142,7 +142,7 @@ class Registry(BaseModel):
     def of_notebook(self, notebook: str) -> dict[str, Entry]:
         """The claims that a notebook is to settle, keyed ``paper/id``."""
         return {
-            f"{paper.paper}/{entry.id}": entry
+            f"{paper.name}/{entry.id}": entry
             for paper in self.papers
             for entry in paper.claims
             if entry.notebook == notebook

@@ -17,11 +17,13 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 
+from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import parameters_of, read_source, title_of
 from bookpress.profile import LAPTOP, PROFILE_VARIABLE, Settings, settings_for
+from bookpress.provenance import commit_of
 from bookpress.reach import Reach
-from bookpress.record import Record, claims_in, commit_of, environment_in, figures_in, write_whole
+from bookpress.record import Record, claims_in, environment_in, figures_in
 
 
 class Exit(IntEnum):

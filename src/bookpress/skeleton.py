@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 from string import Template
 
+from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import SourceError
 from bookpress.pairing import write_pairs
-from bookpress.record import write_whole
 from bookpress.registry import Registry
 
 _SKELETON = Template("""\
@@ -57,7 +57,7 @@ def write_skeleton(paper: str, label: str, layout: Layout) -> Path:
     """
     registry = Registry.load(layout)
     entry = registry.entry(f"{paper}/{label}")
-    book = next(one for one in registry.papers if one.paper == paper)
+    book = next(one for one in registry.papers if one.name == paper)
     path = layout.source(f"{paper}/{re.sub('-', '_', label)}")
     if path.exists():
         raise SourceError(f"{path.name} is there already")

@@ -8,7 +8,8 @@ import pytest
 from bookpress.layout import Layout
 
 CLAIMS = """\
-paper: demo
+name: demo
+number: 1
 title: A demonstration
 short_title: Demonstration
 authors: Nobody

@@ -49,7 +49,7 @@ def test_each_way_to_fail_has_its_exit_code(
     assert book("run", "demo/nowhere", monkeypatch=monkeypatch) == 2
     assert "nowhere.py" in capsys.readouterr().err
     assert book("run", "demo/good", "--profile", "desk", monkeypatch=monkeypatch) == 2
-    assert "there are: laptop, paper" in capsys.readouterr().err
+    assert "there are: laptop, full" in capsys.readouterr().err
     assert book("new", "demo", "lemma-9", monkeypatch=monkeypatch) == 8
     assert "nearest" in capsys.readouterr().err
 
@@ -82,8 +82,8 @@ def test_a_full_size_record_is_kept(toy: Any, monkeypatch: pytest.MonkeyPatch) -
     toy.add("good")
     assert book("keep", "demo/good", monkeypatch=monkeypatch) == 2
     toy.layout.profiles.mkdir()
-    (toy.layout.profiles / "paper.yaml").write_text("demo/good: {parameters: {n: 2}, cost: A second.}\n")
-    assert book("run", "demo/good", "--profile", "paper", monkeypatch=monkeypatch) == 0
+    (toy.layout.profiles / "full.yaml").write_text("demo/good: {parameters: {n: 2}, cost: A second.}\n")
+    assert book("run", "demo/good", "--profile", "full", monkeypatch=monkeypatch) == 0
     assert book("keep", "demo/good", monkeypatch=monkeypatch) == 0
     assert json.loads(toy.layout.kept("demo/good").read_text())["parameters"] == {"n": 2}
 

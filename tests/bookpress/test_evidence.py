@@ -10,7 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookpress.evidence import Claim, EvidenceError, FailedCheck, Item, Role, describe, format_bound, format_number
+from bookpress.claim import Claim
+from bookpress.evidence import EvidenceError, FailedCheck, Item, Role, describe, format_bound, format_number
 from bookpress.panel import panel_markdown, panel_text
 from bookpress.registry import Entry, Kind, Paper, Registry, Verdict
 
@@ -29,7 +30,7 @@ def claim_of(kind: str = "lemma", expected: str = "holds") -> Claim:
         notebook="demo/x",
         expected=Verdict(expected),
     )
-    paper = Paper(paper="demo", title="T", short_title="T", authors="A", cite="c", claims=[entry])
+    paper = Paper(name="demo", number=1, title="T", short_title="T", authors="A", cite="c", claims=[entry])
     return Claim("demo/x", Registry(papers=[paper]))
 
 

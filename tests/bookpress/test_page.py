@@ -77,7 +77,7 @@ def test_the_made_pages_show_every_claim_and_why_some_are_not_run(bound: Any) ->
 def test_the_scoreboard_has_the_full_size_verdict_or_says_that_there_is_none(bound: Any) -> None:
     layout = bound.layout
     layout.profiles.mkdir()
-    (layout.profiles / "paper.yaml").write_text("demo/good: {parameters: {n: 4}, cost: A day.}\n")
+    (layout.profiles / "full.yaml").write_text("demo/good: {parameters: {n: 4}, cost: A day.}\n")
     bind_book(layout, "laptop")
     row = "| {verdict}`holds` | {verdict}`%s` |"
     assert row % "not run" in (layout.generated / "scoreboard.md").read_text()

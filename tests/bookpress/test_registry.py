@@ -18,8 +18,8 @@ CLAIMS_OF_THE_FIVE_PAPERS = {
 
 def test_every_claim_of_the_five_papers_is_there() -> None:
     papers = Registry.load().papers
-    assert {paper.paper: len(paper.claims) for paper in papers} == CLAIMS_OF_THE_FIVE_PAPERS
-    assert [paper.paper for paper in papers] == list(CLAIMS_OF_THE_FIVE_PAPERS)
+    assert {paper.name: len(paper.claims) for paper in papers} == CLAIMS_OF_THE_FIVE_PAPERS
+    assert [paper.name for paper in papers] == list(CLAIMS_OF_THE_FIVE_PAPERS)
 
 
 def test_a_claim_is_found_by_name_and_an_unknown_one_refused_with_its_neighbours() -> None:
@@ -53,7 +53,7 @@ def test_claims_that_are_not_run_say_why() -> None:
 def test_a_fault_is_named_by_claim_and_field(tmp_path: Path, fields: str, message: str) -> None:
     path = tmp_path / "demo.yaml"
     claim = f"{{id: x, label: X, check: c, {fields}}}"
-    path.write_text(f"{{paper: demo, title: T, short_title: T, authors: A, cite: c, claims: [{claim}]}}")
+    path.write_text(f"{{name: demo, number: 1, title: T, short_title: T, authors: A, cite: c, claims: [{claim}]}}")
     with pytest.raises(RegistryError, match=message):
         load_paper(path)
 
@@ -61,7 +61,9 @@ def test_a_fault_is_named_by_claim_and_field(tmp_path: Path, fields: str, messag
 def test_a_claim_given_twice_and_a_file_that_is_not_yaml_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "demo.yaml"
     claim = "{id: x, label: X, kind: lemma, check: c, why: w}"
-    path.write_text(f"{{paper: demo, title: T, short_title: T, authors: A, cite: c, claims: [{claim}, {claim}]}}")
+    path.write_text(
+        f"{{name: demo, number: 1, title: T, short_title: T, authors: A, cite: c, claims: [{claim}, {claim}]}}"
+    )
     with pytest.raises(RegistryError, match="given twice"):
         load_paper(path)
     path.write_text("claims: [")

@@ -40,9 +40,9 @@ def test_each_failure_has_its_code_and_names_notebook_and_cell(toy: Any, body: s
 def test_an_endless_cell_ends_at_the_limit_of_its_profile(toy: Any) -> None:
     notebook = toy.add("endless")
     toy.layout.profiles.mkdir()
-    (toy.layout.profiles / "paper.yaml").write_text(f"{notebook}: {{minutes: 0.2}}\n")
+    (toy.layout.profiles / "full.yaml").write_text(f"{notebook}: {{minutes: 0.2}}\n")
     with pytest.raises(RunFailed, match=f"(?s){notebook}, cell 5.*`while True:`.*time limit") as failure:
-        run(notebook, profile="paper", layout=toy.layout)
+        run(notebook, profile="full", layout=toy.layout)
     assert failure.value.code is Exit.TIME_OUT
     assert files(toy.layout.build) == {"endless.failed.ipynb"}
 
@@ -98,8 +98,8 @@ def test_own_parameters_go_to_an_output_of_their_own(toy: Any, tmp_path: Path) -
 def test_a_full_size_run_keeps_a_verdict_that_was_not_expected(toy: Any) -> None:
     notebook = toy.add("other_verdict")
     toy.layout.profiles.mkdir()
-    (toy.layout.profiles / "paper.yaml").write_text(f"{notebook}: {{minutes: 1}}\n")
-    (settled,) = run(notebook, profile="paper", layout=toy.layout).claims
+    (toy.layout.profiles / "full.yaml").write_text(f"{notebook}: {{minutes: 1}}\n")
+    (settled,) = run(notebook, profile="full", layout=toy.layout).claims
     assert (settled.verdict, settled.expected) == ("holds", "refuted")
     assert files(toy.layout.build) == {"other_verdict.ipynb", "other_verdict.json"}
 
@@ -107,9 +107,9 @@ def test_a_full_size_run_keeps_a_verdict_that_was_not_expected(toy: Any) -> None
 def test_the_paper_profile_sets_parameters(toy: Any) -> None:
     notebook = toy.add("good")
     toy.layout.profiles.mkdir()
-    (toy.layout.profiles / "paper.yaml").write_text(f"{notebook}: {{parameters: {{n: 5}}, minutes: 1}}\n")
+    (toy.layout.profiles / "full.yaml").write_text(f"{notebook}: {{parameters: {{n: 5}}, minutes: 1}}\n")
     with pytest.raises(RunFailed, match="four is less") as failure:
-        run(notebook, profile="paper", layout=toy.layout)
+        run(notebook, profile="full", layout=toy.layout)
     assert failure.value.code is Exit.FAILED_CHECK
 
 

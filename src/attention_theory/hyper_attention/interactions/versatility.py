@@ -1,0 +1,94 @@
+"""When the training sequences determine the layer: data versatility (Section 4, Appendices D and E)."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+#: Eigenvalues of the integer matrices ``S^T S`` below this share of the largest count as zero.
+_ZERO = 1e-11
+
+
+@dataclass(frozen=True)
+class Versatility:
+    """Rank and smallest singular value of the data matrix of every symbol (Assumption 4.2 asks for full rank)."""
+
+    ranks: Int[Tensor, " size"]
+    least: Float[Tensor, " size"]
+
+
+def data_matrix(symbols: Int[Tensor, "samples length"], symbol: int, size: int) -> Float[Tensor, "rows size"]:
+    """The counts of those sequences that hold ``symbol``, one row each (Definition 4.1)."""
+    require(symbol=(symbol, 0, size - 1))
+    holds = (symbols == symbol).any(dim=1)
+    return counts(symbols[holds], size)
+
+
+def versatility(symbols: Int[Tensor, "samples length"], size: int) -> Versatility:
+    """The rank and the least singular value of each data matrix, from the eigenvalues of ``S^T S``."""
+    grams = []
+    for symbol in range(size):
+        matrix = data_matrix(symbols, symbol, size)
+        grams.append(matrix.mT @ matrix)
+    values = torch.linalg.eigvalsh(torch.stack(grams))
+    full = values > _ZERO * values[:, -1:]
+    least = torch.where(full[:, 0], values[:, 0], torch.zeros_like(values[:, 0])).sqrt()
+    return Versatility(full.sum(dim=1), least)
+
+
+def visible_part(
+    symbols: Int[Tensor, "samples length"], tensor: Float[Tensor, "size size"]
+) -> Float[Tensor, "size size"]:
+    """What the data see of a functional tensor: each row projected on the row space of its data matrix.
+
+    It has the same outputs on these sequences, and of all such tensors it is the smallest: the least-squares fit.
+    """
+    size = tensor.shape[0]
+    rows = [data_matrix(symbols, symbol, size) for symbol in range(size)]
+    fits = [torch.linalg.lstsq(matrix, matrix @ row, driver="gelsd") for matrix, row in zip(rows, tensor, strict=True)]
+    return torch.stack([fit.solution for fit in fits])
+
+
+def unique_null_vector(symbol: int, size: int, length: int) -> Float[Tensor, " size"]:
+    """What the data matrix of ``symbol`` cannot see when no token repeats: ``-(L - 1)`` at the symbol, 1 elsewhere."""
+    vector = torch.ones(size, dtype=torch.float64)
+    vector[symbol] = 1.0 - length
+    return vector
+
+
+def count_moments(symbols: Int[Tensor, "samples length"], size: int) -> tuple[Tensor, Tensor]:
+    """Covariance and second moment ``E[s s^T]`` of the counts, over the given sequences."""
+    rows = counts(symbols, size)
+    centred = rows - rows.mean(dim=0)
+    return centred.mT @ centred / len(rows), rows.mT @ rows / len(rows)
+
+
+def uniform_second_moment(length: int, size: int) -> Float[Tensor, "size size"]:
+    """``E[s s^T]`` of a uniform sequence, ``(L/S) I + (L (L-1) / S^2) 1 1^T``; its least eigenvalue is L/S."""
+    square = torch.ones(size, size, dtype=torch.float64) * length * (length - 1) / size**2
+    return square + torch.eye(size, dtype=torch.float64) * length / size
+
+
+def rank_failure_bound(samples: int, length: int, moment: Float[Tensor, "size size"]) -> float:
+    """The corrected Theorem E.2: matrix Bernstein for ``s s^T - E[s s^T]``, not centred.
+
+    ``P[rank < S] <= 2 S exp(-B (g^2 / 8) / (R^2 + R g / 6))`` with g the least eigenvalue of the second moment and
+    ``R = L^2 + |E[s s^T]|``.
+    """
+    values = torch.linalg.eigvalsh(moment)
+    least, radius = values[0].item(), length**2 + values[-1].item()
+    return 2 * len(moment) * math.exp(-samples * (least**2 / 8) / (radius**2 + radius * least / 6))
+
+
+def rank_fails(draws: int, samples: int, length: int, size: int, seed: Seed) -> Bool[Tensor, " draws"]:
+    """For each of many data sets of uniform sequences, whether its count matrix misses full column rank."""
+    symbols = sample_sequences(draws * samples, length, size, generator(seed))
+    rows = counts(symbols, size).reshape(draws, samples, size)
+    values = torch.linalg.eigvalsh(rows.mT @ rows)
+    return values[:, 0] <= _ZERO * values[:, -1]

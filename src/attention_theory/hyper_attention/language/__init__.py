@@ -1,0 +1,1 @@
+"""Small language models with these layers, and their training."""

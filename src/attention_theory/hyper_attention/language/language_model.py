@@ -1,0 +1,92 @@
+"""A small GPT around any attention block: the network of Tables 1 and 2."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
+from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
+from attention_theory.validation import require
+
+#: Attention blocks by the name of the row, built for a width. Table 1: one head.
+TABLE_1: dict[str, Callable[[int], nn.Module]] = {
+    "Self-Attention": lambda width: HyperFeatureAttention(width, [1]),
+    "HyperFeatureAttention": lambda width: HyperFeatureAttention(width, [4]),
+    "HyperAttention": lambda width: HyperAttention(width),
+    "HyperAttention (no sharing)": lambda width: HyperAttention(width, sharing=False),
+}
+
+#: Table 2 counts orders from 2 for self-attention, so its order 3 is two factors.
+TABLE_2: dict[str, Callable[[int], nn.Module]] = {
+    "SA": lambda width: HyperFeatureAttention(width, [1, 1, 1]),
+    "HFA": lambda width: HyperFeatureAttention(width, [2, 2, 2]),
+    "HFA_v2": lambda width: HyperFeatureAttention(width, [1, 1, 2, 2]),
+}
+
+
+class Block(nn.Module):
+    """Attention and a two-layer perceptron, each after a normalisation and added to its input."""
+
+    def __init__(self, width: int, attention: nn.Module) -> None:
+        super().__init__()
+        self.before_attention, self.before_mlp = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = attention
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch tokens width"]:
+        x = x + self.attention(self.before_attention(x))
+        return x + self.mlp(self.before_mlp(x))
+
+
+class LanguageModel(nn.Module):
+    """Token and position embeddings, blocks, and a head that shares the token embedding.
+
+    The paper gives width, window, vocabulary and schedule and names GPT-3's small model; what it leaves open is filled
+    in as there: normalisation before each part, learned positions, no dropout, weights drawn with deviation 0.02 and
+    the last map of every part divided by the root of twice the depth.
+
+    Args:
+        vocabulary: the number of tokens.
+        window: the most tokens in a sequence.
+        width: the features of a token.
+        attention: makes the attention block of each layer, given the width.
+        layers: the number of blocks.
+        seed: of the weights.
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        window: int,
+        width: int,
+        attention: Callable[[int], nn.Module],
+        layers: int = 1,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        require(vocabulary=(vocabulary, 2, None), window=(window, 1, None), layers=(layers, 1, None))
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(window, width)
+            self.blocks = nn.Sequential(*(Block(width, attention(width)) for _ in range(layers)))
+            self.norm = nn.LayerNorm(width)
+            self._draw_weights(layers)
+
+    def _draw_weights(self, layers: int) -> None:
+        for name, value in self.named_parameters():
+            if value.ndim > 1:
+                is_last = name.endswith(("attention.out.weight", "mlp.2.weight"))
+                nn.init.normal_(value, std=0.02 / (2 * layers) ** 0.5 if is_last else 0.02)
+            elif name.endswith("bias"):
+                nn.init.zeros_(value)
+
+    def forward(self, tokens: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length vocabulary"]:
+        """The logits of the token after each one."""
+        x = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
+        return self.norm(self.blocks(x)) @ self.tokens.weight.T
+
+    def attention_parameters(self) -> int:
+        """The parameters of the attention blocks alone."""
+        return sum(value.numel() for name, value in self.named_parameters() if ".attention." in name)

@@ -1,0 +1,1 @@
+"""The layers: self-attention, HyperFeatureAttention, HyperAttention, and fast forms of them."""

@@ -1,0 +1,1 @@
+"""The examples of the paper: agents, hunters and prey, genotypes, pictures, time series."""

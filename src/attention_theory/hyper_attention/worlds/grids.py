@@ -1,0 +1,73 @@
+"""Colliding agents with two coordinates, and with labels (Appendix B.1.3).
+
+A cell of an N by N grid is a symbol, ``x * N + y``; a labelled agent is ``label * N * N + x * N + y``. The code of a
+symbol is the Kronecker product of the codes of its parts, and Theorem 3.1 does the rest.
+"""
+
+from functools import reduce
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.hyper_attention.interactions.fourier import Form
+from attention_theory.validation import require
+
+#: The policies of labelled agents: one step right, one step up.
+STEPS = {"R": (1, 0), "U": (0, 1)}
+
+
+def product_code(*codes: Float[Tensor, "_symbols _width"]) -> Float[Tensor, "symbols width"]:
+    """The Kronecker product of the codes of the parts, the first part the slowest."""
+    return reduce(torch.kron, codes)
+
+
+def _differences(grid: int) -> tuple[Tensor, Tensor]:
+    """Differences in x and in y of every ordered pair of cells, not wrapped."""
+    cells = torch.cartesian_prod(torch.arange(grid), torch.arange(grid))
+    apart = cells[:, None] - cells[None, :]
+    return apart[..., 0], apart[..., 1]
+
+
+def shift_invariant_effect(kernel: Float[Tensor, "grid grid"]) -> Float[Tensor, "cells cells"]:
+    """The effect ``kernel[(x_i - x_j) mod N, (y_i - y_j) mod N]`` for every ordered pair of cells."""
+    grid = kernel.shape[0]
+    across, along = _differences(grid)
+    return kernel[across % grid, along % grid]
+
+
+def distance_effect(
+    grid: int, radius: int, far: int, looped_x: bool = True, form: Form = "correct"
+) -> Float[Tensor, "cells cells"]:
+    """The example of two coordinates: a collision costs 1, and 9 more if the agents began far apart.
+
+    Collisions are decided in y, which is looped. Far means at least ``far`` apart in the larger of the two coordinate
+    distances; with ``looped_x`` both coordinates loop. ``printed`` charges the 9 when the agents began *near*, and
+    does not loop y in the collision, as the formula is printed.
+
+    Raises:
+        ParameterError: a grid below 2 or an unknown form.
+    """
+    require(grid=(grid, 2, None), radius=(radius, 0, None), far=(far, 0, None), form=(form, {"correct", "printed"}))
+    across, along = (difference.abs() for difference in _differences(grid))
+    looped = torch.minimum(along, grid - along)
+    apart = torch.maximum(torch.minimum(across, grid - across) if looped_x else across, looped)
+    collide = (looped if form == "correct" else along) <= 2 * radius
+    dear = apart >= far if form == "correct" else apart <= far
+    return collide.to(torch.float64) * (1 + 9 * dear.to(torch.float64))
+
+
+def labelled_effect(grid: int) -> Float[Tensor, "agents agents"]:
+    """Whether two labelled agents ever share a cell of a torus, found by moving them, for every ordered pair.
+
+    Agents labelled R step right and those labelled U step up, both coordinates looped, for one round of ``grid`` steps.
+    """
+    require(grid=(grid, 2, None))
+    cells = torch.cartesian_prod(torch.arange(grid), torch.arange(grid))
+    starts = torch.cat([cells] * len(STEPS))
+    steps = torch.tensor(list(STEPS.values())).repeat_interleave(grid * grid, dim=0)
+    met = torch.zeros(len(starts), len(starts), dtype=torch.bool)
+    for time in range(grid):
+        now = (starts + time * steps) % grid
+        met |= (now[:, None] == now[None, :]).all(dim=-1)
+    return met.to(torch.float64)

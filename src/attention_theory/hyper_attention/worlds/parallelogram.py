@@ -1,0 +1,48 @@
+"""Why no stack of linear self-attention couples features (Remark F.6): the parallelogram identity.
+
+A linear attention layer maps ``X`` to ``X G`` with a matrix ``G`` that depends on the whole sequence, and so does every
+stack of them, with any number of heads and with skip connections. So four tokens with
+``x(0,0) - x(0,1) - x(1,0) + x(1,1) = 0``, as one-hots of two features side by side always have, get outputs with the
+same sum: 0. A product of two features breaks that.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+#: The heads of one layer: score matrices and value matrices, stacked.
+Layer = tuple[Float[Tensor, "heads width width"], Float[Tensor, "heads width width"]]
+
+
+def random_layers(layers: int, heads: int, width: int, seed: Seed) -> list[Layer]:
+    """Gaussian weights, scaled so that the outputs stay near 1 for a dozen tokens."""
+    require(layers=(layers, 1, None), heads=(heads, 1, None), width=(width, 1, None))
+    draw = generator(seed)
+
+    def normal() -> Tensor:
+        return torch.randn(heads, width, width, generator=draw, dtype=torch.float64) / (3 * width)
+
+    return [(normal(), normal()) for _ in range(layers)]
+
+
+def linear_stack(
+    tokens: Float[Tensor, "tokens width"], layers: Sequence[Layer], skip: bool = False
+) -> Float[Tensor, "tokens width"]:
+    """Multihead linear self-attention, layer after layer; the heads of a layer are added (an output matrix is in W)."""
+    for score, value in layers:
+        heads = linear_attention(tokens, score, value).sum(dim=0)
+        tokens = tokens + heads if skip else heads
+    return tokens
+
+
+def parallelogram_defect(outputs: Float[Tensor, "tokens features"], corners: Sequence[int]) -> float:
+    """Largest entry of ``|Y_00 - Y_01 - Y_10 + Y_11|``, over the largest output; ``corners`` are those four rows."""
+    first, second, third, fourth = (outputs[row] for row in corners)
+    defect = (first - second - third + fourth).abs().max()
+    return (defect / outputs.abs().max()).item()

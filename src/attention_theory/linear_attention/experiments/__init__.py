@@ -1,0 +1,1 @@
+"""The tasks, students and training of the paper's experiments."""

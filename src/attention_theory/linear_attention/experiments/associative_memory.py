@@ -1,0 +1,90 @@
+"""The associative memory of Section 6.2: find the value whose key was asked for."""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.linear_attention.model.mhla import Heads
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+Law = Literal["gaussian", "orthogonal"]
+
+
+def memory_teacher(width: int) -> Heads:
+    """The one head that looks up a value by its key: V keeps the value half of a token, Q the key half.
+
+    ``width`` is d, the length of a key and of a value; a token has 2d features.
+    """
+    require(width=(width, 1, None))
+    identity, nothing = torch.eye(width, dtype=torch.float64), torch.zeros(width, width, dtype=torch.float64)
+    return Heads(torch.block_diag(nothing, identity)[None], torch.block_diag(identity, nothing)[None])
+
+
+def hidden_head(width: int, scale: float) -> Heads:
+    """A head that returns zero on every orthogonal memory, of any size: beside the teacher it makes a far minimiser.
+
+    ``V = e_0 e_0ᵀ`` and ``Q = scale (e_1 e_2ᵀ - e_2 e_1ᵀ)`` on the keys. The keys and the query have the Gram matrix
+    ``I + q qᵀ``, of which the output takes ``scale (q_0 q_1 q_2 - q_0 q_2 q_1) = 0``. Ours, not the paper's.
+
+    Raises:
+        ParameterError: a width below 3.
+    """
+    require(width=(width, 3, None))
+    unit = torch.eye(2 * width, dtype=torch.float64)
+    turn = torch.outer(unit[1], unit[2])
+    return Heads(torch.outer(unit[0], unit[0])[None], scale * (turn - turn.mT)[None])
+
+
+def sample_memories(count: int, width: int, law: Law, seed: Seed) -> Float[Tensor, "{count} {width+1} {2*width}"]:
+    """Tables of d keys and values with a query behind them, as tokens (Eq. 26).
+
+    Args:
+        count: the number of tables.
+        width: d, the number of pairs and the length of each key and value.
+        law: ``gaussian`` draws every entry by itself; ``orthogonal`` takes the keys, and the values, of each table
+            from a uniformly random orthogonal matrix of its own.
+        seed: of all draws. The query is one of the keys; its value half is Gaussian noise.
+
+    Raises:
+        ParameterError: count or width below 1, or an unknown law.
+    """
+    require(count=(count, 1, None), width=(width, 1, None), law=(law, {"gaussian", "orthogonal"}))
+    source = generator(seed)
+    keys, values = (torch.randn(count, width, width, generator=source, dtype=torch.float64) for _ in range(2))
+    if law == "orthogonal":
+        keys, values = _orthogonal(keys), _orthogonal(values)
+    asked = torch.randint(width, (count,), generator=source)
+    noise = torch.randn(count, width, generator=source, dtype=torch.float64)
+    query = torch.cat([keys[torch.arange(count), asked], noise], dim=-1)
+    return torch.cat([torch.cat([keys, values], dim=-1), query[:, None]], dim=1)
+
+
+def mix_memories(
+    gaussian: Float[Tensor, "count tokens features"],
+    orthogonal: Float[Tensor, "count tokens features"],
+    share: float,
+    seed: Seed,
+) -> Float[Tensor, "count tokens features"]:
+    """Each table from the orthogonal set with probability ``share``, otherwise from the Gaussian one."""
+    require(share=(share, 0.0, 1.0))
+    chance = torch.rand(len(gaussian), generator=generator(seed), dtype=torch.float64)
+    return torch.where((chance < share)[:, None, None], orthogonal, gaussian)
+
+
+def printed_labels(tokens: Float[Tensor, "count tokens features"]) -> Float[Tensor, "count features"]:
+    """The labels as Eq. 27 prints them: ``Σ_j <q, k_j> v_j`` over the table alone.
+
+    The model attends to the query's own token as well, which adds ``‖q‖² ζ``: no model of this kind gives these.
+    """
+    width = tokens.shape[-1] // 2
+    keys, values, query = tokens[:, :-1, :width], tokens[:, :-1, width:], tokens[:, -1, :width]
+    found = torch.einsum("ci,cji,cjk->ck", query, keys, values)
+    return torch.cat([torch.zeros_like(found), found], dim=-1)
+
+
+def _orthogonal(gaussian: Tensor) -> Tensor:
+    q, r = torch.linalg.qr(gaussian)
+    return q * r.diagonal(dim1=-2, dim2=-1).sign()[:, None, :]

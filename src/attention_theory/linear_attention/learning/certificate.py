@@ -1,0 +1,53 @@
+"""The certificate of identifiability: is the second moment of the features nonsingular? (Lemma 4.1)"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.linear_attention.model.features import certificate_features
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The spectrum of Λ_D and what follows from it.
+
+    Attributes:
+        smallest: λ_min, set to exactly 0 where it is zero up to rounding.
+        largest: λ_max. Λ_D scales with the sixth power of the data, so λ_min alone says little.
+        rank: the number of eigenvalues that are not zero.
+        null_space: an orthonormal basis of the kernel, one vector a row; empty if the certificate holds.
+    """
+
+    smallest: float
+    largest: float
+    rank: int
+    null_space: Float[Tensor, "nullity psi"]
+
+    @property
+    def holds(self) -> bool:
+        """Whether λ_min > 0: every empirical risk minimiser on realizable data is then the same function."""
+        return self.nullity == 0
+
+    @property
+    def nullity(self) -> int:
+        return len(self.null_space)
+
+
+def second_moment(features: Float[Tensor, "samples features"]) -> Float[Tensor, "features features"]:
+    """Λ_D, the mean of H Hᵀ over the samples (Eq. 5)."""
+    return features.mT @ features / len(features)
+
+
+def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float = 1e-9) -> Certificate:
+    """The certificate of a data set in the features of Algorithm 2."""
+    return certificate_of(second_moment(certificate_features(tokens)), rtol)
+
+
+def certificate_of(moment: Float[Tensor, "features features"], rtol: float = 1e-9) -> Certificate:
+    """The certificate of a second moment. Eigenvalues up to ``rtol`` times the largest count as zero."""
+    values, vectors = torch.linalg.eigh(moment)
+    zero = values <= rtol * values[-1]
+    smallest = 0.0 if zero[0] else values[0].item()
+    return Certificate(smallest, values[-1].item(), int((~zero).sum()), vectors[:, zero].mT)

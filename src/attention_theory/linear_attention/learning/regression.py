@@ -1,0 +1,150 @@
+"""Algorithm 1: learn linear attention by ordinary least squares, and read the heads off a singular value decomposition.
+
+The regression of Eq. 10 has d⁴ unknowns, of which the data can only ever determine d·ψ, so its minimiser is never
+unique, and the one of least norm is taken. Here it is solved in the ψ distinct features, scaled so that the norm is
+that of the matrix, and lifted. :mod:`.literal` has the form as it is written.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.linear_attention.model.features import (
+    causal_certificate_features,
+    certificate_features,
+    psi,
+)
+from attention_theory.linear_attention.model.mhla import Heads
+from attention_theory.linear_attention.model.parameters import heads_from_matrix, lift, lift_scale
+from attention_theory.validation import require
+
+#: Feature entries held in memory at once while statistics are summed: 64 MB of float64.
+_ENTRIES_AT_ONCE = 8_000_000
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What Algorithm 1 returns: at most d² heads, with the matrix Ŵ and the coefficients they stand for."""
+
+    heads: Heads
+    matrix: Float[Tensor, "out_width width_squared"]
+    coefficients: Float[Tensor, "out psi"]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """All that the squared loss of a one-layer model depends on, whatever the number of samples.
+
+    Attributes:
+        second_moment: Λ_D, the mean of H Hᵀ (Eq. 5).
+        cross: the mean of y Hᵀ.
+        power: the mean of ``‖y‖²``.
+        samples: N, the number of samples averaged over.
+    """
+
+    second_moment: Float[Tensor, "psi psi"]
+    cross: Float[Tensor, "out psi"]
+    power: float
+    samples: int
+
+    def loss(self, row: Float[Tensor, "... out psi"]) -> Float[Tensor, "..."]:
+        """The mean squared loss of coefficients: exact up to rounding of the size of ``power``."""
+        quadratic = (row @ self.second_moment * row).sum(dim=(-2, -1))
+        return quadratic - 2 * (row * self.cross).sum(dim=(-2, -1)) + self.power
+
+    def solve(self, rtol: float = 1e-10) -> Float[Tensor, "out psi"]:
+        """The coefficients of least loss and, among those, of the matrix Ŵ of least norm.
+
+        Eigenvalues of the second moment of the scaled features below ``rtol`` times the largest count as zero.
+        """
+        scale = lift_scale(_width_of(self.second_moment)).to(self.cross.dtype)
+        values, vectors = torch.linalg.eigh(self.second_moment * torch.outer(scale, scale))
+        kept = values > rtol * values[-1]
+        basis = vectors[:, kept]
+        return (self.cross * scale) @ basis / values[kept] @ basis.mT * scale
+
+
+def statistics(
+    tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "*samples out"], causal: bool = False
+) -> Statistics:
+    """Sum the statistics over the data, a part at a time, so that the features are never all in memory.
+
+    Args:
+        tokens: the inputs.
+        labels: one label an input; with ``causal`` one a position, ``(batch, tokens, out)``, each position then
+            being a sample of its own that sees the tokens up to it (Section 6.1).
+        causal: count every position as a sample.
+
+    Raises:
+        ParameterError: labels of another shape than the inputs ask for.
+    """
+    leading = tokens.shape[:2] if causal else tokens.shape[:1]
+    require(shape_of_labels=(str([*labels.shape[:-1]]), {str([*leading])}))
+    width, out = tokens.shape[-1], labels.shape[-1]
+    moment = tokens.new_zeros(psi(width), psi(width))
+    cross = tokens.new_zeros(out, psi(width))
+    samples = labels[..., 0].numel()
+    for part, answers in _parts(tokens, labels, causal):
+        features = (causal_certificate_features(part) if causal else certificate_features(part)).flatten(0, -2)
+        moment.addmm_(features.mT, features)
+        cross.addmm_(answers.flatten(0, -2).mT, features)
+    return Statistics(moment / samples, cross / samples, labels.square().sum().item() / samples, samples)
+
+
+def least_squares(
+    features: Float[Tensor, "samples features"], labels: Float[Tensor, "samples out"], rtol: float = 1e-10
+) -> Float[Tensor, "out features"]:
+    """Coefficients of least squared loss and, among those, of least norm.
+
+    Singular values of the features below ``rtol`` times the largest count as zero. More exact than
+    :meth:`Statistics.solve`, which squares the condition number, and needs all features in memory.
+    """
+    return torch.linalg.lstsq(features, labels, rcond=rtol, driver="gelsd").solution.mT
+
+
+def excess_risk(
+    row: Float[Tensor, "... out psi"], best: Float[Tensor, "out psi"], moment: Float[Tensor, "psi psi"]
+) -> Float[Tensor, "..."]:
+    """How much the population loss of coefficients exceeds the least: ``tr((P − P*) Λ (P − P*)ᵀ)``.
+
+    ``moment`` is the second moment of the features under the law of the inputs.
+    """
+    gap = row - best
+    return (gap @ moment * gap).sum(dim=(-2, -1))
+
+
+def learn(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch out"]) -> Learned:
+    """Algorithm 1 on inputs with one label each, with the minimiser Ŵ of least norm.
+
+    Args:
+        tokens: inputs; set sequences of different lengths together with ``stack_lengths``.
+        labels: one output vector an input.
+    """
+    width = tokens.shape[-1]
+    scale = lift_scale(width).to(tokens)
+    return heads_of(least_squares(certificate_features(tokens) * scale, labels) * scale, width)
+
+
+def learn_causal(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch tokens out"]) -> Learned:
+    """Algorithm 1 with every position of every sequence as a sample, by way of the summed statistics."""
+    return heads_of(statistics(tokens, labels, causal=True).solve(), tokens.shape[-1])
+
+
+def heads_of(row: Float[Tensor, "out psi"], width: int) -> Learned:
+    """Lines 8 and 9 of Algorithm 1: from coefficients to a matrix to heads."""
+    matrix = lift(row, width)
+    return Learned(heads_from_matrix(matrix), matrix, row)
+
+
+def _width_of(moment: Float[Tensor, "psi psi"]) -> int:
+    return next(width for width in count(1) if psi(width) >= len(moment))
+
+
+def _parts(tokens: Tensor, labels: Tensor, causal: bool) -> Iterator[tuple[Tensor, Tensor]]:
+    rows_each = tokens.shape[1] if causal else 1
+    size = max(1, _ENTRIES_AT_ONCE // (rows_each * psi(tokens.shape[-1])))
+    return zip(tokens.split(size), labels.split(size), strict=True)

@@ -1,0 +1,180 @@
+"""Programs of lookups over tokens with attributes, and their compilation to heads (Algorithm 3, Lemma C.1).
+
+A token holds some of the attributes of its class, each a letter of the attribute's own alphabet; an attribute that a
+token does not hold is the paper's ``None`` and the zero vector of the attribute's rows.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Int, Num
+from torch import Tensor
+
+from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer, Rows
+from attention_theory.validation import require
+
+Form = Literal["correct", "printed"]
+
+#: A token as an object: letter by attribute.
+Token = dict[str, int]
+
+#: A partial function between alphabets; ``None`` stands for the identity.
+Function = Mapping[int, int] | None
+
+#: The attribute that tells tokens apart; line 5 of Algorithm 3 writes it.
+POSITION = "position"
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """One lookup: the last token's ``source`` asks for a ``key``; the ``value`` found is written to ``destination``.
+
+    Attributes:
+        query: B_Q, from source letters to key letters.
+        write: B_V, from value letters to destination letters.
+    """
+
+    source: str
+    key: str
+    value: str
+    destination: str
+    query: Function = None
+    write: Function = None
+
+
+@dataclass(frozen=True)
+class Program:
+    """An autoregressive program: the alphabet size of every attribute, and the lookups made for every new token.
+
+    A program with the attribute ``position`` numbers its tokens: each new token has the position after the last one.
+    """
+
+    alphabets: dict[str, int]
+    lookups: Sequence[Lookup]
+
+    def __post_init__(self) -> None:
+        for lookup in self.lookups:
+            for attribute in (lookup.source, lookup.key, lookup.value, lookup.destination):
+                require(attribute=(attribute, set(self.alphabets)))
+
+    @property
+    def numbered(self) -> bool:
+        return POSITION in self.alphabets
+
+
+class AmbiguousLookup(Exception):
+    """Two tokens answer one query, or two lookups write one attribute: the program has no single next token."""
+
+
+def next_token(program: Program, tokens: Sequence[Token]) -> Token:
+    """One pass of lines 4 to 16 of Algorithm 3 on objects.
+
+    Raises:
+        AmbiguousLookup: where the paper's lookup would return a sum.
+    """
+    last, new = tokens[-1], Token()
+    if program.numbered:
+        new[POSITION] = last[POSITION] + 1
+    for lookup in program.lookups:
+        query = _apply(lookup.query, last.get(lookup.source))
+        if query is None:
+            continue
+        found = [token[lookup.value] for token in tokens if token.get(lookup.key) == query and lookup.value in token]
+        if len(found) > 1 or (found and lookup.destination in new):
+            raise AmbiguousLookup(f"{lookup} finds {found} at a token that holds {new}")
+        for value in found:
+            letter = _apply(lookup.write, value)
+            if letter is not None:
+                new[lookup.destination] = letter
+    return new
+
+
+def run_program(program: Program, prompt: Sequence[Token], steps: int) -> list[Token]:
+    """The prompt with ``steps`` more tokens, by the program itself."""
+    require(steps=(steps, 0, None))
+    tokens = list(prompt)
+    for _ in range(steps):
+        tokens.append(next_token(program, tokens))
+    return tokens
+
+
+def compile_program(program: Program, form: Form = "correct") -> tuple[list[BlockHead], Rows]:
+    """The heads that do what the program does, one a lookup, and the rows of each attribute (Lemma C.1).
+
+    The block ``B_Q`` stands in the key rows and source columns of ``Q``, and ``B_V`` in the destination rows and
+    value columns of ``V``. ``form="printed"`` puts them where the proof says: ``V`` gets a block in the source rows
+    and key columns, ``Q`` one in the value rows and destination columns. A numbered program gets one head more, which
+    writes the next position: the last token finds itself and its position is moved on by one.
+    """
+    require(form=(form, {"correct", "printed"}))
+    rows = Rows()
+    for attribute, letters in program.alphabets.items():
+        rows.add(attribute, letters)
+    heads = [_head(lookup, program, rows, form) for lookup in program.lookups]
+    if program.numbered:
+        position = rows[POSITION]
+        heads.append(BlockHead(source=position, key=position, value=position[:-1], destination=position[1:]))
+    return heads, rows
+
+
+def embed_tokens(tokens: Sequence[Token], rows: Rows, dtype: torch.dtype = torch.int8) -> Num[Tensor, "tokens width"]:
+    """Tokens as vectors: for every attribute a one in the row of its letter."""
+    embedded = torch.zeros(len(tokens), rows.width, dtype=dtype)
+    for place, token in enumerate(tokens):
+        for attribute, letter in token.items():
+            embedded[place, rows[attribute][letter]] = 1
+    return embedded
+
+
+def read_tokens(embedded: Int[Tensor, "tokens width"], rows: Rows) -> list[Token]:
+    """The tokens that the vectors stand for.
+
+    Raises:
+        ValueError: an attribute's rows hold neither zero nor a single one.
+    """
+    tokens = [Token() for _ in embedded]
+    for attribute, block in rows.blocks().items():
+        part = embedded[:, block]
+        if ((part != 0) & (part != 1)).any() or (part.sum(dim=1) > 1).any():
+            raise ValueError(f"the rows of '{attribute}' do not hold a letter or nothing")
+        for place, letter in part.nonzero().tolist():
+            tokens[place][attribute] = letter
+    return tokens
+
+
+def run_heads(
+    program: Program, prompt: Sequence[Token], steps: int, form: Form = "correct"
+) -> tuple[Int[Tensor, "tokens width"], Rows]:
+    """The prompt with ``steps`` more tokens, by the program's heads; read them with :func:`read_tokens`."""
+    heads, rows = compile_program(program, form)
+    return BlockLayer(heads, rows.width).run(embed_tokens(prompt, rows)[None], steps)[0], rows
+
+
+def copy(offset: int, value: str, destination: str, positions: int) -> Lookup:
+    """``obj[r+1].destination = obj[r-offset].value``: a lookup by position."""
+    require(offset=(offset, 0, positions - 1))
+    query = {place: place - offset for place in range(offset, positions)}
+    return Lookup(POSITION, POSITION, value, destination, query=query)
+
+
+def _apply(function: Function, letter: int | None) -> int | None:
+    return letter if function is None or letter is None else function.get(letter)
+
+
+def _pairs(function: Function, domain: int, image: int) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
+    """The graph of a function as two lists of letters; the identity reaches as far as the smaller alphabet."""
+    graph = {letter: letter for letter in range(min(domain, image))} if function is None else function
+    return torch.tensor(list(graph.keys())), torch.tensor(list(graph.values()))
+
+
+def _head(lookup: Lookup, program: Program, rows: Rows, form: Form) -> BlockHead:
+    size = program.alphabets
+    asked_from, asked_for = _pairs(lookup.query, size[lookup.source], size[lookup.key])
+    read, written = _pairs(lookup.write, size[lookup.value], size[lookup.destination])
+    source, key = rows[lookup.source][asked_from], rows[lookup.key][asked_for]
+    value, destination = rows[lookup.value][read], rows[lookup.destination][written]
+    if form == "printed":
+        return BlockHead(source=destination, key=value, value=key, destination=source)
+    return BlockHead(source=source, key=key, value=value, destination=destination)

@@ -1,0 +1,181 @@
+"""The universal Turing machine inside one layer of linear attention: run it, write its prompts, read its tapes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Int, Num
+from torch import Tensor
+
+from attention_theory.linear_attention.machines.block_heads import BlockLayer
+from attention_theory.linear_attention.machines.turing import MOVES, Configurations, simulate
+from attention_theory.linear_attention.machines.universal_heads import BLOCK, EMIT, RULE, UniversalHeads
+from attention_theory.validation import require
+
+
+class UniversalMachine:
+    """One set of heads that runs every machine within its bounds (Lemma 2.2).
+
+    Args:
+        states: most states of a machine, at least 1.
+        letters: size of the alphabet, at least 1.
+        window: cells of the tape, at least 1. A head that leaves the window is lost.
+        steps: most steps of a machine, at least 1.
+        working_rows: ``private`` to every block; ``shared`` by all blocks shows that this construction needs them.
+        empty_states: whether cells without the head are told so; ``False`` shows that this is needed.
+    """
+
+    def __init__(
+        self,
+        states: int,
+        letters: int,
+        window: int,
+        steps: int,
+        working_rows: Literal["private", "shared"] = "private",
+        empty_states: bool = True,
+    ) -> None:
+        self._plan = UniversalHeads(states, letters, window, steps, working_rows, empty_states)
+        self.states, self.letters, self.window, self.steps = states, letters, window, steps
+        self.prompt_tokens, self.tokens = self._plan.prompt_tokens, self._plan.tokens
+        self.rows = self._plan.rows
+        self.heads = self._plan.all()
+
+    @property
+    def width(self) -> int:
+        """d, the width of a token."""
+        return self.rows.width
+
+    @cached_property
+    def layer(self) -> BlockLayer:
+        return BlockLayer(self.heads, self.width)
+
+    def embed(
+        self,
+        tables: Int[Tensor, "machines states letters 3"],
+        tapes: Int[Tensor, "machines window"],
+        places: Int[Tensor, " machines"],
+        dtype: torch.dtype = torch.int8,
+    ) -> Num[Tensor, "machines tokens width"]:
+        """Machines and their inputs as prompts (Eqs. 59-61): the table's columns, then the cells of the tape.
+
+        Every machine starts in state 0 with its head at the cell ``places``.
+
+        Raises:
+            ParameterError: machines or tapes that do not have the sizes of this universal machine.
+        """
+        machines, states, letters, _ = tables.shape
+        require(
+            states=(states, [self.states]), letters=(letters, [self.letters]), cells=(tapes.shape[1], [self.window])
+        )
+        prompt = torch.zeros(machines, self.prompt_tokens, self.width, dtype=dtype)
+        token = torch.arange(self.prompt_tokens)
+        prompt[:, token, self.rows["position"][: self.prompt_tokens]] = 1
+        state, machine = torch.arange(self.states), torch.arange(machines)[:, None]
+        prompt[:, state, self.rows["table of"]] = 1
+        for letter in range(self.letters):
+            for number, part in enumerate(RULE):
+                prompt[machine, state, self.rows[f"table {letter} {part}"][tables[:, :, letter, number]]] = 1
+        cells = torch.full((machines, self.window), self.states)
+        cells[torch.arange(machines), places] = 0
+        cell = self.states + torch.arange(self.window)
+        prompt[machine, cell, self.rows["letter"][tapes]] = 1
+        prompt[machine, cell, self.rows["state"][cells]] = 1
+        return prompt
+
+    def run(self, prompt: Num[Tensor, "machines tokens width"]) -> Num[Tensor, "machines longer width"]:
+        """All steps of every machine, by the layer."""
+        return self.layer.run(prompt, self.tokens - self.prompt_tokens)
+
+    def read(self, history: Num[Tensor, "machines tokens width"], step: int) -> Configurations:
+        """What the tokens say that the tapes hold after ``step`` steps: the last token of each cell's block.
+
+        One row a machine; a letter or state that is not exactly one 1 among zeros reads as -1.
+        """
+        return self.read_cells(self._cells(history, step))
+
+    def without_state(
+        self, history: Num[Tensor, "machines tokens width"], step: int
+    ) -> Bool[Tensor, "machines window"]:
+        """Which cells have nothing at all in the rows of the state after ``step`` steps."""
+        return (self._cells(history, step)[..., self.rows["state"]] == 0).all(dim=-1)
+
+    def _cells(self, history: Num[Tensor, "machines tokens width"], step: int) -> Num[Tensor, "machines window width"]:
+        require(step=(step, 0, self.steps))
+        return history[:, [self._plan.place(step, cell, EMIT) for cell in range(self.window)]]
+
+    def read_cells(self, tokens: Num[Tensor, "machines window width"]) -> Configurations:
+        """Letter and state of given tokens, as :meth:`read`."""
+        return Configurations(_letter(tokens[..., self.rows["letter"]]), _letter(tokens[..., self.rows["state"]]))
+
+    def read_tables(self, prompt: Num[Tensor, "machines tokens width"]) -> Int[Tensor, "machines states letters 3"]:
+        """The transition tables back from a prompt: the inverse of the first part of :meth:`embed`."""
+        columns = prompt[:, : self.states]
+        rules = [
+            torch.stack([_letter(columns[..., self.rows[f"table {letter} {part}"]]) for part in RULE], dim=-1)
+            for letter in range(self.letters)
+        ]
+        return torch.stack(rules, dim=2)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How a run of the layer compares with the simulator.
+
+    Attributes:
+        history: all tokens.
+        exact: by machine and step, whether every letter and every state is the simulator's.
+    """
+
+    history: Num[Tensor, "machines tokens width"]
+    exact: Bool[Tensor, "machines times"]
+
+    @property
+    def machines(self) -> int:
+        """The number of machines that are exact at every step."""
+        return int(self.exact.all(dim=1).sum())
+
+
+def compare_with_simulator(
+    universal: UniversalMachine,
+    tables: Int[Tensor, "machines states letters 3"],
+    tapes: Int[Tensor, "machines window"],
+    places: Int[Tensor, " machines"],
+    dtype: torch.dtype = torch.int8,
+    nothing_is_none: bool = False,
+) -> Comparison:
+    """Run all machines in the layer and each by itself in the reference simulator, and compare every configuration.
+
+    With ``nothing_is_none`` a cell whose rows of the state hold nothing counts as a cell without the head.
+    """
+    history = universal.run(universal.embed(tables, tapes, places, dtype))
+    runs = [simulate(*one, universal.steps) for one in zip(tables, tapes, places.tolist(), strict=True)]
+    exact = []
+    for step in range(universal.steps + 1):
+        read = universal.read(history, step)
+        letters = torch.stack([run.letters[step] for run in runs])
+        states = torch.stack([run.states[step] for run in runs])
+        told = read.states
+        if nothing_is_none:
+            told = torch.where(universal.without_state(history, step), universal.states, told)
+        exact.append((read.letters == letters).all(dim=1) & (told == states).all(dim=1))
+    return Comparison(history, torch.stack(exact, dim=1))
+
+
+def width_formula(states: int, letters: int, window: int, steps: int) -> int:
+    """d in closed form: Θ(window · steps · letters · (letters + states))."""
+    rule = states + letters + len(MOVES)
+    tokens = states + window + BLOCK * window * steps
+    shared = tokens + states + letters * rule + letters + states + 1
+    neighbour = 2 * letters + (states + 1) + letters * rule + rule
+    return shared + window * steps * (3 * neighbour + 2 * (states + 1) + letters)
+
+
+def heads_formula(letters: int, window: int, steps: int) -> int:
+    """H in closed form: one for the position, 25 + 3 · letters a block, less 4 a step at the ends of the window."""
+    return 1 + window * steps * (25 + 3 * letters) - 4 * steps
+
+
+def _letter(block: Num[Tensor, "... letters"]) -> Int[Tensor, "..."]:
+    is_letter = ((block == 0) | (block == 1)).all(dim=-1) & (block.sum(dim=-1) == 1)
+    return torch.where(is_letter, block.argmax(dim=-1), -1)

@@ -1,0 +1,59 @@
+"""The cubic features in which multi-head linear attention is linear.
+
+Every output is a combination of the products ``<z_j, z_k> z_{l,n}``: two feature rows of Z multiplied, times one entry
+of the last token. Algorithm 8 lists all d³ of them as a matrix; Algorithm 2 lists the ψ = d²(d+1)/2 distinct ones.
+"""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.linear_attention.model.mhla import causal_gram, gram
+from attention_theory.validation import require
+
+Form = Literal["correct", "printed"]
+
+
+def cubic_features(
+    tokens: Float[Tensor, "... tokens width"], form: Form = "correct"
+) -> Float[Tensor, "... width width_squared"]:
+    """The feature matrix 𝒳(Z) of Algorithm 8: row j, column k·d + l holds ``<z_j, z_k> z_{l,n}``.
+
+    ``form="printed"`` gives the column order of the matrices in Eqs. 4, 8 and 68, where k runs fastest. It belongs to
+    a column-major fold: with the row-major fold of Algorithm 1 it returns every Q_h transposed.
+    """
+    require(form=(form, {"correct", "printed"}))
+    products, last = gram(tokens), tokens[..., -1, :]
+    cubic = products[..., :, :, None] * last[..., None, None, :]
+    if form == "printed":
+        cubic = cubic.mT
+    return cubic.flatten(-2)
+
+
+def psi(width: int) -> int:
+    """ψ = C(d,2) d + d² = d²(d+1)/2, the number of distinct cubic features."""
+    return width * width * (width + 1) // 2
+
+
+def pairs(width: int) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
+    """The unordered pairs {j, k} of feature rows in the order of Algorithm 2: j < k first, then j = k."""
+    above = torch.triu_indices(width, width, offset=1)
+    same = torch.arange(width)
+    return torch.cat([above[0], same]), torch.cat([above[1], same])
+
+
+def certificate_features(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... psi"]:
+    """The feature vector H(Z) of Algorithm 2, one entry for each pair {j, k} and each l, l fastest (Eqs. 43, 44)."""
+    return _distinct(gram(tokens), tokens[..., -1, :])
+
+
+def causal_certificate_features(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... tokens psi"]:
+    """H of every prefix: position t holds the features of tokens 1 to t."""
+    return _distinct(causal_gram(tokens), tokens)
+
+
+def _distinct(products: Float[Tensor, "... width width"], last: Float[Tensor, "... width"]) -> Float[Tensor, "... psi"]:
+    j, k = pairs(last.shape[-1])
+    return (products[..., j, k, None] * last[..., None, :]).flatten(-2)

@@ -1,0 +1,96 @@
+"""The space in which a model is its function: head matrix T_Θ, coefficients p(Θ), and the way back to heads.
+
+The head matrix has rows (a, j), for output a and feature row j, and columns (k, l). Only its part symmetric in j and k
+meets the data, because ``<z_j, z_k> = <z_k, z_j>``; the coefficients p(Θ) are what is left of it.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.linear_attention.model.features import Form, pairs
+from attention_theory.linear_attention.model.mhla import Heads
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+
+def head_matrix(heads: Heads) -> Float[Tensor, "... out_width width_squared"]:
+    """T_Θ = Σ_h flat(V_h) flat(Q_h)ᵀ, flattened row by row (Eq. 12)."""
+    return heads.values.flatten(-2).mT @ heads.queries.flatten(-2)
+
+
+def coefficients(heads: Heads, form: Form = "correct") -> Float[Tensor, "... out psi"]:
+    """p(Θ): the coefficients of the model in the features H(Z) of Algorithm 2 (Eqs. 41, 42).
+
+    ``form="printed"`` follows Eq. 16 to the letter, which counts the terms with j = k twice.
+    """
+    require(form=(form, {"correct", "printed"}))
+    return coefficients_of_matrix(head_matrix(heads), form)
+
+
+def coefficients_of_matrix(
+    matrix: Float[Tensor, "... out_width width_squared"], form: Form = "correct"
+) -> Float[Tensor, "... out psi"]:
+    """p of any matrix W: entry ({j, k}, l) of row a is ``W[a j, k l] + W[a k, j l]``, or ``W[a j, j l]`` if j = k."""
+    width = _width(matrix)
+    blocks = matrix.unflatten(-1, (width, width)).unflatten(-3, (-1, width))  # (..., a, j, k, l)
+    j, k = pairs(width)
+    both = blocks[..., j, k, :] + blocks[..., k, j, :]
+    if form == "correct":
+        both = torch.where((j == k)[:, None], blocks[..., j, k, :], both)
+    return both.flatten(-2)
+
+
+def lift(row: Float[Tensor, "... out psi"], width: int) -> Float[Tensor, "... out_width width_squared"]:
+    """The matrix W with given coefficients that is symmetric in j and k: of all such matrices the one of least norm."""
+    j, k = pairs(width)
+    share = torch.where(j == k, 1.0, 0.5).to(row.dtype)
+    halves = row.unflatten(-1, (len(j), width)) * share[:, None]
+    blocks = row.new_zeros(*row.shape[:-1], width, width, width)
+    blocks[..., j, k, :] = halves
+    blocks[..., k, j, :] = halves
+    return blocks.flatten(-2).flatten(-3, -2)
+
+
+def lift_scale(width: int) -> Float[Tensor, " psi"]:
+    """Coefficients divided by this have the norm of the lifted matrix: √2 where j < k, 1 where j = k."""
+    j, k = pairs(width)
+    return torch.where(j == k, 1.0, 2.0).double().sqrt().repeat_interleave(width)
+
+
+def heads_from_matrix(matrix: Float[Tensor, "out_width width_squared"], rtol: float = 1e-10) -> Heads:
+    """Heads whose head matrix is ``matrix``: its singular vectors, each scaled by the root of the singular value.
+
+    As many heads as the rank, so at most d² (Algorithm 1, lines 8 and 9); singular values below ``rtol`` times the
+    largest are dropped. The zero matrix gives one head of zeros.
+    """
+    width = _width(matrix)
+    left, values, right = torch.linalg.svd(matrix, full_matrices=False)
+    rank = max(1, int((values > rtol * values[0]).sum()))
+    root = values[:rank].sqrt()
+    return Heads(
+        (left[:, :rank] * root).mT.unflatten(-1, (-1, width)).contiguous(),
+        (root[:, None] * right[:rank]).unflatten(-1, (width, width)),
+    )
+
+
+def antisymmetric_twin(
+    matrix: Float[Tensor, "out_width width_squared"], seed: Seed, scale: float = 1.0
+) -> Float[Tensor, "out_width width_squared"]:
+    """Another matrix with the same coefficients: ``matrix`` plus Gaussian noise antisymmetric in j and k."""
+    width = _width(matrix)
+    require(width=(width, 2, None))
+    shape = (matrix.shape[0] // width, width, width, width)
+    noise = torch.randn(shape, generator=generator(seed), dtype=matrix.dtype)
+    return matrix + scale * (noise - noise.transpose(1, 2)).flatten(-2).flatten(0, 1)
+
+
+def distance(heads: Heads, other: Heads, form: Form = "correct") -> Float[Tensor, "..."]:
+    """The parameter distance ``‖p(Θ) − p(Θ')‖_F``: zero exactly where the two are one function (Eq. 28)."""
+    return torch.linalg.matrix_norm(coefficients(heads, form) - coefficients(other, form))
+
+
+def _width(matrix: Tensor) -> int:
+    width = round(matrix.shape[-1] ** 0.5)
+    require(columns=(matrix.shape[-1], {width * width}), rows=(matrix.shape[-2] % width, {0}))
+    return width

@@ -1,0 +1,130 @@
+"""Matrix products by a softmax so soft that it is linear (Lemma 14, Corollaries 3 to 7, Eq. 11)."""
+
+import math
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.looped_transformers.blocks.base import CLOSED, FunctionBlock, Setting, copy_to_result, gated_move
+from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.rows import Rows, moves
+from attention_theory.validation import require
+
+#: Silences the columns whose values are of the order exp(C).
+FAR_CLOSED = -1e25
+
+Product = Literal["ab", "ba", "bb", "aa"]
+
+
+class ProductBlock(FunctionBlock):
+    """A^T B and its three relatives in two layers (Lemma 14).
+
+    The scores are c times the Gram matrix of the columns of [A B] and C towards 2d columns of ones, so that the weights
+    are (1 + c z) e^-C / 2d to first order; a value matrix 2d e^C and the feed-forward layer take z out of them.
+
+    Args:
+        name: of the block.
+        product: which product: ``ab`` is A^T B (Lemma 14), ``ba`` B^T A, ``bb`` B^T B, ``aa`` A^T A (Corollaries 3-5).
+        slope: c, above 0.
+        height: C, from 0 on.
+        two_sided: a second head at -c takes the square of c z away: error c² z³/6 rather than c z²/2.
+        kept: the operand whose rows of the Gram matrix are kept (``D_d`` in print, always A there).
+        over_ones: put the Gram matrix into the rows of ones, as printed. One product is right then, the next is not.
+    """
+
+    depth = 2
+
+    def __init__(
+        self,
+        name: str = "mul",
+        product: Product = "ab",
+        slope: float = 1e-7,
+        height: float = 40.0,
+        two_sided: bool = False,
+        kept: Literal["a", "b"] | None = None,
+        over_ones: bool = False,
+    ) -> None:
+        require(product=(product, {"ab", "ba", "bb", "aa"}), slope=(slope, 1e-30, None), height=(height, 0.0, 300.0))
+        self.name, self.slope, self.height, self.two_sided = name, slope, height, two_sided
+        left, self.right = product
+        self.left = left if kept is None else kept
+        self.over_ones = over_ones
+
+    def sizes(self, setting: Setting) -> dict[str, int]:
+        return {
+            f"{self.name} ones": 2 * setting.size,
+            f"{self.name} identity": 2 * setting.size,
+            f"{self.name} gram": setting.size,
+            f"{self.name} moved": setting.size,
+        }
+
+    def fill(self, state: Float[Tensor, "... columns rows"], rows: Rows, setting: Setting) -> None:
+        both = 2 * setting.size
+        rows.of(state, f"{self.name} identity")[..., :both, :] = torch.eye(both, dtype=torch.float64)
+        rows.of(state, f"{self.name} ones")[..., both : 2 * both, :] = 1
+
+    def declare(self, layer: Layer, stage: int, setting: Setting) -> None:
+        if stage == 0:
+            self._linearise(layer, setting)
+        else:
+            self._place(layer)
+
+    def _linearise(self, layer: Layer, setting: Setting) -> None:
+        rows, size = layer.rows, setting.size
+        data, gram = rows[self.name], rows[f"{self.name} gram"]
+        ones, identity = rows[f"{self.name} ones"], rows[f"{self.name} identity"]
+        kept = identity[:size] if self.left == "a" else identity[size:]
+        landing = ones[:size] if self.over_ones else gram
+        keys = [{row: 1 / setting.temperature} for row in [*data, *ones, *identity]]
+        scale = 2 * size * math.exp(self.height)
+        for sign in (1.0, -1.0) if self.two_sided else (1.0,):
+            queries = [{row: sign * self.slope} for row in data]
+            queries += [{row: self.height} for row in identity] + [{row: 1.0} for row in ones]
+            layer.head(f"gram {sign:+.0f}", keys, queries, moves(kept, landing, sign * scale))
+        gain, shift = (0.5, 0.0) if self.two_sided else (1.0, -1.0)
+        for source, row in zip(landing, gram, strict=True):
+            gates = {rows[f"not {self.right}"][0]: FAR_CLOSED}
+            gated_move(layer, source, row, gates, gain=gain / self.slope, shift=shift)
+        layer.clear([] if self.over_ones else gram)
+
+    def _place(self, layer: Layer) -> None:
+        rows = layer.rows
+        data, gram, moved = rows[self.name], rows[f"{self.name} gram"], rows[f"{self.name} moved"]
+        copy_to_result(layer, list(gram), list(moved), self.right, rows)
+        for source, target in zip(moved, data, strict=True):
+            gated_move(layer, source, target, {rows["not out"][0]: CLOSED})
+        layer.clear([*gram, *moved])
+
+    def reference(self, a: Float[Tensor, "... d d"], b: Float[Tensor, "... d d"]) -> Float[Tensor, "... d d"]:
+        return (a if self.left == "a" else b).mT @ (a if self.right == "a" else b)
+
+
+def product_error(
+    z: Float[Tensor, "..."], slope: float, height: float, rest: float = 0.0, two_sided: bool = False
+) -> Float[Tensor, "..."]:
+    """The block's error on an entry z to leading order: ``c z²/2 - e^-C (1 + rest) / c``, two-sided ``c² z³/6``.
+
+    ``rest`` is the number of columns that score nothing over 2d. To it comes the rounding error, about 4e-15 / c.
+    """
+    if two_sided:
+        return slope**2 * z**3 / 6 - z * math.exp(-height) * (1 + rest)
+    return slope * z**2 / 2 - math.exp(-height) * (1 + rest) / slope
+
+
+def softmax_entry(
+    scores: Float[Tensor, "... n"], height: float, form: Literal["direct", "factored", "printed"] = "direct"
+) -> Float[Tensor, "... n"]:
+    """Eq. (11): n e^C times the softmax weight of each of n scores beside n scores C and n scores 0.
+
+    ``direct`` is its definition. ``factored`` divides it through by n e^C; ``printed`` is the paper's version of that,
+    which has n where e^-C should be.
+    """
+    require(form=(form, {"direct", "factored", "printed"}))
+    count = scores.shape[-1]
+    if form == "direct":
+        total = scores.exp().sum(-1, keepdim=True) + count * (math.exp(height) + 1)
+        return count * math.exp(height) * scores.exp() / total
+    small = (scores - height - math.log(count)).exp().sum(-1, keepdim=True)
+    return scores.exp() / (1 + small + (math.exp(-height) if form == "factored" else count))

@@ -1,0 +1,106 @@
+"""Function blocks made of sigmoids: sums of them (Lemma 11) and one for each entry of a row."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.looped_transformers.blocks.base import CLOSED, FunctionBlock, Setting, copy_to_result, gated_move
+from attention_theory.looped_transformers.fleq.language import on_first_entry, row_sigmoid
+from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.rows import moves
+
+
+@dataclass(frozen=True)
+class SigmoidSum:
+    """``f(x) = sum_i heights_i sigmoid(slopes_i x + shifts_i)``, a function of one number."""
+
+    slopes: Float[Tensor, " m"]
+    shifts: Float[Tensor, " m"]
+    heights: Float[Tensor, " m"]
+
+    def __call__(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        return (x[..., None] * self.slopes + self.shifts).sigmoid() @ self.heights
+
+    @property
+    def terms(self) -> int:
+        return len(self.slopes)
+
+
+class SigmoidSumBlock(FunctionBlock):
+    """A sum of sigmoids of the first entry of A, one head a term, two layers (Lemma 11).
+
+    The first column alone has a key, so that a column whose query scores u puts the weight e^u / (e^u + n - 1) on it;
+    with the bias ``log(n - 1)`` that is sigmoid(u). All n columns of the state count.
+
+    Args:
+        name: of the block.
+        function: the sum.
+    """
+
+    depth = 2
+    reads_second = False
+
+    def __init__(self, name: str, function: SigmoidSum) -> None:
+        self.name, self.function = name, function
+
+    def sizes(self, setting: Setting) -> dict[str, int]:
+        return {f"{self.name} sum": 1, f"{self.name} kept": 1}
+
+    def declare(self, layer: Layer, stage: int, setting: Setting) -> None:
+        rows = layer.rows
+        (first,), (not_first,), (scratch,) = rows["first"], rows["not first"], rows["scratch"]
+        (total,), (kept,), entry = rows[f"{self.name} sum"], rows[f"{self.name} kept"], rows[self.name][0]
+        if stage == 0:
+            keys = [{first: 1 / setting.temperature}] * 2
+            terms = (self.function.slopes, self.function.shifts, self.function.heights)
+            for slope, shift, height in zip(*(term.tolist() for term in terms), strict=True):
+                queries = [{entry: slope}, {scratch: shift + math.log(setting.columns - 1)}]
+                layer.head("sigmoid", keys, queries, [({first: height}, total)])
+            gated_move(layer, total, kept, {not_first: CLOSED})
+            layer.clear([total])
+        else:
+            copy_to_result(layer, [kept], [total], "a", rows)
+            gated_move(layer, total, entry, {rows["not out"][0]: CLOSED})
+            layer.clear([total, kept])
+
+    def reference(self, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+        return on_first_entry(self.function)(a, b)
+
+
+class RowSigmoidBlock(FunctionBlock):
+    """The sigmoid of every entry of a row by a single head, two layers.
+
+    Not in the paper, which loops over the entries: with the d numbers in d columns each column asks for itself.
+    """
+
+    name = "rowsigmoid"
+    depth = 2
+    reads_second = False
+
+    def sizes(self, setting: Setting) -> dict[str, int]:
+        return {"rowsigmoid weight": 1, "rowsigmoid moved": 1}
+
+    def declare(self, layer: Layer, stage: int, setting: Setting) -> None:
+        rows = layer.rows
+        (first,), (scratch,), entry = rows["first"], rows["scratch"], rows[self.name][0]
+        (weight,), (moved,) = rows["rowsigmoid weight"], rows["rowsigmoid moved"]
+        if stage == 0:
+            queries = [{entry: 1.0}, {scratch: math.log(setting.columns - 1)}]
+            layer.head("sigmoid", [{first: 1 / setting.temperature}] * 2, queries, moves([first], [weight]))
+        else:
+            copy_to_result(layer, [weight], [moved], "a", rows)
+            gated_move(layer, moved, entry, {rows["not out"][0]: CLOSED})
+            layer.clear([weight, moved])
+
+    def reference(self, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+        return row_sigmoid(a, b)
+
+
+def sharp_steps(knots: Float[Tensor, " m"], heights: Float[Tensor, " m"], sharpness: float) -> SigmoidSum:
+    """Steps of given heights at given knots, smoothed: slope ``sharpness`` over the gap to the nearer knot or 0."""
+    gaps = torch.diff(knots, prepend=knots.new_zeros(1))
+    slopes = sharpness / torch.minimum(gaps, torch.cat([gaps[1:], gaps.new_full((1,), math.inf)]))
+    return SigmoidSum(slopes, -slopes * knots, heights)

@@ -1,0 +1,144 @@
+"""From program text to a :class:`~attention_theory.looped_transformers.fleq.language.Program`.
+
+One statement a line, ``#`` begins a comment, ``name:`` in front of a statement labels it::
+
+    loop: y = mul(a, x)                 # mem[y] = a^T x
+          t = add(t, one)
+          if t <= 0 goto loop           # jump only
+          t = add(t, one) if t <= 0 goto loop     # both in one instruction
+          u = mul(z[2], s[2]) width 1   # single columns: the third of z and of s
+          advance loop.a by 4           # add 4 to the address that operand a of 'loop' holds
+          rewind loop.a to x            # put the address of x there
+          halt
+
+The functions of one operand (``transpose(a)``) get ``zero`` as their second. The cells ``one``, ``zero`` and ``junk``
+are always there: a statement without a jump has the flag ``one``, which never jumps; a jump alone computes
+``junk = add(zero, zero)`` (Corollary 1).
+"""
+
+import re
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, Field, Instruction, PointerMove, Program
+from attention_theory.validation import require
+
+Value = float | Tensor
+
+_CELL = r"[a-z]\w*(?:\[\d+\])?"
+_STATEMENT = re.compile(
+    rf"(?:(?P<c>{_CELL})\s*=\s*(?P<function>\w+)\(\s*(?P<a>{_CELL})\s*(?:,\s*(?P<b>{_CELL})\s*)?\)\s*"
+    rf"(?:width\s+(?P<width>\d+)\s*)?)?"
+    rf"(?:if\s+(?P<flag>{_CELL})\s*<=\s*0\s+goto\s+(?P<target>\w+))?"
+)
+_MOVE = re.compile(
+    rf"(?:advance\s+(?P<next>\w+)\.(?P<next_field>[abc])(?:\s+by\s+(?P<by>\d+))?"
+    rf"|rewind\s+(?P<back>\w+)\.(?P<back_field>[abc])\s+to\s+(?P<to>{_CELL}))"
+)
+
+
+class AssemblyError(ValueError):
+    """The text is not a program. The message gives the number of the line and what is wrong with it."""
+
+
+def assemble(text: str, variables: Mapping[str, Value], size: int, columns: Mapping[str, int] | None = None) -> Program:
+    """Make a program.
+
+    Args:
+        text: the statements.
+        variables: the named variables in memory order, with what they hold at the start: a number (first entry), or a
+            matrix of at most ``size`` by ``size``, padded with zeros.
+        size: ``d``.
+        columns: the columns set aside for a variable, where that is not ``d``.
+
+    Raises:
+        AssemblyError: a line that cannot be read, an unknown name, function or label, or a name given twice.
+        ParameterError: ``size`` below 1.
+    """
+    require(size=(size, 1, None))
+    memory, addresses = _layout({"one": 1.0, "zero": 0.0, "junk": 0.0, **variables}, size, columns or {})
+    labels, statements = _labelled(text)
+    code = [_instruction(number, line, place, addresses, labels, size)
+            for place, (number, line) in enumerate(statements)]  # fmt: skip
+    if not statements or statements[-1][1] != "halt":
+        raise AssemblyError("the last statement must be 'halt'")
+    return Program(tuple(code), memory, addresses, labels)
+
+
+def _layout(variables: Mapping[str, Value], size: int, columns: Mapping[str, int]) -> tuple[Tensor, dict[str, int]]:
+    """Consecutive cells for every variable."""
+    addresses: dict[str, int] = {}
+    cells: list[Tensor] = []
+    for name, value in variables.items():
+        matrix = torch.as_tensor(value, dtype=torch.float64)
+        matrix = matrix.reshape(1, 1) if matrix.ndim == 0 else matrix
+        room = columns.get(name, size)
+        if matrix.ndim != 2 or matrix.shape[0] > size or matrix.shape[1] > room:
+            raise AssemblyError(f"variable '{name}': shape {tuple(matrix.shape)} does not fit {size} by {room}")
+        block = torch.zeros(room, size, dtype=torch.float64)
+        block[: matrix.shape[1], : matrix.shape[0]] = matrix.mT
+        addresses[name] = sum(len(cell) for cell in cells)
+        cells.append(block)
+    return torch.cat(cells), addresses
+
+
+def _labelled(text: str) -> tuple[dict[str, int], list[tuple[int, str]]]:
+    """The labels with the statements they stand at, and the statements with their line numbers."""
+    labels: dict[str, int] = {}
+    statements: list[tuple[int, str]] = []
+    for number, raw in enumerate(text.splitlines(), start=1):
+        line = raw.partition("#")[0].strip()
+        while found := re.match(r"(\w+)\s*:\s*", line):
+            if found[1] in labels:
+                raise AssemblyError(f"line {number}: label '{found[1]}' is given twice")
+            labels[found[1]] = len(statements)
+            line = line[found.end() :]
+        if line:
+            statements.append((number, line))
+    return labels, statements
+
+
+def _instruction(
+    number: int, line: str, place: int, addresses: Mapping[str, int], labels: Mapping[str, int], size: int
+) -> Instruction | PointerMove:
+    def cell(name: str) -> int:
+        base, _, index = name.partition("[")
+        if base not in addresses:
+            raise AssemblyError(f"line {number}: unknown variable '{base}'")
+        return addresses[base] + (int(index[:-1]) if index else 0)
+
+    def label(name: str) -> int:
+        if name not in labels:
+            raise AssemblyError(f"line {number}: unknown label '{name}'")
+        return labels[name]
+
+    if line == "halt":
+        return Instruction("add", cell("zero"), cell("zero"), cell("junk"), cell("zero"), place, size)
+    if found := _MOVE.fullmatch(line):
+        if found["next"]:
+            return PointerMove(label(found["next"]), _field(found["next_field"]), by=int(found["by"] or 1))
+        return PointerMove(label(found["back"]), _field(found["back_field"]), to=cell(found["to"]))
+    found = _STATEMENT.fullmatch(line)
+    if not found:
+        raise AssemblyError(f"line {number}: cannot read '{line}'")
+    function = found["function"] or "add"
+    if function not in FUNCTIONS:
+        raise AssemblyError(f"line {number}: unknown function '{function}'; there are {', '.join(FUNCTIONS)}")
+    width = int(found["width"] or size)
+    if not 1 <= width <= size:
+        raise AssemblyError(f"line {number}: width must be from 1 to {size}, got {width}")
+    return Instruction(
+        function,
+        cell(found["a"] or "zero"),
+        cell(found["b"] or "zero"),
+        cell(found["c"] or "junk"),
+        cell(found["flag"] or "one"),
+        label(found["target"]) if found["target"] else place + 1,
+        width,
+    )
+
+
+def _field(name: str) -> Field:
+    return "a" if name == "a" else "b" if name == "b" else "c"

@@ -1,0 +1,131 @@
+"""Where everything lies in the input of the FLEQ transformer (Figures 5 and 7, Eq. 8): rows by name, columns by kind.
+
+Columns: scratchpad, memory cells, instructions, counted from 0; a column's address is its number in ±1 bits, least
+significant first. The scratchpad and the rest have address rows of their own, zero in the other's columns.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.encodings import sign_code
+from attention_theory.looped_transformers.blocks.base import (
+    FunctionBlock,
+    Setting,
+    fill_template,
+    scratch_columns,
+    template_sizes,
+)
+from attention_theory.looped_transformers.fleq.language import Instruction, Program
+from attention_theory.rows import Rows
+from attention_theory.validation import require
+
+#: The fields of an instruction column, from its top.
+FIELDS = ("to a", "to b", "to c", "function", "to flag", "to target", "height", "width")
+
+
+class FleqLayout:
+    """The state of a FLEQ machine.
+
+    Args:
+        size: ``d``.
+        cells: memory columns.
+        instructions: instruction columns, the halt included.
+        blocks: the function blocks, in the order of their numbers.
+        temperature: factor on the scores.
+    """
+
+    def __init__(
+        self, size: int, cells: int, instructions: int, blocks: Sequence[FunctionBlock], temperature: float
+    ) -> None:
+        require(size=(size, 2, None), cells=(cells, 1, None), instructions=(instructions, 1, None))
+        require(temperature=(temperature, 1e-6, None))
+        self.size, self.cells, self.blocks = size, cells, list(blocks)
+        self.scratch = scratch_columns(size)
+        self.first_instruction = self.scratch + cells
+        self.columns = self.first_instruction + instructions
+        self.setting = Setting(size, self.columns, temperature)
+        self.bits = math.ceil(math.log2(self.columns))
+        self.function_bits = max(1, math.ceil(math.log2(len(self.blocks))))
+        fields = dict.fromkeys(FIELDS, self.bits) | {"function": self.function_bits, "height": 1, "width": 1}
+        tall = max(size, sum(fields.values()))
+        own = {"memory": tall, "counter": self.bits, **fields, "mask a": 1, "mask b": 1, "mask c": 1}
+        own |= {"data": 3 * size, "buffer": tall, "address": self.bits, "scratch address": self.bits}
+        own |= {"not scratch": 1, "flag": 1}
+        inside = {block.name: size for block in self.blocks}
+        for block in self.blocks:
+            inside |= block.sizes(self.setting)
+        self.rows = Rows(**own, **template_sizes(self.setting), **inside)
+        self.codes = sign_code(2**self.bits, self.bits).flip(-1)
+        self.function_codes = sign_code(2**self.function_bits, self.function_bits).flip(-1)
+
+    def drawing(self) -> Rows:
+        """All rows in their order for a picture, with small blocks that lie side by side under one name."""
+        blocks, template = [block.name for block in self.blocks], list(template_sizes(self.setting))
+        names = dict.fromkeys(FIELDS, "instruction") | dict.fromkeys(("mask a", "mask b", "mask c"), "masks")
+        names |= dict.fromkeys(template, "marks") | {"not scratch": "marks", "flag": "marks"}
+        sizes: dict[str, int] = {}
+        for name, rows in self.rows.blocks.items():
+            own = next((f"{block}: own rows" for block in blocks if name.startswith(f"{block} ")), name)
+            shown = names.get(name, own)
+            sizes[shown] = sizes.get(shown, 0) + len(rows)
+        return Rows(**sizes)
+
+    @property
+    def instruction_rows(self) -> range:
+        """The rows into which an instruction is read: its fields, one below the other."""
+        first, last = self.rows[FIELDS[0]], self.rows[FIELDS[-1]]
+        return range(first.start, last.stop)
+
+    def pack(self, program: Program) -> Float[Tensor, "columns rows"]:
+        """The state in which the machine starts a program.
+
+        Raises:
+            ParameterError: a program that does not have the machine's numbers of cells and instructions, or that uses
+                a function without a block, or a pointer move.
+        """
+        require(cells=(len(program.memory), self.cells, self.cells), d=(program.size, self.size, self.size))
+        count = self.columns - self.first_instruction
+        require(instructions=(len(program.code), count, count))
+        state = torch.zeros(self.columns, self.rows.size, dtype=torch.float64)
+        fill_template(state, self.rows, self.setting)
+        for block in self.blocks:
+            block.fill(state, self.rows, self.setting)
+        self.rows.of(state, "scratch address")[: self.scratch] = self.codes[: self.scratch]
+        self.rows.of(state, "address")[self.scratch :] = self.codes[self.scratch : self.columns]
+        self.rows.of(state, "not scratch")[self.scratch :] = 1
+        self.rows.of(state, "counter")[: self.scratch] = self.codes[self.first_instruction]
+        memory = self.rows.of(state, "memory")
+        memory[self.scratch : self.first_instruction, : self.size] = program.memory
+        for place, instruction in enumerate(program.code):
+            column = self._column(instruction)
+            memory[self.first_instruction + place, : len(column)] = column
+        return state
+
+    def _column(self, instruction: object) -> Float[Tensor, " fields"]:
+        if not isinstance(instruction, Instruction):
+            raise TypeError("the machine has no pointer blocks: write the pointer moves out as instructions")
+        names = [block.name for block in self.blocks]
+        require(function=(instruction.function, names))
+        addresses = {name: getattr(instruction, name) + self.scratch for name in ("a", "b", "c", "flag")}
+        fields = {f"to {name}": self.codes[address] for name, address in addresses.items()}
+        fields["to target"] = self.codes[self.first_instruction + instruction.target]
+        fields["function"] = self.function_codes[names.index(instruction.function)]
+        fields["height"] = torch.tensor([float(self.size)], dtype=torch.float64)
+        fields["width"] = torch.tensor([float(instruction.width)], dtype=torch.float64)
+        return torch.cat([fields[name] for name in FIELDS])
+
+    def memory(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... cells d"]:
+        """The memory cells of a state."""
+        return self.rows.of(state, "memory")[..., self.scratch : self.first_instruction, : self.size]
+
+    def counter(self, state: Float[Tensor, "columns rows"]) -> int:
+        """The number of the instruction that comes next; -1 where the counter is no instruction's address."""
+        bits = self.rows.of(state, "counter")[0]
+        if not torch.isfinite(bits).all():
+            return -1
+        number = int(((bits > 0) * 2 ** torch.arange(self.bits)).sum()) - self.first_instruction
+        return number if 0 <= number < self.columns - self.first_instruction else -1

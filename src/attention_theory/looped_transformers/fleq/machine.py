@@ -1,0 +1,121 @@
+"""The transformer that runs FLEQ programs (Theorem 2): 9 layers and those of the deepest function block."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.looped_transformers.blocks.base import FunctionBlock
+from attention_theory.looped_transformers.blocks.product import ProductBlock
+from attention_theory.looped_transformers.blocks.sigmoid import RowSigmoidBlock
+from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
+from attention_theory.looped_transformers.fleq import steps
+from attention_theory.looped_transformers.fleq.language import Program, Run
+from attention_theory.looped_transformers.fleq.layout import FleqLayout
+from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
+from attention_theory.validation import require
+
+
+def standard_blocks(program: Program, slope: float = 1e-7, sum_heads: int = 2) -> list[FunctionBlock]:
+    """The blocks that a program of matrix functions uses, with slope c of the product and 1 or 2 heads for a sum."""
+    sums = [SumBlock("add", sum_heads), SumBlock("sub", sum_heads)]
+    blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock()]
+    used = {getattr(instruction, "function", "") for instruction in program.code}
+    return [block for block in blocks if block.name in used]
+
+
+class FleqMachine:
+    """A looped transformer with the weights of Theorem 2, for programs of one size.
+
+    Args:
+        program: gives the numbers of memory cells and instructions; other programs of the same size run too.
+        blocks: the function blocks; those that the program uses unless given.
+        temperature: factor on the scores.
+        gate: the constant C of steps 2, 3 and 5; it has to exceed the data, and costs its own rounding error.
+        faults: steps built as printed, or crippled, from :data:`~...fleq_steps.FAULTS`.
+        one_reader: read the operands with one head in place of the paper's three.
+
+    Raises:
+        ParameterError: a parameter out of its range.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        blocks: Sequence[FunctionBlock] | None = None,
+        temperature: float = 40.0,
+        gate: float = 1e3,
+        faults: Collection[str] = (),
+        one_reader: bool = False,
+    ) -> None:
+        require(gate=(gate, 0.0, None), **{f"fault {fault!r}": (fault, steps.FAULTS) for fault in faults})
+        blocks = standard_blocks(program) if blocks is None else blocks
+        self.temperature = temperature
+        self.layout = FleqLayout(program.size, len(program.memory), len(program.code), blocks, temperature)
+        self.block_depth = max(block.depth for block in blocks)
+        layout = self.layout
+        layers = [steps.read_instruction(layout, faults, one_reader), steps.read_data(layout, gate, one_reader)]
+        layers += [steps.route_to_block(layout, gate), *self._block_layers()]
+        layers += [steps.return_result(layout, gate), steps.write_result(layout, faults), *steps.branch(layout, faults)]
+        self.transformer = LoopedTransformer(layout.rows, layers)
+
+    def _block_layers(self) -> list[Layer]:
+        """Step 4: all blocks side by side, each on its own rows."""
+        layers = [Layer(self.layout.rows, f"4.{stage + 1} blocks") for stage in range(self.block_depth)]
+        for block in self.layout.blocks:
+            for stage in range(block.depth):
+                block.declare(layers[stage], stage, self.layout.setting)
+        return layers
+
+    def cycle(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
+        """One instruction."""
+        return self.transformer.cycle(state, self.temperature)
+
+    def run(self, program: Program, max_cycles: int = 1_000) -> Run:
+        """Run a program until the counter stands at the halt, the state is no longer finite, or cycles are used up."""
+        state = self.layout.pack(program)
+        counters: list[int] = []
+        memories: list[Tensor] = [self.layout.memory(state)]
+        while len(counters) < max_cycles and (not counters or counters[-1] != program.halt):
+            state = self.cycle(state)
+            counters.append(self.layout.counter(state))
+            memories.append(self.layout.memory(state))
+            if not torch.isfinite(memories[-1]).all():
+                break
+        return Run(counters, memories[1:], counters[-1:] == [program.halt])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A run beside its reference.
+
+    Attributes:
+        cycles: of the run.
+        counters_agree: whether the program counter was the reference's after every cycle, to the end of both.
+        first_departure: the cycle, from 1, after which the counters differ first; 0 where they never do.
+        deviation: the largest difference of any memory cell over the cycles before the counters differ; infinite
+            where a cell is no longer finite.
+        deviations: the same for each of these cycles.
+    """
+
+    cycles: int
+    counters_agree: bool
+    first_departure: int
+    deviation: float
+    deviations: list[float]
+
+
+def compare(run: Run, reference: Run) -> Comparison:
+    """Set a run beside the reference interpreter's, cycle by cycle."""
+    agree = [ours == theirs for ours, theirs in zip(run.counters, reference.counters, strict=False)]
+    same = len(run.counters) == len(reference.counters) and all(agree)
+    departure = 0 if same else (agree.index(False) if False in agree else len(agree)) + 1
+    shared = len(agree) if same else departure - 1
+    deviations = [
+        (ours - theirs).abs().max().nan_to_num(torch.inf).item()
+        for ours, theirs in zip(run.memories[:shared], reference.memories[:shared], strict=True)
+    ]
+    return Comparison(len(run.counters), same, departure, max(deviations, default=torch.inf), deviations)

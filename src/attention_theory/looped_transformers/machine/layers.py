@@ -1,0 +1,220 @@
+"""Layers declared by named heads and named ReLU units; the dense matrices of eqs. (1a) and (1b) come out and are run.
+
+layer = Layer(rows, "read")
+pointer = combine(rows["pointer"], rows["encoding"])
+layer.head("fetch", keys=pointer, queries=pointer, values=moves(rows["memory"], rows["buffer"]))
+layer.unit("copy", {buffer: 2.0, indicator: 10.0}, {target: 1.0}, bias=-10.0)
+layer.clear(rows["buffer"])
+machine = LoopedTransformer(rows, [layer, ...])
+state = machine.cycle(state, temperature=30.0)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.layers import attention
+from attention_theory.rows import Combination, Rows
+from attention_theory.validation import require
+
+Rule = Literal["softmax", "hardmax"]
+
+
+@dataclass(frozen=True)
+class Head:
+    """One head of eq. (1a) as declared: what is matched with what, and what is added where.
+
+    Attributes:
+        name: what the head does.
+        keys: one combination of rows for each coordinate of the key; column by column they are ``K X``.
+        queries: the same for ``Q X``, equally many.
+        values: pairs (combination, target row): the row of ``V`` that adds the combination into the target.
+    """
+
+    name: str
+    keys: Sequence[Combination]
+    queries: Sequence[Combination]
+    values: Sequence[tuple[Combination, int]]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One hidden unit of eq. (1b): ``relu(inputs + bias)``, added into rows with the weights of ``outputs``."""
+
+    name: str
+    inputs: Combination
+    outputs: Combination
+    bias: float
+
+
+@dataclass(frozen=True)
+class DenseHead:
+    """The matrices of one head: ``key`` and ``query`` are (k, rows), ``value`` is (rows, rows)."""
+
+    key: Float[Tensor, "k rows"]
+    query: Float[Tensor, "k rows"]
+    value: Float[Tensor, "rows rows"]
+
+
+@dataclass(frozen=True)
+class DenseLayer:
+    """The matrices of one layer, eqs. (1a) and (1b).
+
+    Attributes:
+        heads: ``K``, ``Q`` and ``V`` of each head.
+        w1: (hidden, rows).
+        b1: (hidden,).
+        w2: (rows, hidden).
+        b2: (rows,).
+    """
+
+    heads: tuple[DenseHead, ...]
+    w1: Float[Tensor, "hidden rows"]
+    b1: Float[Tensor, " hidden"]
+    w2: Float[Tensor, "rows hidden"]
+    b2: Float[Tensor, " rows"]
+
+    def attend(
+        self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
+    ) -> Float[Tensor, "... columns rows"]:
+        """Eq. (1a): every column attends to every column; ``temperature`` multiplies the scores."""
+        result = state
+        for head in self.heads:
+            queries, keys = state @ head.query.mT, state @ head.key.mT
+            result = result + attention(queries, keys, state @ head.value.mT, rule, scale=temperature)
+        return result
+
+    def feed_forward(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
+        """Eq. (1b), given the result of eq. (1a)."""
+        if not len(self.b1):
+            return state + self.b2
+        return state + torch.relu(state @ self.w1.mT + self.b1) @ self.w2.mT + self.b2
+
+    def __call__(
+        self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
+    ) -> Float[Tensor, "... columns rows"]:
+        return self.feed_forward(self.attend(state, temperature, rule))
+
+
+@dataclass
+class Layer:
+    """A transformer layer under construction: heads and units by name, in terms of rows.
+
+    Attributes:
+        rows: the named rows on which the layer acts.
+        name: what the layer does.
+        heads: as declared.
+        units: as declared.
+        constants: what ``b2`` adds to every column, by row.
+    """
+
+    rows: Rows
+    name: str
+    heads: list[Head] = field(default_factory=list)
+    units: list[Unit] = field(default_factory=list)
+    constants: Combination = field(default_factory=dict)
+
+    def head(
+        self,
+        name: str,
+        keys: Sequence[Combination],
+        queries: Sequence[Combination],
+        values: Sequence[tuple[Combination, int]],
+    ) -> None:
+        """Declare a head.
+
+        Raises:
+            ParameterError: keys and queries of different length.
+        """
+        require(queries=(len(queries), len(keys), len(keys)))
+        self.heads.append(Head(name, keys, queries, values))
+
+    def unit(self, name: str, inputs: Combination, outputs: Combination, bias: float = 0.0) -> None:
+        """Declare a hidden unit: add ``outputs`` times ``relu(inputs + bias)``, in every column."""
+        self.units.append(Unit(name, inputs, outputs, bias))
+
+    def constant(self, outputs: Combination) -> None:
+        """Add constants to rows, in every column (``b2``)."""
+        for row, value in outputs.items():
+            self.constants[row] = self.constants.get(row, 0.0) + value
+
+    def clear(self, block: Sequence[int], name: str = "clear") -> None:
+        """Set rows to zero, exactly: two units a row cancel the residual, ``x - relu(x) + relu(-x) = 0``."""
+        for row in block:
+            self.unit(name, {row: 1.0}, {row: -1.0})
+            self.unit(name, {row: -1.0}, {row: 1.0})
+
+    @cached_property
+    def dense(self) -> DenseLayer:
+        """The matrices in float64. Declare everything first: they are made once."""
+        size = self.rows.size
+        heads = tuple(
+            DenseHead(_matrix(head.keys, size), _matrix(head.queries, size), _value_matrix(head.values, size))
+            for head in self.heads
+        )
+        w1 = _matrix([unit.inputs for unit in self.units], size)
+        w2 = _matrix([unit.outputs for unit in self.units], size).mT.contiguous()
+        b1 = torch.tensor([unit.bias for unit in self.units], dtype=torch.float64)
+        return DenseLayer(heads, w1, b1, w2, _matrix([self.constants], size)[0])
+
+
+class LoopedTransformer:
+    """Layers whose output is fed back as their next input.
+
+    Args:
+        rows: the named rows of the state.
+        layers: in the order of application.
+        dtype: of the matrices; float64 unless an experiment says otherwise.
+    """
+
+    def __init__(self, rows: Rows, layers: Sequence[Layer], dtype: torch.dtype = torch.float64) -> None:
+        self.rows = rows
+        self.layers = list(layers)
+        self.dense = [_cast(layer.dense, dtype) for layer in layers]
+
+    def cycle(
+        self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
+    ) -> Float[Tensor, "... columns rows"]:
+        """One pass through all layers. States of many programs may be stacked in the leading dimensions."""
+        for layer in self.dense:
+            state = layer(state, temperature, rule)
+        return state
+
+    def run(
+        self, state: Float[Tensor, "... columns rows"], cycles: int, temperature: float, rule: Rule = "softmax"
+    ) -> Float[Tensor, "... columns rows"]:
+        """``cycles`` passes."""
+        require(cycles=(cycles, 0, None))
+        for _ in range(cycles):
+            state = self.cycle(state, temperature, rule)
+        return state
+
+
+def _matrix(combinations: Sequence[Combination], size: int) -> Float[Tensor, "combinations rows"]:
+    """One row of the matrix for each combination."""
+    matrix = torch.zeros(len(combinations), size, dtype=torch.float64)
+    entries = [(place, row, value) for place, one in enumerate(combinations) for row, value in one.items()]
+    if entries:
+        places, rows, values = zip(*entries, strict=True)
+        matrix[list(places), list(rows)] = torch.tensor(values, dtype=torch.float64)
+    return matrix
+
+
+def _value_matrix(values: Sequence[tuple[Combination, int]], size: int) -> Float[Tensor, "rows rows"]:
+    matrix = torch.zeros(size, size, dtype=torch.float64)
+    for combination, target in values:
+        for row, weight in combination.items():
+            matrix[target, row] += weight
+    return matrix
+
+
+def _cast(layer: DenseLayer, dtype: torch.dtype) -> DenseLayer:
+    if dtype == torch.float64:
+        return layer
+    heads = tuple(DenseHead(head.key.to(dtype), head.query.to(dtype), head.value.to(dtype)) for head in layer.heads)
+    return DenseLayer(heads, layer.w1.to(dtype), layer.b1.to(dtype), layer.w2.to(dtype), layer.b2.to(dtype))

@@ -1,0 +1,1 @@
+"""Algorithms written as programs for the machines; the listings lie beside the modules."""

@@ -1,0 +1,163 @@
+"""Back-propagation as FLEQ programs: the paper's listing (Algorithms 15 and 16), and one for the machine (Lemma 9)."""
+
+from collections.abc import Collection
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import Program, variable
+from attention_theory.looped_transformers.programs.backpropagation import Network
+from attention_theory.validation import require
+
+#: The places where the listing is wrong in print.
+FAULTS = (
+    "lines 5-6",  # W2^T where W2 is wanted: mul transposes by itself
+    "line 9",  # W2 where W2^T is wanted
+    "lines 10-21",  # the loop's flag is computed once, before the loop
+    "lines 22-23",  # the pointers of other instructions are reset
+    "line 24",  # d2 a in place of a d2
+    "lines 26-27",  # columns where rows are wanted, and the delta from before the loop
+    "lines 28-35",  # G^T eta in place of G eta
+    "counters",  # Algorithm 16: one point and one epoch too many
+    "line 9 of 16",  # Algorithm 16: resets the third instruction, which holds no pointer to the data
+)
+
+
+def listing_program(
+    network: Network,
+    x: Float[Tensor, "points d"],
+    y: Float[Tensor, " points"],
+    rate: float,
+    epochs: int = 1,
+    faults: Collection[str] = (),
+) -> Program:
+    """Algorithms 15 and 16 in one, repaired line by line, with pointers. Hidden units and inputs: d of each.
+
+    Columns hold the vectors, as printed; the loop of lines 10 to 21 goes through the hidden units. A step is complete
+    when the label ``line35`` has been executed. ``faults`` is drawn from :data:`FAULTS`.
+    """
+    require(epochs=(epochs, 1, None), **{f"fault {fault!r}": (fault, FAULTS) for fault in faults})
+    size = x.shape[1]
+    require(hidden=(len(network.w2), size, size))
+
+    def line(fault: str, printed: str, correct: str) -> str:
+        return printed if fault in faults else correct
+
+    text = "\n".join([
+        "line1:  temp = transpose(w1)",
+        "line2:  z = mul(temp, x1)",
+        "line3:  z = add(z, b1)",
+        "        a = sigmoid(z)",
+        "        temp = transpose(w2)",
+        line("lines 5-6", "o = mul(temp, a)", "o = mul(w2, a)"),
+        "        o = add(o, b2)",
+        "line8:  d2 = sub(o, y1)",
+        line("line 9", "d1 = mul(w2, d2)", "d1 = mul(temp, d2)"),
+        line("lines 10-21", "flag = sub(k, m)", "k = add(zero, zero)"),
+        "        zt = transpose(z)",
+        "        dt = transpose(d1)",
+        line("lines 10-21", "line13: if flag <= 0 goto line20", "line13: flag = sub(m, k) if flag <= 0 goto done"),
+        "line14: s = rowsigmoid(zt) width 1",
+        "body:   s1 = sub(one, s)",
+        "        s1 = mul(s, s1)",
+        "line17: dt = mul(s1, dt) width 1",
+        "        advance line14.a",
+        "        advance line17.b",
+        "        advance line17.c",
+        "line20: k = add(k, one)",
+        "        if zero <= 0 goto line13",
+        line("lines 22-23", "done: rewind line1.a to zt\n rewind body.a to dt",
+             "done: rewind line14.a to zt\n rewind line17.b to dt\n rewind line17.c to dt"),
+        line("line 24", "gw2 = mul(d2, a)", "temp = transpose(a)\n gw2 = mul(temp, d2)"),
+        "        gb2 = mul(d2, one)",
+        line("lines 26-27", "line26: gw1 = mul(d1, x1)\n gb1 = mul(d1, one)",
+             "line26: xt = transpose(x1)\n gw1 = mul(dt, xt)\n gb1 = mul(dt, one)"),
+        *_updates("lines 28-35" in faults),
+        "        advance line2.b by " + str(size),
+        "        advance line8.b by " + str(size),
+        "        advance line26." + ("b" if "lines 26-27" in faults else "a") + " by " + str(size),
+        "        j = add(j, one)",
+        "        if j <= 0 goto line1",
+        "        j = add(from, zero)",
+        "        rewind line2.b to x1",
+        "        rewind line8.b to y1",
+        "        rewind line26." + ("b" if "lines 26-27" in faults else "a") + " to x1",
+        line("line 9 of 16", "rewind line3.a to x1", ""),
+        "        e = add(e, one)",
+        "        if e <= 0 goto line1",
+        "        halt",
+    ])  # fmt: skip
+    start = 0.0 if "counters" in faults else 1.0
+    identity = rate * torch.eye(size, dtype=x.dtype)
+    variables: dict[str, float | Tensor] = {
+        **{f"x{place}": point[:, None] for place, point in enumerate(x, start=1)},
+        **{f"y{place}": float(label) for place, label in enumerate(y, start=1)},
+        "w1": network.w1,
+        "b1": network.b1[:, None],
+        "w2": network.w2[:, None],
+        "b2": network.b2,
+        "eta": rate if "lines 28-35" in faults else identity,
+        **dict.fromkeys(("z", "a", "o", "d2", "d1", "zt", "dt", "s", "s1", "xt", "temp"), 0.0),
+        **dict.fromkeys(("gw1", "gb1", "gw2", "gb2", "flag"), 0.0),
+        "k": 1.0 if "lines 10-21" in faults else 0.0,
+        "m": float(size),
+        "j": start - len(x),
+        "from": start - len(x),
+        "e": start - epochs,
+    }
+    return assemble(text, variables, size)
+
+
+def _updates(printed: bool) -> list[str]:
+    """Lines 28 to 35: every parameter less eta times its gradient."""
+    turn = [] if printed else ["temp = transpose({g})"]
+    lines = [*turn, "temp = mul({g}, eta)" if printed else "temp = mul(temp, eta)", "{p} = sub({p}, temp)"]
+    pairs = (("w2", "gw2"), ("w1", "gw1"), ("b2", "gb2"), ("b1", "gb1"))
+    text = [one.format(p=parameter, g=slope) for parameter, slope in pairs for one in lines]
+    return [*text[:-1], "line35: " + text[-1]]
+
+
+def machine_program(
+    network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int = 1
+) -> Program:
+    """The step for the machine, copied for every point: vectors are rows, so that one head takes all the sigmoids.
+
+    26 instructions a point for d = 4 and 2 to count the epochs. Hidden units and inputs: d of each, an input may be 0.
+    """
+    require(epochs=(epochs, 1, None))
+    size = x.shape[1]
+    require(hidden=(len(network.w2), size, size))
+    lines = ["epoch:"]
+    for place in range(1, len(x) + 1):
+        lines += [f"z = mul(x{place}, w1t)", "z = add(z, b1)", "a = rowsigmoid(z)", "at = transpose(a)"]
+        lines += ["w2t = transpose(w2)", "o = mul(w2t, at)", "o = add(o, b2)", f"d2 = sub(o, y{place})"]
+        lines += ["d2 = mul(eta, d2)", "d1 = mul(d2, w2)", "s = sub(ones, a)"]
+        for unit in range(size):
+            lines += [f"u = mul(a[{unit}], s[{unit}]) width 1", f"d1[{unit}] = mul(u, d1[{unit}]) width 1"]
+        lines += [f"xt = transpose(x{place})", "g = mul(xt, d1)", "w1t = sub(w1t, g)", "b1 = sub(b1, d1)"]
+        lines += ["g = mul(d2, a)", "w2 = sub(w2, g)", "b2 = sub(b2, d2)"]
+    lines += ["e = add(e, one)", "if e <= 0 goto epoch", "halt"]
+    variables: dict[str, float | Tensor] = {
+        **{f"x{place}": point[:, None] for place, point in enumerate(x, start=1)},
+        **{f"y{place}": float(label) for place, label in enumerate(y, start=1)},
+        "w1t": network.w1.mT,
+        "b1": network.b1[None],
+        "w2": network.w2[None],
+        "b2": network.b2,
+        "ones": torch.ones(1, size, dtype=x.dtype),
+        "eta": rate,
+        "e": 1.0 - epochs,
+        **dict.fromkeys(("z", "a", "at", "w2t", "o", "d2", "d1", "s", "u", "xt", "g"), 0.0),
+    }
+    return assemble("\n".join(lines), variables, size)
+
+
+def read_network(program: Program, memory: Float[Tensor, "cells d"]) -> Network:
+    """The network in the memory of either program."""
+    if "w1t" in program.addresses:
+        w1, b1, w2, b2 = (variable(program, memory, name) for name in ("w1t", "b1", "w2", "b2"))
+        return Network(w1.mT, b1[0], w2[0], b2[0, 0])
+    w1, b1, w2, b2 = (variable(program, memory, name) for name in ("w1", "b1", "w2", "b2"))
+    return Network(w1, b1[:, 0], w2[:, 0], b2[0, 0])

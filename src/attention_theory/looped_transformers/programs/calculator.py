@@ -1,0 +1,71 @@
+"""The calculator: six operations as function blocks, and the paper's sample program (Theorem 4, Algorithm 7)."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from attention_theory.looped_transformers.blocks.approximation import mirrored, reciprocal_sigmoids, root_sigmoids
+from attention_theory.looped_transformers.blocks.base import FunctionBlock
+from attention_theory.looped_transformers.blocks.product import ProductBlock
+from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum, SigmoidSumBlock
+from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import Program
+
+#: Algorithm 7: sqrt(1 / (((a + b) - c) d)) / 100. A percentage is a product with 0.01 (Corollary 7).
+TEXT = """
+t = add(p, q)
+t = sub(t, r)
+t = mul(t, s)
+t = inverse(t)
+t = root(t)
+t = mul(percent, t)
+halt
+"""
+
+
+def calculator_program(a: float, b: float, c: float, d: float) -> Program:
+    """Algorithm 7 for four numbers; the result is in ``t``. Numbers need 2 by 2 cells."""
+    return assemble(TEXT, {"p": a, "q": b, "r": c, "s": d, "t": 0.0, "percent": 0.01}, size=2)
+
+
+def exact_trace(a: float, b: float, c: float, d: float) -> list[float]:
+    """What ``t`` is after each instruction, exactly."""
+    steps: list[Callable[[float], float]] = [
+        lambda _: a + b,
+        lambda t: t - c,
+        lambda t: t * d,
+        lambda t: 1 / t,
+        lambda t: t**0.5,
+        lambda t: 0.01 * t,
+    ]
+    trace, t = [], 0.0
+    for step in steps:
+        t = step(t)
+        trace.append(t)
+    return trace
+
+
+def calculator_sums(
+    error: float, least: float, most: float, root_most: float, both_signs: bool = False
+) -> tuple[SigmoidSum, SigmoidSum]:
+    """The sums of sigmoids for 1/x on [least, most] (and its mirror image) and for the root on [0, root_most]."""
+    reciprocal = reciprocal_sigmoids(error, least, most)
+    return (mirrored(reciprocal) if both_signs else reciprocal), root_sigmoids(error, root_most)
+
+
+def calculator_blocks(reciprocal: SigmoidSum, root: SigmoidSum) -> list[FunctionBlock]:
+    """The five blocks of the calculator; the percentage is the product's."""
+    return [
+        ProductBlock(),
+        SumBlock("add"),
+        SumBlock("sub"),
+        SigmoidSumBlock("inverse", reciprocal),
+        SigmoidSumBlock("root", root),
+    ]
+
+
+def first_entries(program: Program, memories: list[Tensor], name: str) -> list[float]:
+    """A variable's first entry after each step."""
+    return torch.stack(memories)[:, program.addresses[name], 0].tolist()

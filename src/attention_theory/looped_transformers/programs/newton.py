@@ -1,0 +1,74 @@
+"""Newton's iteration for the inverse: plainly (Algorithms 3 and 8) and as a FLEQ program (Algorithm 9)."""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import Program
+from attention_theory.validation import require
+
+Form = Literal["correct", "printed"]
+
+#: ``mul(a, b)`` is A^T B, so line 1 makes X = A^T (eps I), and line 5 turns X for X (2I - A X).
+CORRECT = """
+        x = mul(a, x)
+        a = transpose(a)
+again:  y = mul(a, x)           # A X
+        y = sub(p, y)           # 2I - A X
+        x = transpose(x)
+        x = mul(x, y)
+        t = sub(t, q)           # q is -1
+        if t <= 0 goto again
+        halt
+"""
+
+#: Begins at eps A, and line 5 turns y: line 6 then makes the transpose of what is wanted.
+PRINTED = """
+        x = mul(x, a)
+        a = transpose(a)
+again:  y = mul(a, x)
+        y = sub(p, y)
+        y = transpose(y)
+        x = mul(x, y)
+        t = sub(t, q)
+        if t <= 0 goto again
+        halt
+"""
+
+
+def first_step(matrix: Float[Tensor, "... d d"]) -> Float[Tensor, "..."]:
+    """eps = 1 / ||A||², with which the iteration from eps A^T converges for every invertible A."""
+    return torch.linalg.matrix_norm(matrix, 2) ** -2
+
+
+def newton_residuals(
+    matrix: Float[Tensor, "... d d"], steps: int, form: Form = "correct"
+) -> Float[Tensor, "{steps+1} ..."]:
+    """``||A X_k - I||`` for k = 0 .. steps of X <- X (2I - A X), from eps A^T (``printed``: from eps A)."""
+    require(steps=(steps, 1, None), form=(form, {"correct", "printed"}))
+    identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
+    start = matrix.mT if form == "correct" else matrix
+    x = first_step(matrix)[..., None, None] * start
+    residuals = []
+    for _ in range(steps + 1):
+        residuals.append(torch.linalg.matrix_norm(matrix @ x - identity))
+        x = x @ (2 * identity - matrix @ x)
+    return torch.stack(residuals)
+
+
+def newton_program(matrix: Float[Tensor, "d d"], rounds: int, form: Form = "correct") -> Program:
+    """The program for one matrix, with ``rounds`` + 1 iterations as the paper counts T. The inverse ends in ``x``."""
+    require(rounds=(rounds, 0, None), form=(form, {"correct", "printed"}))
+    identity = torch.eye(len(matrix), dtype=matrix.dtype)
+    variables: dict[str, float | Tensor] = {
+        "a": matrix,
+        "p": 2 * identity,
+        "x": first_step(matrix) * identity,
+        "y": 0.0,
+        "q": -1.0,
+        "t": -float(rounds),
+    }
+    return assemble(CORRECT if form == "correct" else PRINTED, variables, len(matrix))

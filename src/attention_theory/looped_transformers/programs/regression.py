@@ -1,0 +1,93 @@
+"""Stochastic gradient descent for a linear model: plainly, and as a FLEQ program (Lemma 23, Algorithm 13)."""
+
+from collections.abc import Collection
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import Program
+from attention_theory.validation import require
+
+#: What Algorithm 13 gets wrong in print: the counters start one too low; lines 3 and 4 multiply from the wrong side.
+FAULTS = ("counters", "lines 3-4")
+
+
+def sgd(
+    w: Float[Tensor, " d"], x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
+) -> Float[Tensor, "iterates d"]:
+    """``w <- w - rate (w · x_i - y_i) x_i``, point after point, epoch after epoch: all iterates."""
+    iterates = [w]
+    for _ in range(epochs):
+        for point, label in zip(x, y, strict=True):
+            now = iterates[-1]
+            iterates.append(now - rate * (now @ point - label) * point)
+    return torch.stack(iterates)
+
+
+def _data(w: Tensor, x: Tensor, y: Tensor, rate: float) -> dict[str, float | Tensor]:
+    """The variables, the points first and the labels right behind them, each in d columns."""
+    points: dict[str, float | Tensor] = {f"x{place}": point[:, None] for place, point in enumerate(x, start=1)}
+    labels: dict[str, float | Tensor] = {f"y{place}": float(label) for place, label in enumerate(y, start=1)}
+    return {**points, **labels, "w": w[:, None], "eta": rate, "temp": 0.0, "turned": 0.0}
+
+
+def sgd_program(
+    w: Float[Tensor, " d"],
+    x: Float[Tensor, "points d"],
+    y: Float[Tensor, " points"],
+    rate: float,
+    epochs: int,
+    faults: Collection[str] = (),
+) -> Program:
+    """Algorithm 13 with its pointers: 18 instructions, whatever the number of points. The weights are in ``w``.
+
+    An update is complete when the label ``update`` has been executed. ``faults`` is drawn from :data:`FAULTS`.
+    """
+    require(epochs=(epochs, 1, None), **{f"fault {fault!r}": (fault, FAULTS) for fault in faults})
+    points, size = x.shape
+    start = 0.0 if "counters" in faults else 1.0
+    if "lines 3-4" in faults:
+        gradient = "third: temp = mul(x1, temp)\n temp = mul(temp, eta)"
+    else:
+        gradient = "temp = mul(eta, temp)\n third: turned = transpose(x1)\n temp = mul(turned, temp)"
+    text = f"""
+    first:  temp = mul(x1, w)             # w · x_i
+    second: temp = sub(temp, y1)
+            {gradient}
+    update: w = sub(w, temp)
+            advance first.a by {size}
+            advance second.b by {size}
+            advance third.a by {size}
+            j = add(j, one)
+            if j <= 0 goto first
+            j = add(from, zero)
+            rewind first.a to x1
+            rewind second.b to y1
+            rewind third.a to x1
+            k = add(k, one)
+            if k <= 0 goto first
+            halt
+    """
+    counters = {"j": start - points, "from": start - points, "k": start - epochs}
+    return assemble(text, {**_data(w, x, y, rate), **counters}, size)
+
+
+def unrolled_program(
+    w: Float[Tensor, " d"], x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
+) -> Program:
+    """The same with a copy of the update for each point in place of pointers: 6 instructions a point and 3."""
+    require(epochs=(epochs, 1, None))
+    lines = ["epoch:"]
+    for place in range(1, len(x) + 1):
+        lines += [
+            f"temp = mul(x{place}, w)",
+            f"temp = sub(temp, y{place})",
+            "temp = mul(eta, temp)",
+            f"turned = transpose(x{place})",
+            "temp = mul(turned, temp)",
+            "w = sub(w, temp)",
+        ]
+    lines += ["k = add(k, one)", "if k <= 0 goto epoch", "halt"]
+    return assemble("\n".join(lines), {**_data(w, x, y, rate), "k": 1.0 - epochs}, x.shape[1])

@@ -1,0 +1,1 @@
+"""SUBLEQ: the language, its assembler, the transformer that runs it, and the machines it simulates."""

@@ -1,0 +1,122 @@
+"""A machine against the interpreter: program counter and memory after every step of every program."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from attention_theory.looped_transformers.machine.codes import address_bits
+from attention_theory.looped_transformers.machine.layers import Rule
+from attention_theory.looped_transformers.subleq.language import Program, interpret, random_program
+from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
+from attention_theory.looped_transformers.subleq.runner import SubleqRunner
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """What a comparison found.
+
+    Attributes:
+        agrees: for each program, whether counter and memory were right after every step.
+        halted: for each program, whether it came to its end within the steps allowed.
+        steps: the steps compared, of all programs together.
+    """
+
+    agrees: Bool[Tensor, " programs"]
+    halted: Bool[Tensor, " programs"]
+    steps: int
+
+    @property
+    def wrong(self) -> int:
+        """The number of programs with a step that is not right."""
+        return int((~self.agrees).sum())
+
+
+def conformance(
+    machine: SubleqMachine,
+    programs: Sequence[Program],
+    steps: int,
+    temperature: float = 30.0,
+    rule: Rule = "softmax",
+    dense: bool = False,
+    beyond: int = 1,
+) -> Conformance:
+    """Run programs of one shape beside the interpreter.
+
+    Args:
+        machine: any of the three.
+        programs: equally many cells and instructions in each.
+        steps: at most so many of each program.
+        temperature: of the softmax.
+        rule: ``hardmax`` needs ``dense``.
+        dense: run the literal layers in place of the runner that leaves out what cannot matter.
+        beyond: cycles after the longest program has come to its end; halted programs must stay as they are.
+    """
+    require(
+        steps=(steps, 1, None), beyond=(beyond, 0, None), rule=(rule, {"softmax", "hardmax"} if dense else {"softmax"})
+    )
+    runs = [interpret(one, machine.bits, steps) for one in programs]
+    longest = max(len(run) for run in runs)
+    cycles = min(steps, longest + beyond)
+    counters = torch.zeros(cycles, len(programs), dtype=torch.int64)
+    memories = torch.zeros(cycles, len(programs), len(programs[0].memory), dtype=torch.int64)
+    for place, (one, run) in enumerate(zip(programs, runs, strict=True)):
+        counters[: len(run), place], counters[len(run) :, place] = run.counters, one.end
+        memories[: len(run), place] = run.memories
+        memories[len(run) :, place] = run.memories[-1] if len(run) else torch.tensor(one.memory)
+    agrees = torch.ones(len(programs), dtype=torch.bool)
+    for (counter, memory), right, cells in zip(
+        _observe(machine, programs, temperature, rule, dense), counters, memories, strict=False
+    ):
+        agrees &= (counter == right) & (memory == cells).all(dim=1)
+    return Conformance(agrees, torch.tensor([run.halted for run in runs]), sum(len(run) for run in runs))
+
+
+def random_batches(
+    batches: int,
+    size: int,
+    seed: Seed,
+    depth: Depth = 10,
+    bits: tuple[int, int] = (4, 16),
+    columns: tuple[int, int] = (8, 64),
+) -> Iterator[tuple[SubleqMachine, list[Program]]]:
+    """Random programs in batches; each batch has its own number of bits, of columns and of memory cells.
+
+    Args:
+        batches: how many, at least 1.
+        size: programs in each, at least 1.
+        seed: of everything.
+        depth: of the machines.
+        bits: N is drawn from this range, both ends included.
+        columns: n likewise, at least 8.
+    """
+    require(
+        batches=(batches, 1, None), size=(size, 1, None), bits=(list(bits), 2, 50), columns=(list(columns), 8, None)
+    )
+    source = generator(seed)
+    for _ in range(batches):
+        length = int(torch.randint(bits[0], bits[1] + 1, (), generator=source))
+        total = int(torch.randint(columns[0], columns[1] + 1, (), generator=source))
+        cells = int(torch.randint(1, total - 5, (), generator=source))
+        instructions = total - 4 - cells  # one scratchpad column, two reserved cells, the last instruction
+        machine = SubleqMachine(address_bits(total), length, depth)
+        yield machine, [random_program(cells, instructions, length, source) for _ in range(size)]
+
+
+def _observe(
+    machine: SubleqMachine, programs: Sequence[Program], temperature: float, rule: Rule, dense: bool
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Counter and memory after each cycle, without end."""
+    if dense:
+        state = machine.load(programs)
+        while True:
+            state = machine.cycle(state, temperature, rule)
+            yield machine.counter(state, programs[0]), machine.memory(state, programs[0])
+    runner = SubleqRunner(machine, programs, temperature)
+    while True:
+        runner.cycle()
+        yield runner.counters(), runner.memories()

@@ -1,0 +1,194 @@
+"""The layers of SUBLEQ as a looped transformer: the paper's ten (Appendix G), and six and four that do it too."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attention_theory.looped_transformers.machine.access import GATE, accept_read, accept_write, fetch
+from attention_theory.looped_transformers.machine.adder import add
+from attention_theory.looped_transformers.machine.branch import flag_of_bits, select_counter
+from attention_theory.looped_transformers.machine.codes import Form
+from attention_theory.looped_transformers.machine.correction import correct
+from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.rows import Rows, combine, moves
+
+
+@dataclass(frozen=True)
+class Defects:
+    """What is built otherwise than it should be, for controls and for the paper's printed form.
+
+    Attributes:
+        write: ``printed`` has Lemma 4's second unit with a plus.
+        flag: ``printed`` has ``1 + N`` in eq. (4).
+        masked: ``False`` lets the constants of flip and adders act in every column, as printed.
+        gate: the constant C of the read and write gates; below 2 it is too small.
+        corrected: ``False`` leaves the last layer without its rounding.
+    """
+
+    write: Form = "correct"
+    flag: Form = "correct"
+    masked: bool = True
+    gate: float = GATE
+    corrected: bool = True
+
+
+def ten_rows(address_bits: int, bits: int) -> Rows:
+    """``8 L + 3 N + max(3 L, 2 N) + 1`` rows. The paper's ``8 log n + 2 log N + 1`` has no room for the integers."""
+    return Rows(
+        command=3 * address_bits,
+        memory=bits,
+        first=bits,
+        second=bits,
+        instruction=3 * address_bits,
+        counter=address_bits,
+        encoding=address_bits,
+        buffer=max(3 * address_bits, 2 * bits),
+        indicator=1,
+    )
+
+
+def ten_layers(rows: Rows, defects: Defects) -> list[Layer]:
+    """The construction of Appendix G, with its slips repaired."""
+    bits, indicator = len(rows["memory"]), rows["indicator"][0]
+    mask = indicator if defects.masked else None
+    first, second, counter = rows["first"], rows["second"], rows["counter"]
+    flip = Layer(rows, "flip the bits of mem[a]")
+    for row in first:
+        flip.unit("flip", {row: -1.0}, {row: 2.0})
+        if mask is None:
+            flip.constant({row: -1.0})
+        else:
+            flip.unit("flip", {mask: 1.0}, {row: -1.0})
+    flip.clear(first, "residual")
+    negate = Layer(rows, "add 1: now -mem[a]")
+    add(negate, [(first, 1)], first, constant=1, indicator=mask)
+    subtract = Layer(rows, "mem[b] - mem[a]")
+    add(subtract, [(first, 1), (second, 1)], second, indicator=mask)
+    subtract.clear(first)
+    write = Layer(rows, "write to mem[b]")
+    _fetch_operand(write, rows, operand=1)
+    accept_write(write, rows["memory"], rows["buffer"][bits : 2 * bits], indicator, defects.gate, defects.write)
+    flag = Layer(rows, "flag: is the result at most 0?")
+    flag_of_bits(flag, second, second[0], indicator, defects.flag)
+    flag.clear(second, "residual")
+    following = Layer(rows, "counter + 1")
+    add(following, [(counter, 1)], counter, constant=1, indicator=mask)
+    select = Layer(rows, "select the next counter")
+    select_counter(select, counter, _pointer(rows, 2), counter, second[0], indicator)
+    rounding = Layer(rows, "correct errors")
+    if defects.corrected:
+        correct(rounding, range(rows.size))
+    reads = [_read_instruction(rows, defects.gate), _read_operands(rows, defects.gate)]
+    return [*reads, flip, negate, subtract, write, flag, following, select, rounding]
+
+
+def six_layers(rows: Rows) -> list[Layer]:
+    """Six layers with the paper's own reads, merged where nothing is in the way.
+
+    Flipping the bits of mem[a] is negating rows, so ``mem[b] - mem[a]`` is one adder with constant 1; the counter is
+    incremented beside it; the flag is taken in the layer that writes.
+    """
+    bits, indicator = len(rows["memory"]), rows["indicator"][0]
+    first, second, counter = rows["first"], rows["second"], rows["counter"]
+    subtract = Layer(rows, "mem[b] - mem[a], counter + 1")
+    add(subtract, [(second, 1), (first, -1)], second, constant=1, indicator=indicator)
+    add(subtract, [(counter, 1)], counter, constant=1, indicator=indicator)
+    subtract.clear(first)
+    write = Layer(rows, "write to mem[b], flag")
+    _fetch_operand(write, rows, operand=1)
+    accept_write(write, rows["memory"], rows["buffer"][bits : 2 * bits], indicator)
+    flag_of_bits(write, second, first[0], indicator)
+    select = Layer(rows, "select the next counter")
+    select_counter(select, counter, _pointer(rows, 2), counter, first[0], indicator)
+    rounding = Layer(rows, "correct errors")
+    correct(rounding, range(rows.size))
+    return [_read_instruction(rows, GATE), _read_operands(rows, GATE), subtract, write, select, rounding]
+
+
+def four_rows(address_bits: int, bits: int) -> Rows:
+    """``9 L + 4 N + 3`` rows: a second counter, a flag, and ``idle``, which is 1 outside the scratchpad."""
+    return Rows(
+        command=3 * address_bits,
+        memory=bits,
+        first=bits,
+        second=bits,
+        instruction=3 * address_bits,
+        counter=address_bits,
+        following=address_bits,
+        encoding=address_bits,
+        buffer=bits,
+        flag=1,
+        indicator=1,
+        idle=1,
+    )
+
+
+def four_layers(rows: Rows) -> list[Layer]:
+    """Four layers: keys unlike queries let a read land in empty rows, so that nothing has to be averaged away.
+
+    Keys are the encodings; the query is the pointer. A column without a pointer asks, through ``idle``, for the
+    scratchpad, where the rows it would copy are empty.
+    """
+    indicator, counter = rows["indicator"][0], rows["counter"]
+    first, second, memory, flag = rows["first"], rows["second"], rows["memory"], rows["flag"]
+    read = Layer(rows, "read the instruction, counter + 1")
+    _fetch_into_empty(read, rows, "instruction", counter, rows["command"], rows["instruction"])
+    add(read, [(counter, 1)], rows["following"], constant=1, indicator=indicator)
+    subtract = Layer(rows, "read mem[a] and mem[b], subtract")
+    _fetch_into_empty(subtract, rows, "mem[a]", _pointer(rows, 0), memory, first)
+    _fetch_into_empty(subtract, rows, "mem[b]", _pointer(rows, 1), memory, second)
+    add(subtract, [(second, 1), (first, -1)], second, constant=1, indicator=indicator)
+    subtract.clear(first)
+    write = Layer(rows, "write to mem[b], flag")
+    fetch(write, "mem[b]", _pointer(rows, 1), rows["encoding"], memory, second, rows["buffer"])
+    accept_write(write, memory, rows["buffer"], indicator)
+    flag_of_bits(write, second, flag[0], indicator)
+    select = Layer(rows, "select the next counter, clear, correct errors")
+    select_counter(select, rows["following"], _pointer(rows, 2), counter, flag[0], indicator, corrected=True)
+    for name in ("instruction", "first", "second", "following", "flag"):
+        select.clear(rows[name])
+    for name in ("command", "memory", "encoding"):
+        correct(select, rows[name])
+    return [read, subtract, write, select]
+
+
+def _pointer(rows: Rows, operand: int) -> range:
+    """The pointer to a, b or c within the instruction."""
+    length = len(rows["encoding"])
+    return rows["instruction"][operand * length : (operand + 1) * length]
+
+
+def _read_instruction(rows: Rows, gate: float) -> Layer:
+    layer = Layer(rows, "read the instruction")
+    target = rows["instruction"]
+    buffer = rows["buffer"][: len(target)]
+    fetch(layer, "instruction", rows["counter"], rows["encoding"], rows["command"], target, buffer)
+    accept_read(layer, target, buffer, rows["indicator"][0], gate)
+    return layer
+
+
+def _read_operands(rows: Rows, gate: float) -> Layer:
+    layer = Layer(rows, "read mem[a] and mem[b]")
+    bits = len(rows["memory"])
+    for operand, name in enumerate(("first", "second")):
+        _fetch_operand(layer, rows, operand)
+        buffer = rows["buffer"][operand * bits : (operand + 1) * bits]
+        accept_read(layer, rows[name], buffer, rows["indicator"][0], gate)
+    return layer
+
+
+def _fetch_operand(layer: Layer, rows: Rows, operand: int) -> None:
+    bits = len(rows["memory"])
+    scratch = rows["first"] if operand == 0 else rows["second"]
+    buffer = rows["buffer"][operand * bits : (operand + 1) * bits]
+    name = "mem[a]" if operand == 0 else "mem[b]"
+    fetch(layer, name, _pointer(rows, operand), rows["encoding"], rows["memory"], scratch, buffer)
+
+
+def _fetch_into_empty(
+    layer: Layer, rows: Rows, name: str, pointer: Sequence[int], source: Sequence[int], target: Sequence[int]
+) -> None:
+    """A head whose keys are the encodings and whose queries are a pointer; columns without one ask for column 0."""
+    strength = 2.0 * len(rows["encoding"])
+    keys = [*combine(rows["encoding"]), {rows["indicator"][0]: 1.0}]
+    queries = [*combine(pointer), {rows["idle"][0]: strength}]
+    layer.head(name, keys=keys, queries=queries, values=moves(source, target))

@@ -1,0 +1,106 @@
+"""SUBLEQ as a looped transformer (Lemmas 1 and 5, Appendix G): its state, loaded from a program and read back.
+
+One cycle executes one instruction. Column 0 is the scratchpad; further scratchpad columns may follow, then the memory,
+then the instructions, the last of which halts.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, to_bits
+from attention_theory.looped_transformers.machine.layers import LoopedTransformer
+from attention_theory.looped_transformers.subleq.language import Program
+from attention_theory.looped_transformers.subleq.layers import (
+    Defects,
+    four_layers,
+    four_rows,
+    six_layers,
+    ten_layers,
+    ten_rows,
+)
+from attention_theory.validation import ParameterError, require
+
+Depth = Literal[10, 6, 4]
+
+
+class SubleqMachine(LoopedTransformer):
+    """A looped transformer that executes one SUBLEQ instruction in each cycle.
+
+    Args:
+        address_bits: L, bits of an address: at most ``2**L`` columns.
+        bits: N, bits of an integer.
+        depth: 10 for the paper's construction; 6 and 4 merge layers (see ``six_layers`` and ``four_layers``).
+        scratch: scratchpad columns, at least 1; all but the first are idle, and only the ten-layer machine has them.
+        defects: for controls; the ten-layer machine only.
+        dtype: float64 unless an experiment says otherwise.
+
+    Raises:
+        ParameterError: an argument out of its range.
+    """
+
+    def __init__(
+        self,
+        address_bits: int,
+        bits: int,
+        depth: Depth = 10,
+        scratch: int = 1,
+        defects: Defects | None = None,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        require(
+            address_bits=(address_bits, 2, 20),
+            bits=(bits, 2, 50),
+            depth=(depth, {10, 6, 4}),
+            scratch=(scratch, 1, None),
+        )
+        defects = defects or Defects()
+        if depth != 10 and (defects != Defects() or scratch != 1):
+            raise ParameterError("defects and idle scratchpad columns are for the machine of depth 10 only")
+        self.address_bits, self.bits, self.scratch, self.dtype = address_bits, bits, scratch, dtype
+        rows = four_rows(address_bits, bits) if depth == 4 else ten_rows(address_bits, bits)
+        build = {10: lambda: ten_layers(rows, defects), 6: lambda: six_layers(rows), 4: lambda: four_layers(rows)}
+        layers = build[depth]()
+        #: The layer that writes to the memory, counted from 0.
+        self.writing_layer = next(place for place, layer in enumerate(layers) if layer.name.startswith("write"))
+        super().__init__(rows, layers, dtype)
+
+    def load(self, source: Program | Sequence[Program]) -> Float[Tensor, "... columns rows"]:
+        """The state from which a program runs (eq. 5), or one state for each of several of the same shape.
+
+        Raises:
+            ParameterError: more columns than addresses, integers that do not fit, programs of different shape.
+        """
+        if not isinstance(source, Program):
+            if len({(len(one.memory), len(one.code)) for one in source}) > 1:
+                raise ParameterError("programs must have equally many cells and equally many instructions")
+            return torch.stack([self.load(one) for one in source])
+        columns, cells, rows = source.columns(self.scratch), len(source.memory), self.rows
+        codes = position_codes(columns, self.address_bits).to(self.dtype)
+        limit = 2 ** (self.bits - 1)
+        require(memory=(list(source.memory), -limit, limit - 1))
+        state = torch.zeros(columns, rows.size, dtype=self.dtype)
+        rows.of(state, "encoding")[1:] = codes[1:]
+        rows.of(state, "indicator")[: self.scratch] = 1
+        if "idle" in rows.blocks:
+            rows.of(state, "idle")[self.scratch :] = 1
+        memory = torch.tensor(source.memory)
+        rows.of(state, "memory")[self.scratch : self.scratch + cells] = to_bits(memory, self.bits, self.dtype)
+        first = self.scratch + cells
+        shifted = torch.tensor(source.code) + torch.tensor([self.scratch, self.scratch, first])
+        rows.of(state, "command")[first:] = codes[shifted].flatten(1)
+        rows.of(state, "counter")[0] = codes[first]
+        return state
+
+    def counter(self, state: Float[Tensor, "... columns rows"], source: Program) -> Int[Tensor, "..."]:
+        """The number of the instruction to come."""
+        code = self.rows.of(state, "counter")[..., 0, :]
+        return from_bits(code) - self.scratch - len(source.memory)
+
+    def memory(self, state: Float[Tensor, "... columns rows"], source: Program) -> Int[Tensor, "... cells"]:
+        """The integers in the memory."""
+        cells = slice(self.scratch, self.scratch + len(source.memory))
+        return from_bits(self.rows.of(state, "memory")[..., cells, :], signed=True)

@@ -1,0 +1,70 @@
+import math
+
+import torch
+from torch import Tensor
+
+from attention_theory.hyper_attention.interactions.flow import (
+    conserved,
+    drift_of_a_step,
+    flow_limit,
+    gradient_flow,
+    loss_bound,
+)
+from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
+from attention_theory.hyper_attention.interactions.interactions import sample_sequences
+from attention_theory.hyper_attention.interactions.versatility import versatility
+
+SIZE = 3
+
+
+def setting() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    draw = torch.Generator().manual_seed(0)
+    symbols = sample_sequences(40, 5, SIZE, draw)
+    target = torch.randn(SIZE, SIZE, generator=draw, dtype=torch.float64)
+    value = 0.5 + torch.rand(SIZE, generator=draw, dtype=torch.float64)
+    return symbols, gram_tensors(symbols, SIZE), target, value
+
+
+def test_the_flow_ends_where_the_closed_form_says() -> None:
+    symbols, gram, target, value = setting()
+    flow = gradient_flow(gram, target, value, end=40.0, records=50)
+    score, end = flow_limit(target, value)
+    torch.testing.assert_close(flow.score[-1], score, rtol=1e-8, atol=1e-9)
+    torch.testing.assert_close(flow.value[-1], end, rtol=1e-8, atol=1e-9)
+    kept = conserved(flow.score, flow.value)
+    torch.testing.assert_close(kept, kept[:1].expand_as(kept), rtol=1e-9, atol=1e-9)
+    least = versatility(symbols, SIZE).least.min().item()
+    bound = loss_bound(flow.losses[0].item(), value.min().item(), least, len(symbols), flow.times)
+    assert (flow.losses <= bound + 1e-10).all()
+
+
+def test_small_steps_of_descent_follow_the_flow() -> None:
+    _, gram, target, value = setting()
+    flow = gradient_flow(gram, target, value, end=0.2, records=2)
+    steps = descend(gram, target[None], value[None], [(1e-5, 1e-5)], 20_000, record_every=20_000)
+    torch.testing.assert_close(steps.score[0], flow.score[-1], rtol=1e-3, atol=1e-4)
+
+
+def test_a_longer_embedding_keeps_its_own_law() -> None:
+    _, gram, target, value = setting()
+    flow = gradient_flow(gram, target, value, end=10.0, records=20, norm=3.0)
+    score, end = flow_limit(target, value, norm=3.0)
+    torch.testing.assert_close(flow.score[-1], score, rtol=1e-8, atol=1e-9)
+    torch.testing.assert_close(flow.value[-1], end, rtol=1e-8, atol=1e-9)
+    kept = conserved(flow.score, flow.value, norm=3.0)
+    torch.testing.assert_close(kept, value.square().expand_as(kept), rtol=1e-9, atol=1e-9)
+
+
+def test_the_bound_decays_at_the_stated_rate() -> None:
+    times = torch.tensor([0.0, 1.0], dtype=torch.float64)
+    bound = loss_bound(2.0, 0.5, 3.0, 10, times)
+    assert bound.tolist() == [2.0, 2.0 * math.exp(-4 * 0.25 * 9 / 10)]
+
+
+def test_a_step_breaks_the_law_at_second_order_only_with_the_right_gradients() -> None:
+    _, gram, target, value = setting()
+    path = gradient_flow(gram, target, value, end=1.0)
+    whole, half = (drift_of_a_step(path, gram, target, rate) for rate in (1e-4, 5e-5))
+    assert abs(whole / half - 4) < 0.01
+    wrong, half_wrong = (drift_of_a_step(path, gram, target, rate, score_factor=3.0) for rate in (1e-4, 5e-5))
+    assert abs(wrong / half_wrong - 2) < 0.1

@@ -1,0 +1,44 @@
+import torch
+from torch import Tensor
+
+from attention_theory.encodings import random_orthonormal
+from attention_theory.hyper_attention.interactions.gradients import (
+    column_major,
+    loss_gradients,
+    residual_maps,
+    residuals,
+    training_loss,
+)
+from attention_theory.hyper_attention.interactions.interactions import sample_sequences
+
+
+def setting() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    draw = torch.Generator().manual_seed(0)
+    tokens = random_orthonormal(4, 4, 1)[sample_sequences(12, 5, 4, draw)]
+    targets = torch.randn(12, 5, generator=draw, dtype=torch.float64)
+    score = torch.randn(4, 4, generator=draw, dtype=torch.float64)
+    return tokens, targets, score, torch.randn(4, generator=draw, dtype=torch.float64)
+
+
+def test_gradients_equal_automatic_ones() -> None:
+    tokens, targets, score, value = setting()
+    score.requires_grad_()
+    value.requires_grad_()
+    loss = residuals(tokens, targets, score, value).square().sum(dim=1).mean()
+    expected = torch.autograd.grad(loss, (score, value))
+    ours = loss_gradients(tokens, targets, score.detach(), value.detach())
+    for one, other in zip(ours, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_maps_move_the_residuals() -> None:
+    tokens, targets, score, value = setting()
+    by_score, by_value = residual_maps(tokens, score, value)
+    outputs = residuals(tokens, torch.zeros_like(targets), score, value).flatten()
+    torch.testing.assert_close(by_score @ column_major(score), outputs)
+    torch.testing.assert_close(by_value @ value, outputs)
+
+
+def test_the_loss_sums_over_tokens_and_averages_over_samples() -> None:
+    outputs = torch.tensor([[[1.0], [2.0]], [[0.0], [0.0]]])
+    assert training_loss(outputs, torch.zeros_like(outputs)) == 2.5

@@ -1,0 +1,72 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attention_theory.encodings import random_orthonormal
+from attention_theory.hyper_attention.interactions.interactions import (
+    aggregate_interactions,
+    counts,
+    functional_tensor,
+    outputs_from_counts,
+    represent,
+    sample_sequences,
+)
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
+from attention_theory.validation import ParameterError
+
+
+def task(size: int, features: int, seed: int) -> tuple[Tensor, Tensor]:
+    draw = torch.Generator().manual_seed(seed)
+    effect = torch.randn(size, size, generator=draw, dtype=torch.float64)
+    return effect, torch.randn(size, features, generator=draw, dtype=torch.float64)
+
+
+def loop(symbols: Tensor, effect: Tensor, weights: Tensor, self_term: bool) -> Tensor:
+    result = torch.zeros(len(symbols), weights.shape[1], dtype=torch.float64)
+    for i, mine in enumerate(symbols.tolist()):
+        for j, other in enumerate(symbols.tolist()):
+            if self_term or i != j:
+                result[i] += effect[mine, other] * weights[other]
+    return result
+
+
+@pytest.mark.parametrize("self_term", [True, False])
+def test_interactions_equal_the_double_sum(self_term: bool) -> None:
+    effect, weights = task(4, 2, seed=0)
+    for symbols in sample_sequences(10, 5, 4, seed=1):
+        ours = aggregate_interactions(symbols, effect, weights, self_term)
+        torch.testing.assert_close(ours, loop(symbols, effect, weights, self_term))
+
+
+def test_counts_are_exact_and_sum_to_the_length() -> None:
+    assert counts(torch.tensor([[0, 2, 2], [1, 1, 1]]), 4).tolist() == [[1, 0, 2, 0], [0, 3, 0, 0]]
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), size=st.integers(1, 6), length=st.integers(1, 9), features=st.integers(1, 3))
+def test_any_invertible_embedding_represents_any_interaction(seed: int, size: int, length: int, features: int) -> None:
+    effect, weights = task(size, features, seed)
+    embedding = random_orthonormal(size, size, seed) + 0.3 * torch.eye(size, dtype=torch.float64)
+    if torch.linalg.cond(embedding) > 100:
+        return
+    score, value = represent(effect, weights, embedding)
+    symbols = sample_sequences(3, length, size, seed)
+    target = aggregate_interactions(symbols, effect, weights)
+    assert (linear_attention(embedding[symbols], score, value) - target).abs().max() < 1e-9
+    tensor = functional_tensor(embedding, score, value)
+    assert (outputs_from_counts(symbols, tensor) - target).abs().max() < 1e-9
+
+
+def test_unique_sequences_hold_no_symbol_twice() -> None:
+    symbols = sample_sequences(50, 6, 8, seed=0, unique=True)
+    assert counts(symbols, 8).max() == 1
+    with pytest.raises(ParameterError, match="length"):
+        sample_sequences(1, 9, 8, seed=0, unique=True)
+
+
+def test_a_narrow_embedding_is_refused() -> None:
+    effect, weights = task(4, 1, seed=0)
+    with pytest.raises(ParameterError, match="width"):
+        represent(effect, weights, torch.eye(4, 3, dtype=torch.float64))

@@ -1,0 +1,65 @@
+import pytest
+import torch
+
+from attention_theory.hyper_attention.interactions.interactions import counts, outputs_from_counts, sample_sequences
+from attention_theory.hyper_attention.interactions.versatility import (
+    count_moments,
+    data_matrix,
+    rank_fails,
+    rank_failure_bound,
+    uniform_second_moment,
+    unique_null_vector,
+    versatility,
+    visible_part,
+)
+from attention_theory.numerics import modular_rank
+
+
+@pytest.mark.parametrize(("samples", "unique"), [(8, False), (40, False), (300, False), (300, True)])
+def test_ranks_are_exact(samples: int, unique: bool) -> None:
+    size = 6
+    symbols = sample_sequences(samples, 4, size, seed=samples, unique=unique)
+    found = versatility(symbols, size)
+    for symbol in range(size):
+        matrix = data_matrix(symbols, symbol, size)
+        assert found.ranks[symbol] == modular_rank(matrix.long())
+        if found.ranks[symbol] == size:
+            torch.testing.assert_close(found.least[symbol], torch.linalg.svdvals(matrix)[-1])
+        else:
+            assert found.least[symbol] == 0
+
+
+def test_the_data_matrix_holds_the_sequences_with_the_symbol() -> None:
+    symbols = torch.tensor([[0, 1], [1, 1], [2, 0]])
+    assert data_matrix(symbols, 0, 3).tolist() == [[1, 1, 0], [1, 0, 1]]
+
+
+def test_unique_tokens_leave_the_null_vector() -> None:
+    symbols = sample_sequences(200, 4, 7, seed=0, unique=True)
+    for symbol in range(7):
+        assert (data_matrix(symbols, symbol, 7) @ unique_null_vector(symbol, 7, 4) == 0).all()
+
+
+def test_the_visible_part_looks_the_same_to_the_data() -> None:
+    tensor = torch.randn(6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    few, many = sample_sequences(9, 4, 6, seed=0), sample_sequences(300, 4, 6, seed=1)
+    seen = visible_part(few, tensor)
+    torch.testing.assert_close(outputs_from_counts(few, seen[..., None]), outputs_from_counts(few, tensor[..., None]))
+    assert (seen.norm(dim=1) < tensor.norm(dim=1)).any()
+    torch.testing.assert_close(visible_part(many, tensor), tensor)
+
+
+def test_moments_come_out_as_the_formula_says() -> None:
+    symbols = sample_sequences(100_000, 5, 3, seed=0)
+    covariance, moment = count_moments(symbols, 3)
+    torch.testing.assert_close(moment, uniform_second_moment(5, 3), rtol=0.02, atol=0)
+    rows = counts(symbols, 3)
+    torch.testing.assert_close(covariance, torch.cov(rows.mT, correction=0))
+
+
+def test_failures_stay_below_the_bound() -> None:
+    moment = uniform_second_moment(4, 2)
+    for samples in (2, 20, 2000):
+        frequency = rank_fails(500, samples, 4, 2, seed=samples).double().mean().item()
+        assert frequency <= rank_failure_bound(samples, 4, moment)
+    assert rank_failure_bound(10**6, 4, moment) < 1e-9

@@ -1,0 +1,66 @@
+import math
+
+import pytest
+import torch
+
+from attention_theory.hyper_attention.language.language_model import TABLE_1, TABLE_2, LanguageModel
+from attention_theory.hyper_attention.layers.hyper_attention import hyper_attention_parameters
+from attention_theory.hyper_attention.layers.hyper_feature_attention import hyper_feature_parameters
+from attention_theory.validation import ParameterError
+
+WIDTH, WINDOW = 24, 6
+EVERY = {**TABLE_1, **TABLE_2}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_model_of_the_tables_is_causal_and_trains_every_parameter(name: str) -> None:
+    model = LanguageModel(11, WINDOW, WIDTH, EVERY[name], layers=2)
+    tokens = torch.arange(WINDOW)[None] % 11
+    changed = tokens.clone()
+    changed[0, 4] = 10
+    torch.testing.assert_close(model(tokens)[:, :4], model(changed)[:, :4], rtol=0, atol=1e-6)
+    assert not torch.allclose(model(tokens)[:, 4:], model(changed)[:, 4:])
+    model(tokens).square().sum().backward()
+    assert all(value.grad is not None and value.grad.abs().max() > 0 for value in model.parameters())
+
+
+def test_attention_parameters_are_those_of_the_formulas() -> None:
+    counts = [LanguageModel(11, WINDOW, WIDTH, make).attention_parameters() for make in TABLE_1.values()]
+    assert counts == [
+        hyper_feature_parameters(WIDTH, [1]),
+        hyper_feature_parameters(WIDTH, [4]),
+        hyper_attention_parameters(WIDTH),
+        hyper_attention_parameters(WIDTH, sharing=False),
+    ]
+    assert len({LanguageModel(11, WINDOW, WIDTH, m, 3).attention_parameters() for m in TABLE_2.values()}) == 1
+
+
+def test_the_papers_size() -> None:
+    with torch.device("meta"):
+        model = LanguageModel(50257, 256, 768, TABLE_1["Self-Attention"])
+    assert sum(value.numel() for value in model.parameters()) == 45_880_320
+
+
+def test_seed_fixes_the_weights_and_leaves_the_global_generator_alone() -> None:
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    first, second, other = (LanguageModel(11, WINDOW, WIDTH, TABLE_1["HyperAttention"], seed=s) for s in (0, 0, 1))
+    assert torch.equal(torch.rand(1), expected)
+    tokens = torch.arange(WINDOW)[None]
+    assert torch.equal(first(tokens), second(tokens))
+    assert not torch.equal(first(tokens), other(tokens))
+
+
+def test_untrained_model_knows_nothing() -> None:
+    model = LanguageModel(64, WINDOW, WIDTH, TABLE_2["HFA_v2"])
+    tokens = torch.randint(64, (50, WINDOW), generator=torch.Generator().manual_seed(0))
+    loss = torch.nn.functional.cross_entropy(model(tokens).flatten(0, 1), tokens.roll(1).flatten())
+    assert abs(loss.item() - math.log(64)) < 0.1
+
+
+def test_bad_sizes_are_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match="layers"):
+        LanguageModel(11, WINDOW, WIDTH, TABLE_1["Self-Attention"], layers=0)
+    with pytest.raises(ParameterError, match="width"):
+        LanguageModel(11, WINDOW, 10, TABLE_2["SA"])

@@ -1,0 +1,117 @@
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attention_theory.hyper_attention.layers.hyper_attention import (
+    HyperAttention,
+    allowed_triples,
+    hyper_attention_flops,
+    hyper_attention_parameters,
+)
+from attention_theory.hyper_attention.layers.pair_attention import pair_attention
+from attention_theory.hyper_attention.layers.sums import SUMS, Sum
+from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
+from attention_theory.measure import matrix_operations
+from attention_theory.validation import ParameterError
+
+
+def layer(*args: int | None, **options: object) -> HyperAttention:
+    torch.manual_seed(0)
+    return HyperAttention(*args, **options).double()  # type: ignore[arg-type]
+
+
+def tokens(count: int, width: int) -> Tensor:
+    return torch.randn(2, count, width, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("sum_over", SUMS)
+@pytest.mark.parametrize("sharing", [True, False])
+@pytest.mark.parametrize("separate", [True, False])
+def test_order_three_equals_the_literal_sum_head_by_head(sum_over: Sum, sharing: bool, separate: bool) -> None:
+    module = layer(8, 2, sum_over=sum_over, sharing=sharing, separate_output=separate)
+    x = tokens(6, 8)
+    heads = []
+    for head in range(2):
+        at = slice(4 * head, 4 * head + 4)
+        keys = [project(x)[..., at] for project in module.keys] * (2 if sharing else 1)
+        values = [project(x)[..., at] for project in module.values] * (2 if sharing else 1)
+        mixed = tuple_attention(module.queries(x)[..., at], keys, values, sum_over, scale=0.5)
+        heads.append(mixed @ module.last_value.weight[head] if separate else mixed)  # type: ignore[index]
+    torch.testing.assert_close(module(x), module.out(torch.cat(heads, -1)), rtol=0, atol=1e-12)
+
+
+def test_tied_factors_are_the_sharing_form_and_untied_ones_are_not() -> None:
+    shared, free = layer(8), layer(8, sharing=False)
+    x = tokens(5, 8)
+    assert (shared(x) - free(x)).abs().max() > 1e-3
+    state = free.state_dict()
+    for name, value in shared.state_dict().items():
+        state[name] = value
+        if name.startswith(("keys.0", "values.0")):
+            state[name.replace(".0.", ".1.")] = value
+    free.load_state_dict(state)
+    torch.testing.assert_close(shared(x), free(x), rtol=0, atol=1e-13)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.integers(1, 3),
+    st.integers(2, 5),
+    st.sampled_from([None, 2, 5]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_parameter_counts_match_the_formula(
+    heads: int, order: int, rank: int | None, sharing: bool, separate: bool
+) -> None:
+    module = layer(6 * heads, heads, order, rank, sharing=sharing, separate_output=separate)
+    expected = hyper_attention_parameters(6 * heads, heads, order, rank, sharing, separate)
+    assert sum(p.numel() for p in module.parameters()) == expected
+
+
+def test_parameters_at_the_papers_width() -> None:
+    counts = [hyper_attention_parameters(768, 1, 3, None, s, o) for s in (True, False) for o in (False, True)]
+    assert counts == [2_359_296, 2_949_120, 3_538_944, 4_128_768]
+
+
+def test_flops_match_the_formula_one_position_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attention_theory.hyper_attention.layers.pair_attention.BLOCK_SCORES", 1)
+    for heads, sharing in ((1, True), (2, False)):
+        module, x = layer(8, heads, sharing=sharing), tokens(9, 8)[:1]
+        assert matrix_operations(partial(module, x)) == hyper_attention_flops(9, 8, heads, None, sharing)
+
+
+def test_triples() -> None:
+    assert allowed_triples(4) == sum(1 for i in range(4) for j in range(i + 1) for _ in range(j + 1))
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_the_past_does_not_see_the_future(order: int) -> None:
+    module, x = layer(6, 1, order), tokens(6, 6)
+    changed = x.clone()
+    changed[:, 4] += 1
+    torch.testing.assert_close(module(x)[:, :4], module(changed)[:, :4], rtol=0, atol=1e-14)
+    assert (module(x)[:, 4] - module(changed)[:, 4]).abs().max() > 1e-3
+
+
+def test_order_three_uses_the_pairs() -> None:
+    module, x = layer(6), tokens(4, 6)
+    q, k, v = module.queries(x), module.keys[0](x), module.values[0](x)
+    torch.testing.assert_close(module(x), module.out(pair_attention(q, k, k, v, v, scale=6**-0.5)))
+
+
+def test_bad_arguments_are_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match="width must be a multiple of the 3 heads, got 8"):
+        HyperAttention(8, 3)
+    with pytest.raises(ParameterError, match="order"):
+        HyperAttention(8, order=1)
+    with pytest.raises(ParameterError, match="sum_over"):
+        HyperAttention(8, sum_over="sorted")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="rank"):
+        HyperAttention(8, rank=0)
+    with pytest.raises(ParameterError, match="width must be a multiple of the 5 heads, got 768"):
+        hyper_attention_parameters(768, 5, separate_output=True)

@@ -1,0 +1,130 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attention_theory.hyper_attention.layers.hyper_feature_attention import (
+    HyperFeatureAttention,
+    hyper_feature_flops,
+    hyper_feature_parameters,
+    linear_hyper_feature_attention,
+    product_flops,
+    score_features,
+)
+from attention_theory.measure import matrix_operations
+from attention_theory.validation import ParameterError
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def layer(width: int, orders: list[int], **options: bool) -> HyperFeatureAttention:
+    torch.manual_seed(0)
+    return HyperFeatureAttention(width, orders, **options).double()
+
+
+def by_loops(module: HyperFeatureAttention, x: Tensor) -> Tensor:
+    """Definition F.3, one head, one factor, one query at a time."""
+    tokens, size = x.shape[0], module.head_width
+    q, k, v = module.queries(x), module.keys(x), module.values(x)
+    heads, value_at = [], 0
+    for head, order in enumerate(module.orders):
+        part = size // order
+        score = torch.ones(tokens, tokens, dtype=x.dtype)
+        for factor in range(order):
+            at = slice(head * size + factor * part, head * size + (factor + 1) * part)
+            score = score * (q[:, at] @ k[:, at].T) * (part**-0.5 if module.scaled else 1.0)
+        value = torch.ones(tokens, size, dtype=x.dtype)
+        for _ in range(order if module.value_product else 1):
+            value = value * v[:, value_at : value_at + size]
+            value_at += size
+        rows = []
+        for i in range(tokens):
+            last = i + 1 if module.causal else tokens
+            rows.append(score[i, :last].softmax(0) @ value[:last])
+        heads.append(torch.stack(rows))
+    return module.out(torch.cat(heads, dim=-1))
+
+
+@pytest.mark.parametrize("orders", [[1], [1, 1, 1], [2, 2], [3], [1, 2, 1, 2], [1, 1, 2, 2]])
+@pytest.mark.parametrize("value_product", [True, False])
+@pytest.mark.parametrize("causal", [True, False])
+def test_equals_the_loops_of_the_definition(orders: list[int], value_product: bool, causal: bool) -> None:
+    module = layer(24, orders, value_product=value_product, causal=causal)
+    x = normal(2, 7, 24, seed=1)
+    expected = torch.stack([by_loops(module, one) for one in x])
+    torch.testing.assert_close(module(x), expected, rtol=0, atol=1e-12)
+
+
+def test_order_one_is_torch_attention() -> None:
+    module = layer(12, [1, 1])
+    x = normal(3, 6, 12, seed=1)
+    q, k, v = (
+        project(x).unflatten(-1, (2, 6)).transpose(1, 2) for project in (module.queries, module.keys, module.values)
+    )
+    heads = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    torch.testing.assert_close(module(x), module.out(heads.transpose(1, 2).flatten(2)), rtol=0, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.sampled_from([1, 2, 3, 4]), min_size=1, max_size=3), st.booleans(), st.integers(1, 9))
+def test_counts_match_the_formulas(orders: list[int], value_product: bool, tokens: int) -> None:
+    width = 12 * len(orders)
+    module = layer(width, orders, value_product=value_product)
+    assert sum(p.numel() for p in module.parameters()) == hyper_feature_parameters(width, orders, value_product)
+    x = normal(1, tokens, width)
+    assert matrix_operations(lambda: module(x)) == hyper_feature_flops(tokens, width, orders, value_product)
+
+
+def test_parameters_of_one_order() -> None:
+    assert hyper_feature_parameters(768, [4]) == 4 * 768**2
+    assert hyper_feature_parameters(768, [4], value_product=True) == 7 * 768**2
+    assert product_flops(10, [1, 2, 3]) == 300
+
+
+def test_the_past_does_not_see_the_future() -> None:
+    module, x = layer(12, [2, 3]), normal(1, 6, 12)
+    changed = x.clone()
+    changed[:, 4] += 1
+    assert torch.equal(module(x)[:, :4], module(changed)[:, :4])
+    assert not torch.equal(module(x)[:, 4:], module(changed)[:, 4:])
+
+
+def test_widths_that_do_not_divide_are_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match=r"width must be a multiple of the 5 heads, got 12"):
+        HyperFeatureAttention(12, [1] * 5)
+    with pytest.raises(ParameterError, match=r"width / heads .* = 4 features for order 3"):
+        HyperFeatureAttention(12, [1, 2, 3])
+    with pytest.raises(ParameterError, match="orders"):
+        HyperFeatureAttention(12, [])
+    with pytest.raises(ParameterError, match=r"width must be a multiple of the 5 heads, got 768"):
+        hyper_feature_parameters(768, [1] * 5)
+    with pytest.raises(ParameterError, match="for order 3"):
+        hyper_feature_parameters(768, [3] * 3)
+
+
+def test_linear_layer_is_the_double_sum() -> None:
+    x, scores, values = normal(5, 4), normal(3, 4, 4, seed=1), normal(3, 4, 2, seed=2)
+    expected = torch.zeros(5, 2, dtype=torch.float64)
+    for i in range(5):
+        for j in range(5):
+            weight = torch.stack([x[i] @ c @ x[j] for c in scores]).prod()
+            expected[i] += weight * torch.stack([x[j] @ w for w in values]).prod(0)
+    ours = linear_hyper_feature_attention(x, scores, values)
+    torch.testing.assert_close(ours, expected, rtol=0, atol=1e-10)
+    printed = linear_hyper_feature_attention(x, scores, values, form="printed")
+    assert (printed - expected).abs().max() > 1
+    torch.testing.assert_close(
+        linear_hyper_feature_attention(x, scores[:1], values[:1], form="printed"),
+        linear_hyper_feature_attention(x, scores[:1], values[:1]),
+    )
+
+
+@given(st.integers(1, 3), st.integers(0, 100))
+def test_row_by_row_products_multiply_inner_products(order: int, seed: int) -> None:
+    left, right = normal(order, 4, 3, seed=seed), normal(order, 4, 3, seed=seed + 1)
+    expected = torch.stack([a @ b.mT for a, b in zip(left, right, strict=True)]).prod(0)
+    ours = score_features(list(left)) @ score_features(list(right)).mT
+    torch.testing.assert_close(ours, expected, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,104 @@
+import itertools
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attention_theory.hyper_attention.interactions.connected import relative_residual
+from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions, sample_sequences
+from attention_theory.hyper_attention.layers.linear_hyper_attention import (
+    aggregate_tuples,
+    factors_of,
+    linear_hyper_attention,
+    pair_counts,
+    pair_features,
+    shared_factors_of,
+    tensor_from_factors,
+    triple_features,
+)
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
+from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_tuples
+from attention_theory.validation import ParameterError
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def by_loops(symbols: list[int], effect: Tensor, weights: Tensor, sum_over: Sum) -> Tensor:
+    tokens, order = len(symbols), effect.ndim
+    mask = allowed_tuples(tokens, order - 1, sum_over, causal=False)
+    out = torch.zeros(tokens, weights.shape[-1], dtype=torch.float64)
+    for i, *after in itertools.product(range(tokens), repeat=order):
+        if mask[(i, *after)]:
+            where = tuple(symbols[j] for j in after)
+            out[i] += effect[(symbols[i], *where)] * weights[where]
+    return out
+
+
+@pytest.mark.parametrize("sum_over", SUMS)
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_layer_and_table_equal_the_loop(order: int, sum_over: Sum) -> None:
+    effect, weights = normal(*[3] * order), normal(*[3] * (order - 1), 2, seed=1)
+    symbols = sample_sequences(3, 5, 3, seed=2)
+    expected = torch.stack([by_loops(one.tolist(), effect, weights, sum_over) for one in symbols])
+    torch.testing.assert_close(aggregate_tuples(symbols, effect, weights, sum_over), expected, rtol=0, atol=1e-11)
+    hot = torch.eye(3, dtype=torch.float64)[symbols]
+    torch.testing.assert_close(linear_hyper_attention(hot, effect, weights, sum_over), expected, rtol=0, atol=1e-11)
+
+
+def test_order_two_is_linear_attention() -> None:
+    tokens, score, value = normal(2, 6, 4), normal(4, 4, seed=1), normal(4, 3, seed=2)
+    ours = linear_hyper_attention(tokens, score, value, "all")
+    torch.testing.assert_close(ours, linear_attention(tokens, score, value), rtol=0, atol=1e-11)
+    symbols = sample_sequences(4, 6, 4, seed=3)
+    torch.testing.assert_close(
+        aggregate_tuples(symbols, score, value, "all"), aggregate_interactions(symbols, score, value)
+    )
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.sampled_from(SUMS))
+def test_pair_counts_count_pairs(symbols: list[int], sum_over: Sum) -> None:
+    mask = allowed_tuples(len(symbols), 2, sum_over, causal=False)[0]
+    expected = torch.zeros(4, 4, dtype=torch.float64)
+    for j, k in itertools.product(range(len(symbols)), repeat=2):
+        expected[symbols[j], symbols[k]] += mask[j, k]
+    assert torch.equal(pair_counts(torch.tensor(symbols), 4, sum_over), expected)
+
+
+@pytest.mark.parametrize("sum_over", SUMS)
+def test_outputs_are_linear_in_the_triple_features_and_not_in_the_pair_features(sum_over: Sum) -> None:
+    symbols = sample_sequences(300, 5, 3, seed=0)
+    effect, weights = normal(3, 3, 3), normal(3, 3, 1, seed=1)
+    targets = aggregate_tuples(symbols, effect, weights, sum_over).flatten(0, 1)
+    table = (effect * weights[..., 0]).flatten()
+    features = triple_features(symbols, 3, sum_over)
+    torch.testing.assert_close(features @ table[:, None], targets, rtol=0, atol=1e-11)
+    assert relative_residual(pair_features(symbols, 3), targets) > 1e-3
+    pairwise = aggregate_interactions(symbols, effect[0], weights[0]).flatten(0, 1)
+    assert relative_residual(pair_features(symbols, 3), pairwise) < 1e-20
+
+
+@given(st.integers(1, 4), st.integers(0, 100))
+def test_factors_make_the_tensor(size: int, seed: int) -> None:
+    tensor = normal(size, size, size, seed=seed)
+    factors = factors_of(tensor)
+    assert factors[0].shape == (size, size**2)
+    torch.testing.assert_close(tensor_from_factors(factors), tensor, rtol=0, atol=1e-14)
+    symmetric = tensor + tensor.transpose(1, 2)
+    first, second, third = shared_factors_of(symmetric)
+    assert second is third
+    assert first.shape == (size, size**2)
+    torch.testing.assert_close(tensor_from_factors([first, second, third]), symmetric, rtol=0, atol=1e-13)
+
+
+def test_shared_factors_of_an_asymmetric_tensor_are_refused() -> None:
+    with pytest.raises(ParameterError, match="symmetric"):
+        shared_factors_of(normal(2, 2, 2))
+
+
+def test_orders_that_disagree_are_refused() -> None:
+    with pytest.raises(ParameterError, match="number of axes"):
+        linear_hyper_attention(normal(4, 3), normal(3, 3, 3), normal(3, 2))

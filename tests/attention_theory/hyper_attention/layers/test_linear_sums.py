@@ -1,0 +1,35 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum, linear_pair_sum
+from attention_theory.hyper_attention.layers.sums import SUMS, Sum
+from attention_theory.measure import matrix_operations
+from attention_theory.validation import ParameterError
+
+
+def inputs(tokens: int, seed: int = 0) -> list[Tensor]:
+    draw = torch.Generator().manual_seed(seed)
+    return [torch.randn(2, tokens, width, generator=draw, dtype=torch.float64) for width in (3, 3, 3, 4, 4)]
+
+
+@settings(deadline=None)
+@given(st.integers(1, 8), st.sampled_from(SUMS), st.booleans(), st.integers(0, 1000))
+def test_linear_time_equals_cubic_time(tokens: int, sum_over: Sum, causal: bool, seed: int) -> None:
+    x = inputs(tokens, seed)
+    ours = linear_pair_sum(*x, sum_over=sum_over, causal=causal)
+    torch.testing.assert_close(ours, cubic_pair_sum(*x, sum_over=sum_over, causal=causal), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize(("sum_over", "causal"), [("all", False), ("ge", False), ("le", True)])
+def test_work_is_linear_in_the_tokens(sum_over: Sum, causal: bool) -> None:
+    short, long = inputs(20), inputs(40)
+    work = [matrix_operations(lambda x=x: linear_pair_sum(*x, sum_over=sum_over, causal=causal)) for x in (short, long)]  # type: ignore[misc]
+    assert work[1] == 2 * work[0]
+
+
+def test_unknown_sum_is_refused() -> None:
+    with pytest.raises(ParameterError, match="sum_over"):
+        linear_pair_sum(*inputs(2), sum_over="sorted")  # type: ignore[arg-type]

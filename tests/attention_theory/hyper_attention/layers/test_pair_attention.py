@@ -1,0 +1,97 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attention_theory.hyper_attention.layers import pair_attention as module
+from attention_theory.hyper_attention.layers.pair_attention import pair_attention
+from attention_theory.hyper_attention.layers.sums import SUMS, Sum
+from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
+from attention_theory.measure import matrix_operations, peak_bytes
+from attention_theory.validation import ParameterError
+
+
+def inputs(tokens: int, rank: int = 4, features: int = 3, seed: int = 0, lead: tuple[int, ...] = (2,)) -> list[Tensor]:
+    draw = torch.Generator().manual_seed(seed)
+    widths = [rank] * 3 + [features] * 2
+    return [torch.randn(*lead, tokens, width, generator=draw, dtype=torch.float64).requires_grad_() for width in widths]
+
+
+def literal(x: list[Tensor], sum_over: Sum, causal: bool, scale: float = 0.7) -> Tensor:
+    return tuple_attention(x[0], x[1:3], x[3:], sum_over, causal, scale)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(1, 9), st.sampled_from(SUMS), st.booleans(), st.sampled_from([None, 1, 2, 4, 20]), st.integers(0, 10**6)
+)
+def test_values_and_gradients_equal_the_literal_triple_sum(
+    tokens: int, sum_over: Sum, causal: bool, block: int | None, seed: int
+) -> None:
+    x = inputs(tokens, seed=seed)
+    ours = pair_attention(*x, sum_over=sum_over, causal=causal, scale=0.7, block=block)
+    theirs = literal(x, sum_over, causal)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+    grad = torch.randn(ours.shape, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64)
+    for mine, other in zip(torch.autograd.grad(ours, x, grad), torch.autograd.grad(theirs, x, grad), strict=True):
+        torch.testing.assert_close(mine, other, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("sum_over", SUMS)
+def test_gradients_against_finite_differences(sum_over: Sum) -> None:
+    assert torch.autograd.gradcheck(lambda *x: pair_attention(*x, sum_over=sum_over, block=2), inputs(5))
+
+
+def test_query_without_a_pair_gets_zero_and_no_gradient() -> None:
+    x = inputs(4, lead=(1,))
+    out = pair_attention(*x, sum_over="gt")
+    assert out[0, 0].abs().max() == 0
+    assert out[0, 1].abs().min() > 0
+    for gradient in torch.autograd.grad(out[0, 0].sum(), x):
+        assert gradient.abs().max() == 0
+
+
+def test_large_scores_do_not_overflow() -> None:
+    x = inputs(6)
+    ours = pair_attention(*x, scale=1e4)
+    assert ours.isfinite().all()
+    torch.testing.assert_close(ours, literal(x, "ge", True, 1e4), rtol=0, atol=1e-12)
+
+
+def test_batch_dimensions_broadcast() -> None:
+    q, k1, k2, v1, v2 = inputs(4, lead=(2, 3))
+    ours = pair_attention(q, k1[:1], k2[:1], v1[:1], v2[:1])
+    rows = [pair_attention(q[b], k1[0], k2[0], v1[0], v2[0]) for b in range(2)]
+    torch.testing.assert_close(ours, torch.stack(rows), rtol=0, atol=1e-13)
+
+
+def test_one_position_at_a_time_does_exactly_the_work_of_the_allowed_triples() -> None:
+    tokens, rank = 12, 5
+    x = [one.detach() for one in inputs(tokens, rank, rank, lead=(1,))]
+    triples = tokens * (tokens + 1) * (tokens + 2) // 6
+    assert matrix_operations(lambda: pair_attention(*x, block=1)) == 4 * rank * triples
+
+
+def test_memory_is_a_block_and_not_the_triples() -> None:
+    x = inputs(64, rank=8, features=8, lead=(1,))
+    ours = peak_bytes(lambda: torch.autograd.grad(pair_attention(*x, block=1).sum(), x))
+    theirs = peak_bytes(lambda: torch.autograd.grad(literal(x, "ge", True).sum(), x))
+    assert ours < 8 * 64**3
+    assert 10 * ours < theirs
+
+
+def test_second_derivative_is_refused() -> None:
+    x = inputs(3)
+    (first,) = torch.autograd.grad(pair_attention(*x).square().sum(), x[:1], create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        first.sum().backward()
+
+
+def test_bad_arguments_are_named() -> None:
+    x = inputs(3)
+    with pytest.raises(ParameterError, match="block"):
+        pair_attention(*x, block=0)
+    with pytest.raises(ParameterError, match="sum_over"):
+        pair_attention(*x, sum_over="sorted")  # type: ignore[arg-type]
+    assert module.BLOCK_SCORES >= 1

@@ -1,0 +1,78 @@
+import pytest
+import torch
+from torch import Tensor
+
+from attention_theory.hyper_attention.interactions.flow import conserved, flow_limit, gradient_flow
+from attention_theory.hyper_attention.interactions.gram import gram_gradients
+from attention_theory.hyper_attention.interactions.interactions import sample_sequences
+from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention, pair_counts
+from attention_theory.hyper_attention.layers.pair_gram import (
+    four_fold_counts,
+    pair_gram,
+    pair_versatility,
+    residual_map,
+)
+
+SIZE, TOKENS, SAMPLES = 2, 4, 30
+SYMBOLS = sample_sequences(SAMPLES, TOKENS, SIZE, seed=0)
+
+
+def normal(*shape: int, seed: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+TARGET = normal(SIZE, SIZE**2, seed=1)
+
+
+def layer_outputs(score: Tensor, value: Tensor) -> Tensor:
+    hot = torch.eye(SIZE, dtype=torch.float64)[SYMBOLS]
+    cube, square = score.unflatten(1, (SIZE, SIZE)), value.unflatten(0, (SIZE, SIZE))
+    return linear_hyper_attention(hot, cube, square[..., None], "le").squeeze(-1)
+
+
+def test_loss_is_that_of_the_layer_and_gradients_are_its_derivatives() -> None:
+    gram = pair_gram(SYMBOLS, SIZE)
+    score, value = normal(SIZE, SIZE**2, seed=2).requires_grad_(), normal(SIZE**2, seed=3).requires_grad_()
+    wanted = layer_outputs(TARGET, torch.ones(SIZE**2, dtype=torch.float64))
+    loss = (layer_outputs(score, value) - wanted).square().sum(1).mean()
+    expected = torch.autograd.grad(loss, (score, value))
+    *gradients, ours = gram_gradients(gram, TARGET, score, value)
+    torch.testing.assert_close(ours, loss, rtol=1e-12, atol=0)
+    for ours, theirs in zip(gradients, expected, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-10)
+
+
+def test_residual_map_is_the_derivative_of_the_outputs() -> None:
+    value = normal(SIZE**2, seed=3)
+    jacobian = torch.autograd.functional.jacobian(lambda score: layer_outputs(score, value), TARGET)
+    torch.testing.assert_close(residual_map(SYMBOLS, SIZE, value), jacobian.flatten(0, 1).flatten(1))
+
+
+def test_flow_ends_at_the_closed_form_and_keeps_the_conserved_quantity() -> None:
+    gram, value = pair_gram(SYMBOLS, SIZE), normal(SIZE**2, seed=4).abs() + 0.5
+    path = gradient_flow(gram, TARGET, value, end=20.0, tolerance=1e-10)
+    score, end = flow_limit(TARGET, value)
+    assert path.losses[-1] < 1e-16
+    torch.testing.assert_close(path.score[-1], score, rtol=0, atol=1e-7)
+    torch.testing.assert_close(path.value[-1], end, rtol=0, atol=1e-7)
+    torch.testing.assert_close(conserved(path.score, path.value), value.square().expand(200, -1), rtol=0, atol=1e-8)
+
+
+def test_versatility() -> None:
+    ranks, least = pair_versatility(SYMBOLS, SIZE)
+    assert ranks.tolist() == [4, 4]
+    assert least.min() > 0.1
+    ranks, least = pair_versatility(sample_sequences(50, 1, SIZE, seed=0), SIZE)
+    assert ranks.tolist() == [1, 1]
+    assert least.abs().max() < 1e-12
+    ranks, least = pair_versatility(torch.zeros(2, 3, dtype=torch.int64), SIZE)
+    assert ranks.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_four_fold_counts_are_diagonal_pair_counts(seed: int) -> None:
+    symbols = sample_sequences(1, 5, 3, seed=seed)[0]
+    unit = torch.eye(3, dtype=torch.float64)
+    expected = torch.einsum("vs,vg,st->vgst", pair_counts(symbols, 3, "le"), unit, unit)
+    assert torch.equal(four_fold_counts(symbols, 3), expected)
+    assert (four_fold_counts(symbols, 3, "printed") - expected).abs().max() > 0

@@ -1,0 +1,31 @@
+import itertools
+
+import pytest
+import torch
+
+from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_pairs, allowed_tuples
+from attention_theory.validation import ParameterError
+
+HOLDS = {
+    "all": lambda a, b: True,
+    "le": lambda a, b: a <= b,
+    "lt": lambda a, b: a < b,
+    "ge": lambda a, b: a >= b,
+    "gt": lambda a, b: a > b,
+}
+
+
+@pytest.mark.parametrize("sum_over", SUMS)
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("members", [1, 2, 3])
+def test_mask_is_the_definition_entry_by_entry(sum_over: Sum, causal: bool, members: int) -> None:
+    mask = allowed_tuples(4, members, sum_over, causal)
+    for query, *chosen in itertools.product(range(4), repeat=members + 1):
+        ordered = all(HOLDS[sum_over](a, b) for a, b in itertools.pairwise(chosen))
+        past = not causal or all(one <= query for one in chosen)
+        assert mask[(query, *chosen)] == (ordered and past)
+
+
+def test_unknown_sum_is_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match="sum_over"):
+        allowed_pairs("sorted", torch.arange(3), torch.arange(3))  # type: ignore[arg-type]

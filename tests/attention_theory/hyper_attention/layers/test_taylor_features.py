@@ -1,0 +1,39 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_theory.hyper_attention.layers.pair_attention import pair_attention
+from attention_theory.hyper_attention.layers.taylor_features import (
+    approximate_pair_attention,
+    taylor_features,
+    taylor_width,
+)
+from attention_theory.validation import ParameterError
+
+
+@given(st.integers(1, 3), st.integers(0, 5), st.integers(0, 1000))
+def test_three_way_product_is_the_series(rank: int, degree: int, seed: int) -> None:
+    q, k, other = torch.randn(3, rank, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    t = (q * k * other).sum().item()
+    series = sum(t**m / math.factorial(m) for m in range(degree + 1))
+    features = [taylor_features(x, degree) for x in (q, k, other)]
+    assert features[0].shape == (taylor_width(rank, degree),)
+    assert (features[0] * features[1] * features[2]).sum().item() == pytest.approx(series, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_high_degree_is_the_softmax(causal: bool) -> None:
+    draw = torch.Generator().manual_seed(0)
+    q, k, other = torch.rand(3, 9, 2, generator=draw, dtype=torch.float64) - 0.5
+    v, w = torch.randn(2, 9, 2, generator=draw, dtype=torch.float64)
+    ours = approximate_pair_attention(q, k, other, v, w, 9, sum_over="ge", causal=causal)
+    exact = pair_attention(q, k, other, v, w, sum_over="ge", causal=causal)
+    torch.testing.assert_close(ours, exact, rtol=0, atol=1e-12)
+
+
+def test_negative_degree_is_refused() -> None:
+    with pytest.raises(ParameterError, match="degree"):
+        taylor_features(torch.ones(2, 3), -1)

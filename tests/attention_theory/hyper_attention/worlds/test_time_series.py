@@ -1,0 +1,29 @@
+import pytest
+import torch
+
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
+from attention_theory.hyper_attention.worlds.time_series import delay_score, roll_out, series_tokens, transition_value
+from attention_theory.validation import ParameterError
+
+DELAYS = {2: 3.0, 5: 7.0}
+
+
+def test_the_layer_predicts_the_next_value_whatever_the_query_holds() -> None:
+    draw = torch.Generator().manual_seed(0)
+    transition = torch.randn(3, 3, generator=draw, dtype=torch.float64)
+    series = roll_out(torch.randn(4, 5, 3, generator=draw, dtype=torch.float64), transition, DELAYS, 4)
+    known, coming = series[:, :-1], series[:, -1]
+    tokens = series_tokens(known, torch.randn(4, 3, generator=draw, dtype=torch.float64))
+    slots = tokens.shape[1]
+    outputs = linear_attention(tokens, delay_score(DELAYS, slots, 3), transition_value(transition, slots))
+    torch.testing.assert_close(outputs[:, -1], coming, rtol=1e-12, atol=1e-12)
+
+
+def test_the_series_follows_its_rule() -> None:
+    series = roll_out(torch.ones(5, 1, dtype=torch.float64), 0.5 * torch.eye(1, dtype=torch.float64), DELAYS, 2)
+    assert series.flatten().tolist() == [1, 1, 1, 1, 1, 5, 5]
+
+
+def test_a_delay_longer_than_the_start_is_refused() -> None:
+    with pytest.raises(ParameterError, match="delay"):
+        roll_out(torch.ones(3, 1, dtype=torch.float64), torch.eye(1, dtype=torch.float64), DELAYS, 1)

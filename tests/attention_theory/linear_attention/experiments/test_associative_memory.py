@@ -1,0 +1,63 @@
+import pytest
+import torch
+
+from attention_theory.linear_attention.experiments.associative_memory import (
+    hidden_head,
+    memory_teacher,
+    mix_memories,
+    printed_labels,
+    sample_memories,
+)
+from attention_theory.linear_attention.model.mhla import mhla
+from attention_theory.linear_attention.model.parameters import coefficients
+from attention_theory.numerics import relative_error
+from attention_theory.validation import ParameterError
+
+
+@pytest.mark.parametrize("law", ["gaussian", "orthogonal"])
+def test_the_teacher_looks_up_and_adds_its_own_token(law: str) -> None:
+    tokens = sample_memories(20, 3, law, seed=0)  # type: ignore[arg-type]
+    query, noise = tokens[:, -1, :3], tokens[:, -1, 3:]
+    own = torch.cat([torch.zeros(20, 3), query.square().sum(dim=1, keepdim=True) * noise], dim=1)
+    assert tokens.shape == (20, 4, 6)
+    assert relative_error(mhla(memory_teacher(3), tokens), printed_labels(tokens) + own) < 1e-12
+
+
+def test_the_query_is_a_key() -> None:
+    tokens = sample_memories(50, 4, "gaussian", seed=1)
+    same = (tokens[:, :-1, :4] == tokens[:, -1:, :4]).all(dim=2)
+    assert (same.sum(dim=1) == 1).all()
+    assert same.any(dim=0).all()
+
+
+def test_orthogonal_tables_have_orthonormal_keys_and_values() -> None:
+    tokens = sample_memories(10, 4, "orthogonal", seed=2)
+    for half in (tokens[:, :-1, :4], tokens[:, :-1, 4:]):
+        assert torch.allclose(half @ half.mT, torch.eye(4, dtype=torch.float64).expand(10, 4, 4), atol=1e-13)
+
+
+@pytest.mark.parametrize("width", [3, 4])
+def test_the_hidden_head_shows_on_gaussian_memories_only(width: int) -> None:
+    head = hidden_head(width, 10)
+    assert mhla(head, sample_memories(30, width, "orthogonal", seed=0)).abs().max() < 1e-12
+    assert mhla(head, sample_memories(30, width, "gaussian", seed=0)).abs().max() > 1
+    assert coefficients(head).norm().item() == pytest.approx(10 * 2**0.5)
+    with pytest.raises(ParameterError, match="width"):
+        hidden_head(2, 1)
+
+
+def test_the_teacher_has_unit_coefficients() -> None:
+    row = coefficients(memory_teacher(4))
+    assert row.shape == (8, 288)
+    assert torch.linalg.norm(row) == 4
+    assert sorted(set(row.flatten().tolist())) == [0, 1]
+
+
+def test_mixing_takes_whole_tables() -> None:
+    first, second = torch.zeros(4000, 2, 2), torch.ones(4000, 2, 2)
+    mixed = mix_memories(first, second, 0.25, seed=0)
+    assert ((mixed == 0).flatten(1).all(dim=1) | (mixed == 1).flatten(1).all(dim=1)).all()
+    assert abs(mixed.mean() - 0.25) < 0.03
+    assert torch.equal(mix_memories(first, second, 1.0, seed=0), second)
+    with pytest.raises(ParameterError, match="share"):
+        mix_memories(first, second, 1.5, seed=0)

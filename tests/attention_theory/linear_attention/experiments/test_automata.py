@@ -1,0 +1,82 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attention_theory.linear_attention.experiments.automata import (
+    PARTS,
+    StringForm,
+    automata_of_parts,
+    part_of,
+    random_automata,
+    read_string,
+    write_strings,
+)
+from attention_theory.validation import ParameterError
+
+
+@settings(deadline=None, max_examples=30)
+@given(states=st.integers(1, 4), letters=st.integers(1, 4), word=st.integers(1, 5), seed=st.integers(0, 99))
+def test_strings_say_what_the_automata_do(states: int, letters: int, word: int, seed: int) -> None:
+    form = StringForm(states, letters, word)
+    tables, words = random_automata(3, form, seed)
+    strings = write_strings(tables, words, form)
+    assert strings.shape == (3, 5 * states * letters + word + 2 + 5 * word)
+    assert strings.max() < form.vocabulary
+    for string, table, letters_read in zip(strings, tables.tolist(), words.tolist(), strict=True):
+        shown, read, history = read_string(string, form)
+        assert read == letters_read
+        assert shown == {(s, w): table[s][w] for s in range(states) for w in range(letters)}
+        state = 0
+        for letter, (before, by, after) in zip(read, history, strict=True):
+            assert (before, by, after) == (state, letter, table[state][letter])
+            state = after
+        assert [int(string[form.prompt + place]) for place in form.state_places] == [one[2] for one in history]
+
+
+def test_other_tables_can_be_shown() -> None:
+    form = StringForm(3, 2, 2)
+    tables, words = random_automata(2, form, 0)
+    strings = write_strings(tables, words, form, shown=tables.roll(1, dims=0))
+    honest = write_strings(tables, words, form)
+    assert torch.equal(strings[:, form.table :], honest[:, form.table :])
+    assert torch.equal(strings[0, : form.table], honest[1, : form.table])
+
+
+@settings(deadline=None, max_examples=20)
+@given(states=st.integers(3, 5), letters=st.integers(2, 3), seed=st.integers(0, 99))
+def test_automata_are_of_their_parts(states: int, letters: int, seed: int) -> None:
+    form = StringForm(states, letters, 2)
+    draws = torch.Generator().manual_seed(seed)
+    kept = [automata_of_parts(parts, 50, form, draws, seed) for parts in ((0, 1), (2,), (3,))]
+    assert all(tables.shape == (50, states, letters) and words.shape == (50, 2) for tables, words in kept)
+    as_tuples = [{tuple(table.flatten().tolist()) for table in tables} for tables, _ in kept]
+    assert as_tuples[0].isdisjoint(as_tuples[1] | as_tuples[2])
+    assert as_tuples[1].isdisjoint(as_tuples[2])
+
+
+def test_parts_are_about_equal_and_equal_tables_stay_together() -> None:
+    tables, _ = random_automata(4000, StringForm(3, 3, 1), 0)
+    parts = part_of(tables, seed=5)
+    assert torch.equal(parts, part_of(tables, seed=5))
+    assert torch.bincount(parts, minlength=PARTS).tolist() == pytest.approx([1000] * PARTS, abs=120)
+
+
+def test_parts_without_a_table_are_refused() -> None:
+    with pytest.raises(ParameterError, match="parts"):
+        automata_of_parts((1,), 1, StringForm(1, 1, 1), torch.Generator())
+
+
+def test_bad_input_is_refused() -> None:
+    form = StringForm(2, 2, 3)
+    tables, words = random_automata(1, form, 0)
+    with pytest.raises(ParameterError, match="word"):
+        write_strings(tables, words[:, :2], form)
+    with pytest.raises(ParameterError, match="letters"):
+        StringForm(2, 0, 3)
+    string = write_strings(tables, words, form)[0]
+    with pytest.raises(ValueError, match="tokens"):
+        read_string(string[:-1], form)
+    string[0] = 0
+    with pytest.raises(ValueError, match="triplet"):
+        read_string(string, form)

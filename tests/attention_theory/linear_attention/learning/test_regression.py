@@ -1,0 +1,104 @@
+import pytest
+import torch
+
+from attention_theory.linear_attention.learning.certificate import second_moment
+from attention_theory.linear_attention.learning.regression import (
+    excess_risk,
+    learn,
+    learn_causal,
+    least_squares,
+    statistics,
+)
+from attention_theory.linear_attention.model.features import (
+    causal_certificate_features,
+    certificate_features,
+    psi,
+)
+from attention_theory.linear_attention.model.literal import literal_regression, separate_regressions
+from attention_theory.linear_attention.model.mhla import mhla, mhla_causal, random_heads, stack_lengths
+from attention_theory.linear_attention.model.parameters import coefficients, distance, head_matrix, lift
+from attention_theory.numerics import relative_error
+from attention_theory.validation import ParameterError
+
+
+def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("width", [2, 3])
+def test_the_lifted_solution_is_the_literal_minimiser(width: int) -> None:
+    tokens, labels = gaussian(psi(width) + 20, 4, width), gaussian(psi(width) + 20, width, seed=1)
+    learned = learn(tokens, labels)
+    assert relative_error(learned.matrix, literal_regression(tokens, labels)) < 1e-10
+    assert relative_error(learned.matrix, separate_regressions(tokens, labels)) < 1e-10
+    assert relative_error(head_matrix(learned.heads), learned.matrix) < 1e-12
+    printed = literal_regression(tokens, labels, form="printed")  # every Q_h transposed
+    transposed = learned.matrix.unflatten(-1, (width, width)).mT.flatten(-2)
+    assert relative_error(printed, transposed) < 1e-10
+
+
+def test_a_teacher_is_recovered_from_sequences_of_any_length() -> None:
+    teacher = random_heads(1, 3, seed=2)
+    sequences = [gaussian(2 + i % 8, 3, seed=i) for i in range(psi(3))]
+    tokens = stack_lengths(sequences)
+    learned = learn(tokens, mhla(teacher, tokens))
+    assert learned.heads.count <= 9
+    assert distance(learned.heads, teacher) < 1e-9
+
+
+def test_statistics_are_means_over_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attention_theory.linear_attention.learning.regression._ENTRIES_AT_ONCE", 200)
+    tokens, labels = gaussian(30, 4, 2), gaussian(30, 2, seed=1)
+    features = certificate_features(tokens)
+    data = statistics(tokens, labels)
+    assert data.samples == 30
+    assert relative_error(data.second_moment, second_moment(features)) < 1e-14
+    assert relative_error(data.cross, labels.mT @ features / 30) < 1e-14
+    row = gaussian(2, psi(2), seed=3)
+    direct = (features @ row.mT - labels).square().sum() / 30
+    assert relative_error(data.loss(row), direct) < 1e-13
+
+
+def test_both_solvers_find_the_minimiser() -> None:
+    tokens, labels = gaussian(60, 4, 3), gaussian(60, 3, seed=1)
+    direct = least_squares(certificate_features(tokens), labels)
+    assert relative_error(statistics(tokens, labels).solve(), direct) < 1e-9
+
+
+@pytest.mark.parametrize("width", [2, 3])
+def test_on_too_few_samples_the_matrix_has_the_least_norm(width: int) -> None:
+    tokens, labels = gaussian(psi(width) - 1, 4, width), gaussian(psi(width) - 1, width, seed=1)
+    literal = literal_regression(tokens, labels)
+    assert relative_error(learn(tokens, labels).matrix, literal) < 1e-9
+    of_statistics = lift(statistics(tokens, labels).solve(), width)
+    assert relative_error(of_statistics, literal) < 1e-5
+    nearest = lift(least_squares(certificate_features(tokens), labels), width)  # of least norm in p, not in W
+    assert nearest.norm() > 1.0001 * literal.norm()
+
+
+def test_every_position_is_a_sample_in_the_causal_form() -> None:
+    tokens = gaussian(9, 5, 2)
+    teacher = random_heads(1, 2, seed=3, out=1)
+    labels = mhla_causal(teacher, tokens)
+    data = statistics(tokens, labels, causal=True)
+    rows = causal_certificate_features(tokens).flatten(0, 1)
+    assert data.samples == 45
+    assert relative_error(data.second_moment, second_moment(rows)) < 1e-13
+    learned = learn_causal(tokens, labels)
+    assert learned.heads.count <= 2  # one output: the matrix has d rows
+    assert relative_error(learned.coefficients, coefficients(teacher)) < 1e-9
+
+
+def test_labels_of_the_wrong_shape_are_refused() -> None:
+    with pytest.raises(ParameterError, match="shape_of_labels"):
+        statistics(gaussian(3, 4, 2), gaussian(4, 2))
+    with pytest.raises(ParameterError, match="shape_of_labels"):
+        statistics(gaussian(3, 4, 2), gaussian(3, 2), causal=True)
+
+
+def test_excess_risk_is_the_loss_above_the_least() -> None:
+    tokens, labels = gaussian(60, 4, 2), gaussian(60, 2, seed=1)
+    data = statistics(tokens, labels)
+    best, rows = data.solve(), gaussian(3, 2, psi(2), seed=2)
+    above = data.loss(rows) - data.loss(best)
+    assert relative_error(excess_risk(rows, best, data.second_moment), above) < 1e-10

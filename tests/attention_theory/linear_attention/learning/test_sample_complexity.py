@@ -1,0 +1,36 @@
+import pytest
+import torch
+
+from attention_theory.linear_attention.learning.sample_complexity import excess_risks
+from attention_theory.linear_attention.model.features import psi
+from attention_theory.validation import ParameterError
+
+
+def test_gaussian_noise_gives_the_rate_of_least_squares() -> None:
+    # Cubic features have heavy tails, so that the rate is reached slowly, from above.
+    samples = [16 * psi(2), 256 * psi(2)]
+    few, many = excess_risks(2, 4, samples, repetitions=60, noise="gaussian", seed=0).mean(dim=1) * torch.tensor(
+        samples
+    )
+    assert 1 < few / (2 * psi(2)) < 2
+    assert abs(many / (2 * psi(2)) - 1) < 0.25
+
+
+def test_the_teacher_is_best_for_labels_out_of_reach() -> None:
+    """Many samples bring the regression to the teacher, although no model fits."""
+    risks = excess_risks(2, 3, [200, 12_800], repetitions=20, noise="square", seed=1).mean(dim=1)
+    assert risks[0] / risks[1] == pytest.approx(64, rel=0.5)
+
+
+def test_runs_repeat_exactly() -> None:
+    first = excess_risks(2, 3, [20], repetitions=3, noise="cauchy", seed=5)
+    assert torch.equal(first, excess_risks(2, 3, [20], repetitions=3, noise="cauchy", seed=5))
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"), [({"samples": [11]}, "samples"), ({"tokens": 1}, "tokens"), ({"noise": "none"}, "noise")]
+)
+def test_bad_arguments_are_named(changes: dict, name: str) -> None:
+    arguments = {"width": 2, "tokens": 3, "samples": [20], "repetitions": 1, "noise": "gaussian", "seed": 0}
+    with pytest.raises(ParameterError, match=name):
+        excess_risks(**(arguments | changes))

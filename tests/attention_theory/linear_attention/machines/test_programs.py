@@ -1,0 +1,90 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attention_theory.linear_attention.machines.block_heads import dense
+from attention_theory.linear_attention.machines.programs import (
+    AmbiguousLookup,
+    Form,
+    Lookup,
+    Program,
+    Token,
+    compile_program,
+    copy,
+    embed_tokens,
+    next_token,
+    read_tokens,
+    run_heads,
+    run_program,
+)
+from attention_theory.linear_attention.model.mhla import mhla
+from attention_theory.validation import ParameterError
+
+ALPHABETS = {"source": 3, "key": 4, "value": 5, "destination": 2}
+
+
+def table_program(query: list[int], write: list[int]) -> Program:
+    lookup = Lookup("source", "key", "value", "destination", dict(enumerate(query)), dict(enumerate(write)))
+    return Program(ALPHABETS, [lookup])
+
+
+def run_compiled(program: Program, prompt: list[Token], steps: int, form: Form = "correct") -> list[Token]:
+    return read_tokens(*run_heads(program, prompt, steps, form))
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    query=st.permutations(range(4)).map(lambda order: list(order)[:3]),
+    write=st.lists(st.integers(0, 1), min_size=5, max_size=5),
+    values=st.lists(st.integers(0, 4), min_size=4, max_size=4),
+    source=st.integers(0, 2),
+)
+def test_a_compiled_lookup_does_what_the_program_does(
+    query: list[int], write: list[int], values: list[int], source: int
+) -> None:
+    program = table_program(query, write)
+    prompt: list[Token] = [{"key": key, "value": value} for key, value in enumerate(values)] + [{"source": source}]
+    assert run_compiled(program, prompt, 1) == run_program(program, prompt, 1)
+
+
+def test_the_printed_placement_reads_the_wrong_rows() -> None:
+    program = table_program([0, 1, 2], [0, 1, 0, 1, 0])
+    prompt: list[Token] = [{"key": 0, "value": 3}, {"source": 0}]
+    assert run_program(program, prompt, 1)[-1] == {"destination": 1}
+    assert run_compiled(program, prompt, 1, form="printed")[-1] == {}
+
+
+def test_copies_and_positions() -> None:
+    program = Program({"position": 6, "letter": 4}, [copy(1, "letter", "letter", 6)])
+    prompt: list[Token] = [{"position": 0, "letter": 2}, {"position": 1, "letter": 3}]
+    expected = run_program(program, prompt, 4)
+    assert [token["letter"] for token in expected] == [2, 3, 2, 3, 2, 3]
+    assert run_compiled(program, prompt, 4) == expected
+
+
+def test_duplicate_keys_are_a_sum_for_heads_and_refused_by_the_program() -> None:
+    program = table_program([0, 1, 2], [0, 0, 0, 0, 0])
+    prompt: list[Token] = [{"key": 1, "value": 0}, {"key": 1, "value": 2}, {"source": 1}]
+    with pytest.raises(AmbiguousLookup):
+        next_token(program, prompt)
+    run, rows = run_heads(program, prompt, 1)
+    assert run[-1, rows["destination"]].tolist() == [2, 0]
+    with pytest.raises(ValueError, match="destination"):
+        read_tokens(run, rows)
+
+
+def test_dense_heads_are_an_mhla() -> None:
+    program = table_program([3, 1, 2], [0, 1, 0, 1, 0])
+    heads, rows = compile_program(program)
+    prompt = embed_tokens([{"key": 3, "value": 1}, {"source": 0}], rows, dtype=torch.float64)
+    assert mhla(dense(heads, rows.width), prompt)[rows["destination"]].tolist() == [0.0, 1.0]
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(ParameterError, match="attribute"):
+        Program({"a": 2}, [Lookup("a", "a", "b", "a")])
+    with pytest.raises(ParameterError, match="form"):
+        compile_program(table_program([0, 1, 2], [0] * 5), "other")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="offset"):
+        copy(6, "letter", "letter", 6)

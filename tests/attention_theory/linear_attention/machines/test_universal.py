@@ -1,0 +1,79 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attention_theory.linear_attention.machines.block_heads import dense
+from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
+from attention_theory.linear_attention.machines.universal import (
+    Comparison,
+    UniversalMachine,
+    compare_with_simulator,
+)
+from attention_theory.linear_attention.model.mhla import mhla
+from attention_theory.validation import ParameterError
+
+
+def compare(universal: UniversalMachine, machines: int, seed: int, dtype: torch.dtype = torch.int8) -> Comparison:
+    tables = random_tables(machines, universal.states, universal.letters, seed)
+    inputs = random_inputs(machines, universal.letters, universal.window, seed + 1)
+    return compare_with_simulator(universal, tables, *inputs, dtype)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    states=st.integers(1, 4),
+    letters=st.integers(1, 3),
+    window=st.integers(1, 5),
+    steps=st.integers(1, 4),
+    seed=st.integers(0, 999),
+)
+def test_every_machine_runs_exactly(states: int, letters: int, window: int, steps: int, seed: int) -> None:
+    compared = compare(UniversalMachine(states, letters, window, steps), 3, seed)
+    assert compared.exact.all()
+    assert set(compared.history.unique().tolist()) <= {0, 1}
+
+
+def test_the_block_heads_are_a_layer_of_linear_attention() -> None:
+    universal = UniversalMachine(1, 2, 2, 1)
+    table = torch.tensor([[[[0, 1, 1], [0, 0, 0]]]])
+    prompt = universal.embed(table, torch.tensor([[0, 1]]), torch.tensor([0]), torch.float64)
+    matrices = dense(universal.heads, universal.width)
+    tokens = prompt
+    for _ in range(universal.tokens - universal.prompt_tokens):
+        tokens = torch.cat([tokens, mhla(matrices, tokens)[:, None]], dim=1)
+    assert torch.equal(tokens, universal.run(prompt))
+
+
+def test_working_rows_must_be_private_and_empty_states_kept() -> None:
+    assert compare(UniversalMachine(2, 2, 4, 3, working_rows="shared"), 5, 0, torch.float64).machines == 0
+    assert compare(UniversalMachine(2, 2, 4, 3, empty_states=False), 5, 0).machines == 0
+
+
+def test_an_empty_state_may_count_as_none() -> None:
+    """Without bookkeeping the first step is then right, and letters get lost from the second on."""
+    draws = (random_tables(10, 2, 2, 0), *random_inputs(10, 2, 5, 1))
+    forgotten = compare_with_simulator(UniversalMachine(2, 2, 5, 3, empty_states=False), *draws, nothing_is_none=True)
+    assert forgotten.exact[:, :2].all()
+    assert not forgotten.exact[:, 2].any()
+    kept = compare_with_simulator(UniversalMachine(2, 2, 5, 3), *draws, nothing_is_none=True)
+    assert kept.exact.all()
+
+
+def test_machines_of_another_size_are_refused() -> None:
+    universal = UniversalMachine(2, 2, 3, 1)
+    with pytest.raises(ParameterError, match="letters"):
+        universal.embed(random_tables(1, 2, 3, 0), *random_inputs(1, 2, 3, 0))
+    with pytest.raises(ParameterError, match="steps"):
+        UniversalMachine(2, 2, 3, 0)
+
+
+def test_prompts_hold_table_and_tape() -> None:
+    universal = UniversalMachine(3, 3, 4, 1)
+    tables = random_tables(6, 3, 3, seed=2)
+    tapes, places = random_inputs(6, 3, 4, seed=3)
+    prompt = universal.embed(tables, tapes, places)
+    assert torch.equal(universal.read_tables(prompt), tables)
+    start = universal.read(prompt, 0)
+    assert torch.equal(start.letters, tapes)
+    assert torch.equal(start.states.argmin(dim=1), places)

@@ -1,0 +1,57 @@
+import math
+
+import pytest
+import torch
+
+from attention_theory.linear_attention.model.features import (
+    causal_certificate_features,
+    certificate_features,
+    cubic_features,
+    pairs,
+    psi,
+)
+from attention_theory.linear_attention.model.literal import certificate_features_by_loops, cubic_features_by_loops
+from attention_theory.numerics import modular_rank
+from attention_theory.validation import ParameterError
+
+
+def integers(batch: int, tokens: int, width: int, seed: int) -> torch.Tensor:
+    return torch.randint(-9, 10, (batch, tokens, width), generator=torch.Generator().manual_seed(seed)).double()
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+def test_features_are_the_loops_exactly(width: int) -> None:
+    z = integers(3, 5, width, seed=width)
+    for i in range(3):
+        assert torch.equal(cubic_features(z)[i], cubic_features_by_loops(z[i]))
+        assert torch.equal(certificate_features(z)[i], certificate_features_by_loops(z[i]))
+
+
+def test_printed_order_runs_over_k_first() -> None:
+    z = integers(1, 4, 3, seed=0)[0]
+    ours = cubic_features_by_loops(z).reshape(3, 3, 3)
+    assert torch.equal(cubic_features(z, form="printed"), ours.transpose(1, 2).reshape(3, 9))
+    with pytest.raises(ParameterError, match="form"):
+        cubic_features(z, form="other")  # type: ignore[arg-type]
+
+
+def test_causal_features_are_those_of_every_prefix() -> None:
+    z = integers(2, 5, 3, seed=1)
+    prefixes = torch.stack([certificate_features(z[:, : t + 1]) for t in range(5)], dim=1)
+    assert torch.equal(causal_certificate_features(z), prefixes)
+
+
+@pytest.mark.parametrize(("width", "expected"), [(1, 1), (2, 6), (3, 18), (4, 40), (5, 75), (6, 126)])
+def test_psi_counts_the_distinct_features(width: int, expected: int) -> None:
+    assert psi(width) == expected == math.comb(width, 2) * width + width**2
+    assert certificate_features(integers(1, 2, width, seed=0)).shape == (1, expected)
+    j, k = pairs(width)
+    assert len({(int(a), int(b)) for a, b in zip(j, k, strict=True)}) == len(j) == width * (width + 1) // 2
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_features_span_everything_from_two_tokens_on(width: int) -> None:
+    samples = 2 * psi(width)
+    for tokens, rank in [(1, math.comb(width + 2, 3)), (2, psi(width)), (5, psi(width))]:
+        matrix = certificate_features(integers(samples, tokens, width, seed=tokens)).long()
+        assert modular_rank(matrix) == rank

@@ -1,0 +1,44 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_theory.encodings import one_hot
+from attention_theory.linear_attention.model.rounding import round_letter, round_token, worst_error
+from attention_theory.validation import ParameterError
+
+
+@given(letters=st.integers(2, 6), norm=st.floats(0.0, 0.999), seed=st.integers(0, 999))
+def test_small_errors_are_undone(letters: int, norm: float, seed: int) -> None:
+    source = torch.Generator().manual_seed(seed)
+    tokens = torch.cat([one_hot(letters), torch.zeros(1, letters, dtype=torch.float64)])
+    noise = torch.randn(tokens.shape, generator=source, dtype=torch.float64)
+    noise /= noise.norm(dim=1, keepdim=True)
+    assert torch.equal(round_token(tokens + noise * (norm / 4) ** 0.5, [torch.arange(letters)]), tokens)
+    assert torch.equal(round_letter(tokens[:-1] + noise[:-1] * (norm / 2) ** 0.5), tokens[:-1])
+
+
+def test_the_bounds_are_sharp() -> None:
+    empty = torch.zeros(3, dtype=torch.float64)
+    block = [torch.arange(3)]
+    assert round_token(empty + worst_error(3, 0.2499, None, 1), block).tolist() == [0, 0, 0]
+    assert round_token(empty + worst_error(3, 0.2501, None, 1), block).tolist() == [0, 1, 0]
+    letter = one_hot(3)[0]
+    assert round_letter(letter + worst_error(3, 0.4999, 0, 1)).tolist() == [1, 0, 0]
+    assert round_letter(letter + worst_error(3, 0.5001, 0, 1)).tolist() == [0, 1, 0]
+
+
+def test_attributes_are_rounded_by_themselves() -> None:
+    rounded = round_token(torch.tensor([0.9, 0.2, 0.1, 0.8, 0.7]), [torch.tensor([0, 1]), torch.tensor([2, 3])])
+    assert rounded.tolist() == [1, 0, 0, 1, 0]
+
+
+def test_plain_rounding_has_no_empty_token() -> None:
+    assert round_letter(torch.zeros(3)).tolist() == [1, 0, 0]
+    with pytest.raises(ParameterError, match="threshold"):
+        round_token(torch.zeros(3), [torch.arange(3)], threshold=2.0)
+
+
+def test_the_wrong_letter_is_not_the_true_one() -> None:
+    with pytest.raises(ParameterError, match="wrong"):
+        worst_error(5, 0.4, 2, 2)

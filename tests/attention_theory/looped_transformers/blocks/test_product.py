@@ -1,0 +1,51 @@
+import pytest
+import torch
+from torch import Tensor
+
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.product import Product, ProductBlock, product_error, softmax_entry
+
+
+def operands(size: int, seed: int = 0, batch: int = 3) -> tuple[Tensor, Tensor]:
+    draw = torch.Generator().manual_seed(seed)
+    a, b = torch.randn(2, batch, size, size, generator=draw, dtype=torch.float64)
+    return a, b
+
+
+@pytest.mark.parametrize("product", ["ab", "ba", "bb", "aa"])
+def test_products_follow_their_error_law(product: Product) -> None:
+    a, b = operands(4)
+    block = ProductBlock(product=product, slope=1e-4)
+    exact = block.reference(a, b)
+    error = run_block(block, a, b).result - exact
+    assert (error - product_error(exact, 1e-4, 40.0)).abs().max() < 1e-2 * error.abs().max()
+
+
+def test_two_heads_take_the_square_away() -> None:
+    a, b = operands(4)
+    errors = [
+        (run_block(block, a, b).result - block.reference(a, b)).abs().max()
+        for block in (ProductBlock(slope=1e-3), ProductBlock(slope=1e-3, two_sided=True))
+    ]
+    assert errors[1] < 1e-2 * errors[0]
+
+
+def test_keeping_the_wrong_rows_gives_another_product() -> None:
+    a, b = operands(4)
+    assert (run_block(ProductBlock(product="ba", kept="b"), a, b).result - b.mT @ a).abs().max() < 1e-4
+    assert (run_block(ProductBlock(product="ba", kept="a"), a, b).result - a.mT @ a).abs().max() < 1e-4
+
+
+def test_the_first_product_over_the_ones_is_right_and_the_ones_are_gone() -> None:
+    a, b = operands(4)
+    block = ProductBlock(slope=1e-5, over_ones=True)
+    run = run_block(block, a, b)
+    assert (run.result - a.mT @ b).abs().max() < 1e-3
+    assert (run.rows.of(run.state, "mul ones")[..., 8:16, :] - 1).abs().max() > 1e3
+
+
+def test_the_softmax_entry_in_its_three_forms() -> None:
+    scores = 1e-3 * torch.randn(8, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    direct, factored, printed = (softmax_entry(scores, 20.0, form) for form in ("direct", "factored", "printed"))
+    assert torch.allclose(direct, factored, rtol=0, atol=1e-14)
+    assert torch.allclose(printed, torch.full_like(printed, 1 / 9), atol=1e-3)

@@ -1,0 +1,29 @@
+import pytest
+import torch
+from torch import Tensor
+
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.transpose import TransposeBlock, transpose_vectorised
+from attention_theory.validation import ParameterError
+
+
+def operands(size: int, seed: int = 0, batch: int = 3) -> tuple[Tensor, Tensor]:
+    draw = torch.Generator().manual_seed(seed)
+    a, b = torch.randn(2, batch, size, size, generator=draw, dtype=torch.float64)
+    return a, b
+
+
+def test_the_printed_transpose_keeps_what_it_overwrites() -> None:
+    a, b = operands(4)
+    assert (run_block(TransposeBlock("printed"), a, b).result - a - a.mT).abs().max() < 1e-11
+    with pytest.raises(ParameterError, match="size"):
+        run_block(TransposeBlock(), a[:, :2, :2], b[:, :2, :2])
+
+
+def test_a_vectorised_matrix_is_transposed_in_one_layer() -> None:
+    a, _ = operands(7, batch=2)
+    moved, machine = transpose_vectorised(a)
+    assert (moved - a.mT).abs().max() < 1e-13
+    assert machine.rows.size == 2 * 6 + 2
+    same_row, _ = transpose_vectorised(a, spare_row=False)
+    assert (same_row - a - a.mT).abs().max() < 1e-13

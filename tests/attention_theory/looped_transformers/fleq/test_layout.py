@@ -1,0 +1,65 @@
+import pytest
+import torch
+
+from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
+from attention_theory.looped_transformers.fleq.language import Instruction, Program
+from attention_theory.looped_transformers.fleq.layout import FIELDS, FleqLayout
+from attention_theory.validation import ParameterError
+
+
+def layout(cells: int = 6, instructions: int = 3) -> FleqLayout:
+    return FleqLayout(3, cells, instructions, [SumBlock("add"), TransposeBlock()], temperature=30.0)
+
+
+def program(layout: FleqLayout, *targets: int) -> Program:
+    code = tuple(Instruction("transpose", 1, 2, 3, 4, target, 2) for target in targets)
+    return Program(code, torch.arange(18.0, dtype=torch.float64).reshape(6, 3), {}, {})
+
+
+def test_every_column_has_an_address_of_its_own() -> None:
+    one = layout()
+    assert one.columns == 12 + 6 + 3
+    assert len({tuple(code) for code in one.codes.tolist()}) == 2**one.bits >= one.columns
+    numbers = ((one.codes + 1) / 2) @ (2.0 ** torch.arange(one.bits)).double()
+    assert torch.equal(numbers, torch.arange(2.0**one.bits, dtype=torch.float64))
+
+
+def test_an_instruction_lies_in_its_column_field_by_field() -> None:
+    one = layout()
+    state = one.pack(program(one, 2, 0, 1))
+    column = one.rows.of(state, "memory")[one.first_instruction][: len(one.instruction_rows)]
+    fields = dict(zip(FIELDS, column.split([len(one.rows[name]) for name in FIELDS]), strict=True))
+    assert torch.equal(fields["to b"], one.codes[one.scratch + 2])
+    assert torch.equal(fields["to target"], one.codes[one.first_instruction + 2])
+    assert torch.equal(fields["function"], one.function_codes[1])
+    assert (fields["height"].item(), fields["width"].item()) == (3, 2)
+
+
+def test_a_state_gives_memory_and_counter_back() -> None:
+    one = layout()
+    packed = program(one, 0, 0, 2)
+    state = one.pack(packed)
+    assert torch.equal(one.memory(state), packed.memory)
+    assert one.counter(state) == 0
+    one.rows.of(state, "counter")[0] = one.codes[one.first_instruction + 2]
+    assert one.counter(state) == 2
+    one.rows.of(state, "counter")[0] = one.codes[0]
+    assert one.counter(state) == -1
+
+
+def test_programs_of_another_size_are_refused() -> None:
+    one = layout()
+    with pytest.raises(ParameterError, match="instructions"):
+        one.pack(program(one, 0, 1))
+    with pytest.raises(ParameterError, match="size"):
+        FleqLayout(1, 6, 3, [SumBlock("add")], temperature=30.0)
+
+
+def test_a_drawing_keeps_every_row_in_its_place() -> None:
+    one = layout()
+    names = list(one.drawing().blocks)
+    assert one.drawing().size == one.rows.size
+    assert one.drawing()["data"] == one.rows["data"]
+    assert one.drawing()["transpose"] == one.rows["transpose"]
+    assert names.index("instruction") < names.index("masks") < names.index("marks") < names.index("add: own rows")

@@ -1,0 +1,119 @@
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import Program, interpret
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
+from attention_theory.validation import ParameterError
+
+NAMES = ("x", "y", "z")
+
+
+def sample(seed: int, functions: tuple[str, ...]) -> Program:
+    """A random program without loops that would grow its data."""
+    draw = torch.Generator().manual_seed(seed)
+
+    def pick(count: int) -> int:
+        return int(torch.randint(count, (1,), generator=draw))
+
+    lines = []
+    for place in range(6):
+        name = functions[pick(len(functions))]
+        first, second, into = (NAMES[pick(3)] for _ in range(3))
+        jump = f" if t <= 0 goto l{pick(7)}" if pick(2) else ""
+        lines.append(f"l{place}: {into} = {name}({first}, {second}) width {1 + pick(4)}{jump}")
+    lines += ["l6: t = add(t, one)", "if t <= 0 goto l0", "halt"]
+    values = torch.randn(3, 4, 4, generator=draw, dtype=torch.float64) / 4
+    return assemble("\n".join(lines), {**dict(zip(NAMES, values, strict=True)), "t": -1.0}, size=4)
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=5, deadline=None)
+def test_the_machine_follows_the_interpreter(seed: int) -> None:
+    program = sample(seed, ("add", "sub", "transpose"))
+    reference = interpret(program, 8)
+    assume(max(float(memory.abs().max()) for memory in reference.memories) < 100)  # well below the gate constant
+    result = compare(FleqMachine(program).run(program, len(reference.counters)), reference)
+    assert result.counters_agree
+    assert result.deviation < 1e-10
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=3, deadline=None)
+def test_one_head_reads_as_well_as_three(seed: int) -> None:
+    program = sample(seed, ("add", "sub", "transpose"))
+    three = FleqMachine(program).run(program, 8)
+    machine = FleqMachine(program, standard_blocks(program, sum_heads=1), one_reader=True)
+    result = compare(machine.run(program, 8), three)
+    assert result.counters_agree
+    assert result.deviation < 1e-9 or max(float(memory.abs().max()) for memory in three.memories) > 100
+    assert max(len(layer.heads) for layer in machine.transformer.layers) <= len(machine.layout.blocks)
+
+
+def test_products_deviate_by_their_law() -> None:
+    program = assemble("c = mul(a, b)\nhalt", {"a": torch.ones(4, 4), "b": torch.eye(4), "c": 0.0}, size=4)
+    result = compare(FleqMachine(program).run(program), interpret(program))
+    assert result.counters_agree
+    assert 0 < result.deviation < 1e-6
+
+
+def test_layers_are_nine_and_the_deepest_block() -> None:
+    program = sample(0, ("add", "sub"))
+    machine = FleqMachine(program)
+    assert len(machine.transformer.layers) == 9 + machine.block_depth == 10
+    assert machine.layout.rows.size == machine.layout.pack(program).shape[1]
+
+
+def test_a_state_packs_and_unpacks() -> None:
+    program = sample(3, ("add", "transpose"))
+    machine = FleqMachine(program)
+    state = machine.layout.pack(program)
+    assert torch.equal(machine.layout.memory(state), program.memory)
+    assert machine.layout.counter(state) == 0
+    assert machine.layout.counter(torch.full_like(state, torch.nan)) == -1
+    assert machine.layout.counter(torch.zeros_like(state)) == -1
+
+
+def test_the_halt_stays_where_it_is() -> None:
+    program = assemble("halt", {"x": torch.eye(4)}, size=4)
+    machine = FleqMachine(program, blocks=standard_blocks(program))
+    state = machine.cycle(machine.cycle(machine.layout.pack(program)))
+    assert machine.layout.counter(state) == 0
+    assert torch.allclose(machine.layout.memory(state), program.memory, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("fault", ["pointer offsets", "first mask", "write sign", "keep instruction"])
+def test_a_fault_is_noticed(fault: str) -> None:
+    program = sample(5, ("add", "sub", "transpose"))
+    reference = interpret(program, 8)
+    result = compare(FleqMachine(program, faults=[fault]).run(program, len(reference.counters)), reference)
+    assert not result.counters_agree or result.deviation > 1e-3
+
+
+def test_the_printed_target_of_the_write_does_no_harm() -> None:
+    program = sample(5, ("add", "sub", "transpose"))
+    result = compare(FleqMachine(program, faults=["write into data"]).run(program, 8), interpret(program, 8))
+    assert result.counters_agree
+    assert result.deviation < 1e-11
+
+
+def test_bad_parameters_are_refused() -> None:
+    program = sample(0, ("add",))
+    with pytest.raises(ParameterError, match="temperature"):
+        FleqMachine(program, temperature=0.0)
+    with pytest.raises(ParameterError, match="fault 'none'"):
+        FleqMachine(program, faults=["none"])
+    with pytest.raises(ParameterError, match="cells"):
+        FleqMachine(program).layout.pack(assemble("halt", {}, size=4))
+    moves = assemble("a: one = add(one, one)\nadvance a.a\nhalt", {}, size=4)
+    with pytest.raises(TypeError, match="pointer"):
+        FleqMachine(moves).layout.pack(moves)
+
+
+def test_a_run_that_leaves_the_path_is_compared_up_to_there() -> None:
+    program = assemble("t = add(t, one) if t <= 0 goto end\nt = add(t, one)\nend: halt", {"t": 0.0}, size=4)
+    other = assemble("t = add(t, one) if t <= 0 goto end\nt = add(t, one)\nend: halt", {"t": -5.0}, size=4)
+    result = compare(interpret(other), interpret(program))
+    assert (result.counters_agree, result.first_departure) == (False, 1)

@@ -1,0 +1,42 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.fleq.layout import FleqLayout
+from attention_theory.looped_transformers.fleq.steps import add_to_address, round_signs
+from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.rows import Rows
+
+LAYOUT = FleqLayout(2, 12, 8, [SumBlock("add")], temperature=30.0)
+
+
+@pytest.mark.parametrize("with_column", [True, False])
+@given(constant=st.integers(-20, 20), seed=st.integers(0, 10**6))
+@settings(max_examples=20, deadline=None)
+def test_addresses_are_added_modulo_a_power_of_two(with_column: bool, constant: int, seed: int) -> None:
+    rows, scratch = LAYOUT.rows, LAYOUT.scratch
+    layer = Layer(rows, "add")
+    add_to_address(layer, LAYOUT, rows["to a"], rows["scratch address"] if with_column else None, constant)
+    addresses = torch.randint(2**LAYOUT.bits, (scratch,), generator=torch.Generator().manual_seed(seed))
+    state = torch.zeros(LAYOUT.columns, rows.size, dtype=torch.float64)
+    rows.of(state, "to a")[:scratch] = LAYOUT.codes[addresses]
+    rows.of(state, "to a")[scratch:] = 0.3
+    rows.of(state, "scratch address")[:scratch] = LAYOUT.codes[:scratch]
+    rows.of(state, "scratch")[:scratch] = 1
+    rows.of(state, "not scratch")[scratch:] = 1
+    after = rows.of(layer.dense.feed_forward(state), "to a")
+    wanted = addresses + constant + (torch.arange(scratch) if with_column else 0)
+    assert torch.equal(after[:scratch], LAYOUT.codes[wanted % 2**LAYOUT.bits])
+    assert after[scratch:].count_nonzero() == 0
+
+
+@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=1, max_size=6), st.floats(-0.2, 0.2))
+@settings(max_examples=30, deadline=None)
+def test_signs_are_rounded(values: list[float], noise: float) -> None:
+    rows = Rows(counter=len(values))
+    layer = Layer(rows, "round")
+    round_signs(layer, rows["counter"])
+    state = torch.tensor([values], dtype=torch.float64)
+    assert torch.allclose(layer.dense.feed_forward(state + noise), state, rtol=0, atol=1e-15)

@@ -1,0 +1,48 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_theory.encodings import sign_code
+from attention_theory.looped_transformers.machine.codes import (
+    address_bits,
+    from_bits,
+    position_codes,
+    softmax_law,
+    to_bits,
+)
+from attention_theory.validation import ParameterError
+
+
+@given(st.integers(2, 40), st.data())
+def test_twos_complement_round_trip(bits: int, data: st.DataObject) -> None:
+    value = data.draw(st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1))
+    code = to_bits(value, bits)
+    assert from_bits(code, signed=True) == value
+    assert (code[-1] == 1) == (value < 0)
+    assert from_bits(code, signed=True, form="printed") != value
+
+
+def test_codes_are_the_core_s_with_the_lowest_bit_first() -> None:
+    assert torch.equal(position_codes(13), sign_code(13).flip(-1))
+
+
+@given(st.integers(1, 5000))
+def test_address_bits_are_the_least(columns: int) -> None:
+    bits = address_bits(columns)
+    assert columns <= 2**bits
+    assert bits == 1 or columns > 2 ** (bits - 1)
+
+
+def test_more_columns_than_codes_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"columns .* from 1 to 8"):
+        position_codes(9, bits=3)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.5, 3.0])
+def test_softmax_law_is_the_softmax(temperature: float) -> None:
+    codes = position_codes(64)
+    weights = (temperature * codes @ codes.T).softmax(dim=1)
+    torch.testing.assert_close(
+        weights.diagonal(), torch.full((64,), softmax_law(6, temperature), dtype=torch.float64), rtol=1e-13, atol=0
+    )

@@ -1,0 +1,24 @@
+import torch
+from torch import Tensor
+
+from attention_theory.looped_transformers.programs.backpropagation import Network, mean_loss, random_network, train
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def small_training() -> tuple[Network, Tensor, Tensor]:
+    return random_network(4, 4, 1), normal(2, 4), normal(2, seed=3)
+
+
+def test_the_gradient_is_the_derivative() -> None:
+    network, x, y = small_training()
+    leaves = [part.clone().requires_grad_() for part in vars(network).values()]
+    automatic = torch.autograd.grad(Network(*leaves).loss(x[0], y[0].item()), leaves)
+    assert Network(*automatic).distance(network.gradient(x[0], y[0].item())) < 1e-14
+
+
+def test_training_lowers_the_loss() -> None:
+    network, x, y = small_training()
+    assert mean_loss(train(network, x, y, 0.2, 20)[-1], x, y) < mean_loss(network, x, y) / 2

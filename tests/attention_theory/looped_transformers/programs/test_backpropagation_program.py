@@ -1,0 +1,35 @@
+import pytest
+import torch
+from torch import Tensor
+
+from attention_theory.looped_transformers.fleq.language import interpret
+from attention_theory.looped_transformers.programs.backpropagation import Network, random_network, train
+from attention_theory.looped_transformers.programs.backpropagation_program import (
+    FAULTS,
+    listing_program,
+    machine_program,
+    read_network,
+)
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def small_training() -> tuple[Network, Tensor, Tensor]:
+    return random_network(4, 4, 1), normal(2, 4), normal(2, seed=3)
+
+
+def test_both_training_programs_equal_the_plain_training() -> None:
+    network, x, y = small_training()
+    expected = train(network, x, y, 0.2, 2)[-1]
+    for program in (listing_program(network, x, y, 0.2, 2), machine_program(network, x, y, 0.2, 2)):
+        assert read_network(program, interpret(program).memory).distance(expected) < 1e-13
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_printed_fault_shows(fault: str) -> None:
+    network, x, y = small_training()
+    program = listing_program(network, x, y, 0.2, 2, [fault])
+    run = interpret(program, 1_000)
+    assert not run.halted or read_network(program, run.memory).distance(train(network, x, y, 0.2, 2)[-1]) > 1e-2

@@ -1,0 +1,30 @@
+import pytest
+
+from attention_theory.looped_transformers.subleq.conformance import conformance, random_batches
+from attention_theory.looped_transformers.subleq.language import random_program
+from attention_theory.looped_transformers.subleq.layers import Defects
+from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.validation import ParameterError
+
+
+@pytest.mark.parametrize("depth", [10, 6, 4])
+def test_random_programs(depth: int) -> None:
+    for machine, programs in random_batches(4, 20, seed=depth, depth=depth):  # type: ignore[arg-type]
+        found = conformance(machine, programs, 30)
+        assert found.wrong == 0
+        assert found.steps > 100
+
+
+def test_dense_and_hardmax() -> None:
+    machine = SubleqMachine(4, 6)
+    programs = [random_program(4, 6, 6, seed) for seed in range(10)]
+    assert conformance(machine, programs, 10, dense=True).wrong == 0
+    assert conformance(machine, programs, 10, rule="hardmax", dense=True).wrong == 0
+    with pytest.raises(ParameterError, match="rule"):
+        conformance(machine, programs, 10, rule="hardmax")
+
+
+def test_a_broken_machine_is_found_out() -> None:
+    programs = [random_program(4, 6, 6, seed) for seed in range(10)]
+    assert conformance(SubleqMachine(4, 6, defects=Defects(flag="printed")), programs, 10, dense=True).wrong > 5
+    assert conformance(SubleqMachine(4, 6), programs, 10, temperature=1.0).wrong > 5

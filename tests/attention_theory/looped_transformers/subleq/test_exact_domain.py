@@ -1,0 +1,40 @@
+import math
+
+import pytest
+import torch
+
+from attention_theory.looped_transformers.subleq.conformance import conformance
+from attention_theory.looped_transformers.subleq.exact_domain import (
+    least_temperature,
+    noise_before_correction,
+    temperature_law,
+)
+from attention_theory.looped_transformers.subleq.language import program, random_program
+from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_the_temperature_found_works_and_the_one_below_does_not(dense: bool) -> None:
+    machine = SubleqMachine(4, 6)
+    programs = [random_program(4, 8, 6, seed) for seed in range(8)]
+    found = least_temperature(machine, programs, 8, dense=dense)
+    assert conformance(machine, programs, 8, found, dense=dense).wrong == 0
+    assert conformance(machine, programs, 8, found - 0.05, dense=dense).wrong > 0
+    assert all(conformance(machine, programs, 8, found + more, dense=dense).wrong == 0 for more in (0.3, 1.0, 5.0))
+
+
+def test_float32_has_no_temperature_for_long_integers() -> None:
+    machine = SubleqMachine(4, 26, dtype=torch.float32)
+    programs = [random_program(4, 8, 26, seed) for seed in range(4)]
+    assert least_temperature(machine, programs, 8, dense=True) == math.inf
+
+
+def test_noise_doubles_with_every_bit() -> None:
+    source = program([-1, 0, 3], [(0, 2, 1), (0, 3, 2)])
+    small, large = (noise_before_correction(SubleqMachine(4, bits), source, 14.0, 2).max() for bits in (8, 14))
+    assert 0.9 < (large / small).log2() / 6 < 1.1
+
+
+def test_the_law_has_half_the_logarithm_of_two_a_bit() -> None:
+    assert math.isclose(temperature_law(20, 5) - temperature_law(10, 5), 5 * math.log(2))
+    assert math.isclose(temperature_law(20, 5, adders=2) - temperature_law(10, 5, adders=2), 10 * math.log(2))

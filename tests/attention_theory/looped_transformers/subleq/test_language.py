@@ -1,0 +1,40 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
+from attention_theory.validation import ParameterError
+
+
+def test_a_program_worked_by_hand() -> None:
+    source = program([5, 2], [(3, 2, 2), (3, 2, 2)])  # mem[2] -= mem[3], twice: 3, 1; then the end
+    run = interpret(source, bits=8, steps=10)
+    assert run.counters.tolist() == [1, 2]
+    assert run.memories.tolist() == [[0, -1, 3, 2], [0, -1, 1, 2]]
+    assert run.halted
+
+
+def test_zero_branches_and_the_strict_reading_does_not() -> None:
+    source = program([5], [(2, 2, 0), (0, 2, 2)])
+    assert interpret(source, 8, 3).counters.tolist() == [0, 0, 0]
+    assert interpret(source, 8, 3, branch_on_zero=False).counters.tolist() == [1, 2]
+
+
+def test_subtraction_wraps() -> None:
+    assert interpret(program([-7, 7], [(3, 2, 1)]), bits=4, steps=1).memories[0, 2] == 2
+
+
+def test_operands_and_targets_out_of_range_are_refused() -> None:
+    with pytest.raises(ParameterError, match="b must be"):
+        program([1], [(0, 3, 0)])
+    with pytest.raises(ParameterError, match="c must be"):
+        program([1], [(0, 2, 2)])
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(2, 16), st.integers(0, 1000))
+def test_random_programs_leave_the_reserved_cells(cells: int, instructions: int, bits: int, seed: int) -> None:
+    source = random_program(cells, instructions, bits, seed)
+    assert source == random_program(cells, instructions, bits, seed)
+    assert source.columns() == cells + instructions + 4
+    run = interpret(source, bits, 30)
+    assert (run.memories[:, :2] == run.memories.new_tensor([0, -1])).all()

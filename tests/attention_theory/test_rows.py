@@ -1,0 +1,29 @@
+import pytest
+import torch
+
+from attention_theory.rows import Rows, combine, moves
+from attention_theory.validation import ParameterError
+
+
+def test_blocks_follow_each_other_and_give_views() -> None:
+    rows = Rows(memory=3, flag=1)
+    assert (rows["memory"], rows["flag"], rows.size) == (range(3), range(3, 4), 4)
+    state = torch.zeros(2, 5, 4)
+    rows.of(state, "memory")[:, 1] = 1
+    assert state.sum() == 6
+
+
+def test_an_empty_block_is_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match="rows of flag"):
+        Rows(memory=3, flag=0)
+
+
+def test_combinations_add_blocks_row_by_row() -> None:
+    assert combine(range(2), range(2, 4), weights=[1.0, -2.0]) == [{0: 1.0, 2: -2.0}, {1: 1.0, 3: -2.0}]
+    assert combine(range(1), range(1)) == [{0: 2.0}]
+    assert moves(range(2), range(2, 4), 0.5) == [({0: 0.5}, 2), ({1: 0.5}, 3)]
+
+
+def test_blocks_of_unequal_length_are_refused() -> None:
+    with pytest.raises(ValueError, match="longer"):
+        combine(range(2), range(3))
