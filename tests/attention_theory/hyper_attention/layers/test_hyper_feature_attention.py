@@ -128,3 +128,9 @@ def test_row_by_row_products_multiply_inner_products(order: int, seed: int) -> N
     expected = torch.stack([a @ b.mT for a, b in zip(left, right, strict=True)]).prod(0)
     ours = score_features(list(left)) @ score_features(list(right)).mT
     torch.testing.assert_close(ours, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_layer_of_order_two_with_rotary_sees_order() -> None:
+    x = normal(1, 5, 16, seed=1)
+    with_positions = layer(16, [2, 2], causal=False, rotary=True)
+    assert (with_positions(x.flip(1)).flip(1) - with_positions(x)).abs().max() > 1e-3
