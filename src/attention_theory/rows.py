@@ -35,7 +35,7 @@ class Rows:
         ParameterError: a block without rows.
     """
 
-    def __init__(self, **sizes: int) -> None:
+    def __init__(self, /, **sizes: int) -> None:
         require(**{f"rows of {name}": (size, 1, None) for name, size in sizes.items()})
         self.blocks: dict[str, range] = {}
         self.size = 0

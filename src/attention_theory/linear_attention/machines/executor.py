@@ -40,7 +40,7 @@ class Executor:
     @property
     def width(self) -> int:
         """d, the width of a token."""
-        return self.rows.width
+        return self.rows.size
 
     @cached_property
     def teacher(self) -> Heads:
@@ -58,9 +58,9 @@ class Executor:
         arrows = machines.repeat_interleave(self.states, dim=0)
         prompts = torch.zeros(len(starts), self.states + 1, self.width, dtype=torch.float64)
         state = torch.arange(self.states)
-        prompts[:, state, self.rows["key"]] = 1
-        prompts[torch.arange(len(starts))[:, None], state, self.rows["value"][arrows]] = 1
-        prompts[torch.arange(len(starts)), self.states, self.rows["current"][starts]] = 1
+        prompts[:, state, self.rows.indices("key")] = 1
+        prompts[torch.arange(len(starts))[:, None], state, self.rows.indices("value")[arrows]] = 1
+        prompts[torch.arange(len(starts)), self.states, self.rows.indices("current")[starts]] = 1
         return prompts
 
     def histories(
@@ -94,7 +94,7 @@ class Executor:
 
     def read(self, tokens: Float[Tensor, "... width"]) -> Float[Tensor, "... width"]:
         """Tokens rounded attribute by attribute."""
-        return round_token(tokens, list(self.rows.blocks().values()))
+        return round_token(tokens, [self.rows.indices(name) for name in self.rows.blocks])
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer, Rows, dense
+from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer, dense
 from attention_theory.linear_attention.model.mhla import Heads, mhla
 from attention_theory.validation import ParameterError
 
@@ -58,18 +58,6 @@ def test_an_entry_named_twice_is_refused() -> None:
         with pytest.raises(ValueError, match="once"):
             BlockHead(*rows)
     BlockHead(twice, torch.tensor([0, 1]), once, once)
-
-
-def test_rows_are_given_out_once() -> None:
-    rows = Rows()
-    assert rows.add("letter", 3).tolist() == [0, 1, 2]
-    assert rows.add("state", 2).tolist() == [3, 4]
-    assert rows.width == 5
-    assert "state" in rows
-    with pytest.raises(ValueError, match="'letter'"):
-        rows.add("letter", 1)
-    with pytest.raises(ParameterError, match="size"):
-        rows.add("empty", 0)
 
 
 def test_bad_input_is_refused() -> None:

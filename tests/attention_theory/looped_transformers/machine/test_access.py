@@ -2,9 +2,10 @@ import pytest
 import torch
 
 from attention_theory.looped_transformers.machine.access import GATE, accept_read, accept_write, fetch
-from attention_theory.looped_transformers.machine.codes import Form, position_codes
+from attention_theory.looped_transformers.machine.codes import position_codes
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Rows
+from attention_theory.validation import Form
 
 
 def set_up() -> tuple[Rows, torch.Tensor]:

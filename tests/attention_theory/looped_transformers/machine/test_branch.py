@@ -2,9 +2,10 @@ import pytest
 import torch
 
 from attention_theory.looped_transformers.machine.branch import flag_of_bits, flag_of_integer, select_counter
-from attention_theory.looped_transformers.machine.codes import Form, position_codes, to_bits
+from attention_theory.looped_transformers.machine.codes import position_codes, to_bits
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Rows
+from attention_theory.validation import Form
 
 
 def bit_flags(bits: int, form: Form) -> tuple[torch.Tensor, torch.Tensor]:
