@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
 
 from attention_theory.encodings import rotate
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 
 
@@ -50,10 +50,10 @@ class Decoder(nn.Module):
         draws = generator(seed)
 
         def matrix(inputs: int, outputs: int) -> nn.Parameter:
-            return nn.Parameter(inputs**-0.5 * torch.randn(inputs, outputs, generator=draws))
+            return nn.Parameter(inputs**-0.5 * normal(inputs, outputs, seed=draws, dtype=torch.float32))
 
         width, layers = size.width, range(size.layers)
-        self.embedding = nn.Parameter(torch.randn(size.vocabulary, width, generator=draws))
+        self.embedding = nn.Parameter(normal(size.vocabulary, width, seed=draws, dtype=torch.float32))
         self.attend = nn.ParameterList([matrix(width, 3 * width) for _ in layers])
         self.mix = nn.ParameterList([matrix(width, width) for _ in layers])
         self.expand = nn.ParameterList([matrix(width, 2 * size.inner) for _ in layers])

@@ -17,7 +17,7 @@ from attention_theory.linear_attention.model.autoregression import autoregress
 from attention_theory.linear_attention.model.features import causal_certificate_features, certificate_features
 from attention_theory.linear_attention.model.mhla import Heads, mhla
 from attention_theory.linear_attention.model.rounding import round_token
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 
@@ -152,6 +152,6 @@ def gaussian_samples(
     """Gaussian inputs with the teacher's outputs as labels, plus Gaussian noise of standard deviation ``noise``."""
     require(samples=(samples, 1, None), tokens=(tokens, 2, None), noise=(noise, 0.0, None))
     draws = generator(seed)
-    inputs = torch.randn(samples, tokens, teacher.width, generator=draws, dtype=torch.float64)
+    inputs = normal(samples, tokens, teacher.width, seed=draws)
     labels = mhla(teacher, inputs)
-    return inputs, labels + noise * torch.randn(labels.shape, generator=draws, dtype=labels.dtype)
+    return inputs, labels + noise * normal(*labels.shape, seed=draws, dtype=labels.dtype)

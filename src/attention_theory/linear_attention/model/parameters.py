@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attention_theory.linear_attention.model.features import pairs
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, normal
 from attention_theory.validation import FORMS, Form, require
 
 
@@ -81,7 +81,7 @@ def antisymmetric_twin(
     width = _width(matrix)
     require(width=(width, 2, None))
     shape = (matrix.shape[0] // width, width, width, width)
-    noise = torch.randn(shape, generator=generator(seed), dtype=matrix.dtype)
+    noise = normal(*shape, seed=seed, dtype=matrix.dtype)
     return matrix + scale * (noise - noise.transpose(1, 2)).flatten(-2).flatten(0, 1)
 
 

@@ -7,13 +7,13 @@ from torch import Tensor
 from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum, linear_pair_sum
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum
 from attention_theory.measure import entries_touched, matrix_operations
-from attention_theory.randomness import normal
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
 def inputs(tokens: int, seed: int = 0) -> list[Tensor]:
-    draw = torch.Generator().manual_seed(seed)
-    return [torch.randn(2, tokens, width, generator=draw, dtype=torch.float64) for width in (3, 3, 3, 4, 4)]
+    draw = generator(seed)
+    return [normal(2, tokens, width, seed=draw) for width in (3, 3, 3, 4, 4)]
 
 
 @settings(deadline=None)

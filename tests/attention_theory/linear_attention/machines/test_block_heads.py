@@ -6,6 +6,7 @@ from torch import Tensor
 
 from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer, dense
 from attention_theory.linear_attention.model.mhla import Heads, mhla
+from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 WIDTH = 7
@@ -29,7 +30,7 @@ def literal_run(heads: Heads, prompt: Tensor, steps: int) -> Tensor:
 @settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10_000), heads=st.integers(1, 6), tokens=st.integers(1, 5))
 def test_a_run_equals_the_dense_matrices(seed: int, heads: int, tokens: int) -> None:
-    source = torch.Generator().manual_seed(seed)
+    source = generator(seed)
     drawn = [draw_head(source) for _ in range(heads)]
     prompt = torch.randint(-1, 2, (3, tokens, WIDTH), generator=source).double()
     run = BlockLayer(drawn, WIDTH).run(prompt, 2)
