@@ -32,11 +32,10 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from attention_theory.hyper_attention.layers.entries import entries_touched
 from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum, linear_pair_sum
 from attention_theory.hyper_attention.layers.pair_attention import pair_attention
 from attention_theory.hyper_attention.layers.taylor_features import approximate_pair_attention, taylor_width
-from attention_theory.measure import cpu_seconds, matrix_operations
+from attention_theory.measure import cpu_seconds, entries_touched, matrix_operations
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.trends import exponent

@@ -32,12 +32,13 @@
 # %%
 import torch
 
+from attention_theory.layers import Rule
 from attention_theory.looped_transformers.machine.access import GATE, accept_read, accept_write, fetch
-from attention_theory.looped_transformers.machine.codes import Form, address_bits, position_codes
-from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer, Rule
+from attention_theory.looped_transformers.machine.codes import address_bits, position_codes
+from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.rows import Rows
-from attention_theory.validation import require
+from attention_theory.validation import Form, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]

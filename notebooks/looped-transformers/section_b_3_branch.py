@@ -27,10 +27,10 @@ import torch
 
 from attention_theory.looped_transformers.machine.adder import add
 from attention_theory.looped_transformers.machine.branch import flag_of_bits, flag_of_integer, select_counter
-from attention_theory.looped_transformers.machine.codes import Form, position_codes, to_bits
+from attention_theory.looped_transformers.machine.codes import position_codes, to_bits
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Rows
-from attention_theory.validation import require
+from attention_theory.validation import Form, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
