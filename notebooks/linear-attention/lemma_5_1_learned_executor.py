@@ -31,7 +31,8 @@
 # form here.) A small universal machine stands in its place, the executor of automata with one input letter. A machine
 # is a function $f$ on $q$ states; a run follows $s, f(s), f(f(s)), \dots$. It needs $d = 3q$ and one head, writes one
 # token a step, and has no tape. So what is tested is how errors of one step become errors of a run. That $\varepsilon$
-# falls with the number of samples is {doc}`/notebooks/linear-attention/theorem_2_1_regression`.
+# falls with the number of samples is {doc}`/notebooks/linear-attention/theorem_2_1_regression`; the
+# light tails that Theorem 2.1 needs are there, for the entries of histories are 0 and 1.
 
 # %%
 import torch

@@ -36,10 +36,10 @@ def test_each_fault_does_what_it_says() -> None:
     tape = [Cell(0), Cell(1), Cell(0, 0), Cell(1)]
     right = new_tape(one_rule(RIGHT), tape)
     assert right == [Cell(0), Cell(1), Cell(1), Cell(1, 0)]
-    assert new_tape(one_rule(RIGHT), tape, ["both tests say L"])[1] == Cell()
-    assert new_tape(one_rule(LEFT), tape, ["both tests say L"])[1] == Cell(1, None)
-    assert new_tape(one_rule(RIGHT), tape, ["letter read from the table"])[2] == Cell(0)
-    assert new_tape(one_rule(RIGHT), tape, ["no branch for other cells"])[0] == Cell()
+    assert new_tape(one_rule(RIGHT), tape, "printed", ["both tests say L"])[1] == Cell()
+    assert new_tape(one_rule(LEFT), tape, "printed", ["both tests say L"])[1] == Cell(1, None)
+    assert new_tape(one_rule(RIGHT), tape, "printed", ["letter read from the table"])[2] == Cell(0)
+    assert new_tape(one_rule(RIGHT), tape, "printed", ["no branch for other cells"])[0] == Cell()
     assert new_tape(one_rule(RIGHT), tape, form="printed") != right
 
 
@@ -55,6 +55,6 @@ def test_printed_copies_fail_from_the_second_step_on() -> None:
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="faults"):
-        new_tape(one_rule(LEFT), [Cell(0, 0)], ["another"])  # type: ignore[list-item]
+        new_tape(one_rule(LEFT), [Cell(0, 0)], faults=["another"])  # type: ignore[list-item]
     with pytest.raises(ParameterError, match="faults"):
-        run_blocks(one_rule(LEFT), [Cell(0, 0)], 1, faults=["another"])  # type: ignore[arg-type]
+        run_blocks(one_rule(LEFT), [Cell(0, 0)], 1, faults=["another"])  # type: ignore[list-item]
