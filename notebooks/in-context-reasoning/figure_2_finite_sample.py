@@ -157,7 +157,9 @@ show.table(
 #
 # How near is near? A model that knows which words are outputs, and not which of them it is, has the excess
 # $(1-\alpha)\ln|\mathcal O|$: 1.11 at $\alpha=0.2$, 0.28 at $\alpha=0.8$. Half of the way from there to the Bayes risk
-# is asked of a model that generalises. The Origin model comes that far at $\alpha=0.2$ and not at $\alpha=0.8$.
+# is asked of a model that generalises. The Origin model comes that far here, with sentences of 128 words. At full size,
+# on record with 256 words, it does at $\alpha=0.2$, and at $\alpha=0.8$ it ends 0.235 above the Bayes risk, which is
+# not half of the way.
 
 # %%
 heart = "population loss minus loss on its own labels"
@@ -166,8 +168,7 @@ for letter, alpha in (("a", 0.2), ("c", 0.8)):
     half_way = (1 - alpha) * math.log(len(task.output_words)) / 2
     claim.check(f"{full}: excess", abs(excess("population", full, alpha)), "<=", 0.02)
     claim.check(f"{only_w}: excess", excess("population", only_w, alpha), "<=", half_way)
-    judge = claim.check if letter == "a" else claim.printed
-    judge(f"{origin}: excess", excess("population", origin, alpha), "<=", half_way)
+    claim.check(f"{origin}: excess", excess("population", origin, alpha), "<=", half_way)
     claim.check(f"{origin}: {heart}", by_heart(history, origin, alpha), ">=", 0.05)
     claim.control(f"{origin}, no sentence twice: {heart}", by_heart(fresh, origin, alpha), ">=", 0.05)
     for name in (full, origin):

@@ -147,23 +147,24 @@ claim.verdict()
 # The full reparameterisation walks $\lambda=\eta t$, so its logits are known: $\eta t$ and $\eta t+\hat\gamma$, where
 # $\hat\alpha=\sigma(\hat\gamma)$ is a whole number of labels over $M$. Its slope is what is left when the slopes of $y$
 # and of $\tau$, both of order one, have cancelled: about $e^{-\lambda}$. That drowns in rounding near $\lambda=20$ in
-# float32 and near 40 in float64, where the figure ends, and the steps stop dead. The log domain does not help against
-# this cancellation. With slopes by subtraction the steps stop about there too or go on, slower or at full length, by
-# the luck of the rounding.
+# float32 and near 40 in float64, where the figure ends, and the steps stop dead. So the walk is held against the line
+# up to $\eta t=36$, where the slope is still above the rounding of float64, $2^{-53}$. The log domain does not help
+# against this cancellation. With slopes by subtraction the steps stop about there too or go on, slower or at full
+# length, by the luck of the rounding.
 
 # %%
 claim = Claim("in-context-reasoning/figure-12")
+mark = max(index for index, step in enumerate(history.steps) if rate * step <= 36)
 for alpha in levels:
     claim.check(f"α = {alpha}: share of sentences with separated layers", of("separated", full, alpha)[-1], "==", 1)
-    at_y, at_noise = (of(m, full, alpha)[-1].item() for m in ("attention_output", "feed_forward_noise"))
-    claim.check(f"α = {alpha}: ξ_A at y over η t", at_y / (rate * steps), "==", 1, 1e-2)
+    at_y, at_noise = (of(m, full, alpha)[mark].item() for m in ("attention_output", "feed_forward_noise"))
+    claim.check(f"α = {alpha}: ξ_A at y over η t", at_y / (rate * history.steps[mark]), "==", 1, 1e-2)
     share = 1 / (1 + math.exp(at_y - at_noise))
     count = share * samples
     claim.check(f"α = {alpha}: M σ(ξ_F at τ - ξ_A at y) minus a whole number", count - round(count), "==", 0, 1e-6)
     claim.check(f"α = {alpha}: α̂ from it minus α", abs(share - alpha), "<=", hoeffding_radius(samples, 1e-3))
-if (steps, rate) == (400, 0.1):
-    claim.number("α = 0.2: ξ_A at y", of("attention_output", full, 0.2)[-1])
-    claim.number("α = 0.2: ξ_F at τ", of("feed_forward_noise", full, 0.2)[-1])
+claim.number("α = 0.2: ξ_A at y at the end", of("attention_output", full, 0.2)[-1])
+claim.number("α = 0.2: ξ_F at τ at the end", of("feed_forward_noise", full, 0.2)[-1])
 long = math.ceil(60 / (rate * per_epoch))  # passes that would take λ to 60
 rest = {"seed": seed, "evaluation": 64}
 walk = train_on_sample(exact_runs, task, samples, long, batch, dtype=torch.float32, **rest)

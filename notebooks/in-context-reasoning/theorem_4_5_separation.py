@@ -68,7 +68,7 @@ def run(scale: float, gamma: float, on: Sentences = test) -> Pass:
 
 # %%
 tau = task.noise_token
-picked = Sentences(test.tokens[:4], test.trigger[:4], test.output[:4])
+picked = test.pick(slice(4))
 attention, ff = torch.zeros(4, tokens), torch.zeros(4, tokens)
 rows = torch.arange(4)
 attention[rows, picked.output], ff[:, tau] = 1.0, 1.0
@@ -111,7 +111,7 @@ for alpha in (0.2, 0.5, 0.8):
     claim.check(f"α = {alpha}: share separated at t = {math.ceil(wait)}", shares[alpha][math.ceil(wait)], "==", 1)
     claim.check(f"α = {alpha}: and at every later t", min(shares[alpha][math.ceil(wait) :]), "==", 1)
     claim.number(f"α = {alpha}: waiting time", wait)
-single = Sentences(*(part[copies == 1] for part in test))
+single = test.pick(copies == 1)
 before = math.ceil(math.log(4) / rate) - 1  # the last step with η t < -γ
 early = separated(run(rate * before, math.log(0.2 / 0.8), single), single, task).double().mean()
 claim.control(f"α = 0.2, C = 1: share separated at t = {before}", early, ">", 0)
