@@ -1,7 +1,9 @@
 """Every notebook has the form that the book promises."""
 
+import ast
 import json
 import re
+from typing import TypeGuard
 
 import papermill
 import pytest
@@ -10,6 +12,7 @@ from bookpress.layout import Layout
 from bookpress.notebook import code_of, parameters_of, read_source, title_of
 from bookpress.pairing import unpaired
 from bookpress.registry import Registry, Verdict
+from bookpress.show import brightness_in
 
 LAYOUT = Layout.here()
 NOTEBOOKS = LAYOUT.notebooks()
@@ -54,6 +57,21 @@ def test_it_has_a_title_and_shows_and_settles_its_claims(notebook: str) -> None:
     shown = set(re.findall(r"^```\{claim\} (\S+)", prose, re.MULTILINE))
     assert registered <= shown
     assert all(registry.entry(claim).expected is Verdict.NOT_RUN for claim in shown - registered)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_texts_of_drawings_name_no_brightness(notebook: str) -> None:
+    """Dark mode turns drawings over; the run would refuse the caption, this finds it without a run."""
+    calls = [one for one in ast.walk(ast.parse(code_of(read_source(LAYOUT.source(notebook))))) if _is_figure(one)]
+    for call in calls:
+        options = {one.arg: one.value for one in call.keywords}
+        texts = [options[name] for name in ("caption", "alt") if name in options]
+        words = [str(part.value) for text in texts for part in ast.walk(text) if isinstance(part, ast.Constant)]
+        assert "photo" in options or brightness_in("\n".join(words)) is None
+
+
+def _is_figure(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in ("show.figure", "figure")
 
 
 def test_every_notebook_that_the_registry_names_is_there() -> None:
