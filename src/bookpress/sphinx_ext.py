@@ -11,6 +11,9 @@ from sphinx.config import Config
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxRole
 
+from bookpress import findings
+from bookpress.head import describe_page, draw_card, lead_edits_to_sources, use_repository_if_known
+from bookpress.mend import mend_pages
 from bookpress.panel import verdict_class
 from bookpress.registry import Verdict
 
@@ -20,11 +23,16 @@ _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensi
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("verdict", VerdictRole())
+    findings.setup(app)
     app.add_post_transform(NumbersRight)
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("build-finished", _copy_mathjax)
-    app.connect("build-finished", _mend_roles)
+    app.connect("build-finished", mend_pages)
+    app.connect("build-finished", draw_card)
+    app.connect("config-inited", use_repository_if_known)
+    app.connect("html-page-context", describe_page)
+    app.connect("html-page-context", lead_edits_to_sources, priority=600)  # after the theme has made its buttons
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -94,27 +102,6 @@ def _copy_mathjax(app: Sphinx, failure: Exception | None) -> None:
         else:
             target.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source / name, target / name)
-
-
-#: What the theme and docutils write that a screen reader or a keyboard cannot use, and what it can.
-_ROLES = {
-    "<summary><": '<summary aria-label="pages of this chapter"><',  # a toggle with an icon and no name
-    'role="doc-biblioentry"': 'role="listitem"',  # deprecated, inside a list
-    # a box that may scroll, which the keyboard must reach
-    'class="pst-scrollable-table-container">': 'class="pst-scrollable-table-container" tabindex="0">',
-}
-
-
-def _mend_roles(app: Sphinx, failure: Exception | None) -> None:
-    """Give names and roles to what has none or old ones, in every page."""
-    if failure or app.builder.name != "html":
-        return
-    for page in Path(app.outdir).rglob("*.html"):
-        text = mended = page.read_text(encoding="utf-8")
-        for old, new in _ROLES.items():
-            mended = mended.replace(old, new)
-        if mended != text:
-            page.write_text(mended, encoding="utf-8")
 
 
 def _mathjax_folder() -> Path:
