@@ -95,9 +95,9 @@ class TallyRole(_FindingRole):
         shown: list[nodes.Node] = []
         for verdict, number in counts.items():
             if number:
-                separator = ", " if shown else ""
                 badge = nodes.inline("", verdict.value, classes=["verdict", verdict_class(verdict)])
-                shown += [nodes.Text(f"{separator}{number} "), badge]
+                together = nodes.inline("", f"{number} ", badge, classes=["tally"])
+                shown += [nodes.Text(", "), together] if shown else [together]
         return shown, []
 
 

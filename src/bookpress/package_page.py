@@ -131,8 +131,7 @@ def _page(opening: list[str], modules: list[Module], users: dict[str, list[str]]
     for module in modules:
         level = module.name.count(".") - depth
         if level > 0:
-            lines += ["", f"{'#' * (level + 1)} {module.name.partition('.')[2]}"]
-        lines += ["", escaped(module.summary)]
+            lines += ["", f"{'#' * (level + 1)} {module.name.partition('.')[2]}", "", escaped(module.summary)]
         if module.names:
             lines += ["", ":::{table}", ":class: package", "", "| name | what it is | in the paper | pages |"]
             lines += ["| --- | --- | --- | --- |"]

@@ -34,13 +34,13 @@ FIGURE_MIME = "application/vnd.bookpress.figure+json"
 #: Okabe and Ito's colours, which remain distinct for colour-blind readers, without the yellow that fades on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-#: Full, dashed, dash-dotted, long, short, two dots, and mixed: lengths of ink and gap in line widths.
+#: Full, dashed, dash-dotted, dotted, long, with two dots, and mixed: lengths of ink and gap in line widths.
 DASHES: tuple[Any, ...] = (
     "-",
     (0, (5, 2)),
     (0, (5, 1.5, 1, 1.5)),
+    (0, (1, 1.5)),
     (0, (9, 3)),
-    (0, (2, 1.5)),
     (0, (5, 1.5, 1, 1.5, 1, 1.5)),
     (0, (9, 2, 3, 2)),
 )
