@@ -23,7 +23,10 @@ _EMPTY_HEADED = re.compile(
     r'|<meta name="viewport" content="width=device-width, initial-scale=1(\.0)?" />'
 )
 _MATHJAX_SCRIPT = re.compile(r'<script defer="defer" src="[^"]*mathjax/[^"]*"></script>\s*')
-_PICTURE = re.compile(r'<img (?P<attributes>[^>]*?src="(?P<source>[^"]*_images/[^"]*\.svg)"[^>]*?)\s*/?>')
+#: A picture without its size: an incremental build leaves pages that are mended already.
+_PICTURE = re.compile(
+    r'<img (?![^>]* width=)(?P<attributes>[^>]*?src="(?P<source>[^"]*_images/[^"]*\.svg)"[^>]*?)\s*/?>'
+)
 
 
 def mend_pages(app: Sphinx, failure: Exception | None) -> None:

@@ -34,7 +34,7 @@ def test_nothing_scrolls_sideways_on_a_phone(phone: Any) -> None:
 
 
 def test_the_text_of_figures_can_be_read_on_a_phone(phone: Any) -> None:
-    """At least nine pixels high, as drawn at the figure's common size; what that makes too wide scrolls in its frame."""
+    """At least nine pixels high, as drawn at the figure's common size; wider ones scroll in their frame."""
     pictures = "[...document.querySelectorAll('.figure-frame img[width]')]"
     script = f"{pictures}.map(e => e.clientWidth / e.getAttribute('width'))"
     for path in kinds(phone.site.pages):
