@@ -36,9 +36,9 @@ labels = random_labels(examples.count, outputs, seed + 1)
 # %% [markdown]
 # ## The layer
 # Section 4.4 adds $f_{\mathcal W}(E, e)$ to the token. In Section 3 that is the *decoded* output of $d_\mathrm{out}$
-# numbers, which can be added to the $d$ of a token only where $d_\mathrm{out} = d$; what is meant is
-# $o \in \mathbb R^d$. One line of Appendix C decodes $e + o$ after $o$ was redefined to contain $e$. Taken at its word it
-# counts the query twice; the next line of the paper counts it once.
+# numbers, which can be added to the $d$ of a token only where $d_\mathrm{out} = d$; what is meant is $o \in \mathbb
+# R^d$. One line of Appendix C decodes $e + o$ after $o$ was redefined to contain $e$. Taken at its word it counts the
+# query twice; the next line of the paper counts it once.
 
 # %%
 some_heads = random_heads(heads, width, width, seed + 2)

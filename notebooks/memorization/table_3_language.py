@@ -165,13 +165,13 @@ claim.verdict()
 
 # %% [markdown]
 # ## The explanations
-# The appendix explains what it finds by positions: BERT keeps Assumption 2 because its positions are sinusoidal,
-# GPT-2 loses it after training because learned positions have lower rank. But the BERT that was examined has *learned*
+# The appendix explains what it finds by positions: BERT keeps Assumption 2 because its positions are sinusoidal, GPT-2
+# loses it after training because learned positions have lower rank. But the BERT that was examined has *learned*
 # positions, and random ones, as here, keep the contexts independent as well. What is needed is positions of some kind:
-# without any, equal words are equal tokens. Whether trained GPT-2 positions have lower rank, and whether that is why its
-# first layer fails, only the trained weights can tell; they are not loaded here. With *random* weights and positions cut
-# to rank $n/2$ many contexts of a small GPT-2 lose rank at the embedding, and the first layer gives it back. A trained
-# layer may do otherwise.
+# without any, equal words are equal tokens. Whether trained GPT-2 positions have lower rank, and whether that is why
+# its first layer fails, only the trained weights can tell; they are not loaded here. With *random* weights and
+# positions cut to rank $n/2$ many contexts of a small GPT-2 lose rank at the embedding, and the first layer gives it
+# back. A trained layer may do otherwise.
 #
 # The printed Kruskal rank 291 of the trained BERT is not what the paper's rule gives either. The shares behind it, as
 # the authors' published notebook prints them, are 0.9996 at 291, 0.9922 at 297 and 0.9834 at 298: by the 99 % rule it
