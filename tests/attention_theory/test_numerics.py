@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.numerics import modular_rank, numerical_rank, relative_error
@@ -29,7 +29,6 @@ def rational_rank(rows: list[list[int]]) -> int:
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**31))
-@settings(deadline=None)
 def test_modular_rank_is_the_rational_rank(rows: int, columns: int, inner: int, seed: int) -> None:
     source = generator(seed)
     left = torch.randint(-9, 10, (rows, inner), generator=source)

@@ -16,7 +16,7 @@ from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(states=st.integers(1, 4), letters=st.integers(1, 4), word=st.integers(1, 5), seed=st.integers(0, 99))
 def test_strings_say_what_the_automata_do(states: int, letters: int, word: int, seed: int) -> None:
     form = StringForm(states, letters, word)
@@ -44,7 +44,7 @@ def test_other_tables_can_be_shown() -> None:
     assert torch.equal(strings[0, : form.table], honest[1, : form.table])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(states=st.integers(3, 5), letters=st.integers(2, 3), seed=st.integers(0, 99))
 def test_automata_are_of_their_parts(states: int, letters: int, seed: int) -> None:
     form = StringForm(states, letters, 2)
