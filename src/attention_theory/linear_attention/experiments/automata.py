@@ -154,9 +154,22 @@ def write_strings(
     )
 
 
-def read_string(
-    string: Int[Tensor, " length"], form: StringForm
-) -> tuple[dict[tuple[int, int], int], list[int], list[tuple[int, int, int]]]:
+@dataclass(frozen=True)
+class StringParts:
+    """What one string says.
+
+    Attributes:
+        table: the next state, by state and letter.
+        word: the letters.
+        history: for each letter the state before, the letter and the state after.
+    """
+
+    table: dict[tuple[int, int], int]
+    word: list[int]
+    history: list[tuple[int, int, int]]
+
+
+def read_string(string: Int[Tensor, " length"], form: StringForm) -> StringParts:
     """Table, word and history of one string, token by token: the reference for :func:`write_strings`.
 
     Raises:
@@ -175,7 +188,7 @@ def read_string(
         raise ValueError(f"a string of this form has {form.length} tokens and two bars, not {tokens}")
     table = {(before, letter): after for before, letter, after in map(triplet, range(0, form.table, 5))}
     word = [token - form.states for token in tokens[form.table + 1 : form.prompt - 1]]
-    return table, word, [triplet(start) for start in range(form.prompt, form.length, 5)]
+    return StringParts(table, word, [triplet(start) for start in range(form.prompt, form.length, 5)])
 
 
 def _triplets(before: Tensor, letter: Tensor, after: Tensor, form: StringForm) -> Int[Tensor, "count tokens"]:
