@@ -50,6 +50,7 @@ SIZES = {"psi": 6, "width_squared": 4, "out_width": 4, "points": 3, "seeds": 3, 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "linear_attention.learning.error_bounds.aimed": {"output": 1},
     "linear_attention.learning.error_bounds.draw_directions": {"count": 3},
+    "linear_attention.learning.quadratic.fit": {"labels": torch.zeros(8, 2)},  # a fit to noise takes seconds
     "linear_attention.machines.turing.simulate": {"head": 1},
     "linear_attention.model.autoregression.history_entry": {"prompt_tokens": 1, "step": 1},
 }
@@ -186,6 +187,7 @@ def tensors(value: Any) -> Iterator[Tensor]:
 def arguments(name: str, function: Callable[..., Any], dtype: torch.dtype) -> dict[str, Any] | None:
     """Arguments with a tensor among them, or None if they cannot be made."""
     draws, given = Generator().manual_seed(0), ARGUMENTS.get(name, {})
+    given = {key: value.to(dtype) if isinstance(value, Tensor) else value for key, value in given.items()}
     try:
         built = {
             key: given[key] if key in given else made(kind, dtype, draws) for key, kind in needed(function).items()
