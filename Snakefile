@@ -4,8 +4,9 @@
 #   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
 #   snakemake --executor slurm --jobs 20 --config profile=full notebooks
 
+from bookpress.kernels import start_server
 from bookpress.layout import Layout
-from bookpress.profile import settings_for
+from bookpress.profile import LAPTOP, settings_for
 from bookpress.reach import Reach
 
 PROFILE = config.get("profile", "laptop")
@@ -16,6 +17,12 @@ NOTEBOOKS = LAYOUT.notebooks()
 
 def settings(wildcards):
     return settings_for(wildcards.notebook, PROFILE, LAYOUT)
+
+
+# Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
+onstart:
+    if PROFILE == LAPTOP:
+        start_server(LAYOUT.build / "kernels.log")
 
 
 rule site:
