@@ -8,7 +8,9 @@ The server ends when its standard input closes, that is with the process that st
 A kernel also ends with the connection it was asked for by. Linux alone has what this needs.
 """
 
+import atexit
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -87,7 +89,7 @@ def main(folder: Path) -> None:
         request = serve(listener, environment)
         if request is None:
             shutil.rmtree(folder, ignore_errors=True)
-            return
+            os._exit(0)
     become_kernel(request)
 
 
@@ -100,6 +102,7 @@ def warm_up() -> None:
     os.environ["MPLBACKEND"] = INLINE
     for name in LIBRARIES:
         importlib.import_module(name)
+    gc.freeze()  # the kernels share these objects' memory for as long as no collection goes through them
     threads = len(list(Path("/proc/self/task").iterdir()))
     if threads != 1:
         raise RuntimeError(f"{threads} threads after the imports; kernels can be forked from one only")
@@ -208,11 +211,15 @@ def become_kernel(request: Request) -> None:
     os.environ.update(request.environment)
     importlib.invalidate_caches()
     import numpy
+    import torch
     from ipykernel.kernelapp import launch_new_instance
 
-    numpy.random.seed()  # noqa: NPY002, the one that is shared; Python's own sees to itself after a fork
+    numpy.random.seed()  # noqa: NPY002, the shared generator is meant; Python's own sees to itself after a fork
+    torch.default_generator.seed()
     sys.argv = [f"{LAUNCHER}.py", *request.arguments, f"--IPKernelApp.parent_handle={os.getppid()}"]
     launch_new_instance()
+    atexit._run_exitfuncs()
+    os._exit(0)  # taking the libraries apart object by object would take a second
 
 
 if __name__ == "__main__":
