@@ -13,10 +13,15 @@ PROFILE = config.get("profile", "laptop")
 LAYOUT = Layout.here()
 REACH = Reach(LAYOUT, PROFILE)
 NOTEBOOKS = LAYOUT.notebooks()
+LONGEST = (LAYOUT.sources / "longest.txt").read_text().split()
 
 
 def settings(wildcards):
     return settings_for(wildcards.notebook, PROFILE, LAYOUT)
+
+
+# The longest begin first, so that the cores end together.
+PRIORITY = {notebook: len(LONGEST) - place for place, notebook in enumerate(LONGEST)}
 
 
 # Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
@@ -58,6 +63,8 @@ rule notebook:
     resources:
         gpu=lambda wildcards: int(settings(wildcards).gpu),
         runtime=lambda wildcards: int(settings(wildcards).minutes) + 5,
+    priority:
+        lambda wildcards: PRIORITY.get(wildcards.notebook, 0)
     message:
         "run {wildcards.notebook}"
     shell:
