@@ -9,7 +9,7 @@ PROFILE ?= laptop
 CORES ?= all
 VENV := .venv
 READY := $(VENV)/.ready
-# The two variables hold what pip builds from source to the same pins: the first up to pip 25.2, the second from 25.3 on.
+# The variables hold what pip builds from source to the same pins: one up to pip 25.2, the other from 25.3 on.
 PIP := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
   $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # The environment's programs come first, so that a recipe and what it starts use the same ones.
@@ -25,7 +25,7 @@ help: ## say what there is to make
 $(READY): pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once; a few minutes)"
 	@$(or $(PYTHON),false) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
-	  { echo "Python 3.11, 3.12 or 3.13 is needed; make PYTHON=path/to/python takes one that is not found by name"; exit 1; }
+	  { echo "Python 3.11, 3.12 or 3.13 is needed; make PYTHON=path/to/python takes one by its path"; exit 1; }
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP) -e '.[book,test]'
 	@touch $(READY)
