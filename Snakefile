@@ -4,18 +4,30 @@
 #   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
 #   snakemake --executor slurm --jobs 20 --config profile=full notebooks
 
+from bookpress.kernels import start_server
 from bookpress.layout import Layout
-from bookpress.profile import settings_for
+from bookpress.profile import LAPTOP, settings_for
 from bookpress.reach import Reach
 
 PROFILE = config.get("profile", "laptop")
 LAYOUT = Layout.here()
 REACH = Reach(LAYOUT, PROFILE)
 NOTEBOOKS = LAYOUT.notebooks()
+LONGEST = (LAYOUT.sources / "longest.txt").read_text().split()
 
 
 def settings(wildcards):
     return settings_for(wildcards.notebook, PROFILE, LAYOUT)
+
+
+# The longest begin first, so that the cores end together.
+PRIORITY = {notebook: len(LONGEST) - place for place, notebook in enumerate(LONGEST)}
+
+
+# Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
+onstart:
+    if PROFILE == LAPTOP:
+        start_server(LAYOUT.build / "kernels.log")
 
 
 rule site:
@@ -51,6 +63,8 @@ rule notebook:
     resources:
         gpu=lambda wildcards: int(settings(wildcards).gpu),
         runtime=lambda wildcards: int(settings(wildcards).minutes) + 5,
+    priority:
+        lambda wildcards: PRIORITY.get(wildcards.notebook, 0)
     message:
         "run {wildcards.notebook}"
     shell:

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from bookpress.kernels import end_with_builder
 from bookpress.layout import Layout
 from bookpress.notebook import SourceError, parameters_of, read_source, title_of
 from bookpress.profile import FULL, LAPTOP, ProfileError, settings_for
@@ -63,6 +64,7 @@ def run(
     from bookpress.panel import panel_text
     from bookpress.runner import run as run_notebook
 
+    end_with_builder()
     layout = Layout.here()
     values = dict(_assignment(text) for text in parameter or [])
     if values and output is None:

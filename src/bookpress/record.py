@@ -6,9 +6,8 @@ from typing import Any
 from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict
 
-from bookpress.evidence import CLAIM_MIME, Settled
+from bookpress.evidence import CLAIM_MIME, FIGURE_MIME, Settled
 from bookpress.files import write_whole
-from bookpress.show import FIGURE_MIME
 
 
 class Figure(BaseModel):

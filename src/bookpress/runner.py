@@ -12,12 +12,12 @@ from typing import Any
 import jupytext
 import nbformat
 import papermill
-from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 
 from bookpress.files import write_whole
+from bookpress.kernels import ENVIRONMENT, IpcKernelManager
 from bookpress.layout import Layout
 from bookpress.notebook import parameters_of, read_source, title_of
 from bookpress.profile import LAPTOP, PROFILE_VARIABLE, Settings, settings_for
@@ -47,15 +47,6 @@ _BY_NAME = {
     "RegistryError": Exit.BAD_REGISTRY,
 }
 
-#: Small matrices run many times slower with threads that fight over two cores.
-_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
-}
-
 
 class RunFailed(Exception):
     """A notebook did not run to its end. ``code`` says how it failed, the message where and why."""
@@ -63,19 +54,6 @@ class RunFailed(Exception):
     def __init__(self, code: Exit, message: str) -> None:
         super().__init__(message)
         self.code = code
-
-
-class IpcKernelManager(AsyncKernelManager):
-    """Kernels reached through files in place of network ports, which parallel runs can take from each other.
-
-    The files lie in the run's own folder: the default is a fixed name in the working directory.
-    """
-
-    def _transport_default(self) -> str:
-        return "ipc"
-
-    def _ip_default(self) -> str:
-        return str(Path(os.environ["JUPYTER_RUNTIME_DIR"], "kernel"))
 
 
 def run(
@@ -176,7 +154,7 @@ def _environment(profile: str, runtime: str, own: list[str]) -> Iterator[None]:
     """What a kernel is to find in its environment, for as long as the run lasts."""
     before = dict(os.environ)
     told = {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
-    os.environ.update(_ENVIRONMENT, JUPYTER_RUNTIME_DIR=runtime, **told)
+    os.environ.update(ENVIRONMENT, JUPYTER_RUNTIME_DIR=runtime, **told)
     try:
         yield
     finally:

@@ -1,10 +1,12 @@
 """A toy book on disk: one paper, one package of two modules, and notebooks that are made to fail in every way."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import bookpress
 from bookpress.layout import Layout
 
 CLAIMS = """\
@@ -96,7 +98,8 @@ class ToyBook:
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBook:
     monkeypatch.setenv("BOOKPRESS_ROOT", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "src"))
+    own = Path(bookpress.__file__).parents[1]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "src"), str(own)]))
     return ToyBook(tmp_path)
 
 
