@@ -4,7 +4,9 @@
 #   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
 #   snakemake --executor slurm --jobs 20 --config profile=full notebooks
 
+from bookpress.files import digest_of_file
 from bookpress.layout import Layout
+from bookpress.notebook import Notebook, SourceError
 from bookpress.profile import settings_for
 from bookpress.reach import Reach
 
@@ -16,6 +18,15 @@ NOTEBOOKS = LAYOUT.notebooks()
 
 def settings(wildcards):
     return settings_for(wildcards.notebook, PROFILE, LAYOUT)
+
+
+def fingerprint(wildcards):
+    """A source that cannot be read is no reason to stop the others: its run will say what is wrong with it."""
+    notebook = Notebook(wildcards.notebook, LAYOUT)
+    try:
+        return REACH.fingerprint(notebook)
+    except SourceError:
+        return digest_of_file(notebook.path)
 
 
 rule site:
@@ -38,7 +49,7 @@ rule notebooks:
         expand("build/{profile}/{notebook}.json", profile=PROFILE, notebook=NOTEBOOKS),
 
 
-# What a run depends on is in the fingerprint: the code cells, the parameters and the modules they reach by import.
+# What a run depends on is in the fingerprint: the code cells, the parameters, the modules that they reach by import.
 # The source itself is an old input, so that a change of prose binds the page again and runs nothing.
 rule notebook:
     input:
@@ -47,7 +58,7 @@ rule notebook:
         f"build/{PROFILE}/{{notebook}}.ipynb",
         f"build/{PROFILE}/{{notebook}}.json",
     params:
-        fingerprint=lambda wildcards: REACH.fingerprint(wildcards.notebook),
+        fingerprint=fingerprint,
     resources:
         gpu=lambda wildcards: int(settings(wildcards).gpu),
         runtime=lambda wildcards: int(settings(wildcards).minutes) + 5,

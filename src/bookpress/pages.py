@@ -7,7 +7,7 @@ import yaml
 
 from bookpress.files import write_whole
 from bookpress.layout import Layout
-from bookpress.notebook import read_source, title_of
+from bookpress.notebook import Notebook, read_source, title_of
 from bookpress.page import badge, badges, picture_block, write_page
 from bookpress.profile import FULL, LAPTOP, load_profile
 from bookpress.reach import Reach
@@ -38,7 +38,11 @@ class Book:
     def full_size_run(self, name: str) -> str:
         """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
         if full := self.kept.get(name):
-            code = "" if full.fingerprint == self.full_size_reach.fingerprint(name) else " with earlier code"
+            code = (
+                ""
+                if full.fingerprint == self.full_size_reach.fingerprint(Notebook(name, self.layout))
+                else " with earlier code"
+            )
             took = f"recorded{code}, {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
             return f"{took}. {badges(full.claims)}"
         settings = self.full_size.get(name)

@@ -4,6 +4,7 @@ import pytest
 
 from bookpress.evidence import describe
 from bookpress.layout import Layout
+from bookpress.notebook import Notebook
 from bookpress.profile import LAPTOP
 from bookpress.reach import Reach
 from bookpress.record import Record
@@ -45,7 +46,11 @@ def test_every_number_lies_within_its_band_of_the_earlier_run(records: dict[str,
 
 def test_records_are_of_the_code_that_is_here(records: dict[str, Record]) -> None:
     reach = Reach(LAYOUT, LAPTOP)
-    stale = [notebook for notebook, record in records.items() if record.fingerprint != reach.fingerprint(notebook)]
+    stale = [
+        notebook
+        for notebook, record in records.items()
+        if record.fingerprint != reach.fingerprint(Notebook(notebook, LAYOUT))
+    ]
     assert stale == []
 
 
