@@ -3,6 +3,7 @@
 import ast
 import difflib
 import io
+import re
 import tokenize
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -14,7 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from bookpress.layout import Layout
-from bookpress.ranges import Rule, rules_of
+from bookpress.ranges import Rule, comment_with, meaning_of, rules_of
 
 PARAMETERS_TAG = "parameters"
 
@@ -31,6 +32,11 @@ class Parameter:
     default: Any
     comment: str
     rule: Rule | None = None
+
+    @property
+    def meaning(self) -> str:
+        """The comment without the range that the rule states."""
+        return meaning_of(self.comment) if self.rule else self.comment
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,26 @@ def title_of(notebook: NotebookNode) -> str:
             if line.startswith("# "):
                 return line.removeprefix("# ").strip()
     return "Untitled"
+
+
+def faults_of_comments(notebook: Notebook) -> list[str]:
+    """Parameters whose comments state another range than ``require``, or the same in other words."""
+    return [
+        f"{notebook.name}: the comment of {one.name} says '{one.comment}', which has to be '{wanted}'"
+        for one in notebook.parameters
+        if one.rule and (wanted := comment_with(one.comment, one.rule)) != one.comment
+    ]
+
+
+def with_ranges(notebook: Notebook) -> str:
+    """The text of the source, with the range of every parameter in its comment as ``require`` has it."""
+    text = text_of(notebook.path)
+    for one in notebook.parameters:
+        if one.rule:
+            line = re.compile(rf"^({re.escape(one.name)} = .*# ){re.escape(one.comment)}$", re.MULTILINE)
+            wanted = comment_with(one.comment, one.rule).replace("\\", r"\\")
+            text = line.sub(rf"\g<1>{wanted}", text, count=1)
+    return text
 
 
 def parameters_of(notebook: NotebookNode, name: str) -> list[Parameter]:

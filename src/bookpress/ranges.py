@@ -75,17 +75,34 @@ def rules_of(code: str, defaults: Mapping[str, Any]) -> dict[str, Rule]:
 def comment_with(comment: str, rule: Rule) -> str:
     """The comment with its range in the words of the rule: ``meaning, range; what else there is to say``."""
     head, semicolon, note = comment.partition(";")
-    if "one of " in head:  # choices have commas of their own
-        head = head[: head.index("one of ")] + "one of "
-    parts = _BETWEEN.split(head)
-    said = [at for at in range(0, len(parts), 2) if _RANGE.match(parts[at]) and not _COUNT.search(parts[at])]
+    parts, said = _said(head)
     if not said:
         return f"{head}, {rule.text}{semicolon}{note}"
     rest = _REST.search(parts[said[0]])
     parts[said[0]] = rule.text + (rest.group() if rest else "")
-    for at in reversed(said[1:]):
-        del parts[at - 1 : at + 1]
-    return "".join(parts) + semicolon + note
+    return "".join(_without(parts, said[1:])) + semicolon + note
+
+
+def meaning_of(comment: str) -> str:
+    """The comment without what it says of the range."""
+    head, semicolon, note = comment.partition(";")
+    parts, said = _said(head)
+    return "".join(_without(parts, said)) + semicolon + note
+
+
+def _said(head: str) -> tuple[list[str], list[int]]:
+    """The parts of a comment, with what stands between them, and which of them state a range."""
+    if "one of " in head:  # choices have commas of their own
+        head = head[: head.index("one of ")] + "one of "
+    parts = _BETWEEN.split(head)
+    said = [at for at in range(0, len(parts), 2) if _RANGE.match(parts[at]) and not _COUNT.search(parts[at])]
+    return parts, said
+
+
+def _without(parts: list[str], at: list[int]) -> list[str]:
+    """The parts without some of them and without what stands before these."""
+    dropped = {place for one in at for place in (one - 1, one)}
+    return [part for place, part in enumerate(parts) if place not in dropped]
 
 
 def _required(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
@@ -99,9 +116,9 @@ def _rule(name: str, value: ast.expr, defaults: Mapping[str, Any]) -> Rule | Non
     each = isinstance(defaults[name], list)
     match value:
         case ast.Tuple(elts=[ast.Name(id=same), least, most]) if same == name:
-            ends = [_end(one) for one in (least, most)]
-            simple = all(_is_simple(one, defaults) for one in (least, most)) and ends != [None, None]
-            return Rule(*ends, each=each) if simple else None
+            rule = Rule(_end(least), _end(most), each=each)
+            told = _is_simple(least, defaults) and _is_simple(most, defaults) and rule != Rule(each=each)
+            return rule if told else None
         case ast.Tuple(elts=[ast.Name(id=same), choices]) if same == name:
             return Rule(choices=ast.unparse(choices), each=each) if _is_simple(choices, defaults) else None
     return None

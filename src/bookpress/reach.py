@@ -28,14 +28,15 @@ _LIBRARIES = ("torch", "numpy")
 class Reach:
     """Dependencies of every notebook of one book under one profile.
 
-    The import graph of ``src`` is built once. A package's ``__init__`` counts for what imports from the package, its
-    data files for what imports from it or names it in a string, as ``importlib.resources`` asks for.
+    The files of ``src`` are read once, when they are first asked for. A package's ``__init__`` counts for what imports
+    from the package, its data files for what imports from it or names it in a string, as ``importlib.resources`` asks.
     """
 
     def __init__(self, layout: Layout, profile: str) -> None:
         self.layout = layout
         self.settings = load_profile(profile, layout)
         self._digests: dict[Path, str] = {}
+        self._texts: dict[Path, str] = {}
 
     @cached_property
     def _packages(self) -> list[str]:
@@ -50,10 +51,18 @@ class Reach:
             return grimp.build_graph(*self._packages, cache_dir=None) if self._packages else None
         except SourceSyntaxError as error:
             raise SourceError(f"{self._relative(Path(error.filename))}, line {error.lineno}: not Python") from error
-        except UnicodeDecodeError:
+        except UnicodeError:
             for path in sorted(self.layout.packages.rglob("*.py")):
                 text_of(path)  # names the file
             raise
+
+    def check_modules(self) -> None:
+        """Read every module of ``src``.
+
+        Raises:
+            SourceError: one of them is not UTF-8 or not Python.
+        """
+        _ = self._graph
 
     @cached_property
     def _registry(self) -> Registry:
@@ -61,7 +70,8 @@ class Reach:
 
     def modules(self, notebook: Notebook) -> list[str]:
         """The modules of ``src`` that a notebook's values depend on: its imports and theirs, by dotted names."""
-        direct = {module for name in _imported(notebook.code) if (module := self._nearest(name))}
+        imported, _ = _named(notebook.code)
+        direct = {module for name in imported if (module := self._nearest(name))}
         reached = set(direct)
         if self._graph:
             reached |= {upstream for module in direct for upstream in self._graph.find_upstream_modules(module)}
@@ -77,7 +87,7 @@ class Reach:
             notebook.code,
             *(self._file(name).read_text(encoding="utf-8") for name in modules if not _is_ours(name)),
         ]
-        words = set().union(*map(_words, codes))
+        words = {word for code in codes for word in _named(code)[1]}
         named = {word for word in words if word.partition(".")[0] in self._packages}
         folders = {self.layout.packages.joinpath(*name.split(".")) for name in {*modules, *named}}
         if any("results" in word.split("/") for word in words):
@@ -98,14 +108,22 @@ class Reach:
             {name: (entry.kind, entry.label, entry.expected) for name, entry in claims.items()},
             {module: self._digest(self._file(module)) for module in self.modules(notebook)},
             {self._relative(path): self._digest(path) for path in self.data_files(notebook)},
-            {name: metadata.version(name).partition("+")[0] for name in _LIBRARIES},
+            self._versions,
         )
 
+    @cached_property
+    def _versions(self) -> dict[str, str]:
+        return {name: metadata.version(name).partition("+")[0] for name in _LIBRARIES}
+
     def _digest(self, path: Path) -> str:
-        """The hash of a file's content, taken once."""
         if path not in self._digests:
             self._digests[path] = digest_of_file(path)
         return self._digests[path]
+
+    def _text(self, path: Path) -> str:
+        if path not in self._texts:
+            self._texts[path] = text_of(path)
+        return self._texts[path]
 
     def _nearest(self, name: str) -> str | None:
         """The module of ``src`` that an imported name lives in: the name itself or the longest prefix of it."""
@@ -137,29 +155,18 @@ def _data_in(folder: Path) -> Iterator[Path]:
 
 
 @lru_cache(maxsize=1024)
-def _words(code: str) -> frozenset[str]:
-    """What a piece of code names that could be a file's place: strings and attributes."""
-    return frozenset(_named(ast.parse(code)))
-
-
-def _named(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.Constant(value=str(text)):
-                yield text
-            case ast.Attribute(attr=name):
-                yield name
-
-
-def _imported(code: str) -> set[str]:
-    names = set()
+def _named(code: str) -> tuple[frozenset[str], frozenset[str]]:
+    """What a piece of code imports, and what else it names that could be a file's place: strings and attributes."""
+    imported, words = set(), set()
     for node in ast.walk(ast.parse(code)):
         match node:
             case ast.Import(names=aliases):
-                names |= {alias.name for alias in aliases}
+                imported |= {alias.name for alias in aliases}
             case ast.ImportFrom(module=str(module), names=aliases):
-                names |= {f"{module}.{alias.name}" for alias in aliases}
-    return names
+                imported |= {f"{module}.{alias.name}" for alias in aliases}
+            case ast.Constant(value=str(word)) | ast.Attribute(attr=word):
+                words.add(word)
+    return frozenset(imported), frozenset(words)
 
 
 def _parents(module: str) -> list[str]:
