@@ -12,7 +12,7 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lint pair bench clean
+.PHONY: help book test serve lint pair ends bench clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -20,16 +20,12 @@ help: ## say what there is to make
 $(READY): pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once; a few minutes)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed"; exit 1; }
-	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,test]'
 	@touch $(READY)
 
 book: $(READY) ## run what has changed and build the site
-	@snakemake site --cores $(CORES) --config profile=$(PROFILE) --keep-going --rerun-incomplete \
-	  --rerun-triggers mtime params input --resources gpu=1 --quiet host reason; code=$$?; \
-	  book verdicts --profile $(PROFILE); \
-	  test $$code = 0 || { echo "the book is not whole: see what failed above"; exit $$code; }
-	@echo "the book is at _build/html/index.html; make serve shows it"
+	@book build --profile $(PROFILE) --cores $(CORES)
 
 test: $(READY) ## run the tests
 	@python -m pytest --numprocesses auto --dist worksteal
@@ -47,6 +43,9 @@ lint: $(READY) ## formatting, types, pairing and workflows
 
 pair: $(READY) ## bring every .ipynb in step with its .py
 	@book pair
+
+ends: $(READY) ## every notebook at both ends of every range (hours); NOTEBOOKS="a b" for some
+	@book ends $(NOTEBOOKS) --cores $(CORES)
 
 bench: $(READY) ## the benchmarks: fast forms beside literal ones
 	@for file in benchmarks/*.py; do echo "== $$file"; python $$file || exit 1; done

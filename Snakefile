@@ -4,6 +4,7 @@
 #   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
 #   snakemake --executor slurm --jobs 20 --config profile=full notebooks
 
+from bookpress.ends import cases_of, load_caps
 from bookpress.files import digest_of_file
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook, SourceError
@@ -27,6 +28,11 @@ def fingerprint(wildcards):
         return REACH.fingerprint(notebook)
     except SourceError:
         return digest_of_file(notebook.path)
+
+
+wildcard_constraints:
+    notebook=r"[^/]+/[^/]+",
+    case=r"[^/]+",
 
 
 rule site:
@@ -78,7 +84,37 @@ rule bind:
         [str(path) for path in sorted((LAYOUT.packages / "bookpress").glob("*.py"))],
     output:
         touch("build/bound"),
+    log:
+        "build/bind.log",
     message:
         "bind the pages"
     shell:
-        f"book bind --profile {PROFILE}"
+        f"book bind --profile {PROFILE} > {{log}} 2>&1 || (tail -40 {{log}}; exit 1)"
+
+
+def cases(notebook):
+    return cases_of(Notebook(notebook, LAYOUT), load_caps(LAYOUT).get(notebook, {}))
+
+
+# `book ends` names the notebooks; what comes out of a run, good or bad, is its outcome.
+rule ends:
+    input:
+        lambda wildcards: [
+            f"build/ends/{notebook}/{case}.json"
+            for notebook in config.get("ends", ",".join(NOTEBOOKS)).split(",")
+            for case in cases(notebook)
+        ],
+
+
+rule end:
+    input:
+        ancient("notebooks/{notebook}.py"),
+    output:
+        "build/ends/{notebook}/{case}.json",
+    params:
+        fingerprint=fingerprint,
+        values=lambda wildcards: cases(wildcards.notebook)[wildcards.case],
+    message:
+        "run {wildcards.notebook} at {wildcards.case}"
+    shell:
+        "book end {wildcards.notebook} {wildcards.case}"

@@ -64,6 +64,10 @@ class Layout:
     def record(self, notebook: str, profile: str) -> Path:
         return self.build / profile / f"{notebook}.json"
 
+    def end(self, notebook: str, case: str) -> Path:
+        """How a run at an end of a parameter's range came out."""
+        return self.build / "ends" / notebook / f"{case}.json"
+
     def page(self, notebook: str) -> Path:
         """A notebook's page in the book."""
         return self.book / "notebooks" / f"{notebook}.ipynb"

@@ -28,9 +28,10 @@ from bookpress.registry import Registry
 
 
 class Exit(IntEnum):
-    """How a run ended; the exit code of ``book run``."""
+    """How a command ended; the exit code of ``book``."""
 
     DONE = 0
+    NOT_WHOLE = 1
     USAGE = 2
     BAD_PARAMETER = 3
     FAILED_CHECK = 4
