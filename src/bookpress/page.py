@@ -17,9 +17,9 @@ from bookpress.evidence import CLAIM_MIME, Settled
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import code_of, read_source
-from bookpress.panel import panel_markdown, verdict_class
+from bookpress.panel import panel_block
 from bookpress.record import Record
-from bookpress.registry import Entry, Kind, Registry, Verdict
+from bookpress.registry import Entry, Kind, ProofMark, Registry, Verdict
 from bookpress.show import FIGURE_MIME
 
 _FENCE = re.compile(r"^```\{claim\} (\S+)\s*\n```\s*$", re.MULTILINE)
@@ -103,12 +103,7 @@ def _lifted(output: NotebookNode, record: Record, layout: Layout) -> str:
         write_whole(layout.figure(name), data["image/svg+xml"])
         return figure_block(name, data[FIGURE_MIME])
     if CLAIM_MIME in data:
-        settled = Settled.model_validate(data[CLAIM_MIME]["settled"])
-        _, _, table = panel_markdown(settled).partition("\n\n")
-        title = f"{settled.label}: {settled.verdict.value}"
-        return (
-            f"::::::{{admonition}} {title}\n:class: verdict-panel {verdict_class(settled.verdict)}\n\n{table}\n::::::"
-        )
+        return panel_block(Settled.model_validate(data[CLAIM_MIME]["settled"]))
     return str(data.get("text/markdown", ""))
 
 
@@ -163,6 +158,11 @@ def badge(verdict: Verdict, label: str = "") -> str:
     """A verdict in words, which the Sphinx extension sets on a coloured ground."""
     words = f"{label}: {verdict.value}" if label else verdict.value
     return f"{{verdict}}`{words}`"
+
+
+def proof_badge(mark: ProofMark | None) -> str:
+    """The mark on a proof in words; nothing where there is no proof."""
+    return f"{{proof}}`{mark.value}`" if mark else ""
 
 
 def badges(claims: list[Settled]) -> str:

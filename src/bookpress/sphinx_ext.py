@@ -11,8 +11,8 @@ from sphinx.config import Config
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxRole
 
-from bookpress.panel import verdict_class
-from bookpress.registry import Verdict
+from bookpress.panel import proof_class, verdict_class
+from bookpress.registry import ProofMark, Verdict
 
 #: The part of MathJax that a page with TeX needs: the combined component, its fonts, the TeX extensions.
 _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
@@ -20,6 +20,7 @@ _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensi
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("verdict", VerdictRole())
+    app.add_role("proof", ProofRole())
     app.add_post_transform(NumbersRight)
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
@@ -40,6 +41,21 @@ class VerdictRole(SphinxRole):
             message = self.inliner.reporter.error(f"a verdict is one of {known}; got {verdict!r}", line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
         return [nodes.inline(self.rawtext, self.text, classes=["verdict", colour])], []
+
+
+class ProofRole(SphinxRole):
+    """A badge for the mark on a proof: ``{proof}`repaired` ``."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        try:
+            colour = proof_class(ProofMark(self.text))
+        except ValueError:
+            known = ", ".join(one.value for one in ProofMark)
+            message = self.inliner.reporter.error(
+                f"a proof mark is one of {known}; got {self.text!r}", line=self.lineno
+            )
+            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+        return [nodes.inline(self.rawtext, self.text, classes=["proof", colour])], []
 
 
 class NumbersRight(SphinxPostTransform):
