@@ -12,7 +12,7 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lint pair ends bench clean
+.PHONY: help book test serve lint pair ends anywhere bench clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -46,6 +46,15 @@ pair: $(READY) ## bring every .ipynb in step with its .py
 
 ends: $(READY) ## every notebook at both ends of every range (hours); NOTEBOOKS="a b" for some
 	@book ends $(NOTEBOOKS) --cores $(CORES)
+
+# Vector instructions and orders of summation of other processors, by what torch and its matrix library call them.
+ELSEWHERE := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPATIBLE
+
+anywhere: book ## the tests and the short notebooks under the arithmetic of other processors (an hour)
+	@failed=; for setting in $(ELSEWHERE); do echo "== $$setting"; \
+	  env $$setting python -m pytest --numprocesses auto --dist worksteal || failed="$$failed tests:$$setting"; \
+	  env $$setting book anywhere --cores $(CORES) || failed="$$failed notebooks:$$setting"; done; \
+	  test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 bench: $(READY) ## the benchmarks: fast forms beside literal ones
 	@for file in benchmarks/*.py; do echo "== $$file"; python $$file || exit 1; done

@@ -33,6 +33,7 @@ def fingerprint(wildcards):
 wildcard_constraints:
     notebook=r"[^/]+/[^/]+",
     case=r"[^/]+",
+    setting=r"[^/]+",
 
 
 rule site:
@@ -118,3 +119,17 @@ rule end:
         "run {wildcards.notebook} at {wildcards.case}"
     shell:
         "book end {wildcards.notebook} {wildcards.case}"
+
+
+# `book anywhere` runs under a setting of the environment, which names the folder.
+rule anywhere:
+    input:
+        ancient("notebooks/{notebook}.py"),
+    output:
+        "build/anywhere/{setting}/{notebook}.json",
+    params:
+        fingerprint=fingerprint,
+    message:
+        "run {wildcards.notebook} under {wildcards.setting}"
+    shell:
+        "book run {wildcards.notebook} --brief --output build/anywhere/{wildcards.setting}/{wildcards.notebook}.ipynb"

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from bookpress.anywhere import run_anywhere
 from bookpress.build import BuildError, build_book
 from bookpress.ends import run_end, run_ends
 from bookpress.files import write_whole
@@ -186,6 +187,12 @@ def end(notebook: NotebookName, case: str) -> None:
     """Run one notebook at one end, for the graph."""
     outcome = run_end(Notebook(notebook, Layout.here()), case)
     console.print(f"{notebook} {case}: {outcome.code.name.lower().replace('_', ' ')}", soft_wrap=True)
+
+
+@app.command()
+def anywhere(cores: CoreCount = "all") -> None:
+    """Run the short notebooks under ATEN_CPU_CAPABILITY or MKL_CBWR as set, and compare them with the book."""
+    run_anywhere(Layout.here(), cores, console)
 
 
 @app.command()

@@ -68,6 +68,10 @@ class Layout:
         """How a run at an end of a parameter's range came out."""
         return self.build / "ends" / notebook / f"{case}.json"
 
+    def elsewhere(self, notebook: str, setting: str) -> Path:
+        """The record of a run under the arithmetic of another processor."""
+        return self.build / "anywhere" / setting / f"{notebook}.json"
+
     def page(self, notebook: str) -> Path:
         """A notebook's page in the book."""
         return self.book / "notebooks" / f"{notebook}.ipynb"

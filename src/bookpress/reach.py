@@ -24,6 +24,9 @@ _WORDING = {"bookpress.panel", "bookpress.ranges"}
 #: GPU is the same code.
 _LIBRARIES = ("torch", "numpy")
 
+#: Folders of ``results`` that hold what runs found, for the pages and the tests; no run reads them.
+_KEPT_BY_THE_PRESS = {"records", "laptop"}
+
 
 class Reach:
     """Dependencies of every notebook of one book under one profile.
@@ -80,7 +83,7 @@ class Reach:
     def data_files(self, notebook: Notebook) -> list[Path]:
         """The files beside the modules that may be read: of the packages imported from or named, and the results.
 
-        A notebook that speaks of ``results``, or a module that it reaches outside of the press, may read any of them.
+        Where the notebook speaks of ``results``, or a module that it reaches outside of the press, any of them may be.
         """
         modules = self.modules(notebook)
         codes = [
@@ -91,7 +94,7 @@ class Reach:
         named = {word for word in words if word.partition(".")[0] in self._packages}
         folders = {self.layout.packages.joinpath(*name.split(".")) for name in {*modules, *named}}
         if any("results" in word.split("/") for word in words):
-            folders.add(self.layout.results)
+            folders |= {path for path in self.layout.results.glob("*") if path.name not in _KEPT_BY_THE_PRESS}
         return sorted(path for folder in folders if folder.is_dir() for path in _data_in(folder))
 
     def fingerprint(self, notebook: Notebook) -> str:

@@ -151,3 +151,16 @@ def test_the_ends_of_ranges_run_on_the_same_graph_and_are_taken_up_again(book: A
     assert not book.layout.record("demo/good", "laptop").exists()
     again = subprocess.run(command, cwd=book.layout.root, capture_output=True, text=True, check=False)
     assert (again.returncode, again.stdout.count("Job ")) == (1, 0)
+
+
+def test_the_short_notebooks_run_under_another_setting_beside_the_book(
+    book: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert build(book).returncode == 0
+    monkeypatch.setenv("MKL_CBWR", "COMPATIBLE")
+    command = [sys.executable, "-m", "bookpress", "anywhere", "--cores", "2"]
+    done = subprocess.run(command, cwd=book.layout.root, capture_output=True, text=True, check=False)
+    print(done.stdout, done.stderr)
+    assert done.returncode == 0
+    assert "2 notebooks come out under compatible as in the book" in done.stdout
+    assert book.layout.elsewhere("demo/good", "compatible").is_file()
