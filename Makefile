@@ -17,7 +17,7 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lab lint pair bench clean
+.PHONY: help book test serve lab lint pair ends anywhere bench clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -26,16 +26,12 @@ $(READY): pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once; a few minutes)"
 	@$(or $(PYTHON),false) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 	  { echo "Python 3.11, 3.12 or 3.13 is needed; make PYTHON=path/to/python takes one by its path"; exit 1; }
-	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) -e '.[book,test]'
 	@touch $(READY)
 
 book: $(READY) ## run what has changed and build the site
-	@snakemake site --cores $(CORES) --config profile=$(PROFILE) --keep-going --rerun-incomplete \
-	  --rerun-triggers mtime params input --resources gpu=1 --quiet host reason; code=$$?; \
-	  book verdicts --profile $(PROFILE); \
-	  test $$code = 0 || { echo "the book is not whole: see what failed above"; exit $$code; }
-	@echo "the book is at _build/html/index.html; make serve shows it"
+	@book build --profile $(PROFILE) --cores $(CORES)
 
 test: $(READY) ## run the tests
 	@python -m pytest --numprocesses auto --dist worksteal
@@ -57,6 +53,18 @@ lint: $(READY) ## formatting, types, pairing and workflows
 
 pair: $(READY) ## bring every .ipynb in step with its .py
 	@book pair
+
+ends: $(READY) ## every notebook at both ends of every range (hours); NOTEBOOKS="a b" for some
+	@book ends $(NOTEBOOKS) --cores $(CORES)
+
+# Vector instructions and orders of summation of other processors, by what torch and its matrix library call them.
+ELSEWHERE := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPATIBLE
+
+anywhere: book ## the tests and the short notebooks under the arithmetic of other processors (an hour)
+	@failed=; for setting in $(ELSEWHERE); do echo "== $$setting"; \
+	  env $$setting python -m pytest --numprocesses auto --dist worksteal || failed="$$failed tests:$$setting"; \
+	  env $$setting book anywhere --cores $(CORES) || failed="$$failed notebooks:$$setting"; done; \
+	  test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 bench: $(READY) ## the benchmarks: fast forms beside literal ones
 	@for file in benchmarks/*.py; do echo "== $$file"; python $$file || exit 1; done

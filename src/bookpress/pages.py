@@ -8,11 +8,11 @@ import yaml
 from bookpress.evidence import judged_anew
 from bookpress.files import write_whole
 from bookpress.layout import Layout
-from bookpress.notebook import read_source, title_of
+from bookpress.notebook import Notebook
 from bookpress.page import badge, badges, picture_block, proof_badge, write_page
 from bookpress.profile import FULL, LAPTOP, load_profile
 from bookpress.reach import Reach
-from bookpress.record import Record
+from bookpress.record import Record, RecordError, stray_claims
 from bookpress.registry import Entry, Paper, ProofMark, Registry, Verdict
 
 
@@ -24,10 +24,11 @@ class Book:
         self.registry = Registry.load(layout)
         self.full_size = load_profile(FULL, layout) if (layout.profiles / f"{FULL}.yaml").is_file() else {}
         self.records = {
-            name: Record.read(path)
-            for name in layout.notebooks()
-            if (path := layout.record(name, profile)).is_file() and layout.executed(name, profile).is_file()
+            name: record for name in layout.notebooks() if (record := Record.of(layout, name, profile)) is not None
         }
+        for name, record in self.records.items():
+            if faults := stray_claims(name, record.claims, self.registry):
+                raise RecordError(f"{name}: {'; '.join(faults)}")
         self.kept = {name: Record.read(path) for name in layout.notebooks() if (path := layout.kept(name)).is_file()}
         for record in (*self.records.values(), *self.kept.values()):
             record.claims = [judged_anew(one, self.registry.entry(one.claim)) for one in record.claims]
@@ -66,7 +67,11 @@ class Book:
     def full_size_run(self, name: str) -> str:
         """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
         if full := self.kept.get(name):
-            code = "" if full.fingerprint == self.full_size_reach.fingerprint(name) else " with earlier code"
+            code = (
+                ""
+                if full.fingerprint == self.full_size_reach.fingerprint(Notebook(name, self.layout))
+                else " with earlier code"
+            )
             took = f"recorded{code}, {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
             return f"{took}. {badges(full.claims)}"
         settings = self.full_size.get(name)
@@ -230,7 +235,7 @@ def contents(book: Book) -> str:
     for paper in book.registry.papers:
         chapter: dict[str, object] = {"file": f"papers/{paper.name}"}
         sections = [
-            {"file": f"notebooks/{name}", "title": title_of(read_source(book.layout.source(name)))}
+            {"file": f"notebooks/{name}", "title": Notebook(name, book.layout).title}
             for name in book.notebooks_of(paper)
         ]
         chapters.append(chapter | ({"sections": sections} if sections else {}))

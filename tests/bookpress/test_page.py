@@ -10,7 +10,7 @@ import yaml
 
 from bookpress.page import StalePage, statement_block
 from bookpress.pages import bind_book
-from bookpress.record import Record
+from bookpress.record import Record, RecordError
 from bookpress.registry import Registry
 from bookpress.runner import run
 
@@ -102,3 +102,20 @@ def test_binding_twice_gives_the_same_bytes(bound: Any) -> None:
     before = contents()
     bind_book(bound.layout, "laptop")
     assert contents() == before
+
+
+def test_a_record_that_settles_other_claims_than_the_registry_says_is_not_bound(bound: Any, edit: Edit) -> None:
+    edit(bound.layout.claims / "demo.yaml", "notebook: demo/good", "notebook: demo/other")
+    with pytest.raises(RecordError, match="demo/good: it settles demo/lemma-1, which the registry does not give to it"):
+        bind_book(bound.layout, "laptop")
+
+
+def test_a_record_that_was_cut_short_or_written_into_is_not_bound(bound: Any, edit: Edit) -> None:
+    record, executed = bound.layout.record("demo/good", "laptop"), bound.layout.executed("demo/good", "laptop")
+    edit(record, '"holds"', '"refuted"')
+    with pytest.raises(RecordError, match=r"good\.json is damaged"):
+        bind_book(bound.layout, "laptop")
+    edit(record, '"refuted"', '"holds"')
+    executed.write_bytes(executed.read_bytes()[:-10])
+    with pytest.raises(RecordError, match=r"good\.ipynb is damaged"):
+        bind_book(bound.layout, "laptop")

@@ -7,7 +7,7 @@ import papermill
 import pytest
 
 from bookpress.layout import Layout
-from bookpress.notebook import code_of, parameters_of, read_source, title_of
+from bookpress.notebook import Notebook, faults_of_comments
 from bookpress.pairing import unpaired
 from bookpress.registry import Registry, Verdict
 
@@ -24,14 +24,19 @@ def test_pairs_are_in_step_and_carry_no_outputs() -> None:
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_parameters_are_commented_and_refused_by_name(notebook: str) -> None:
-    source = read_source(LAYOUT.source(notebook))
-    parameters = parameters_of(source, notebook)
-    assert parameters
-    checked = set(re.findall(r"\b(\w+)=\(", code_of(source)))
-    for parameter in parameters:
+    source = Notebook(notebook, LAYOUT)
+    assert source.parameters
+    checked = set(re.findall(r"\b(\w+)=\(", source.code))
+    for parameter in source.parameters:
         assert parameter.comment, f"{parameter.name} has no comment"
         free_text = isinstance(parameter.default, str) and parameter.name not in checked  # checked by what reads it
         assert free_text or parameter.name in checked, f"{parameter.name} is not checked by require"
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_comments_state_the_ranges_that_are_enforced(notebook: str) -> None:
+    """`book ranges --write` puts them there."""
+    assert faults_of_comments(Notebook(notebook, LAYOUT)) == []
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
@@ -39,18 +44,18 @@ def test_papermill_knows_every_parameter(notebook: str) -> None:
     """It reads the cell with patterns of its own, which a comment with an equals sign defeats."""
     path = LAYOUT.source(notebook)
     known = papermill.inspect_notebook(str(path.with_suffix(".ipynb")))
-    assert set(known) == {parameter.name for parameter in parameters_of(read_source(path), notebook)}
+    assert set(known) == {parameter.name for parameter in Notebook(notebook, LAYOUT).parameters}
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_it_has_a_title_and_shows_and_settles_its_claims(notebook: str) -> None:
-    source = read_source(LAYOUT.source(notebook))
-    assert source.cells[0].cell_type == "markdown"
-    assert title_of(source) != "Untitled"
+    source = Notebook(notebook, LAYOUT)
+    assert source.source.cells[0].cell_type == "markdown"
+    assert source.title != "Untitled"
     registry = Registry.load(LAYOUT)
     registered = set(registry.of_notebook(notebook))
     assert registered, "no claim of the registry names this notebook"
-    prose = "\n".join(cell.source for cell in source.cells if cell.cell_type == "markdown")
+    prose = "\n".join(cell.source for cell in source.source.cells if cell.cell_type == "markdown")
     shown = set(re.findall(r"^```\{claim\} (\S+)", prose, re.MULTILINE))
     assert registered <= shown
     assert all(registry.entry(claim).expected is Verdict.NOT_RUN for claim in shown - registered)
