@@ -61,7 +61,7 @@ def bind_book(layout: Layout, profile: str) -> str:
     for made in (layout.book / "notebooks", layout.book / "figures", layout.generated):
         shutil.rmtree(made, ignore_errors=True)
     for name, record in book.records.items():
-        write_page(record, book.registry, book.full_size_run(name), layout)
+        write_page(record, book.full_size_run(name), layout)
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
@@ -99,7 +99,7 @@ def scoreboard_page(book: Book) -> str:
     lines = [
         "# Scoreboard",
         "",
-        "Every numbered item of the five papers, with the verdict that its notebook computed. A verdict is never "
+        "Every numbered item of the papers, with the verdict that its notebook computed. A verdict is never "
         "typed: it follows from checks that can fail and from controls that were seen to fail.",
         "",
         "Where a paper's own size is too much for the book's laptop run, the last column has the verdict of the run at "
@@ -116,7 +116,8 @@ def scoreboard_page(book: Book) -> str:
 
 def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
     verdict = book.verdict(paper, entry)
-    label = f"[{entry.label}](/notebooks/{entry.notebook}.ipynb)" if entry.notebook in book.records else entry.label
+    claim = f"{paper.name}/{entry.id}"
+    label = f"{{claim:ref}}`{entry.label} <{claim}>`" if entry.notebook in book.records else entry.label
     reason = f" {entry.why}" if verdict is Verdict.NOT_RUN and entry.why else ""
     return [label, entry.title or entry.kind.value, badge(verdict) + reason, _full_size(book, paper, entry)]
 
@@ -142,13 +143,14 @@ def errata_page(book: Book) -> str:
         lines += ["", f"## {paper.short_title}"]
         for entry in wrong:
             title = f"{entry.label}: {entry.title}" if entry.title else entry.label
-            lines += ["", f"### {title}", "", badge(book.verdict(paper, entry)), ""]
+            claim = f"{paper.name}/{entry.id}"
+            lines += ["", f"### {title}", "", badge(book.verdict(paper, entry), claim=claim), ""]
             lines += [
                 f"**Printed.** {(entry.printed or '').strip()}",
                 "",
                 f"**Corrected.** {(entry.corrected or '').strip()}",
             ]
-            lines += ["", f"[The run](/notebooks/{entry.notebook}.ipynb)"]
+            lines += ["", f"{{claim:ref}}`The run <{claim}>`"]
     return "\n".join(lines) + "\n"
 
 
@@ -207,7 +209,7 @@ def contents(book: Book) -> str:
     reading = ["notation", "rerun", "contributing", "references"]
     parts = [
         {"caption": "What was found", "chapters": [{"file": page} for page in book_pages]},
-        {"caption": "The five papers", "chapters": chapters},
+        {"caption": "The papers", "chapters": chapters},
         {"caption": "About the book", "chapters": [{"file": page} for page in reading]},
     ]
     text: str = yaml.safe_dump({"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False)

@@ -1,5 +1,6 @@
 """A toy book on disk: one paper, one package of two modules, and notebooks that are made to fail in every way."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +29,8 @@ HEAD = """\
 # %% [markdown]
 # # {title}
 # *Nobody: Lemma.* {prose}
+#
+{stated}
 
 # %%
 {imports}
@@ -85,7 +88,9 @@ class ToyBook:
 
     def add(self, body: str, name: str | None = None, imports: str = "import math", prose: str = "") -> str:
         name = name or body
-        text = HEAD.format(title=name.title(), imports=imports, prose=prose) + BODIES[body]
+        claims = re.findall(r'Claim\("(demo/lemma-[1-5])"\)', BODIES[body])
+        stated = "\n#\n".join(f"# <!-- claim {claim} -->\n# <!-- /claim -->" for claim in claims) or "#"
+        text = HEAD.format(title=name.title(), imports=imports, prose=prose, stated=stated) + BODIES[body]
         self.layout.source(f"demo/{name}").write_text(text)
         return f"demo/{name}"
 
