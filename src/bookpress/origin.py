@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import yaml
@@ -127,14 +128,14 @@ def _in_short(record: Record, parameters: list[Parameter]) -> str:
 
 
 def _made_by(functions: list[str], links: "Links") -> Iterator[str]:
-    for dotted in functions:
-        module, _, function = dotted.rpartition(".")
+    """A line for each file: the functions that were used of it, and the file that tests it."""
+    for module, dotted in groupby(functions, key=lambda one: one.rpartition(".")[0]):
         path = links.layout.module(module)
         if path is None:
             continue
+        names = ", ".join(f"`{one.rpartition('.')[2]}`" for one in dotted)
         test = links.layout.test_of(module)
-        tested = f", tested in {links.to(test)}" if test else ""
-        yield f"`{function}` of {links.to(path)}{tested}"
+        yield f"{names} of {links.to(path)}" + (f", tested in {links.to(test)}" if test else "")
 
 
 class Links:
