@@ -36,11 +36,11 @@
 import torch
 from torch import Tensor
 
+from attention_theory.encodings import rotate
 from attention_theory.hyper_attention.layers.hyper_feature_attention import (
     HyperFeatureAttention,
     hyper_feature_parameters,
 )
-from attention_theory.hyper_attention.layers.rotary import rotate
 from attention_theory.layers import attention, attention_weights, causal_mask
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator

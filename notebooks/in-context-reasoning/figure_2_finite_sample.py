@@ -153,7 +153,7 @@ for letter, alpha, band, earlier in (("a", 0.2, 0.2, (0.486, 0.598)), ("c", 0.8,
     claim.check(f"{origin}: {heart}", by_heart(history, origin, alpha), ">=", 0.05)
     claim.control(f"{origin}, no sentence twice: {heart}", by_heart(fresh, origin, alpha), ">=", 0.05)
     for name, value in zip((full, origin), earlier, strict=True):
-        claim.number(f"{name}: loss", history.end("population", name, alpha, rate), earlier=value)
+        claim.number(f"{name}: loss", history.end("population", name, alpha, rate))
     claim.verdict()
 
 for letter, alpha, earlier in (("b", 0.2, (0.502, 0.556, 6.50)), ("d", 0.8, (0.492, 0.572, 2.21))):
@@ -165,5 +165,5 @@ for letter, alpha, earlier in (("b", 0.2, (0.502, 0.556, 6.50)), ("d", 0.8, (0.4
     claim.check(f"{origin}: loss on unseen outputs", history.end("unseen", origin, alpha, rate), ">=", 2.0)
     claim.control(f"{origin}: excess on unseen outputs", excess("unseen", origin, alpha), "<=", 0.03)
     for name, value in zip(names, earlier, strict=True):
-        claim.number(f"{name}: loss on unseen outputs", history.end("unseen", name, alpha, rate), earlier=value)
+        claim.number(f"{name}: loss on unseen outputs", history.end("unseen", name, alpha, rate))
     claim.verdict()

@@ -53,12 +53,12 @@ spectra = {c: eigenvalues(c) for c in (1, 2, 3, 5)}
 for (c, values), earlier in zip(spectra.items(), (0.499995, 1.249998, 2.49986, 6.49999), strict=True):
     claim.check(f"C = {c}: smallest eigenvalue", values.min(), ">=", -1e-12)
     claim.check(f"C = {c}: largest eigenvalue", values.max(), "==", (c * c + 1) / 4, 1e-3)
-    claim.number(f"C = {c}: largest eigenvalue", values.max(), earlier=earlier, within=1e-3)
+    claim.number(f"C = {c}: largest eigenvalue", values.max())
 claim.counterexample("C = 2: largest eigenvalue, printed bound", spectra[2].max(), "<=", 0.5)
 one = torch.ones((), dtype=torch.float64)
 p_noise = probabilities(8 * one, 0.0, one, others)[1]
 claim.counterexample("slope in γ at λ = 8, γ = 0, α = 0.2: negative", p_noise - 0.2, "<", 0)
-claim.number("slope in γ there", p_noise - 0.2, earlier=0.295, within=0.01)
+claim.number("slope in γ there", p_noise - 0.2)
 for at in (0.0, 2.0, 6.0):  # where the loss at C = 2 is least in γ, of a fine grid
     fine = torch.linspace(-3, 15, 18_001, dtype=torch.float64)
     lowest = fine[noisy_loss(at * one, fine, 2 * one, 0.2, others).argmin()]

@@ -90,9 +90,9 @@ claim.counterexample(
     ">=",
     sigmoid(rate * printed_time - math.log(others)).item(),
 )
-claim.number("|Q| = 1: p at ⌈ln N/η⌉", alone, earlier=0.50562, within=1e-4)
-claim.number(f"{triggers} triggers: p at ⌈ln N/η⌉", early, earlier=0.09587, within=1e-3)
-claim.number(f"{triggers} triggers: p at the corrected step", late, earlier=0.5092, within=1e-3)
+claim.number("|Q| = 1: p at ⌈ln N/η⌉", alone)
+claim.number(f"{triggers} triggers: p at ⌈ln N/η⌉", early)
+claim.number(f"{triggers} triggers: p at the corrected step", late)
 
 # %% [markdown]
 # Unequal laws, as a control: one bigram a sentence after the first trigger; after the second one five, but for one

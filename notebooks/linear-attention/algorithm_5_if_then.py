@@ -98,9 +98,9 @@ prompt = if_then_prompt([0, 1], [0, 1], [1, 0])
 for axis, rows_used in zip(axes, ("private", "shared"), strict=True):
     history, rows = run_heads(if_then_program(2, 2, 2, outcomes, rows=rows_used), [prompt], 6)
     picture = axis.imshow(history.T, cmap="Greys", vmin=0, vmax=2, aspect="auto")
-    axis.set_yticks([block.double().mean().item() for block in rows.blocks().values()], list(rows.blocks()))
-    for block in list(rows.blocks().values())[1:]:
-        axis.axhline(block[0].item() - 0.5, linewidth=0.5)
+    axis.set_yticks([(block[0] + block[-1]) / 2 for block in rows.blocks.values()], list(rows.blocks))
+    for block in list(rows.blocks.values())[1:]:
+        axis.axhline(block[0] - 0.5, linewidth=0.5)
     axis.set_title(f"{rows_used} rows")
     axis.set_xlabel("token")
     axis.grid(False)

@@ -125,13 +125,13 @@ show.table(
 )
 
 # %%
-used = [(name, block) for name, block in universal.rows.blocks().items() if not name.startswith("block")]
+used = [(name, block) for name, block in universal.rows.blocks.items() if not name.startswith("block")]
 fig, axis = show.axes(1, 1, width=7, height=5.0)
 axis.imshow(prompt[0].T[: used[-1][1][-1] + 1], cmap="Greys", vmin=0, vmax=1, aspect="auto")
 axis.axvline(states - 0.5, linestyle="--")
-axis.set_yticks([block.double().mean().item() for _, block in used], [name for name, _ in used])
+axis.set_yticks([(block[0] + block[-1]) / 2 for _, block in used], [name for name, _ in used])
 for _, block in used[1:]:
-    axis.axhline(block[0].item() - 0.5, linewidth=0.5)
+    axis.axhline(block[0] - 0.5, linewidth=0.5)
 axis.set_xlabel("token")
 axis.grid(False)
 show.figure(

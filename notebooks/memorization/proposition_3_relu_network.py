@@ -101,10 +101,8 @@ claim.printed("fold with a minus sign, error", errors["printed"], "<=", 1e-12)
 claim.control("generic data: largest rank of the derivative", generic_ranks.max(), "<=", small)
 loose = draw("integer", T, context, seed=seed)
 claim.control("random digits in place of them: Kruskal rank", kruskal_rank(loose.long()), "==", context)
-claim.number("hard data: largest rank", hard_ranks.max(), earlier=17, within=0 if (context, hidden) == (3, 4) else None)
-claim.number(
-    "generic data: largest rank", generic_ranks.max(), earlier=24, within=0 if (context, hidden) == (3, 4) else None
-)
+claim.number("hard data: largest rank", hard_ranks.max())
+claim.number("generic data: largest rank", generic_ranks.max())
 claim.verdict()
 
 # %% [markdown]

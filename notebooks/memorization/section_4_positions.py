@@ -59,7 +59,7 @@ claim.check("tokens added: ranks missing", sum(n - rank for (n, _), rank in zip(
 claim.printed("it carries over to any tokens: rank with tokens equal to minus the positions", cancelled, "==", 32)
 claim.control("float64 in place of 120 digits: rank of 32 positions of width 64", ranks[0], "==", 32)
 if most == 33:
-    claim.number("smallest ratio at n = 33", exact[-1], earlier=7.6e-42, within=0.01)
+    claim.number("smallest ratio at n = 33", exact[-1])
 for (n, _), rank, earlier in zip(sizes, ranks, (21, 84, 171), strict=True):
-    claim.number(f"float64 rank, n = {n}", rank, earlier=earlier, within=0.03)
+    claim.number(f"float64 rank, n = {n}", rank)
 claim.verdict()

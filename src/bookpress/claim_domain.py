@@ -1,4 +1,4 @@
-"""Claims on the site: the box that states one, links to it, and its entries in the index and the search.
+"""Claims on the site: the box that states one, badges and links to it, its entries in the index and the search.
 
 ````{claim} linear-attention/lemma-4-4```` is the box; ``{claim:ref}`the lemma <linear-attention/lemma-4-4>` `` and
 ``{verdict}`Lemma 4.4: holds <linear-attention/lemma-4-4>` `` lead to it from every page.
@@ -20,9 +20,9 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
 from bookpress.layout import Layout
-from bookpress.panel import verdict_class
-from bookpress.registry import Entry, Registry, RegistryError, Verdict
-from bookpress.statement import AS_PRINTED, anchor, heading, other_labels, parts, place, short_label
+from bookpress.panel import proof_class, verdict_class
+from bookpress.registry import Entry, ProofMark, Registry, RegistryError, Verdict
+from bookpress.statement import PRINTED_PARTS, anchor, heading, other_labels, parts, place, short_label
 
 #: How a claim's name is looked up in the domain's data: page, id of the box, words for the search.
 Place = tuple[str, str, str]
@@ -54,7 +54,7 @@ class ClaimDirective(SphinxDirective):
         return [_index(entry, anchor(claim)), box]
 
     def _part(self, name: str, text: str) -> nodes.Node:
-        part = nodes.container(classes=["claim-printed" if name == AS_PRINTED else "claim-stated"])
+        part = nodes.container(classes=["claim-printed" if name in PRINTED_PARTS else "claim-stated"])
         if name:
             part += nodes.paragraph("", name, classes=["claim-part"])
         self.state.nested_parse(StringList(text.split("\n"), source=self.env.docname), 0, part)
@@ -87,6 +87,21 @@ class VerdictRole(SphinxRole):
         )
         self.set_source_info(link)
         return [link], []
+
+
+class ProofRole(SphinxRole):
+    """A badge for the mark on a proof: ``{proof}`repaired` ``."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        try:
+            colour = proof_class(ProofMark(self.text))
+        except ValueError:
+            known = ", ".join(one.value for one in ProofMark)
+            message = self.inliner.reporter.error(
+                f"a proof mark is one of {known}; got {self.text!r}", line=self.lineno
+            )
+            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+        return [nodes.inline(self.rawtext, self.text, classes=["proof", colour])], []
 
 
 class ClaimDomain(Domain):
@@ -152,3 +167,4 @@ def setup(app: Sphinx) -> None:
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)
     app.add_role("verdict", VerdictRole())
+    app.add_role("proof", ProofRole())

@@ -10,8 +10,8 @@ import yaml
 
 from bookpress.layout import Layout
 from bookpress.notebook import Parameter
+from bookpress.panel import escape
 from bookpress.record import Record
-from bookpress.statement import plain_text
 
 
 class Origins:
@@ -110,7 +110,7 @@ def origin_block(record: Record, parameters: list[Parameter], functions: list[st
         f"- Parameters of the run: {every or 'none'}",
         *(f"- {one}" for one in _made_by(functions, links)),
     ]
-    return "\n".join([f"::::::{{dropdown}} {plain_text(line)}", ":class-container: origin", "", *lines, "::::::"])
+    return "\n".join([f"::::::{{dropdown}} Made with {escape(line)}", ":class-container: origin", "", *lines, "::::::"])
 
 
 def record_in_book(notebook: str) -> str:

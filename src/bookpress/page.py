@@ -18,11 +18,11 @@ from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import code_of, parameters_of, read_source
 from bookpress.origin import Origins, origin_block, record_in_book
-from bookpress.panel import panel_markdown, verdict_class
+from bookpress.panel import panel_block
 from bookpress.record import Record
-from bookpress.registry import Verdict
+from bookpress.registry import ProofMark, Verdict
 from bookpress.show import FIGURE_MIME
-from bookpress.statement import claims_stated, plain_text, replace_blocks
+from bookpress.statement import claims_stated, replace_blocks
 
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
 
@@ -108,12 +108,7 @@ def _lifted(output: NotebookNode, record: Record, layout: Layout) -> str:
         write_whole(layout.figure(name), data["image/svg+xml"])
         return figure_block(name, data[FIGURE_MIME])
     if CLAIM_MIME in data:
-        settled = Settled.model_validate(data[CLAIM_MIME]["settled"])
-        _, _, table = panel_markdown(settled).partition("\n\n")
-        title = plain_text(f"{settled.label}: {settled.verdict.value}")
-        return (
-            f"::::::{{admonition}} {title}\n:class: verdict-panel {verdict_class(settled.verdict)}\n\n{table}\n::::::"
-        )
+        return panel_block(Settled.model_validate(data[CLAIM_MIME]["settled"]))
     return str(data.get("text/markdown", ""))
 
 
@@ -150,6 +145,11 @@ def badge(verdict: Verdict, label: str = "", claim: str = "") -> str:
     """A verdict in words, which the Sphinx extension sets on a coloured ground; with ``claim``, a link to its box."""
     words = f"{label}: {verdict.value}" if label else verdict.value
     return f"{{verdict}}`{words} <{claim}>`" if claim else f"{{verdict}}`{words}`"
+
+
+def proof_badge(mark: ProofMark | None) -> str:
+    """The mark on a proof in words; nothing where there is no proof."""
+    return f"{{proof}}`{mark.value}`" if mark else ""
 
 
 def badges(claims: list[Settled]) -> str:

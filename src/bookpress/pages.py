@@ -5,14 +5,15 @@ from collections import Counter
 
 import yaml
 
+from bookpress.evidence import judged_anew
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import read_source, title_of
-from bookpress.page import badge, badges, picture_block, write_page
+from bookpress.page import badge, badges, picture_block, proof_badge, write_page
 from bookpress.profile import FULL, LAPTOP, load_profile
 from bookpress.reach import Reach
 from bookpress.record import Record
-from bookpress.registry import Entry, Paper, Registry, Verdict
+from bookpress.registry import Entry, Paper, ProofMark, Registry, Verdict
 
 
 class Book:
@@ -28,12 +29,39 @@ class Book:
             if (path := layout.record(name, profile)).is_file() and layout.executed(name, profile).is_file()
         }
         self.kept = {name: Record.read(path) for name in layout.notebooks() if (path := layout.kept(name)).is_file()}
+        for record in (*self.records.values(), *self.kept.values()):
+            record.claims = [judged_anew(one, self.registry.entry(one.claim)) for one in record.claims]
         self.full_size_reach = Reach(layout, FULL if self.full_size else LAPTOP)
         self.found = _verdicts(self.records)
+        self.proofs = {one.claim: one.proof for record in self.records.values() for one in record.claims}
         self.found_at_full_size = _verdicts(self.kept)
 
     def verdict(self, paper: Paper, entry: Entry) -> Verdict:
         return self.found.get(f"{paper.name}/{entry.id}", Verdict.NOT_RUN)
+
+    def proof(self, paper: Paper, entry: Entry) -> ProofMark | None:
+        """The mark on the proof or construction as printed; ``None`` where there is none, or nothing has run."""
+        return self.proofs.get(f"{paper.name}/{entry.id}")
+
+    def shaken(self, paper: Paper, entry: Entry) -> list[str]:
+        """What a claim's proof rests on and the paper has wrong, in words, but for what its own page has answered."""
+        return [
+            f"its proof uses {used.label}, {wrong}"
+            for used in paper.claims
+            if used.id in entry.proof_uses and used.id not in entry.answered and (wrong := self._wrong(paper, used))
+        ]
+
+    def _wrong(self, paper: Paper, entry: Entry) -> str:
+        match self.verdict(paper, entry), self.proof(paper, entry):
+            case Verdict.REFUTED, _:
+                return "refuted"
+            case Verdict.HOLDS_WITH_CORRECTION, _:
+                return "false as printed, corrected on its page"
+            case _, ProofMark.REPAIRED:
+                return "whose proof is repaired on its page"
+            case _, ProofMark.FAILS:
+                return "whose proof fails"
+        return ""
 
     def full_size_run(self, name: str) -> str:
         """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
@@ -109,7 +137,7 @@ def scoreboard_page(book: Book) -> str:
     ]
     for paper in book.registry.papers:
         lines += ["", f"## {paper.short_title}", "", f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`.", ""]
-        lines += [_row(["claim", "what it is", "verdict", "full size"]), _row(["---"] * 4)]
+        lines += [_row(["claim", "what it is", "verdict", "proof as printed", "full size"]), _row(["---"] * 5)]
         lines += [_row(_score(book, paper, entry)) for entry in paper.claims]
     return "\n".join(lines) + "\n"
 
@@ -119,7 +147,8 @@ def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
     claim = f"{paper.name}/{entry.id}"
     label = f"{{claim:ref}}`{entry.label} <{claim}>`" if entry.notebook in book.records else entry.label
     reason = f" {entry.why}" if verdict is Verdict.NOT_RUN and entry.why else ""
-    return [label, entry.title or entry.kind.value, badge(verdict) + reason, _full_size(book, paper, entry)]
+    title, proof = entry.title or entry.kind.value, proof_badge(book.proof(paper, entry))
+    return [label, title, badge(verdict) + reason, proof, _full_size(book, paper, entry)]
 
 
 def _full_size(book: Book, paper: Paper, entry: Entry) -> str:
@@ -144,7 +173,9 @@ def errata_page(book: Book) -> str:
         for entry in wrong:
             title = f"{entry.label}: {entry.title}" if entry.title else entry.label
             claim = f"{paper.name}/{entry.id}"
-            lines += ["", f"### {title}", "", badge(book.verdict(paper, entry), claim=claim), ""]
+            marks = [badge(book.verdict(paper, entry), claim=claim), proof_badge(book.proof(paper, entry))]
+            lines += ["", f"### {title}", "", " ".join(mark for mark in marks if mark), ""]
+            lines += [f"*{words[0].upper()}{words[1:]}.*\n" for words in book.shaken(paper, entry)]
             lines += [
                 f"**Printed.** {(entry.printed or '').strip()}",
                 "",

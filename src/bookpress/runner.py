@@ -21,7 +21,7 @@ from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import parameters_of, read_source, title_of
 from bookpress.profile import LAPTOP, PROFILE_VARIABLE, Settings, settings_for
-from bookpress.provenance import commit_of
+from bookpress.provenance import OWN_VARIABLE, commit_of
 from bookpress.reach import Reach
 from bookpress.record import Record, claims_in, environment_in, figures_in
 
@@ -103,15 +103,17 @@ def run(
     if unknown:
         names = ", ".join(one.name for one in known)
         raise RunFailed(Exit.BAD_PARAMETER, f"{notebook} has no parameter {unknown[0]!r}; it has: {names}")
+    of_profile = {one.name: one.default for one in known} | settings.parameters
+    own = [name for name, value in (parameters or {}).items() if value != of_profile[name]]
     fingerprint = Reach(layout, profile).fingerprint(notebook)
     executed_path = output or layout.executed(notebook, profile)
     started = time.perf_counter()
     try:
-        executed = _execute(notebook, source, values, settings, profile, executed_path)
+        executed = _execute(notebook, source, values, settings, profile, executed_path, own)
     except RunFailed as failure:
         if failure.code is not Exit.DEAD_KERNEL:
             raise
-        executed = _execute(notebook, source, values, settings, profile, executed_path)
+        executed = _execute(notebook, source, values, settings, profile, executed_path, own)
     record = Record(
         notebook=notebook,
         title=title_of(source),
@@ -131,7 +133,13 @@ def run(
 
 
 def _execute(
-    name: str, source: NotebookNode, values: dict[str, Any], settings: Settings, profile: str, target: Path
+    name: str,
+    source: NotebookNode,
+    values: dict[str, Any],
+    settings: Settings,
+    profile: str,
+    target: Path,
+    own: list[str],
 ) -> NotebookNode:
     """Execute in a fresh kernel. The kernel starts in the repository's root, as it does under plain papermill."""
     deadline = time.monotonic() + 60 * settings.minutes
@@ -139,7 +147,7 @@ def _execute(
     def seconds_for(_: NotebookNode) -> float:
         return max(1.0, min(60 * settings.cell_minutes, deadline - time.monotonic()))
 
-    with tempfile.TemporaryDirectory(prefix="book-") as folder, _environment(profile, folder):
+    with tempfile.TemporaryDirectory(prefix="book-") as folder, _environment(profile, folder, own):
         prepared, running = Path(folder, "source.ipynb"), Path(folder, "running.ipynb")
         jupytext.write(source, prepared, fmt="ipynb")
         try:
@@ -164,10 +172,11 @@ def _execute(
 
 
 @contextmanager
-def _environment(profile: str, runtime: str) -> Iterator[None]:
+def _environment(profile: str, runtime: str, own: list[str]) -> Iterator[None]:
     """What a kernel is to find in its environment, for as long as the run lasts."""
     before = dict(os.environ)
-    os.environ.update(_ENVIRONMENT, JUPYTER_RUNTIME_DIR=runtime, **{PROFILE_VARIABLE: profile})
+    told = {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
+    os.environ.update(_ENVIRONMENT, JUPYTER_RUNTIME_DIR=runtime, **told)
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ import re
 import textwrap
 from collections.abc import Callable
 
-from bookpress.registry import Entry, Registry
+from bookpress.registry import Entry, Registry, Verdict
 
 #: A stated claim in the Markdown of a cell, with whatever stands between its comments.
 BLOCK = re.compile(r"^<!-- claim (\S+) -->\n(?:.*\n)*?<!-- /claim -->$", re.MULTILINE)
@@ -16,7 +16,9 @@ _BLOCK_IN_SOURCE = re.compile(r"^# <!-- claim (\S+) -->\n(?:#.*\n)*?# <!-- /clai
 _ANY_COMMENT = re.compile(r"^(?:# )?<!-- /?claim\b.*$", re.MULTILINE)
 _WIDTH = 118
 
-AS_PRINTED, CORRECTED, AS_RUN = "As printed", "Corrected", "As run here"
+AS_PRINTED, PROOF_AS_PRINTED = "As printed", "The proof as printed"
+#: Headings under which stands what the paper has and should not.
+PRINTED_PARTS = {AS_PRINTED, PROOF_AS_PRINTED}
 
 
 class StatementError(Exception):
@@ -50,15 +52,18 @@ def place(entry: Entry) -> str:
 
 
 def parts(entry: Entry) -> list[tuple[str, str]]:
-    """The text of the box, each part with its heading: what is printed comes first where the print is wrong.
+    """The text of the box, each part with its heading: where the paper is wrong, its own words come first.
 
-    A part without a heading is the paper's claim in our own words, as the paper makes it.
+    A part without a heading is the paper's claim in our own words, as the paper makes it. Where that claim holds, what
+    is printed wrong is its proof.
     """
-    stated = (entry.statement or "").strip()
-    if not entry.printed:
+    stated, printed, corrected = ((text or "").strip() for text in (entry.statement, entry.printed, entry.corrected))
+    if not printed:
         return [("", stated)] if stated else []
-    right = "\n\n".join(part for part in (stated, (entry.corrected or "").strip()) if part)
-    return [(AS_PRINTED, entry.printed.strip()), (AS_RUN if entry.kind.is_measured else CORRECTED, right)]
+    if entry.expected is Verdict.HOLDS:
+        return [("", stated), (PROOF_AS_PRINTED, printed), ("The proof corrected", corrected)]
+    right = "\n\n".join(part for part in (stated, corrected) if part)
+    return [(AS_PRINTED, printed), ("As run here" if entry.kind.is_measured else "Corrected", right)]
 
 
 def statement_markdown(claim: str, entry: Entry) -> str:
@@ -96,11 +101,6 @@ def claims_stated(markdown: str) -> list[str]:
 def replace_blocks(markdown: str, by: Callable[[str], str]) -> str:
     """The cell with each stated claim replaced by ``by(claim)``."""
     return BLOCK.sub(lambda found: by(found[1]), markdown)
-
-
-def plain_text(text: str) -> str:
-    """Text as it is, with nothing in it that Markdown would set."""
-    return re.sub(r"([\\`*_{}\[\]<>$|~^#])", r"\\\1", text)
 
 
 def _wrapped(text: str) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.numerics import modular_rank, numerical_rank, relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 
 
 def rational_rank(rows: list[list[int]]) -> int:
@@ -41,7 +41,7 @@ def test_modular_rank_is_the_rational_rank(rows: int, columns: int, inner: int, 
 
 
 def test_numerical_rank_sees_planted_rank_and_batches() -> None:
-    left, right = torch.randn(2, 5, 7, 3, generator=generator(0), dtype=torch.float64)
+    left, right = normal(2, 5, 7, 3, seed=0)
     assert numerical_rank(left @ right.mT).tolist() == [3] * 5
     assert numerical_rank(torch.eye(4, dtype=torch.float64)).item() == 4
 

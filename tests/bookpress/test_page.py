@@ -79,7 +79,7 @@ def test_the_scoreboard_has_the_full_size_verdict_or_says_that_there_is_none(bou
     layout.profiles.mkdir()
     (layout.profiles / "full.yaml").write_text("demo/good: {parameters: {n: 4}, cost: A day.}\n")
     bind_book(layout, "laptop")
-    row = "| {verdict}`holds` | {verdict}`%s` |"
+    row = "| {verdict}`holds` | {proof}`not checked` | {verdict}`%s` |"
     assert row % "not run" in (layout.generated / "scoreboard.md").read_text()
     assert "not run. A day." in (layout.generated / "status.md").read_text()
     Record.read(layout.record("demo/good", "laptop")).write(layout.kept("demo/good"))

@@ -20,7 +20,7 @@ def files(folder: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("body", "code", "message"),
     [
-        ("failed_check", Exit.FAILED_CHECK, "cell 5.*the evidence says 'refuted', the registry expects 'holds'"),
+        ("failed_check", Exit.FAILED_CHECK, "cell 5.*the evidence says 'undecided here', the registry"),
         ("idle_control", Exit.FAILED_CHECK, "cell 5.*a control did not fail"),
         ("other_verdict", Exit.FAILED_CHECK, "cell 5.*the evidence says 'holds', the registry expects 'refuted'"),
         ("unknown_claim", Exit.BAD_REGISTRY, "cell 5.*unknown claim 'demo/lemma-9'"),
@@ -104,12 +104,23 @@ def test_a_full_size_run_keeps_a_verdict_that_was_not_expected(toy: Any) -> None
     assert files(toy.layout.build) == {"other_verdict.ipynb", "other_verdict.json"}
 
 
-def test_the_paper_profile_sets_parameters(toy: Any) -> None:
+def test_the_full_profile_sets_parameters_and_keeps_what_could_not_have_told(toy: Any) -> None:
     notebook = toy.add("good")
     toy.layout.profiles.mkdir()
     (toy.layout.profiles / "full.yaml").write_text(f"{notebook}: {{parameters: {{n: 5}}, minutes: 1}}\n")
-    with pytest.raises(RunFailed, match="four is less") as failure:
-        run(notebook, profile="full", layout=toy.layout)
+    record = run(notebook, profile="full", layout=toy.layout)
+    assert record.parameters == {"n": 5}
+    assert record.claims[0].verdict == "undecided here"
+    assert "four is less" in str(record.claims[0].note)
+
+
+def test_a_readers_own_parameters_stop_nothing_and_the_books_own_do(toy: Any, tmp_path: Path) -> None:
+    notebook = toy.add("good")
+    run(notebook, {"n": 5}, layout=toy.layout, output=tmp_path / "mine.ipynb")
+    run(notebook, {"n": 3}, layout=toy.layout, output=tmp_path / "mine.ipynb")
+    failing = toy.add("failed_check")
+    with pytest.raises(RunFailed) as failure:
+        run(failing, {"n": 3}, layout=toy.layout, output=tmp_path / "mine.ipynb")
     assert failure.value.code is Exit.FAILED_CHECK
 
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 Law = Literal["gaussian", "orthogonal"]
@@ -53,11 +53,11 @@ def sample_memories(count: int, width: int, law: Law, seed: Seed) -> Float[Tenso
     """
     require(count=(count, 1, None), width=(width, 1, None), law=(law, {"gaussian", "orthogonal"}))
     source = generator(seed)
-    keys, values = (torch.randn(count, width, width, generator=source, dtype=torch.float64) for _ in range(2))
+    keys, values = (normal(count, width, width, seed=source) for _ in range(2))
     if law == "orthogonal":
         keys, values = _orthogonal(keys), _orthogonal(values)
     asked = torch.randint(width, (count,), generator=source)
-    noise = torch.randn(count, width, generator=source, dtype=torch.float64)
+    noise = normal(count, width, seed=source)
     query = torch.cat([keys[torch.arange(count), asked], noise], dim=-1)
     return torch.cat([torch.cat([keys, values], dim=-1), query[:, None]], dim=1)
 

@@ -10,7 +10,7 @@ from torch.nn.functional import gelu, layer_norm, pad, scaled_dot_product_attent
 from attention_theory.layers import attention, causal_mask
 from attention_theory.linear_attention.experiments.teacher_task import SharedInputs
 from attention_theory.linear_attention.model.mhla import causal_gram
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.training import Parameters, Trained, train_many
 from attention_theory.validation import require
 
@@ -26,7 +26,7 @@ def linear_layers_start(width: int, layers: int, heads: int, seeds: Sequence[int
     """
     require(width=(width, 1, None), layers=(layers, 1, None), heads=(heads, 1, None), seeds=(list(seeds), 0, None))
     shape = (2, layers, heads, width, width)
-    drawn = torch.stack([torch.randn(shape, generator=generator(seed), dtype=torch.float64) for seed in seeds])
+    drawn = torch.stack([normal(*shape, seed=seed) for seed in seeds])
     return {"values": width**-0.5 * drawn[:, 0], "queries": width**-0.5 * drawn[:, 1]}
 
 
@@ -87,7 +87,7 @@ def transformer_start(width: int, hidden: int, seeds: Sequence[int]) -> Paramete
     models: Parameters = {}
     draws = [generator(seed) for seed in seeds]
     for name, (inputs, outputs) in shapes.items():
-        drawn = [torch.randn(inputs, outputs, generator=source, dtype=torch.float64) for source in draws]
+        drawn = [normal(inputs, outputs, seed=source) for source in draws]
         models[name] = (inputs**-0.5 * torch.stack(drawn)).float()
     return models
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attention_theory.linear_attention.learning.regression import Statistics
 from attention_theory.linear_attention.model.features import certificate_features
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 
@@ -81,8 +81,8 @@ def draw_directions(data: Statistics, count: int, seed: Seed) -> Float[Tensor, "
     require(count=(count, 3, None))
     source = generator(seed)
     out, psi = data.cross.shape
-    first = torch.randn(count, out, psi, generator=source, dtype=torch.float64)
-    second = torch.randn(count, out, psi, generator=source, dtype=torch.float64)
+    first = normal(count, out, psi, seed=source)
+    second = normal(count, out, psi, seed=source)
     weakest = torch.linalg.eigh(data.second_moment).eigenvectors[:, 0]
     third = count // 3
     first[2 * third :] = first[2 * third :, :, :1] * weakest

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from scipy.optimize import least_squares
 from torch import Tensor
 
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 
@@ -34,7 +34,7 @@ def random_quadratic(heads: int, width: int, seed: Seed) -> Quadratic:
     """Gaussian parameters of unit scale, as many outputs as features."""
     require(heads=(heads, 1, None), width=(width, 1, None))
     source = generator(seed)
-    return Quadratic(*(torch.randn(heads, width, generator=source, dtype=torch.float64) for _ in range(3)))
+    return Quadratic(*(normal(heads, width, seed=source) for _ in range(3)))
 
 
 def evaluate(model: Quadratic, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... out"]:

@@ -1,7 +1,8 @@
 """Linear-attention heads written as index blocks over named rows, evaluated only where they are not zero.
 
 The paper's ``Z`` has a token in every column and a coordinate in every *row*; here a token is a row of a tensor and its
-coordinates are the last axis. The word *row* keeps the paper's meaning: a coordinate of the token.
+coordinates are the last axis. The word *row* keeps the paper's meaning: a coordinate
+of the token. :class:`attention_theory.rows.Rows` names them.
 """
 
 from collections.abc import Sequence
@@ -13,38 +14,6 @@ from torch import Tensor
 
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.validation import require
-
-
-class Rows:
-    """Names for the coordinates of a token: every name owns a block of consecutive rows."""
-
-    def __init__(self) -> None:
-        self._blocks: dict[str, Tensor] = {}
-        self.width = 0
-
-    def add(self, name: str, size: int) -> Int[Tensor, " size"]:
-        """Give ``size`` new rows to ``name`` and return them.
-
-        Raises:
-            ParameterError: the size is not positive.
-            ValueError: the name is taken.
-        """
-        require(size=(size, 1, None))
-        if name in self._blocks:
-            raise ValueError(f"the rows '{name}' are given out already")
-        self._blocks[name] = torch.arange(self.width, self.width + size)
-        self.width += size
-        return self._blocks[name]
-
-    def __getitem__(self, name: str) -> Int[Tensor, " size"]:
-        return self._blocks[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._blocks
-
-    def blocks(self) -> dict[str, Int[Tensor, " size"]]:
-        """Every name with its rows, in the order of allocation."""
-        return dict(self._blocks)
 
 
 @dataclass(frozen=True)

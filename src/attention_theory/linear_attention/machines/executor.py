@@ -17,7 +17,7 @@ from attention_theory.linear_attention.model.autoregression import autoregress
 from attention_theory.linear_attention.model.features import causal_certificate_features, certificate_features
 from attention_theory.linear_attention.model.mhla import Heads, mhla
 from attention_theory.linear_attention.model.rounding import round_token
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 
@@ -40,7 +40,7 @@ class Executor:
     @property
     def width(self) -> int:
         """d, the width of a token."""
-        return self.rows.width
+        return self.rows.size
 
     @cached_property
     def teacher(self) -> Heads:
@@ -58,9 +58,9 @@ class Executor:
         arrows = machines.repeat_interleave(self.states, dim=0)
         prompts = torch.zeros(len(starts), self.states + 1, self.width, dtype=torch.float64)
         state = torch.arange(self.states)
-        prompts[:, state, self.rows["key"]] = 1
-        prompts[torch.arange(len(starts))[:, None], state, self.rows["value"][arrows]] = 1
-        prompts[torch.arange(len(starts)), self.states, self.rows["current"][starts]] = 1
+        prompts[:, state, self.rows.indices("key")] = 1
+        prompts[torch.arange(len(starts))[:, None], state, self.rows.indices("value")[arrows]] = 1
+        prompts[torch.arange(len(starts)), self.states, self.rows.indices("current")[starts]] = 1
         return prompts
 
     def histories(
@@ -94,7 +94,7 @@ class Executor:
 
     def read(self, tokens: Float[Tensor, "... width"]) -> Float[Tensor, "... width"]:
         """Tokens rounded attribute by attribute."""
-        return round_token(tokens, list(self.rows.blocks().values()))
+        return round_token(tokens, [self.rows.indices(name) for name in self.rows.blocks])
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,6 @@ def gaussian_samples(
     """Gaussian inputs with the teacher's outputs as labels, plus Gaussian noise of standard deviation ``noise``."""
     require(samples=(samples, 1, None), tokens=(tokens, 2, None), noise=(noise, 0.0, None))
     draws = generator(seed)
-    inputs = torch.randn(samples, tokens, teacher.width, generator=draws, dtype=torch.float64)
+    inputs = normal(samples, tokens, teacher.width, seed=draws)
     labels = mhla(teacher, inputs)
-    return inputs, labels + noise * torch.randn(labels.shape, generator=draws, dtype=labels.dtype)
+    return inputs, labels + noise * normal(*labels.shape, seed=draws, dtype=labels.dtype)

@@ -6,8 +6,7 @@ import torch
 from jaxtyping import Num
 from torch import Tensor
 
-from attention_theory.linear_attention.model.features import Form
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 
 def autoregress(
@@ -27,7 +26,7 @@ def autoregress(
         form: ``printed`` appends ``y^t`` instead, the output of the step before; where there is none yet, the last
             token of the prompt takes its place.
     """
-    require(steps=(steps, 0, None), form=(form, {"correct", "printed"}))
+    require(steps=(steps, 0, None), form=(form, FORMS))
     tokens = prompt
     previous = prompt[..., -1, :]
     for _ in range(steps):

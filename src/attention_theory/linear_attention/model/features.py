@@ -4,16 +4,12 @@ Every output is a combination of the products ``<z_j, z_k> z_{l,n}``: two featur
 of the last token. Algorithm 8 lists all d³ of them as a matrix; Algorithm 2 lists the ψ = d²(d+1)/2 distinct ones.
 """
 
-from typing import Literal
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.linear_attention.model.mhla import causal_gram, gram
-from attention_theory.validation import require
-
-Form = Literal["correct", "printed"]
+from attention_theory.validation import FORMS, Form, require
 
 
 def cubic_features(
@@ -24,7 +20,7 @@ def cubic_features(
     ``form="printed"`` gives the column order of the matrices in Eqs. 4, 8 and 68, where k runs fastest. It belongs to
     a column-major fold: with the row-major fold of Algorithm 1 it returns every Q_h transposed.
     """
-    require(form=(form, {"correct", "printed"}))
+    require(form=(form, FORMS))
     products, last = gram(tokens), tokens[..., -1, :]
     cubic = products[..., :, :, None] * last[..., None, None, :]
     if form == "printed":

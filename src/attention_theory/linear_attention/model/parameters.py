@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.linear_attention.model.features import Form, pairs
+from attention_theory.linear_attention.model.features import pairs
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.randomness import Seed, normal
+from attention_theory.validation import FORMS, Form, require
 
 
 def head_matrix(heads: Heads) -> Float[Tensor, "... out_width width_squared"]:
@@ -24,7 +24,7 @@ def coefficients(heads: Heads, form: Form = "correct") -> Float[Tensor, "... out
 
     ``form="printed"`` follows Eq. 16 to the letter, which counts the terms with j = k twice.
     """
-    require(form=(form, {"correct", "printed"}))
+    require(form=(form, FORMS))
     return coefficients_of_matrix(head_matrix(heads), form)
 
 
@@ -81,7 +81,7 @@ def antisymmetric_twin(
     width = _width(matrix)
     require(width=(width, 2, None))
     shape = (matrix.shape[0] // width, width, width, width)
-    noise = torch.randn(shape, generator=generator(seed), dtype=matrix.dtype)
+    noise = normal(*shape, seed=seed, dtype=matrix.dtype)
     return matrix + scale * (noise - noise.transpose(1, 2)).flatten(-2).flatten(0, 1)
 
 

@@ -2,16 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum, sharp_steps
-from attention_theory.validation import require
-
-Form = Literal["correct", "printed"]
+from attention_theory.validation import FORMS, Form, require
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class Partition:
 
     def __call__(self, x: Float[Tensor, " points"], form: Form = "correct") -> Float[Tensor, " points"]:
         """Sum of ``value * (1[x >= left] - 1[x >= right])``; ``printed`` has ``1[x < right]`` in the second place."""
-        require(form=(form, {"correct", "printed"}))
+        require(form=(form, FORMS))
         left = (x[:, None] >= self.edges[:-1]).double()
         right = x[:, None] >= self.edges[1:] if form == "correct" else x[:, None] < self.edges[1:]
         return (left - right.double()) @ self.values

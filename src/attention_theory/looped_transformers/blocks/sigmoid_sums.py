@@ -5,7 +5,6 @@ the score; Lemma 12 pushes all other scores but one far below 0.
 """
 
 import math
-from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -15,9 +14,8 @@ from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import CLOSED, gated_move
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Combination, Rows, combine, moves
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
-Form = Literal["correct", "printed"]
 #: Keys and queries of a head that attends to all columns alike.
 _EVEN: list[Combination] = [{}]
 
@@ -56,7 +54,7 @@ class ManyHeads:
         form: Form = "correct",
     ) -> None:
         require(size=(size, 2, None), spare=(spare, 0, None), temperature=(temperature, 1e-6, None))
-        require(form=(form, {"correct", "printed"}))
+        require(form=(form, FORMS))
         functions, terms, width = a.shape
         self.size, self.columns, self.temperature = size, 3 * size + spare, temperature
         bits = math.ceil(math.log2(self.columns))
@@ -137,7 +135,7 @@ class OneHead:
         empty_column: bool = True,
         form: Form = "correct",
     ) -> None:
-        require(height=(height, 0.0, None), temperature=(temperature, 1e-6, None), form=(form, {"correct", "printed"}))
+        require(height=(height, 0.0, None), temperature=(temperature, 1e-6, None), form=(form, FORMS))
         terms, width = a.shape
         self.terms, self.temperature, self.form = terms, temperature, form
         self.columns = terms + (1 if empty_column else 0)

@@ -1,7 +1,6 @@
 """Transposing a matrix in three layers of one head (Lemma 13), and a vectorised one in a single layer (Table 1)."""
 
 import math
-from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -11,12 +10,10 @@ from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import FunctionBlock, Setting, gated_move
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Rows, combine, moves
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 #: Closes a unit by a code that does not match; it has to exceed the data.
 GATE = 1e3
-
-Form = Literal["correct", "printed"]
 
 
 class TransposeBlock(FunctionBlock):
@@ -34,7 +31,7 @@ class TransposeBlock(FunctionBlock):
     reads_second = False
 
     def __init__(self, form: Form = "correct") -> None:
-        require(form=(form, {"correct", "printed"}))
+        require(form=(form, FORMS))
         self.form = form
 
     def sizes(self, setting: Setting) -> dict[str, int]:

@@ -1,14 +1,10 @@
 """Integers as vectors of ±1: addresses, and numbers in two's complement. The least significant bit comes first."""
 
-from typing import Literal
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.validation import ParameterError, require
-
-Form = Literal["correct", "printed"]
+from attention_theory.validation import FORMS, Form, ParameterError, require
 
 
 def to_bits(
@@ -32,7 +28,7 @@ def from_bits(code: Float[Tensor, "... bits"], signed: bool = False, form: Form 
         signed: two's complement, with the last bit +1 where the number is negative.
         form: ``printed`` reads the sign as the list in Appendix G has it, the wrong way round.
     """
-    require(form=(form, {"correct", "printed"}))
+    require(form=(form, FORMS))
     places = torch.arange(code.shape[-1], device=code.device)
     one = (code > 0).to(torch.int64)
     if not signed:

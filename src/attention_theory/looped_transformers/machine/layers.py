@@ -12,17 +12,14 @@ state = machine.cycle(state, temperature=30.0)
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.layers import attention
+from attention_theory.layers import Rule, attention
 from attention_theory.rows import Combination, Rows
 from attention_theory.validation import require
-
-Rule = Literal["softmax", "hardmax"]
 
 
 @dataclass(frozen=True)

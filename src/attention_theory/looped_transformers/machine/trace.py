@@ -8,7 +8,8 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.looped_transformers.machine.layers import LoopedTransformer, Rule
+from attention_theory.layers import Rule
+from attention_theory.looped_transformers.machine.layers import LoopedTransformer
 from attention_theory.rows import Rows
 from attention_theory.validation import require
 

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
+from attention_theory.layers import Rule
 from attention_theory.looped_transformers.machine.codes import address_bits
-from attention_theory.looped_transformers.machine.layers import Rule
 from attention_theory.looped_transformers.subleq.language import Program, interpret, random_program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner

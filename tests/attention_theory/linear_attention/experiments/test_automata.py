@@ -12,6 +12,7 @@ from attention_theory.linear_attention.experiments.automata import (
     read_string,
     write_strings,
 )
+from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 
@@ -47,7 +48,7 @@ def test_other_tables_can_be_shown() -> None:
 @given(states=st.integers(3, 5), letters=st.integers(2, 3), seed=st.integers(0, 99))
 def test_automata_are_of_their_parts(states: int, letters: int, seed: int) -> None:
     form = StringForm(states, letters, 2)
-    draws = torch.Generator().manual_seed(seed)
+    draws = generator(seed)
     kept = [automata_of_parts(parts, 50, form, draws, seed) for parts in ((0, 1), (2,), (3,))]
     assert all(tables.shape == (50, states, letters) and words.shape == (50, 2) for tables, words in kept)
     as_tuples = [{tuple(table.flatten().tolist()) for table in tables} for tables, _ in kept]

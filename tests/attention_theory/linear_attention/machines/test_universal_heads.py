@@ -33,7 +33,7 @@ def test_no_head_is_there_twice(rows: str) -> None:
 
 def test_no_two_blocks_share_a_working_row() -> None:
     plan = UniversalHeads(2, 2, 2, 2, "private", True)
-    rows = torch.cat(list(plan.rows.blocks().values()))
-    assert torch.equal(rows.sort().values, torch.arange(plan.rows.width))
+    rows = torch.cat([plan.rows.indices(name) for name in plan.rows.blocks])
+    assert torch.equal(rows.sort().values, torch.arange(plan.rows.size))
     with pytest.raises(ParameterError, match="working_rows"):
         UniversalHeads(2, 2, 2, 2, "other", True)  # type: ignore[arg-type]

@@ -12,11 +12,12 @@ from attention_theory.linear_attention.model.features import (
 )
 from attention_theory.linear_attention.model.literal import certificate_features_by_loops, cubic_features_by_loops
 from attention_theory.numerics import modular_rank
+from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 
 def integers(batch: int, tokens: int, width: int, seed: int) -> torch.Tensor:
-    return torch.randint(-9, 10, (batch, tokens, width), generator=torch.Generator().manual_seed(seed)).double()
+    return torch.randint(-9, 10, (batch, tokens, width), generator=generator(seed)).double()
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4])

@@ -7,6 +7,7 @@ from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.steps import add_to_address, round_signs
 from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.randomness import generator
 from attention_theory.rows import Rows
 
 LAYOUT = FleqLayout(2, 12, 8, [SumBlock("add")], temperature=30.0)
@@ -19,7 +20,7 @@ def test_addresses_are_added_modulo_a_power_of_two(with_column: bool, constant: 
     rows, scratch = LAYOUT.rows, LAYOUT.scratch
     layer = Layer(rows, "add")
     add_to_address(layer, LAYOUT, rows["to a"], rows["scratch address"] if with_column else None, constant)
-    addresses = torch.randint(2**LAYOUT.bits, (scratch,), generator=torch.Generator().manual_seed(seed))
+    addresses = torch.randint(2**LAYOUT.bits, (scratch,), generator=generator(seed))
     state = torch.zeros(LAYOUT.columns, rows.size, dtype=torch.float64)
     rows.of(state, "to a")[:scratch] = LAYOUT.codes[addresses]
     rows.of(state, "to a")[scratch:] = 0.3
