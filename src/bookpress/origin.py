@@ -36,9 +36,9 @@ class Origins:
         }
 
     @cached_property
-    def _own(self) -> set[str]:
-        """Functions that the notebook defines."""
-        return {one.name for cell in self._cells for one in cell if isinstance(one, ast.FunctionDef)}
+    def _own(self) -> dict[str, set[str]]:
+        """Functions that the notebook defines, with the names that each uses."""
+        return {one.name: _loaded(one) for cell in self._cells for one in cell if isinstance(one, ast.FunctionDef)}
 
     def computes_or_judges(self, number: int) -> bool:
         """Whether a cell uses the package, a function of the notebook, or a claim: what a reader must not miss."""
@@ -50,20 +50,29 @@ class Origins:
             if isinstance(one, ast.Assign) and "Claim" in _loaded(one)
             for name in _bound(one)
         }
-        return bool(used & (self._imported.keys() | self._own | claims))
+        return bool(used & (self._imported.keys() | self._own.keys() | claims))
 
     def only_imports(self, number: int) -> bool:
         return all(isinstance(one, ast.Import | ast.ImportFrom) for one in self._cells[number])
 
     def functions(self, number: int) -> list[str]:
         """Dotted names of the package's functions that a cell's values come from, through the cells before it too."""
-        before = [one for cell in self._cells[: number + 1] for one in cell]
-        needed = set().union(*map(_loaded, self._cells[number]))
-        grown = -1
-        while grown != len(needed):
-            grown = len(needed)
-            needed |= set().union(*(_loaded(one) for one in before if _bound(one) & needed))
-        return sorted(self._imported[name] for name in needed & self._imported.keys())
+        before = [one for cell in self._cells[:number] for one in cell]
+        wanted: set[str] = set()
+        met: set[str] = set()
+        for one in reversed(before + self._cells[number]):
+            if one in before and not _bound(one) & wanted:
+                continue
+            wanted = (wanted - _set_anew(one)) | self._used_by(one)
+            met |= wanted
+        return sorted(self._imported[name] for name in met & self._imported.keys())
+
+    def _used_by(self, statement: ast.stmt) -> set[str]:
+        """Names that a statement uses, and those that the notebook's own functions among them use."""
+        used = _loaded(statement)
+        while more := set().union(*(self._own.get(name, set()) for name in used)) - used:
+            used |= more
+        return used
 
 
 def _loaded(statement: ast.stmt) -> set[str]:
@@ -86,6 +95,13 @@ def _bound(statement: ast.stmt) -> set[str]:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=value))):
                 bound |= _root(value)
     return bound
+
+
+def _set_anew(statement: ast.stmt) -> set[str]:
+    """Names whose value before a statement no longer matters after it."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    rows = [target.elts if isinstance(target, ast.Tuple) else [target] for target in targets]
+    return {node.id for row in rows for node in row if isinstance(node, ast.Name)}
 
 
 def _root(value: ast.expr) -> set[str]:

@@ -16,9 +16,9 @@ _BLOCK_IN_SOURCE = re.compile(r"^# <!-- claim (\S+) -->\n(?:#.*\n)*?# <!-- /clai
 _ANY_COMMENT = re.compile(r"^(?:# )?<!-- /?claim\b.*$", re.MULTILINE)
 _WIDTH = 118
 
-AS_PRINTED, PROOF_AS_PRINTED = "As printed", "The proof as printed"
+AS_PRINTED, BESIDE_IT = "As printed", "Beside it, as printed"
 #: Headings under which stands what the paper has and should not.
-PRINTED_PARTS = {AS_PRINTED, PROOF_AS_PRINTED}
+PRINTED_PARTS = {AS_PRINTED, BESIDE_IT}
 
 
 class StatementError(Exception):
@@ -55,13 +55,13 @@ def parts(entry: Entry) -> list[tuple[str, str]]:
     """The text of the box, each part with its heading: where the paper is wrong, its own words come first.
 
     A part without a heading is the paper's claim in our own words, as the paper makes it. Where that claim holds, what
-    is printed wrong is its proof.
+    is printed wrong stands beside it, in its proof or its picture.
     """
     stated, printed, corrected = ((text or "").strip() for text in (entry.statement, entry.printed, entry.corrected))
     if not printed:
         return [("", stated)] if stated else []
     if entry.expected is Verdict.HOLDS:
-        return [("", stated), (PROOF_AS_PRINTED, printed), ("The proof corrected", corrected)]
+        return [("", stated), (BESIDE_IT, printed), ("Corrected", corrected)]
     right = "\n\n".join(part for part in (stated, corrected) if part)
     return [(AS_PRINTED, printed), ("As run here" if entry.kind.is_measured else "Corrected", right)]
 
