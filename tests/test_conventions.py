@@ -9,9 +9,11 @@ import torch
 from jaxtyping import TypeCheckError
 
 from attention_theory.numerics import numerical_rank
+from bookpress.layout import Layout
+from bookpress.registry import Registry
 
 ROOT = Path(__file__).resolve().parents[1]
-PAPERS = ["linear_attention", "in_context_reasoning", "looped_transformers", "hyper_attention", "memorization"]
+PAPERS = [paper.name.replace("-", "_") for paper in Registry.load(Layout(ROOT)).papers]
 
 
 def test_a_papers_subpackage_imports_the_core_and_never_a_sibling() -> None:

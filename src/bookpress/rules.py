@@ -17,11 +17,11 @@ LONGEST_CELL = 20
 MOST_PAIRS = 0.15  # of a page's code cells, those that follow another one straight
 
 _WORDS = {"app.": "appendix", "appendices": "appendix", "corollaries": "corollary", "eq": "equation", "eq.": "equation"}
-_NUMBER = r"\(?(?:[A-Z](?:\.\d+)*|\d+(?:\.\d+)*)\b\)?(?:\s?\([a-z]\))?"
+_NUMBER = r"\(?(?:[A-Z](?:\.\d+)*|\d+(?:\.\d+)*)\b\)?(?:\([a-z]\))?"
 _REFERENCE = re.compile(
     r"\b(Algorithm|Appendix|Appendices|App\.|Assumption|Claim|Corollary|Corollaries|Definition|Equation|Eq\.?|Example|"
     r"Figure|Lemma|Proposition|Remark|Section|Step|Table|Theorem)s?\.? "
-    rf"({_NUMBER}(?:(?:, | and |, and | to |[-–]|, \w+ ){_NUMBER})*)",
+    rf"({_NUMBER}(?:(?:, | and |, and | to |[-–]){_NUMBER})*)",
     re.IGNORECASE,
 )
 

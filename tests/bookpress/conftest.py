@@ -1,5 +1,6 @@
 """A toy book on disk: one paper, one package of two modules, and notebooks that are made to fail in every way."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -101,7 +102,7 @@ class ToyBook:
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBook:
     monkeypatch.setenv("BOOKPRESS_ROOT", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "src"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "src"), prepend=os.pathsep)
     return ToyBook(tmp_path)
 
 
