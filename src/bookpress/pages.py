@@ -243,7 +243,9 @@ def contents(book: Book) -> str:
         {"caption": "The papers", "chapters": chapters},
         {"caption": "About the book", "chapters": [{"file": page} for page in reading]},
     ]
-    text: str = yaml.safe_dump({"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False)
+    text: str = yaml.safe_dump(
+        {"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False, allow_unicode=True
+    )
     return text
 
 
