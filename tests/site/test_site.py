@@ -113,17 +113,6 @@ def test_a_box_shows_what_is_printed_before_what_is_right(light: Any) -> None:
     assert box.locator(".claim-part").all_inner_texts() == ["As printed", "Corrected"]
 
 
-def test_printing_opens_what_is_folded_and_closes_it_again(light: Any) -> None:
-    light.open("notebooks/linear-attention/lemma_4_4_robustness.html")
-    folded = light.page.locator("details:not([open])")
-    before = folded.count()
-    assert before
-    light.page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
-    assert folded.count() == 0
-    light.page.evaluate("() => window.dispatchEvent(new Event('afterprint'))")
-    assert folded.count() == before
-
-
 def test_a_pages_download_is_the_repositorys_notebook(site: Any) -> None:
     for notebook in sorted((SITE / "_sources" / "notebooks").rglob("*.ipynb")):
         kept = SITE.parents[1] / "notebooks" / notebook.relative_to(SITE / "_sources" / "notebooks")
