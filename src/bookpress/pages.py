@@ -94,7 +94,7 @@ def bind_book(layout: Layout, profile: str) -> str:
     for made in (layout.book / "notebooks", layout.book / "figures", layout.generated):
         shutil.rmtree(made, ignore_errors=True)
     for name, record in book.records.items():
-        write_page(record, book.registry, book.full_size_run(name), layout)
+        write_page(record, book.full_size_run(name), layout)
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
@@ -132,7 +132,7 @@ def scoreboard_page(book: Book) -> str:
     lines = [
         "# Scoreboard",
         "",
-        "Every numbered item of the five papers, with the verdict that its notebook computed. A verdict is never "
+        "Every numbered item of the papers, with the verdict that its notebook computed. A verdict is never "
         "typed: it follows from checks that can fail and from controls that were seen to fail.",
         "",
         "Where a paper's own size is too much for the book's laptop run, the last column has the verdict of the run at "
@@ -149,7 +149,8 @@ def scoreboard_page(book: Book) -> str:
 
 def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
     verdict = book.verdict(paper, entry)
-    label = f"[{entry.label}](/notebooks/{entry.notebook}.ipynb)" if entry.notebook in book.records else entry.label
+    claim = f"{paper.name}/{entry.id}"
+    label = f"{{claim:ref}}`{entry.label} <{claim}>`" if entry.notebook in book.records else entry.label
     reason = f" {entry.why}" if verdict is Verdict.NOT_RUN and entry.why else ""
     title, proof = entry.title or entry.kind.value, proof_badge(book.proof(paper, entry))
     return [label, title, badge(verdict) + reason, proof, _full_size(book, paper, entry)]
@@ -176,7 +177,8 @@ def errata_page(book: Book) -> str:
         lines += ["", f"## {paper.short_title}"]
         for entry in wrong:
             title = f"{entry.label}: {entry.title}" if entry.title else entry.label
-            marks = [badge(book.verdict(paper, entry)), proof_badge(book.proof(paper, entry))]
+            claim = f"{paper.name}/{entry.id}"
+            marks = [badge(book.verdict(paper, entry), claim=claim), proof_badge(book.proof(paper, entry))]
             lines += ["", f"### {title}", "", " ".join(mark for mark in marks if mark), ""]
             lines += [f"*{words[0].upper()}{words[1:]}.*\n" for words in book.shaken(paper, entry)]
             lines += [
@@ -184,7 +186,7 @@ def errata_page(book: Book) -> str:
                 "",
                 f"**Corrected.** {(entry.corrected or '').strip()}",
             ]
-            lines += ["", f"[The run](/notebooks/{entry.notebook}.ipynb)"]
+            lines += ["", f"{{claim:ref}}`The run <{claim}>`"]
     return "\n".join(lines) + "\n"
 
 
@@ -243,10 +245,12 @@ def contents(book: Book) -> str:
     reading = ["notation", "rerun", "contributing", "references"]
     parts = [
         {"caption": "What was found", "chapters": [{"file": page} for page in book_pages]},
-        {"caption": "The five papers", "chapters": chapters},
+        {"caption": "The papers", "chapters": chapters},
         {"caption": "About the book", "chapters": [{"file": page} for page in reading]},
     ]
-    text: str = yaml.safe_dump({"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False)
+    text: str = yaml.safe_dump(
+        {"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False, allow_unicode=True
+    )
     return text
 
 

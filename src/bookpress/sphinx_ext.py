@@ -1,4 +1,4 @@
-"""What the site needs of Sphinx: formulas without a network, no other host, badges, columns of numbers set right."""
+"""What the site needs of Sphinx: claims, formulas without a network, no other host, columns of numbers set right."""
 
 import importlib.util
 import shutil
@@ -9,53 +9,23 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util.docutils import SphinxRole
 
-from bookpress.panel import proof_class, verdict_class
-from bookpress.registry import ProofMark, Verdict
+from bookpress import claim_domain
+from bookpress.layout import Layout
 
 #: The part of MathJax that a page with TeX needs: the combined component, its fonts, the TeX extensions.
 _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.add_role("verdict", VerdictRole())
-    app.add_role("proof", ProofRole())
+    claim_domain.setup(app)
     app.add_post_transform(NumbersRight)
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("build-finished", _copy_mathjax)
     app.connect("build-finished", _mend_roles)
+    app.connect("build-finished", _offer_own_notebooks)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
-
-
-class VerdictRole(SphinxRole):
-    """A badge: ``{verdict}`holds` `` or ``{verdict}`Lemma 4.4: holds` ``, coloured by the verdict."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        verdict = self.text.rpartition(": ")[2]
-        try:
-            colour = verdict_class(Verdict(verdict))
-        except ValueError:
-            known = ", ".join(one.value for one in Verdict)
-            message = self.inliner.reporter.error(f"a verdict is one of {known}; got {verdict!r}", line=self.lineno)
-            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
-        return [nodes.inline(self.rawtext, self.text, classes=["verdict", colour])], []
-
-
-class ProofRole(SphinxRole):
-    """A badge for the mark on a proof: ``{proof}`repaired` ``."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        try:
-            colour = proof_class(ProofMark(self.text))
-        except ValueError:
-            known = ", ".join(one.value for one in ProofMark)
-            message = self.inliner.reporter.error(
-                f"a proof mark is one of {known}; got {self.text!r}", line=self.lineno
-            )
-            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
-        return [nodes.inline(self.rawtext, self.text, classes=["proof", colour])], []
 
 
 class NumbersRight(SphinxPostTransform):
@@ -131,6 +101,16 @@ def _mend_roles(app: Sphinx, failure: Exception | None) -> None:
             mended = mended.replace(old, new)
         if mended != text:
             page.write_text(mended, encoding="utf-8")
+
+
+def _offer_own_notebooks(app: Sphinx, failure: Exception | None) -> None:
+    """A page's download is the repository's notebook, which runs, and not the page that was made from it."""
+    if failure or app.builder.name != "html":
+        return
+    layout = Layout(Path(app.srcdir).parent)
+    for page in Path(app.outdir, "_sources", "notebooks").rglob("*.ipynb"):
+        notebook = page.relative_to(Path(app.outdir, "_sources", "notebooks")).with_suffix("").as_posix()
+        shutil.copyfile(layout.source(notebook).with_suffix(".ipynb"), page)
 
 
 def _mathjax_folder() -> Path:
