@@ -140,8 +140,8 @@ show.figure(
     name="scores",
     caption="Which scores are not zero, in the product of two sinusoidal codes. Small blocks for effects of looped "
     "differences; a symmetric effect needs still fewer; many more without the loop in x.",
-    alt="Three black and white square images: a pattern of small blocks along the diagonal; a thinner pattern of "
-    "points on the diagonal; and a pattern with many more filled cells.",
+    alt="Three square images of filled and empty cells: a pattern of small blocks along the diagonal; a thinner "
+    "pattern of points on the diagonal; and a pattern with many more filled cells.",
 )
 
 # %% [markdown]
@@ -215,9 +215,9 @@ axes[0].set_ylabel("y of the other")
 show.figure(
     fig,
     name="policies",
-    caption="From which cells (dark) another agent ends up meeting the one at the dot, who steps right. One with the "
+    caption="From which cells (blue) another agent ends up meeting the one at the dot, who steps right. One with the "
     "same policy must start at the same cell; one that steps up may start anywhere on a diagonal.",
-    alt="Two small grids. On the left only the cell of the dot is dark, on the right a falling diagonal around the "
+    alt="Two small grids. On the left only the cell of the dot is filled, on the right a falling diagonal around the "
     "torus.",
 )
 

@@ -133,7 +133,7 @@ show.figure(
     name="lengths",
     caption="Two score matrices for the paper's dictionary, and their errors. The printed one is right at the length "
     "it was made for; the other one everywhere.",
-    alt="Two small heat maps which differ in row two: evenly filled on the left, a single dark cell on the right. "
+    alt="Two small heat maps which differ in row two: evenly filled on the left, a single blue cell on the right. "
     "Beside them a line that touches zero at length three only, and a line that is zero throughout.",
 )
 

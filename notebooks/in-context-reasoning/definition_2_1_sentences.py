@@ -103,9 +103,9 @@ axis.spines["left"].set_visible(False)
 show.figure(
     fig,
     name="sentence",
-    caption="One sentence of the noisy task, neutral words in grey. The trigger q comes three times: once before y, "
-    "once before τ, and at the end.",
-    alt="A row of small grey word numbers. The trigger q, in blue, stands before a green y, before an orange tau, and "
+    caption="One sentence of the noisy task, neutral words as small numbers. The trigger q comes three times: once "
+    "before y, once before τ, and at the end.",
+    alt="A row of small word numbers. The trigger q, in blue, stands before a green y, before an orange tau, and "
     "in the last place.",
 )
 

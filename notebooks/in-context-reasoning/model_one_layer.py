@@ -250,5 +250,5 @@ show.figure(
     name="attention",
     caption="Attention weights of the construction of Lemma 4.1 on five sentences: the weight is λ at the y that "
     "follows the trigger q, and 0 at the τ that follows it too.",
-    alt="Five rows of positions, dark but for one bright cell in each row, which carries the letter y and follows a q.",
+    alt="Five rows of positions, blue but for one yellow cell in each row, which carries the letter y and follows a q.",
 )

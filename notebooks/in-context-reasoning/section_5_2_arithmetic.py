@@ -173,7 +173,7 @@ show.figure(
     caption="Left, noiseless: the loss on unseen words with exact slopes falls out of the picture and stays there; "
     "with slopes by subtraction it climbs, sooner in float32. Right, noisy: the gap between trained and unseen words "
     "is real.",
-    alt="Left, four curves on a logarithmic axis: two fall to zero, two fall and then rise above one, with black "
+    alt="Left, four curves on a logarithmic axis: two fall to zero, two fall and then rise above one, with "
     "squares of ordinary PyTorch rising too. Right, three pairs of curves, each dashed one above its full one.",
 )
 

@@ -191,6 +191,6 @@ show.figure(
     caption=f"M = {samples}: each data set's loss falls geometrically and then stops at KL(α||α̂), below the bound "
     "(dashed).",
     alt="Blue curves fall together on a logarithmic axis and level off at different heights, all below a dashed "
-    "curve; a grey curve for known noise falls on.",
+    "curve; a curve for known noise falls on.",
 )
 claim.verdict()

@@ -135,8 +135,9 @@ fig.colorbar(picture, ax=axes, ticks=[0, 1, 2], label="entry")
 show.figure(
     fig,
     name="tables",
-    caption="Two if-thens, three tokens each, after one prompt token. Grey is 1, black is 2. With private rows the two "
-    "tables stand apart. With shared rows the second answer, `x'.1` in the last token, is a 2: it was found twice.",
+    caption="Two if-thens, three tokens each, after one prompt token. The scale at the right tells 1 from 2. With "
+    "private rows the two tables stand apart. With shared rows the second answer, `x'.1` in the last token, is a "
+    "2: it was found twice.",
     alt="Two images of the token matrix. On the left all entries are 0 or 1 and each block has its own rows. On the "
     "right the rows s0 and s1 are used by both blocks and the last token holds an entry 2.",
 )

@@ -169,8 +169,8 @@ show.figure(
     caption="The prompt of a machine with 3 letters: left of the dashed line a column for each state with the three "
     "rules, right of it a column for each cell of the tape. Ones are filled. `state` has a last row for cells without "
     "the head.",
-    alt="A black and white token matrix. The first columns hold the rows table of and table 0 to 2 with state, letter "
-    "and move; the other columns hold the rows letter and state. The position rows form a diagonal.",
+    alt="A token matrix of filled and empty cells. The first columns hold the rows table of and table 0 to 2 with "
+    "state, letter and move; the other columns hold the rows letter and state. The position rows form a diagonal.",
 )
 
 # %%

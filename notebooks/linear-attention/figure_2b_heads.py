@@ -154,7 +154,7 @@ show.figure(
     name="loss-and-distance",
     caption="Each mark is a run. Where the certificate holds (left) no run can lie above the dashed line "
     "$\\sqrt{\\text{loss}/\\lambda_{\\min}}$. On orthogonal memories (right) 64 heads end far from the teacher at zero "
-    "loss; with few heads most runs come nearer as their loss falls. Grey: stuck in a local minimum.",
+    "loss; with few heads most runs come nearer as their loss falls. Shaded: stuck in a local minimum.",
     alt="Two scatter plots of distance against training loss. Left: all marks below a dashed line that falls with the "
     "loss. Right: the marks of 1 to 4 heads fall with the loss, too; those of 64 heads stay above 10 at losses below "
     "1e-5.",

@@ -205,8 +205,8 @@ show.figure(
     name="walk",
     caption="A program as the layer writes it: tokens from left to right, ones filled. Left of the dashed line is the "
     "prompt with the graph; right of it every column is computed by the heads from the columns before it.",
-    alt="A black and white image of the token matrix. Named row blocks from position to before; each generated column "
-    "has one dark cell in the blocks position, here, mark and before.",
+    alt="An image of the token matrix. Named row blocks from position to before; each generated column "
+    "has one filled cell in the blocks position, here, mark and before.",
 )
 
 # %%

@@ -138,7 +138,7 @@ show.figure(
     name="blocks",
     caption="The paper's block diagram, taken from a cycle of the multiplication program: the rows that each layer "
     "changes. Read the instruction, read the data, subtract in three layers, write, branch in three layers, round.",
-    alt="A grid of row blocks by the ten layers, with dark cells on a descending path: instruction, operands first and "
+    alt="A grid of row blocks by the ten layers, with blue cells on a descending path: instruction, operands first and "
     "second, memory at the sixth layer, the counter at the eighth, nothing at the ninth and tenth.",
 )
 

@@ -94,7 +94,7 @@ show.figure(
     name="windows",
     caption="The two windows for the third bit. Between integers they are ramps; every integer sits at the end of a "
     "ramp or on a plateau. At the ends of a ramp there is no room for noise on one side.",
-    alt="Two trapezes over the sum s from 0 to 15, one from 4 to 7 and one from 12 on, with black dots at 0 or 1 for "
+    alt="Two trapezes over the sum s from 0 to 15, one from 4 to 7 and one from 12 on, with dots at 0 or 1 for "
     "the third bit of each integer, all on the curves.",
 )
 

@@ -139,8 +139,8 @@ axis.legend(loc="center right")
 show.figure(
     fig,
     name="depths",
-    caption="Layers claimed (grey) and built (blue). Every claim is met, most with a layer to spare, and SUBLEQ can "
-    "be had in four.",
+    caption="Layers claimed (wide bars) and built (narrow bars). Every claim is met, most with a layer to spare, and "
+    "SUBLEQ can be had in four.",
     alt="Horizontal bars for six programs: claimed depths of 10 to 13 and built depths of 10 to 12, with a short bar "
     "of 4 for SUBLEQ.",
 )

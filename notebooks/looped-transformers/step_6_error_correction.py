@@ -201,7 +201,7 @@ show.figure(
     caption="The least temperature from which on every step is exact. With one adder it grows by $\\frac12\\ln 2$ a "
     "bit, with two by up to twice that, and hardly with $n$. In float32 nothing is exact beyond the last cross.",
     alt="Rising lines of least temperature against bits, from about 3 to 18: the four-layer machine along the lower "
-    "grey law, the ten-layer machine between the two laws; black crosses for float32 end at 23 bits.",
+    "law, the ten-layer machine between the two laws; crosses for float32 end at 23 bits.",
 )
 show.table(
     ["N", "law", *(f"{depth} layers, n = {n}" for n, depth in least)],

@@ -98,7 +98,7 @@ axis.tick_params(axis="y", labelsize=7)
 show.figure(
     fig,
     name="layout",
-    caption="The input of the machine at the start: scratchpad, memory and program, divided by the black lines. The "
+    caption="The input of the machine at the start: scratchpad, memory and program, divided by the upright lines. The "
     "program lies in the memory rows of its columns; the counter's rows hold the first instruction's address. Below "
     "the addresses and marks lie the function blocks.",
     alt="Coloured matrix of rows and columns in three vertical parts. The right part holds columns of plus and minus "

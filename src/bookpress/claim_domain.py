@@ -101,7 +101,7 @@ class ProofRole(SphinxRole):
                 f"a proof mark is one of {known}; got {self.text!r}", line=self.lineno
             )
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
-        return [nodes.inline(self.rawtext, self.text, classes=["proof", colour])], []
+        return [nodes.inline(self.rawtext, self.text, classes=["proof-mark", colour])], []
 
 
 class ClaimDomain(Domain):

@@ -107,7 +107,8 @@ def _lifted(output: NotebookNode, record: Record, layout: Layout) -> str:
         write_whole(layout.figure(name), data["image/svg+xml"])
         return figure_block(name, data[FIGURE_MIME])
     if CLAIM_MIME in data:
-        return panel_block(Settled.model_validate(data[CLAIM_MIME]["settled"]))
+        claim = data[CLAIM_MIME]["settled"]["claim"]
+        return panel_block(next(one for one in record.claims if one.claim == claim))
     return str(data.get("text/markdown", ""))
 
 

@@ -7,8 +7,10 @@ import yaml
 
 from bookpress.evidence import judged_anew
 from bookpress.files import write_whole
+from bookpress.findings import FINDINGS, Finding, Findings
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
+from bookpress.package_page import package_pages
 from bookpress.page import badge, badges, picture_block, proof_badge, write_page
 from bookpress.profile import FULL, LAPTOP, load_profile
 from bookpress.reach import Reach
@@ -64,6 +66,20 @@ class Book:
                 return "whose proof fails"
         return ""
 
+    def findings(self) -> Findings:
+        """Every claim's verdict, for the sentences that state one."""
+        return Findings(
+            {
+                f"{paper.name}/{entry.id}": Finding(
+                    entry.label,
+                    self.verdict(paper, entry),
+                    entry.notebook if entry.notebook in self.records else None,
+                )
+                for paper in self.registry.papers
+                for entry in paper.claims
+            }
+        )
+
     def full_size_run(self, name: str) -> str:
         """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
         if full := self.kept.get(name):
@@ -101,9 +117,12 @@ def bind_book(layout: Layout, profile: str) -> str:
         "errata": errata_page(book),
         "gallery": gallery_page(book),
         "status": status_page(book),
+        **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
+        **package_pages(layout, book.registry.papers),
     }
     for name, text in pages.items():
         write_whole(layout.generated / f"{name}.md", text)
+    write_whole(layout.book / FINDINGS, book.findings().dumps())
     write_whole(layout.book / "_toc.yml", contents(book))
     return f"{len(book.records)} notebooks and {len(pages)} pages bound"
 
@@ -125,6 +144,15 @@ def summary_page(book: Book) -> str:
         ),
         _row(["**claims**", *(f"**{one.total()}**" for one in counted), f"**{total.total()}**"]),
     ]
+    return "\n".join(lines) + "\n"
+
+
+def notebooks_list(book: Book, paper: Paper) -> str:
+    """A paper's notebooks with what each settles; included by its chapter."""
+    lines = ["---\norphan: true\n---\n", _row(["page", "what it settles"]), _row(["---"] * 2)]
+    for name in book.notebooks_of(paper):
+        settled = badges(book.records[name].claims)
+        lines += [_row([f"[{book.records[name].title}](/notebooks/{name}.ipynb)", settled])]
     return "\n".join(lines) + "\n"
 
 
@@ -242,11 +270,18 @@ def contents(book: Book) -> str:
         ]
         chapters.append(chapter | ({"sections": sections} if sections else {}))
     book_pages = ["generated/scoreboard", "generated/errata", "generated/gallery", "generated/status"]
+    package: dict[str, object] = {"file": "generated/package"}
+    rooms = [f"generated/package-{paper.name}" for paper in book.registry.papers]
+    rooms = [room for room in rooms if (book.layout.book / f"{room}.md").is_file()]
+    package |= {"sections": [{"file": room} for room in rooms]} if rooms else {}
     reading = ["notation", "rerun", "contributing", "references"]
     parts = [
         {"caption": "What was found", "chapters": [{"file": page} for page in book_pages]},
         {"caption": "The papers", "chapters": chapters},
-        {"caption": "About the book", "chapters": [{"file": page} for page in reading]},
+        {
+            "caption": "About the book",
+            "chapters": [{"file": reading[0]}, package, *({"file": page} for page in reading[1:])],
+        },
     ]
     text: str = yaml.safe_dump(
         {"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False, allow_unicode=True

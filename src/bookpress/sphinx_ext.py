@@ -10,8 +10,10 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from bookpress import claim_domain
+from bookpress import claim_domain, findings
+from bookpress.head import describe_page, draw_card, lead_edits_to_sources, use_repository_if_known
 from bookpress.layout import Layout
+from bookpress.mend import mend_pages
 
 #: The part of MathJax that a page with TeX needs: the combined component, its fonts, the TeX extensions.
 _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
@@ -19,12 +21,17 @@ _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensi
 
 def setup(app: Sphinx) -> dict[str, Any]:
     claim_domain.setup(app)
+    findings.setup(app)
     app.add_post_transform(NumbersRight)
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("build-finished", _copy_mathjax)
-    app.connect("build-finished", _mend_roles)
     app.connect("build-finished", _offer_own_notebooks)
+    app.connect("build-finished", mend_pages)
+    app.connect("build-finished", draw_card)
+    app.connect("config-inited", use_repository_if_known)
+    app.connect("html-page-context", describe_page)
+    app.connect("html-page-context", lead_edits_to_sources, priority=600)  # after the theme has made its buttons
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -80,27 +87,6 @@ def _copy_mathjax(app: Sphinx, failure: Exception | None) -> None:
         else:
             target.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source / name, target / name)
-
-
-#: What the theme and docutils write that a screen reader or a keyboard cannot use, and what it can.
-_ROLES = {
-    "<summary><": '<summary aria-label="pages of this chapter"><',  # a toggle with an icon and no name
-    'role="doc-biblioentry"': 'role="listitem"',  # deprecated, inside a list
-    # a box that may scroll, which the keyboard must reach
-    'class="pst-scrollable-table-container">': 'class="pst-scrollable-table-container" tabindex="0">',
-}
-
-
-def _mend_roles(app: Sphinx, failure: Exception | None) -> None:
-    """Give names and roles to what has none or old ones, in every page."""
-    if failure or app.builder.name != "html":
-        return
-    for page in Path(app.outdir).rglob("*.html"):
-        text = mended = page.read_text(encoding="utf-8")
-        for old, new in _ROLES.items():
-            mended = mended.replace(old, new)
-        if mended != text:
-            page.write_text(mended, encoding="utf-8")
 
 
 def _offer_own_notebooks(app: Sphinx, failure: Exception | None) -> None:

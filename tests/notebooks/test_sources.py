@@ -1,7 +1,9 @@
 """Every notebook has the form that the book promises."""
 
+import ast
 import json
 import re
+from typing import TypeGuard
 
 import papermill
 import pytest
@@ -11,6 +13,7 @@ from bookpress.notebook import Notebook, faults_of_comments
 from bookpress.pairing import unpaired
 from bookpress.registry import Registry, Verdict
 from bookpress.rules import rhythm_faults, title_faults
+from bookpress.show import brightness_in
 from bookpress.statement import claims_stated
 
 LAYOUT = Layout.here()
@@ -73,6 +76,20 @@ REVISED = {paper.name for paper in Registry.load(LAYOUT).papers if paper.revised
 @pytest.mark.parametrize("notebook", [name for name in NOTEBOOKS if name.partition("/")[0] in REVISED])
 def test_a_page_of_a_revised_chapter_keeps_the_rhythm_of_the_house(notebook: str) -> None:
     assert rhythm_faults(Notebook(notebook, LAYOUT).source) == []
+
+
+def test_texts_of_drawings_name_no_brightness(notebook: str) -> None:
+    """Dark mode turns drawings over; the run would refuse the caption, this finds it without a run."""
+    calls = [one for one in ast.walk(ast.parse(Notebook(notebook, LAYOUT).code)) if _is_figure(one)]
+    for call in calls:
+        options = {one.arg: one.value for one in call.keywords}
+        texts = [options[name] for name in ("caption", "alt") if name in options]
+        words = [str(part.value) for text in texts for part in ast.walk(text) if isinstance(part, ast.Constant)]
+        assert "photo" in options or brightness_in("\n".join(words)) is None
+
+
+def _is_figure(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in ("show.figure", "figure")
 
 
 def test_every_notebook_that_the_registry_names_is_there() -> None:
