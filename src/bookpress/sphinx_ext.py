@@ -1,6 +1,7 @@
 """What the site needs of Sphinx: claims, formulas without a network, no other host, columns of numbers set right."""
 
 import importlib.util
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from bookpress import claim_domain, findings
@@ -25,6 +27,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(NumbersRight)
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
+    app.connect("env-check-consistency", _write_in_parallel)
     app.connect("build-finished", _copy_mathjax)
     app.connect("build-finished", _offer_own_notebooks)
     app.connect("build-finished", mend_pages)
@@ -74,6 +77,14 @@ def _drop_thebe(app: Sphinx) -> None:
         listeners[:] = [
             one for one in listeners if not getattr(one.handler, "__module__", "").startswith("sphinx_thebe")
         ]
+
+
+def _write_in_parallel(app: Sphinx, _: BuildEnvironment) -> None:
+    """Writing takes two thirds of a build. It is shared by the cores once everything has been read.
+
+    Not so the reading: not every extension says that it bears it.
+    """
+    app.parallel = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 
 
 def _copy_mathjax(app: Sphinx, failure: Exception | None) -> None:
