@@ -19,16 +19,17 @@ from attention_theory.hyper_attention.interactions.interactions import outputs_f
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.measure import cpu_seconds
 from attention_theory.numerics import relative_error
+from attention_theory.randomness import generator, normal
 
 GRID, LENGTH, RADIUS, SAMPLES = 120, 20, 5, 10_000
 
 
 def main() -> int:
     torch.set_num_threads(1)
-    draw = torch.Generator().manual_seed(0)
+    draw = generator(0)
     symbols = sample_sequences(SAMPLES, LENGTH, GRID, draw)
     target = -window_matrix(GRID, RADIUS)
-    score = 0.1 * torch.randn(GRID, GRID, generator=draw, dtype=torch.float64)
+    score = 0.1 * normal(GRID, GRID, seed=draw)
     value = 0.5 + torch.rand(GRID, generator=draw, dtype=torch.float64)
     tokens = torch.eye(GRID, dtype=torch.float64)[symbols]
     targets = outputs_from_counts(symbols, target[..., None]).squeeze(-1)

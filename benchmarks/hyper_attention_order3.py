@@ -17,6 +17,7 @@ from attention_theory.hyper_attention.layers.pair_attention import pair_attentio
 from attention_theory.hyper_attention.layers.sums import Sum
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.measure import cpu_seconds, peak_bytes
+from attention_theory.randomness import generator, normal
 
 WIDTH, BATCH, LENGTHS = 64, 4, (128, 256)
 SUMS: tuple[tuple[str, Sum, bool], ...] = (("causal", "ge", True), ("all", "all", False))
@@ -24,8 +25,8 @@ SUMS: tuple[tuple[str, Sum, bool], ...] = (("causal", "ge", True), ("all", "all"
 
 def passes(tokens: int, sum_over: Sum, causal: bool) -> tuple[Callable[[], Tensor], Callable[[], Tensor]]:
     """One forward and backward pass in the literal form and block by block, on the same random inputs."""
-    draw = torch.Generator().manual_seed(0)
-    inputs = [torch.randn(BATCH, tokens, WIDTH, generator=draw).requires_grad_() for _ in range(5)]
+    draw = generator(0)
+    inputs = [normal(BATCH, tokens, WIDTH, seed=draw, dtype=torch.float32).requires_grad_() for _ in range(5)]
     queries, keys1, keys2, values1, values2 = inputs
     scale = WIDTH**-0.5
 

@@ -16,6 +16,7 @@ from attention_theory.linear_attention.learning.regression import learn_causal
 from attention_theory.linear_attention.model.literal import literal_regression
 from attention_theory.linear_attention.model.mhla import mhla_causal, random_heads, stack_lengths
 from attention_theory.linear_attention.model.parameters import coefficients_of_matrix, distance, head_matrix
+from attention_theory.randomness import generator, normal
 
 SEQUENCES, POSITIONS, LITERAL_SEQUENCES = 2048, 100, 4
 
@@ -24,9 +25,9 @@ def main() -> None:
     torch.set_num_threads(1)
     print(f"{'d':>2} {'form':>8} {'samples':>8} {'CPU s':>8} {'µs/sample':>10} {'distance':>9} {'peak MB':>8}")
     for width in (2, 4):
-        source = torch.Generator().manual_seed(width)
+        source = generator(width)
         teacher = random_heads(1, width, source, scale=width**-0.5)
-        tokens = torch.randn(SEQUENCES, POSITIONS, width, generator=source, dtype=torch.float64) / POSITIONS**0.5
+        tokens = normal(SEQUENCES, POSITIONS, width, seed=source) / POSITIONS**0.5
         labels = mhla_causal(teacher, tokens)
 
         begin = time.process_time()

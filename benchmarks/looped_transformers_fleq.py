@@ -17,6 +17,7 @@ from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.programs.newton import newton_program
 from attention_theory.measure import cpu_seconds
+from attention_theory.randomness import generator, normal
 
 BATCH = 200
 
@@ -40,7 +41,7 @@ def literal_cycle(machine: FleqMachine, state: Tensor) -> Tensor:
 
 def main() -> int:
     torch.set_num_threads(1)
-    draw = torch.Generator().manual_seed(0)
+    draw = generator(0)
     program = newton_program(torch.eye(4, dtype=torch.float64) + 0.1, 4)
     machine = FleqMachine(program)
     state = machine.layout.pack(program)
@@ -48,7 +49,7 @@ def main() -> int:
     dense, literal = cpu_seconds(lambda: machine.cycle(state)), cpu_seconds(lambda: literal_cycle(machine, state))
     print(f"one cycle: {dense:.4f} s dense, {literal:.4f} s by columns, {literal / dense:.1f} times; apart {apart:.1e}")
 
-    a, b = torch.randn(2, BATCH, 4, 4, generator=draw, dtype=torch.float64)
+    a, b = normal(2, BATCH, 4, 4, seed=draw)
     block = ProductBlock()
     together = cpu_seconds(lambda: run_block(block, a, b))
     alone = cpu_seconds(lambda: [run_block(block, a[i : i + 1], b[i : i + 1]) for i in range(BATCH)])

@@ -7,23 +7,70 @@
 # ---
 
 # %% [markdown]
-# # Learned and devised parameters of the colliding agents
+# # Figures 2 to 4 · Learned and devised parameters of the colliding agents
 # *Ustaomeroglu, Qu: Section 7.1, Figures 2, 3 and 4.*
 #
-# ```{claim} hyper-attention/experiment-7-1
-# ```
+# <!-- claim hyper-attention/experiment-7-1 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/figure-2a
-# ```
+# **Section 7.1 (Errors of the trained layers at every length)**
+# *Section 7.1*
 #
-# ```{claim} hyper-attention/figure-2b
-# ```
+# Trained at $L = 20$, the layers have test errors of the order of $10^{-7}$ or less at $L = 2, 5, 10, 20, 30, 40$, for
+# both
+# embeddings. (This needs the self term in the target. With Eq. 4 to the letter the error is $(1 - L/20)^2$.)
 #
-# ```{claim} hyper-attention/figure-3
-# ```
+# </blockquote>
+# <!-- /claim -->
 #
-# ```{claim} hyper-attention/figure-4
-# ```
+# <!-- claim hyper-attention/figure-2a -->
+# <blockquote>
+#
+# **Figure 2(a) (Devised scores in the sinusoidal code)**
+# *Section 7.1*
+#
+# The devised score matrix of the colliding agents is diagonal in the sinusoidal code.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/figure-2b -->
+# <blockquote>
+#
+# **Figure 2(b) (Learned scores in the sinusoidal code)**
+# *Section 7.1*
+#
+# The learned score matrix is not diagonal in the sinusoidal code, and looks unstructured, while the function learned is
+# the devised one. (The start and the optimiser are not given. With gradient descent from a constant $w(0)$ it comes out
+# nearly diagonal; with an uneven $w(0)$ the diagonal stays in view; with Adam it looks as printed, run here at $N =
+# 60$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/figure-3 -->
+# <blockquote>
+#
+# **Figure 3 (Learned and devised parameters, one-hot)**
+# *Section 7.1*
+#
+# The learned $C_{\mu\nu}$ differs from the devised one; the learned $C_{\mu\nu} W_\nu$ is the devised one, with a mean
+# squared
+# distance of the order of $10^{-5}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/figure-4 -->
+# <blockquote>
+#
+# **Figure 4 (Learned and devised parameters, sinusoidal)**
+# *Section 7.1*
+#
+# The same for the sinusoidal code, after a change to the one-hot basis.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The paper trains a layer on the colliding agents, with $N = 360$ heights, $L = 20$ agents and $B = 100{,}000$
 # sequences, once with one-hot and once with sinusoidal positions. It reports test errors of the order of $10^{-7}$ at
@@ -161,7 +208,7 @@ claim.control("Eq. 4 to the letter: largest test error", max(errors[names[3]]), 
 if trained_length in lengths:
     claim.number("one-hot: test error at L = L*", errors["one-hot"][lengths.index(trained_length)], printed=1e-7)
 if grid == 360:
-    claim.number("one-hot: training loss (20 tokens), earlier after 1000 steps", run.losses[-1, 0], earlier=2.6e-11)
+    claim.number("one-hot: training loss (20 tokens), earlier after 1000 steps", run.losses[-1, 0])
 claim.verdict()
 
 # %% [markdown]
@@ -329,8 +376,8 @@ claim.check("learned w, least entry", run.value[0].min(), ">", 0)
 claim.control("mean squared distance of C", (run.score[0] + devised).square().mean(), "<=", 1e-5)
 claim.number("mean squared distance of T", (learned[names[0]] - devised).square().mean(), printed=1e-5)
 if grid == 360:
-    claim.number("learned w, mean", run.value[0].mean(), earlier=2.229, within=0.01)
-    claim.number("learned C on the band, mean", run.score[0][band].mean(), earlier=-0.449, within=0.01)
+    claim.number("learned w, mean", run.value[0].mean())
+    claim.number("learned C on the band, mean", run.score[0][band].mean())
 claim.verdict()
 
 # %%

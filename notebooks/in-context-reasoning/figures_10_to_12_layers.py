@@ -1,15 +1,47 @@
 # %% [markdown]
-# # What each layer learns to predict
+# # Figures 10 to 12 · What each layer learns to predict
 # *Nguyen, Nguyen-Tang: Figures 10 to 12, Appendix D.2.2.*
 #
-# ```{claim} in-context-reasoning/figure-10
-# ```
+# <!-- claim in-context-reasoning/figure-10 -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/figure-11
-# ```
+# **Figure 10 (The layers of Origin-Linear-FA)**
+# *Appendix D.2.2*
 #
-# ```{claim} in-context-reasoning/figure-12
-# ```
+# **As printed.** For $\alpha\le0.5$ attention predicts $y$ perfectly. The model is called Origin-Softmax-FA, and the
+# feed-forward
+# layer is compared by $\xi_{F,\tau}=\max_j\xi_{F,\tau}$.
+#
+# **As run here.** At $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not always predict $\tau$; at
+# $\alpha=0.8$ it is the
+# other way round. At $\alpha=0.5$ attention predicts $y$ on about half of the sentences.
+#
+# Not at $\alpha=0.5$. The figure shows Origin-Linear-FA, and the comparison is with $\max_j\xi_{F,j}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-11 -->
+# <blockquote>
+#
+# **Figure 11 (The layers of Reparam-Linear-W-FA)**
+# *Appendix D.2.2*
+#
+# Attention predicts $y$ and the feed-forward layer $\tau$ at every noise level.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-12 -->
+# <blockquote>
+#
+# **Figure 12 (The layers of Reparam-Linear-FA)**
+# *Appendix D.2.2*
+#
+# The layers are separated on every sentence, with logits $\eta t$ at $y$ and $\eta t+\hat\gamma$ at $\tau$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Attention is said to predict the output if its largest logit is at $y$, and the feed-forward layer the noise if its
 # largest is at $\tau$. The paper draws mean logits, $\xi_{A,y}$ beside $\max_j\xi_{A,j}$ and $\xi_{F,\tau}$ beside
@@ -162,8 +194,8 @@ for alpha in levels:
     claim.check(f"α = {alpha}: M σ(ξ_F at τ - ξ_A at y) minus a whole number", count - round(count), "==", 0, 1e-6)
     claim.check(f"α = {alpha}: α̂ from it minus α", abs(share - alpha), "<=", hoeffding_radius(samples, 1e-3))
 if (steps, rate) == (400, 0.1):
-    claim.number("α = 0.2: ξ_A at y", of("attention_output", full, 0.2)[-1], earlier=40.0, within=0.01)
-    claim.number("α = 0.2: ξ_F at τ", of("feed_forward_noise", full, 0.2)[-1], earlier=38.67, within=0.01)
+    claim.number("α = 0.2: ξ_A at y", of("attention_output", full, 0.2)[-1])
+    claim.number("α = 0.2: ξ_F at τ", of("feed_forward_noise", full, 0.2)[-1])
 long = math.ceil(60 / (rate * per_epoch))  # passes that would take λ to 60
 rest = {"seed": seed, "evaluation": 64}
 walk = train_on_sample(exact_runs, task, samples, long, batch, dtype=torch.float32, **rest)
@@ -172,5 +204,5 @@ for alpha in levels:
     claim.control(f"float32, α = {alpha}: ξ_A at y over η t", stop / (rate * walk.steps[-1]), "==", 1, 1e-2)
 walk = train_on_sample(exact_runs[-1:], task, samples, long, batch, arithmetic="subtraction", **rest)
 stray = walk.of("attention_output", full, 0.8, rate)[-1]
-claim.number("subtraction, float64, α = 0.8: ξ_A at y at the end, a matter of luck", stray, earlier=39.1)
+claim.number("subtraction, float64, α = 0.8: ξ_A at y at the end, a matter of luck", stray)
 claim.verdict()

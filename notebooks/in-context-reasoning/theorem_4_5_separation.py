@@ -1,12 +1,41 @@
 # %% [markdown]
-# # Which layer says what
+# # Theorem 4.5 · Which layer says what
 # *Nguyen, Nguyen-Tang: condition (8) and Theorem 4.5, Section 4.2; Appendix B.4.*
 #
-# ```{claim} in-context-reasoning/definition-separation
-# ```
+# <!-- claim in-context-reasoning/definition-separation -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/theorem-4-5
-# ```
+# **Layer separation condition (Separated layers)**
+# *Section 4.2*
+#
+# The layers are separated on a sentence if $\xi_{A,y}>\max_{j\ne y}\xi_{A,j}$ and
+# $\xi_{F,\tau}>\max_{j\ne\tau}\xi_{F,j}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/theorem-4-5 -->
+# <blockquote>
+#
+# **Theorem 4.5 (When the layers separate)**
+# *Section 4.2; Appendix B.4*
+#
+# **As printed.** $t\ge\max(1,\tfrac1\eta)\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert$, without a
+# condition on
+# $\varepsilon$; the proof recalls $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$, and has separation from
+# $t\ge\max(1,-\hat\gamma/\eta)$ on.
+#
+# **Corrected.** Let $\varepsilon<\min(\alpha,1-\alpha)$. With probability at least $1-\delta$, for
+# $t\ge\max\big(1,\tfrac1\eta\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert\big)$, the layers of
+# Algorithm 1's
+# model are separated on every sentence of the data model.
+#
+# The bracket closes after the second term, as in the proof; $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$. At
+# $t=-\hat\gamma/\eta$ the logits of the feed-forward layer are equal for $C=1$; $t$ must be above it, as it is when
+# $\lvert\hat\alpha-\alpha\rvert<\varepsilon$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # In the trained model attention's only positive logit is $\lambda_tC$ at $y$, and the feed-forward layer's only one
 # that is not zero is $\lambda_tC+\hat\gamma$ at $\tau$. The layers are separated as soon as
@@ -110,7 +139,7 @@ for alpha, earlier in ((0.2, 15.857), (0.5, 1.202), (0.8, 12.083)):
     claim.check(f"α = {alpha}: share separated at t = {math.ceil(wait)}", shares[alpha][math.ceil(wait)], "==", 1)
     claim.check(f"α = {alpha}: and at every later t", min(shares[alpha][math.ceil(wait) :]), "==", 1)
     if rate == 0.1 and samples == 2048:
-        claim.number(f"α = {alpha}: waiting time", wait, earlier=earlier, within=1e-3)
+        claim.number(f"α = {alpha}: waiting time", wait)
 single = Sentences(*(part[copies == 1] for part in test))
 before = math.ceil(math.log(4) / rate) - 1  # the last step with η t < -γ
 early = separated(run(rate * before, math.log(0.2 / 0.8), single), single, task).double().mean()
@@ -128,9 +157,7 @@ start = separated(run(0.0, math.log(edge / (1 - edge))), test, task).double().me
 claim.check("printed bracket, α = 1/2 + ε: waiting time", printed_wait, "==", 0, 1e-12)
 claim.printed("printed bracket, α = 1/2 + ε: share separated at t = 0", start, "==", 1)
 claim.check("proof's bracket, α = 1/2 + ε: waiting time", separation_time(edge, radius, rate), "==", 1)
-claim.number(
-    "printed bracket, α = η = 0.5", separation_time(0.5, radius, 0.5, form="printed"), earlier=0.24, within=0.02
-)
+claim.number("printed bracket, α = η = 0.5", separation_time(0.5, radius, 0.5, form="printed"))
 one_sided, unsure, tosses = 0.99, 0.5, 50
 coins = torch.rand(10_000, tosses, generator=generator(seed), dtype=torch.float64) < one_sided
 both_labels = (coins.any(dim=1) & ~coins.all(dim=1)).double().mean()

@@ -7,14 +7,41 @@
 # ---
 
 # %% [markdown]
-# # If-then is a lookup too
+# # Algorithms 4 and 5 · If-then is a lookup too
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Algorithms 4 and 5, Appendix C.*
 #
-# ```{claim} linear-attention/algorithm-4
-# ```
+# <!-- claim linear-attention/algorithm-4 -->
+# <blockquote>
 #
-# ```{claim} linear-attention/algorithm-5
-# ```
+# **Algorithm 4 (An if-then program)**
+# *Appendix C*
+#
+# If the attribute $x$ of the last token equals its attribute $a_i$, the next token's attribute $x'$ is its attribute
+# $b_i$, for $i = 1, \dots, k$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/algorithm-5 -->
+# <blockquote>
+#
+# **Algorithm 5 (If-then by a table)**
+# *Appendix C*
+#
+# **As printed.** The copies do not say which token makes them, and $x$, $a_i$, $b_i$ are read from tokens to which they
+# were never
+# copied.
+#
+# **Corrected.** Over $k$ tokens the cases are copied into the rows $s_0$ (key $a_i$) and $s_1$ (value $b_i$), one case
+# a token, while $x$ is
+# carried along; then $x$ is looked up in this table and the value found becomes $x'$. The rows $s_0$ and $s_1$ belong
+# to
+# this one if-then.
+#
+# Copies ask by position and read $a_i$, $b_i$ where they stand, and $x$ is copied to the token that asks.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A token holds a letter $x$ and $k$ cases $(a_i, b_i)$. If $x = a_i$, the next token shall hold $x' = b_i$. A layer has
 # no conditions, but it has lookups. So the cases are set out as a table, one case a token: the key $a_i$ in the rows
@@ -98,9 +125,9 @@ prompt = if_then_prompt([0, 1], [0, 1], [1, 0])
 for axis, rows_used in zip(axes, ("private", "shared"), strict=True):
     history, rows = run_heads(if_then_program(2, 2, 2, outcomes, rows=rows_used), [prompt], 6)
     picture = axis.imshow(history.T, cmap="Greys", vmin=0, vmax=2, aspect="auto")
-    axis.set_yticks([block.double().mean().item() for block in rows.blocks().values()], list(rows.blocks()))
-    for block in list(rows.blocks().values())[1:]:
-        axis.axhline(block[0].item() - 0.5, linewidth=0.5)
+    axis.set_yticks([(block[0] + block[-1]) / 2 for block in rows.blocks.values()], list(rows.blocks))
+    for block in list(rows.blocks.values())[1:]:
+        axis.axhline(block[0] - 0.5, linewidth=0.5)
     axis.set_title(f"{rows_used} rows")
     axis.set_xlabel("token")
     axis.grid(False)

@@ -7,14 +7,43 @@
 # ---
 
 # %% [markdown]
-# # Turing machines, and how a prompt holds one
+# # Section 5 · Turing machines, and how a prompt holds one
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: definitions of Section 5 and Appendix C.1, Eqs. 59-61.*
 #
-# ```{claim} linear-attention/definition-accept-tm
-# ```
+# <!-- claim linear-attention/definition-accept-tm -->
+# <blockquote>
 #
-# ```{claim} linear-attention/definition-tm-embedding
-# ```
+# **Definition (Machines and the words they accept)**
+# *Section 5*
+#
+# A Turing machine $M$ has states $\mathcal{Q}$ with $q_{start}, q_{accept}, q_{reject}$, letters $\Sigma \subseteq
+# \Gamma$ and a
+# transition function $\delta: \mathcal{Q} \times \Gamma \to \mathcal{Q} \times \Gamma \times \{L, R\}$ (in print on
+# $\Sigma$,
+# which leaves out the blank). The language
+# $A_{TM}$ holds the pairs $(M, x)$ for which $M$ reaches $q_{accept}$ on the word $x$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/definition-tm-embedding -->
+# <blockquote>
+#
+# **Definition (A machine as a prompt)**
+# *Appendix C.1*
+#
+# **As printed.** The column of a state has blocks for two letters, $a_0$ and $a_1$.
+#
+# **Corrected.** A machine is embedded as one column a state: the state, then for each of the $|\Sigma|$ letters the
+# letter and its rule. A
+# word is embedded as one column a cell: position, letter, and the state where the head is. The two stand in rows and
+# columns of their own. In this book the columns of $\#$, which nothing reads, are left out, and a cell without the head
+# holds a letter "no state" in place of the $0$ of Eq. 60, since zero cannot be looked up.
+#
+# It has $|\Sigma|$ blocks.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A Turing machine is a table: in state $q$, reading letter $a$, go to state $q'$, write $a'$, move left or right. It
 # accepts a word if it reaches the state *accept*. This page runs the reference simulator on machines whose runs can be
@@ -125,13 +154,13 @@ show.table(
 )
 
 # %%
-used = [(name, block) for name, block in universal.rows.blocks().items() if not name.startswith("block")]
+used = [(name, block) for name, block in universal.rows.blocks.items() if not name.startswith("block")]
 fig, axis = show.axes(1, 1, width=7, height=5.0)
 axis.imshow(prompt[0].T[: used[-1][1][-1] + 1], cmap="Greys", vmin=0, vmax=1, aspect="auto")
 axis.axvline(states - 0.5, linestyle="--")
-axis.set_yticks([block.double().mean().item() for _, block in used], [name for name, _ in used])
+axis.set_yticks([(block[0] + block[-1]) / 2 for _, block in used], [name for name, _ in used])
 for _, block in used[1:]:
-    axis.axhline(block[0].item() - 0.5, linewidth=0.5)
+    axis.axhline(block[0] - 0.5, linewidth=0.5)
 axis.set_xlabel("token")
 axis.grid(False)
 show.figure(

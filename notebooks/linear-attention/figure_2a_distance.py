@@ -7,11 +7,29 @@
 # ---
 
 # %% [markdown]
-# # Certificate value against distance
+# # Figure 2(a) · Certificate value against distance
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 2(a) with its task and its distance, Section 6.2.*
 #
-# ```{claim} linear-attention/figure-2a
-# ```
+# <!-- claim linear-attention/figure-2a -->
+# <blockquote>
+#
+# **Figure 2(a) (Certificate value and distance of Algorithm 1)**
+# *Section 6.2, Figure 2(a)*
+#
+# **As printed.** Distances that grow as $\lambda_{\min}$ tends to 0, for Algorithm 1.
+#
+# **As run here.** On mixtures of orthogonal and Gaussian memories, from 95% orthogonal on, the distance of what
+# Algorithm 1 learns to
+# the teacher falls as $\lambda_{\min}(\Lambda_D)$ grows. Reported: $\lambda_{\min} = 0.06$ and 0 at the two ends.
+#
+# Exact least squares on the model's outputs stays at rounding, below $10^{-11}$, for every mixture, orthogonal data
+# alone
+# included, because the teacher is orthogonal to the kernel of $\Lambda_D$. (At that height it, too, rises as
+# $\lambda_{\min}$ falls.) A descent of finitely many steps gives a curve as reported, and
+# so may single precision, noise, or the labels of Eq. 27; what was used is not said.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A memory of $d = 4$ keys and values is read by one head. Gaussian memories determine the model ($\lambda_{\min} >
 # 0$); orthogonal ones do not. Mixtures from 95% to 100% orthogonal run from one to the other. For each mixture the
@@ -62,8 +80,25 @@ source = generator(seed)
 
 # %% [markdown]
 # ## The task
-# ```{claim} linear-attention/task-6-2
-# ```
+# <!-- claim linear-attention/task-6-2 -->
+# <blockquote>
+#
+# **Section 6.2 task (The associative memory)**
+# *Section 6.2, Eqs. 26 and 27*
+#
+# **As printed.** Eq. 27 sets $y = \mathrm{MHLA}_\Theta(Z) = (0, \sum_j \langle q, k_j \rangle v_j)$, without the term
+# of the last
+# token.
+#
+# **Corrected.** The tokens are $d$ pairs of key and value and a last token $(q, \zeta)$, where the query $q$ is one of
+# the keys and
+# $\zeta$ is noise. One head, with $V$ keeping the value half and $Q$ the key half, returns
+# $\sum_j \langle q, k_j \rangle v_j + \|q\|^2 \zeta$ in the value half: the last token attends to itself too.
+#
+# $y = (0, \sum_j \langle q, k_j \rangle v_j + \|q\|^2 \zeta)$.
+#
+# </blockquote>
+# <!-- /claim -->
 # The printed label leaves out that the last token attends to itself. Its key half is $q$ and its value half is the
 # noise $\zeta$, so it adds $\|q\|^2\zeta$. Labels without this term are made by no model of this kind.
 
@@ -92,10 +127,10 @@ claim.check("number of features ψ", psi(2 * d), "==", 288)
 claim.check("norm of p of the teacher", target.norm(), "==", 4)
 claim.check("corrected labels, Gaussian: loss of least squares", abs(loss_corrected), "<=", 1e-9)
 claim.printed("labels of Eq. 27, Gaussian: loss of least squares", loss_printed, "<=", 1e-9)
-claim.number("labels of Eq. 27, Gaussian: loss", loss_printed, earlier=12.85, within=0.05)
-claim.number("labels of Eq. 27, Gaussian: distance", distance_printed, earlier=1.03, within=0.1)
+claim.number("labels of Eq. 27, Gaussian: loss", loss_printed)
+claim.number("labels of Eq. 27, Gaussian: distance", distance_printed)
 claim.check("labels of Eq. 27, orthogonal: loss", abs(loss_orthogonal), "<=", 1e-9)
-claim.number("labels of Eq. 27, orthogonal: distance", distance_orthogonal, earlier=0.718, within=0.05)
+claim.number("labels of Eq. 27, orthogonal: distance", distance_orthogonal)
 claim.verdict()
 
 # %% [markdown]
@@ -103,8 +138,17 @@ claim.verdict()
 # teacher.
 #
 # ## The distance
-# ```{claim} linear-attention/definition-parameter-distance
-# ```
+# <!-- claim linear-attention/definition-parameter-distance -->
+# <blockquote>
+#
+# **Parameter distance d(Theta,Theta') (Distance of two models)**
+# *Section 6.2, Eq. 28*
+#
+# $d(\Theta, \Theta') = \|p(\Theta) - p(\Theta')\|_F$, with $p$ by Eqs. 41 and 42. It is zero exactly where the two
+# models are the same function.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 model = random_heads(3, 4, source)
@@ -226,29 +270,29 @@ nonzero = torch.linalg.eigvalsh(statistics(orthogonal[0], mhla(teacher, orthogon
 ]
 
 claim = Claim("linear-attention/figure-2a")
-claim.number("Gaussian: λ_min", middle[0.0]["λ_min"], earlier=2.47, within=0.05)
+claim.number("Gaussian: λ_min", middle[0.0]["λ_min"])
 claim.number("95% orthogonal: λ_min", middle[0.95]["λ_min"], printed=0.06, within=0.1)
-claim.number("95% orthogonal: λ_min, one data set", middle[0.95]["λ_min"], earlier=0.0557)
-claim.number("98% orthogonal: λ_min", middle[0.98]["λ_min"], earlier=0.0139, within=0.1)
+claim.number("95% orthogonal: λ_min, one data set", middle[0.95]["λ_min"])
+claim.number("98% orthogonal: λ_min", middle[0.98]["λ_min"])
 claim.check("orthogonal: λ_min", middle[1.0]["λ_min"], "==", 0)
 claim.check("orthogonal: nullity, 4 C(d+1, 3)", middle[1.0]["nullity"], "==", 40)
 for width, formula in [(2, 4), (3, 16)]:
     claim.check(f"orthogonal, d = {width}: nullity, 4 C(d+1, 3)", nullities[width], "==", formula)
-claim.number("orthogonal: least eigenvalue above 0", nonzero, earlier=0.0137, within=0.1)
-claim.number("Gaussian: λ_max", middle[0.0]["λ_max"], earlier=303, within=0.05)
-claim.number("orthogonal: λ_max", middle[1.0]["λ_max"], earlier=44, within=0.05)
+claim.number("orthogonal: least eigenvalue above 0", nonzero)
+claim.number("Gaussian: λ_max", middle[0.0]["λ_max"])
+claim.number("orthogonal: λ_max", middle[1.0]["λ_max"])
 for name in ("1e3 steps", "1e4 steps"):
     along = [middle[share][name] for share in mixed]
     falls = sum(later < earlier for earlier, later in pairwise(along))
     claim.check(f"{name}: steps down as λ_min tends to 0", falls, "==", 0)
     claim.check(f"{name}: distance on orthogonal data", along[-1], ">=", 0.5)
 claim.check("descent without end: distance on orthogonal data", middle[1.0]["no end"], ">=", 0.5)
-claim.number("1e3 steps, 95%: distance", middle[0.95]["1e3 steps"], earlier=0.277, within=0.35)
-claim.number("1e4 steps, 98%: distance", middle[0.98]["1e4 steps"], earlier=0.017, within=0.35)
-claim.number("1e3 steps, orthogonal: distance", middle[1.0]["1e3 steps"], earlier=1.68, within=0.1)
-claim.number("1e4 steps, orthogonal: distance", middle[1.0]["1e4 steps"], earlier=1.06, within=0.1)
-claim.number("noisy labels, 95%: distance", middle[0.95]["noisy labels"], earlier=0.071, within=0.25)
-claim.number("noisy labels, orthogonal: distance", middle[1.0]["noisy labels"], earlier=0.155, within=0.25)
+claim.number("1e3 steps, 95%: distance", middle[0.95]["1e3 steps"])
+claim.number("1e4 steps, 98%: distance", middle[0.98]["1e4 steps"])
+claim.number("1e3 steps, orthogonal: distance", middle[1.0]["1e3 steps"])
+claim.number("1e4 steps, orthogonal: distance", middle[1.0]["1e4 steps"])
+claim.number("noisy labels, 95%: distance", middle[0.95]["noisy labels"])
+claim.number("noisy labels, orthogonal: distance", middle[1.0]["noisy labels"])
 worst = max(run["exact"] for share in shares for run in runs[share])
 claim.check("exact least squares: largest distance of all mixtures", worst, "<=", 1e-8)
 overlap = (target @ only_orthogonal.null_space.mT).norm()

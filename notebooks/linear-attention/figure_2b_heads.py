@@ -7,11 +7,28 @@
 # ---
 
 # %% [markdown]
-# # Trained heads and the certificate
+# # Figure 2(b) · Trained heads and the certificate
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 2(b), Section 6.2.*
 #
-# ```{claim} linear-attention/figure-2b
-# ```
+# <!-- claim linear-attention/figure-2b -->
+# <blockquote>
+#
+# **Figure 2(b) (Training by gradients and the certificate)**
+# *Section 6.2, Figure 2(b)*
+#
+# **As printed.** The distances are read as distances of minimisers; no losses are given.
+#
+# **As run here.** Models with 1, 2, 4 and 8 heads are trained on the 95% mixture ($\lambda_{\min} = 0.06$) and on
+# orthogonal memories
+# ($\lambda_{\min} = 0$), three runs each. Reported: on the first the distance to the teacher is next to zero, on the
+# second the models end far from it.
+#
+# The distance means something beside the loss alone. On orthogonal memories most runs with 2 or 4 heads that reach zero
+# loss from a small start are near the teacher; what is far has not arrived, is stuck in a local minimum, or has many
+# heads. Minimisers as far as one likes need two heads: the teacher's, and one that orthogonal memories do not show.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The certificate speaks of minimisers. Training need not end at one, so a distance without its loss says little. Here
 # every run shows both. The full-batch loss depends on the data through $\Lambda_D$ alone, so the $2^{14}$ memories of
@@ -200,19 +217,15 @@ claim.check("8 heads: mean distance, orthogonal over mixture", eight[0] / eight[
 claim.check("orthogonal, 64 heads: largest loss", max(loss for loss, _ in ends[singular, 64]), "<=", 1e-3)
 claim.check("orthogonal, 64 heads: smallest distance", min(away for _, away in ends[singular, 64]), ">=", 10)
 claim.control("mixture, 64 heads: smallest distance", min(away for _, away in ends[mixture, 64]), ">=", 10)
-claim.number(
-    "orthogonal, 64 heads: median distance", median(away for _, away in ends[singular, 64]), earlier=16.1, within=0.15
-)
+claim.number("orthogonal, 64 heads: median distance", median(away for _, away in ends[singular, 64]))
 stuck = [loss for loss, _ in ends[singular, 1] if state(loss) == "local minimum"]
 claim.check("orthogonal, 1 head: runs stuck in a local minimum", len(stuck), ">=", 1)
-claim.number("their loss", stuck[0] if stuck else 0.0, earlier=1.39, within=0.05)
+claim.number("their loss", stuck[0] if stuck else 0.0)
 claim.check("built by hand: loss on the data", built_loss, "<=", 1e-12)
 claim.check("built by hand: distance", distance(built, teacher), ">=", 10)
-claim.number("built by hand: distance", distance(built, teacher), earlier=18.0, within=0.15)
-claim.number("built by hand: heads", built.count, earlier=49)
-claim.number(
-    "built by hand: mean output difference on Gaussian memories", differs(built, gaussian), earlier=36, within=0.25
-)
+claim.number("built by hand: distance", distance(built, teacher))
+claim.number("built by hand: heads", built.count)
+claim.number("built by hand: mean output difference on Gaussian memories", differs(built, gaussian))
 claim.check("two heads: mean output difference on orthogonal memories", differs(two, orthogonal), "<=", 1e-12)
 claim.check("two heads: distance", distance(two, teacher), ">=", 10)
 claim.check("two heads: mean output difference on Gaussian memories", differs(two, gaussian), ">=", 1)

@@ -7,14 +7,39 @@
 # ---
 
 # %% [markdown]
-# # Strings that hold an automaton, and what a full-size run costs
+# # Section 6.3 · Strings that hold an automaton, and what a full-size run costs
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Section 6.3 and Appendix D.2.*
 #
-# ```{claim} linear-attention/task-6-3
-# ```
+# <!-- claim linear-attention/task-6-3 -->
+# <blockquote>
 #
-# ```{claim} linear-attention/table-d-2
-# ```
+# **Section 6.3 task (Strings that hold an automaton)**
+# *Section 6.3*
+#
+# **As printed.** The word is $w_0 w_1 \dots w_L$, which has $L + 1$ letters, and the last triplet is $(s^{L-1} w_L
+# s^L)$.
+#
+# **Corrected.** A string holds the table of an automaton with $Q$ states and $V$ letters, one bracketed triplet $(s\,
+# w\, s')$ for
+# every state and letter, $5QV$ tokens in all; a word $w_0 \dots w_{L-1}$ of $L$ letters; and the run on it as $L$
+# bracketed triplets $(s^t\, w_t\, s^{t+1})$ that start with $s^0 = s_0$.
+#
+# The word is $w_0 \dots w_{L-1}$, and the last triplet $(s^{L-1} w_{L-1} s^L)$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/table-d-2 -->
+# <blockquote>
+#
+# **Appendix D.2 hyperparameter table (What was trained for Figure 3)**
+# *Appendix D.2*
+#
+# One decoder of the Llama kind, width 2048, 16 heads, 4 layers, learning rate 0.00025, 100 epochs, for 16 numbers of
+# examples from 16 to 65536.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A deterministic automaton has a table: in state $s$, reading letter $w$, go to state $s'$. A string of the task
 # spells out the whole table, then a word, then the automaton's run on it, as triplets. A model is trained to continue
@@ -57,13 +82,13 @@ tables, words = random_automata(strings, form, seed)
 written = write_strings(tables, words, form)
 right_tables = right_words = right_runs = 0
 for string, table, read in zip(written, tables.tolist(), words.tolist(), strict=True):
-    shown, letters_read, history = read_string(string, form)
-    right_tables += all(shown[s, w] == table[s][w] for s in range(states) for w in range(letters))
-    right_words += letters_read == read
+    parts = read_string(string, form)
+    right_tables += all(parts.table[s, w] == table[s][w] for s in range(states) for w in range(letters))
+    right_words += parts.word == read
     visited = [0]
     for letter in read:
         visited.append(table[visited[-1]][letter])
-    right_runs += history == list(zip(visited[:-1], read, visited[1:], strict=True))
+    right_runs += parts.history == list(zip(visited[:-1], read, visited[1:], strict=True))
 
 # %%
 corrupted = tables.clone()
@@ -71,8 +96,8 @@ corrupted[:, 0, :] = (corrupted[:, 0, :] + 1) % states
 changed = write_strings(tables, words, form, shown=corrupted)
 agree = 0
 for string in changed:
-    shown, _, history = read_string(string, form)
-    agree += all(shown[before, letter] == after for before, letter, after in history)
+    parts = read_string(string, form)
+    agree += all(parts.table[before, letter] == after for before, letter, after in parts.history)
 print(f"{strings} strings of {form.length} tokens, {form.table} of them for the table")
 print(" ".join("#" if token == form.vocabulary - 1 else str(token) for token in written[0].tolist()))
 
@@ -125,5 +150,5 @@ claim.check("numbers that are neither a power of 2 nor a multiple of 2048", str(
 claim.check("CPU years for one point, so that it is not run here", operations / core / 3.15e7, ">", 1.0)
 claim.control("12288 is in the list", 12288 in FIGURE_3["examples"], "==", True)
 claim.control("the reduced model lies in the space", str(outside(FIGURE_3, {"width": reduced.width})), "==", "[]")
-claim.number("operations for one point", operations, earlier=2.2e18, within=0.15)
+claim.number("operations for one point", operations)
 claim.verdict()

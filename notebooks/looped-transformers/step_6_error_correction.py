@@ -7,11 +7,31 @@
 # ---
 
 # %% [markdown]
-# # Error correction, and the temperature it needs
+# # Appendix G, Step 6 · Error correction, and the temperature it needs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix G, Step 6; Appendix L.*
 #
-# ```{claim} looped-transformers/error-correction-step
-# ```
+# <!-- claim looped-transformers/error-correction-step -->
+# <blockquote>
+#
+# **App. G Step 6 (Rounding the state, and the temperature it needs)**
+# *Appendix G, Step 6*
+#
+# **As printed.** A temperature with $\epsilon<0.5$ for reads and writes is enough; by Appendix L that is
+# $\lambda>\log(Gdn^3/\epsilon)$,
+# where $N$ enters through the number $d$ of rows only, as $\log N$.
+#
+# **Corrected.**
+# $\frac1{1-2\epsilon}\big(\sigma(b+1-\epsilon)-\sigma(b+\epsilon)+\sigma(b-\epsilon)-\sigma(b-1+\epsilon)\big)-1$
+# takes every $b$ within $\epsilon<\frac12$ of $-1$, 0 or 1 to that number. It corrects a cycle of the machine if the
+# noise that *reaches* it is below $\epsilon$. The adders before it multiply the noise of a look-up by about $2^N$,
+# so $\lambda$ must grow by $\frac12\ln2$ with every bit of the integers for each adder.
+#
+# $\lambda \ge \frac12(N\ln2 + \ln 16L)$, about, for one adder, and up to $\frac12(2N\ln2 + \ln 16L)$ for the two in a
+# row of the ten-layer machine. In float64 a single $e^{-2\lambda}$ beside 1 is rounded away from $\lambda=18.4$ on, and
+# $L$ of them from about $\frac12(53\ln2+\ln L)$ on, 19.5 at 1024 columns; from there every length is exact.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A soft look-up is never quite right. The last layer of the SUBLEQ machine therefore rounds every entry to $-1$, 0 or 1
 # by two ramps, one about $-1/2$ and one about $1/2$. Within a margin $\epsilon$ of a bit the result is that bit, so
@@ -258,7 +278,5 @@ claim.control("float32 is exact at the longest length tried", single[-1], "<=", 
 for length, earlier in ((8, 2.7), (16, 6.7), (24, 7.1), (32, 12.6), (40, 15.4)):
     if length in lengths:
         ours = least[small, 10][lengths.index(length)]
-        claim.number(
-            f"least temperature for N = {length} (earlier: one program of three instructions)", ours, earlier=earlier
-        )
+        claim.number(f"least temperature for N = {length} (earlier: one program of three instructions)", ours)
 claim.verdict()

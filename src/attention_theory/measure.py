@@ -1,4 +1,8 @@
-"""What a computation costs: matrix-product operations and bytes alive at once, counted; and the seconds of a core."""
+"""What a computation costs: operations, entries and bytes, counted; and the seconds of a core.
+
+The papers claim costs (linear time, memory of order L), so counting them is part of the mathematics: pages, tests and
+benchmarks all read the same counters.
+"""
 
 import statistics
 import time
@@ -21,6 +25,18 @@ def matrix_operations(run: Callable[[], object]) -> int:
     return counter.get_total_flops()
 
 
+def entries_touched(run: Callable[[], object]) -> int:
+    """The entries of all tensors that the operations inside ``run()`` take and give, added up.
+
+    A sum, a product of entries or a prefix sum costs a fixed number of operations for each of them. The inner loops of
+    a matrix product are not seen (:func:`matrix_operations` counts those), and a view counts like a copy, so this gives
+    exponents and no times. It does not depend on the machine.
+    """
+    with _TouchedEntries() as touched:
+        run()
+    return touched.count
+
+
 def peak_bytes(run: Callable[[], object]) -> int:
     """The most bytes held at once by tensors that ``run()`` makes, backward passes inside it included.
 
@@ -32,7 +48,11 @@ def peak_bytes(run: Callable[[], object]) -> int:
 
 
 def cpu_seconds(run: Callable[[], object], repeats: int = 3) -> float:
-    """The CPU seconds of ``run()``: the median of a few passes, after one to warm up."""
+    """The CPU seconds of ``run()``: the median of a few passes, after one to warm up.
+
+    Raises:
+        ParameterError: fewer than one pass.
+    """
     require(repeats=(repeats, 1, None))
     run()
     taken = []
@@ -41,6 +61,20 @@ def cpu_seconds(run: Callable[[], object], repeats: int = 3) -> float:
         run()
         taken.append(time.process_time() - start)
     return statistics.median(taken)
+
+
+class _TouchedEntries(TorchDispatchMode):
+    """Adds the entries of every tensor that goes into an operation or comes out of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        leaves = tree_leaves((args, kwargs or {}, result))
+        self.count += sum(x.numel() for x in leaves if isinstance(x, Tensor))
+        return result
 
 
 class _LiveBytes(TorchDispatchMode):

@@ -1,17 +1,18 @@
-"""Named rows: the paper's row blocks (scratchpad, memory, instruction, counter, encodings) without index arithmetic.
+"""Named rows: a paper's row blocks (memory, pointer, position, an attribute's letters) without index arithmetic.
 
-The paper writes a state as a matrix of rows by columns, one column a token. Here tokens lead, as everywhere in the
-package: a state is ``(..., columns, rows)``, the transpose of the paper's ``X``. A *row* of the paper is an index into
-the last axis; a *column* of the paper is an index into the axis before it. Nothing else is turned round: ``K``, ``Q``,
-``V``, ``W1`` and ``W2`` are the paper's matrices and multiply a column from the left.
+Papers that build machines write a state as a matrix of rows by columns, one column a token. Here tokens lead, as
+everywhere in the package: a state is ``(..., columns, rows)``, the transpose of the paper's ``X`` or ``Z``. A *row* of
+the paper is an index into the last axis; a *column* of the paper is an index into the axis before it. Nothing else is
+turned round: ``K``, ``Q``, ``V``, ``W1`` and ``W2`` are the paper's matrices and multiply a column from the left.
 """
 
 from collections.abc import Sequence
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, require
 
 #: A linear combination of rows: weight by row.
 Combination = dict[int, float]
@@ -22,28 +23,49 @@ class Rows:
 
         rows = Rows(memory=8, pointer=4, encoding=4, indicator=1)
         rows["pointer"]             # range(8, 12), and can be sliced further: rows["pointer"][:2]
+        rows.indices("pointer")     # the same as a tensor
         rows.of(state, "memory")    # the view (..., columns, 8) of a state
         rows.size                   # 17, the width of the transformer
+        rows.blocks                 # every name with its range
 
     Args:
-        sizes: the number of rows of each block, at least 1.
+        sizes: the number of rows of each block, at least 1. More blocks can be added.
 
     Raises:
         ParameterError: a block without rows.
     """
 
-    def __init__(self, **sizes: int) -> None:
+    def __init__(self, /, **sizes: int) -> None:
         require(**{f"rows of {name}": (size, 1, None) for name, size in sizes.items()})
         self.blocks: dict[str, range] = {}
         self.size = 0
         for name, size in sizes.items():
-            self.blocks[name] = range(self.size, self.size + size)
-            self.size += size
+            self.add(name, size)
+
+    def add(self, name: str, size: int) -> range:
+        """Give ``size`` new rows to ``name`` and return them.
+
+        Raises:
+            ParameterError: the size is not positive, or the name is taken.
+        """
+        require(**{f"rows of {name}": (size, 1, None)})
+        if name in self.blocks:
+            raise ParameterError(f"rows of {name} are given out already")
+        self.blocks[name] = range(self.size, self.size + size)
+        self.size += size
+        return self.blocks[name]
 
     def __getitem__(self, name: str) -> range:
         return self.blocks[name]
 
-    def of(self, state: Float[Tensor, "... columns rows"], name: str) -> Float[Tensor, "... columns block"]:
+    def __contains__(self, name: str) -> bool:
+        return name in self.blocks
+
+    def indices(self, name: str, device: torch.device | str = "cpu") -> Int[Tensor, " block"]:
+        """The rows of ``name`` as a tensor, to index with and to pick from."""
+        return torch.arange(self.blocks[name].start, self.blocks[name].stop, device=device)
+
+    def of(self, state: Shaped[Tensor, "... columns rows"], name: str) -> Shaped[Tensor, "... columns block"]:
         """The block ``name`` of a state: a view, so that assigning to it changes the state."""
         block = self.blocks[name]
         return state[..., block.start : block.stop]
@@ -57,6 +79,9 @@ def combine(*blocks: Sequence[int], weights: Sequence[float] | None = None) -> l
     Args:
         blocks: blocks of equal length; one of length 1 is not stretched.
         weights: one weight a block, 1 unless given.
+
+    Raises:
+        ValueError: blocks of different lengths, or another number of weights than blocks.
     """
     shares = [1.0] * len(blocks) if weights is None else list(weights)
     combinations: list[Combination] = []
@@ -69,5 +94,9 @@ def combine(*blocks: Sequence[int], weights: Sequence[float] | None = None) -> l
 
 
 def moves(source: Sequence[int], target: Sequence[int], weight: float = 1.0) -> list[tuple[Combination, int]]:
-    """What a value matrix does that adds ``weight`` times block ``source`` into block ``target``, row by row."""
+    """What a value matrix does that adds ``weight`` times block ``source`` into block ``target``, row by row.
+
+    Raises:
+        ValueError: blocks of different lengths.
+    """
     return [({row: weight}, into) for row, into in zip(source, target, strict=True)]

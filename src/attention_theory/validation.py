@@ -2,7 +2,16 @@
 
 from collections.abc import Collection
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+#: The one way to say that a formula is wanted as the paper prints it. ``correct`` is the default wherever they differ.
+Form = Literal["correct", "printed"]
+
+#: The choices of a form: ``require(form=(form, FORMS))``.
+FORMS: tuple[Form, ...] = get_args(Form)
 
 
 class ParameterError(ValueError):
@@ -22,6 +31,20 @@ def require(**rules: tuple[Any, ...]) -> None:
         ParameterError: one line for each bad parameter.
     """
     faults = [fault for name, rule in rules.items() for fault in _faults(name, rule)]
+    if faults:
+        raise ParameterError("\n".join(faults))
+
+
+def require_finite(**tensors: Tensor) -> None:
+    """Check that named tensors hold neither NaN nor an infinity. It reads the values, and so waits for the device.
+
+    Raises:
+        ParameterError: one line for each tensor that does.
+    """
+    bad = {name: int((~torch.isfinite(tensor)).sum()) for name, tensor in tensors.items()}
+    faults = [
+        f"{name} must be finite, {count} of {tensors[name].numel()} are not" for name, count in bad.items() if count
+    ]
     if faults:
         raise ParameterError("\n".join(faults))
 

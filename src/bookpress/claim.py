@@ -1,32 +1,43 @@
 """What a notebook gives evidence with: a claim of the registry, its comparisons, and the panel that closes it."""
 
 import json
+import math
 import os
-from typing import Any, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Self
 
 from bookpress.evidence import (
     CLAIM_MIME,
-    EARLIER,
     RELATIONS,
     EvidenceError,
     FailedCheck,
     Item,
+    Number,
+    Part,
     Role,
     Settled,
     describe,
     is_within,
+    margin,
     plain,
-    refuse_weak_evidence,
+    proof_of,
     verdict_of,
+    weakness,
 )
+from bookpress.intervals import decide, interval_of
 from bookpress.panel import panel_markdown, panel_text
 from bookpress.profile import LAPTOP, PROFILE_VARIABLE
-from bookpress.provenance import environment
-from bookpress.registry import Entry, Registry
+from bookpress.provenance import environment, own_parameters
+from bookpress.registry import Entry, Registry, Verdict
+
+Of = Literal["statement", "proof"]
 
 
 class Claim:
     """A claim of the registry, to which a notebook gives evidence.
+
+    Every comparison takes ``of="proof"`` where it speaks of the proof or construction that the paper gives, and not of
+    the statement. ``measured`` (and ``bound``) may be a mapping from the names of cases to values: the worst is kept.
 
     Args:
         claim: ``paper/id`` as in the registry, e.g. ``"memorization/proposition-2"``.
@@ -44,54 +55,120 @@ class Claim:
     def _ipython_display_(self) -> None:
         """Show nothing where a cell happens to end with the claim: it is shown by its verdict."""
 
-    def check(self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0) -> Self:
+    def check(
+        self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0, of: Of = "statement"
+    ) -> Self:
         """A comparison that must pass if the claim, in its right form, is true."""
-        return self._compare(Role.CHECK, label, measured, relation, bound, tolerance)
+        return self._compare(Role.CHECK, label, measured, relation, bound, tolerance, of)
 
-    def control(self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0) -> Self:
+    def control(
+        self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0, of: Of = "statement"
+    ) -> Self:
         """The same comparison with an assumption broken. It must fail, or the check could not have told."""
-        return self._compare(Role.CONTROL, label, measured, relation, bound, tolerance)
+        return self._compare(Role.CONTROL, label, measured, relation, bound, tolerance, of)
 
-    def printed(self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0) -> Self:
-        """What the form as printed, or the figure or table in print, would have to satisfy. It fails here."""
-        return self._compare(Role.PRINTED, label, measured, relation, bound, tolerance)
+    def printed(
+        self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0, of: Of = "statement"
+    ) -> Self:
+        """What the form as printed, or the figure or table in the paper, would have to satisfy. It fails here."""
+        return self._compare(Role.PRINTED, label, measured, relation, bound, tolerance, of)
 
-    def counterexample(self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0) -> Self:
-        """What the statement asserts, on an example where it is false. Its failure refutes the statement."""
-        return self._compare(Role.COUNTEREXAMPLE, label, measured, relation, bound, tolerance)
+    def misprint(
+        self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0, of: Of = "statement"
+    ) -> Self:
+        """As :meth:`printed`, where the text around it shows that the right form is meant: a sign, an index, a name."""
+        return self._compare(Role.MISPRINT, label, measured, relation, bound, tolerance, of)
 
-    def number(
+    def counterexample(
+        self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0, of: Of = "statement"
+    ) -> Self:
+        """What the statement asserts, on an example where it and every near form are false. Its failure refutes."""
+        return self._compare(Role.COUNTEREXAMPLE, label, measured, relation, bound, tolerance, of)
+
+    def estimate(
         self,
         label: str,
-        ours: Any,
+        draws: Any,
+        relation: str,
+        bound: Any,
         *,
-        printed: Any = None,
-        earlier: Any = None,
-        within: float | None = None,
+        role: Literal["check", "control", "printed", "misprint", "counterexample"] = "check",
+        interval: tuple[float, float] | None = None,
+        tolerance: float = 0.0,
+        of: Of = "statement",
     ) -> Self:
-        """Our value beside the paper's (``printed``) or beside an earlier run of the same check (``earlier``).
+        """What is random, judged over independent draws: the 99 % interval must be clear of the bound.
 
-        A printed number counts for the verdict; one of an earlier run is shown beside ours, and a test compares them.
-        The larger of the two may be up to ``1 + within`` times the smaller: 0.05 is five per cent either way, 1 a
-        factor of two, and no band reaches zero. Without it the two are shown and not judged.
+        Args:
+            label: what is estimated.
+            draws: one value a draw (of a share, one Boolean). With ``interval``, the estimate itself.
+            relation: one of ``== != < <= > >=``; with ``==`` the interval must lie within ``bound ± tolerance``.
+            bound: what the estimate is held against, fixed before the run.
+            role: what the comparison is evidence of.
+            interval: low and high, where the estimate comes from a fit that has its own.
+            tolerance: for ``==`` only.
+            of: ``"statement"`` or ``"proof"``.
+
+        Raises:
+            EvidenceError: too few draws, or a value that is not finite.
         """
-        if (printed is None) == (earlier is None):
-            raise EvidenceError(f"{label}: give the value to set ours beside, either printed or earlier")
-        if within is not None and not within >= 0:
-            raise EvidenceError(f"{label}: within must be at least 0, got {within!r}")
-        beside = plain(label, printed if earlier is None else earlier)
+        self._known_relation(label, relation, tolerance)
+        limit = float(plain(label, bound))
+        if interval is None:
+            values = [_real(label, draw) for draw in _listed(draws)]
+            try:
+                interval = interval_of(values)
+            except ValueError as error:
+                raise EvidenceError(f"{label}: {error}") from error
+            measured, count = math.fsum(values) / len(values), len(values)
+        else:
+            measured, count = float(plain(label, draws)), None
+            interval = (float(plain(label, interval[0])), float(plain(label, interval[1])))
+            if not (math.isfinite(interval[0]) and interval[0] <= measured <= interval[1] < math.inf):
+                raise EvidenceError(f"{label}: the interval {interval} must be finite and hold the estimate {measured}")
+        self.evidence.append(
+            Item(
+                role=Role(role),
+                of=Part(of),
+                label=label,
+                measured=measured,
+                relation=relation,
+                bound=limit,
+                tolerance=tolerance,
+                interval=interval,
+                draws=count,
+                passed=decide(interval, relation, limit, tolerance),
+            )
+        )
+        return self
+
+    def number(
+        self, label: str, ours: Any, *, printed: Any = None, within: float | None = None, of: Of = "statement"
+    ) -> Self:
+        """Our value, beside the paper's where one is ``printed``.
+
+        With ``within`` it counts for the verdict: the larger of the two may be up to ``1 + within`` times the smaller,
+        so 0.05 is five per cent either way, 1 a factor of two, and no band reaches zero. Without it the value is shown
+        and not judged.
+        """
         measured = plain(label, ours)
-        passed = None if within is None else is_within(float(measured), float(beside), within)
-        source = "printed" if earlier is None else EARLIER
+        beside = None if printed is None else plain(label, printed)
+        passed = None
+        if within is not None:
+            if beside is None:
+                raise EvidenceError(f"{label}: a band goes with a printed number")
+            if not math.isfinite(float(beside)):
+                raise EvidenceError(f"{label}: the printed number must be finite, got {beside!r}")
+            passed = is_within(float(measured), float(beside), margin(label, "within", within))
         self.evidence.append(
             Item(
                 role=Role.NUMBER,
+                of=Part(of),
                 label=label,
                 measured=measured,
                 relation="==",
                 bound=beside,
                 within=within,
-                source=source,
                 passed=passed,
             )
         )
@@ -102,29 +179,34 @@ class Claim:
         self._stand_in = what
         return self
 
-    def settle(self) -> Settled:
+    def settle(self, strict: bool = True) -> Settled:
         """The verdict that follows from the evidence so far.
 
+        Evidence that could not have told leaves the claim undecided, with a note; where ``strict``, it is refused.
+
         Raises:
-            EvidenceError: there is no check, a control that did not fail, nothing that was seen to fail, or nothing but
-            denials of the checks.
+            EvidenceError: as said, and the evidence is strict.
         """
-        refuse_weak_evidence(self.entry, self.name, self.evidence)
+        weak = weakness(self.entry, self.evidence)
+        if weak and strict:
+            raise EvidenceError(f"{self.name}: {weak}")
         return Settled(
             claim=self.name,
             label=self.entry.label,
-            verdict=verdict_of(self.entry, self.evidence, self._stand_in),
+            verdict=Verdict.UNDECIDED if weak else verdict_of(self.entry, self.evidence, self._stand_in),
             expected=self.entry.expected,
+            proof=proof_of(self.entry, self.evidence),
             stand_in=self._stand_in,
+            note=f"{weak[0].upper()}{weak[1:]}." if weak else None,
             evidence=self.evidence,
         )
 
     def verdict(self) -> None:
         """Compute the verdict, show the panel, and stop the notebook if anything came out otherwise than it must.
 
-        That is another verdict than the registry's, and also a check that fails under a verdict which was to be bad
-        anyway. A run at full size is made to find out, so there a different verdict is kept and shown beside the
-        expected one.
+        That is another verdict or another mark on the proof than the registry's, and also a check that fails under a
+        verdict which was to be bad anyway. It holds for the book's own parameters. A run at full size, or with
+        parameters of the reader's own, is made to find out: what it finds is shown, and nothing is stopped.
 
         Raises:
             FailedCheck: as above; the message lists the comparisons that decided it.
@@ -132,38 +214,96 @@ class Claim:
         """
         from IPython.display import display
 
-        settled = self.settle()
+        own = own_parameters(self.entry.notebook)
+        strict = not own and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP
+        settled = self.settle(strict)
         bundle = {
             "text/markdown": panel_markdown(settled),
             "text/plain": panel_text(settled),
             CLAIM_MIME: {"settled": json.loads(settled.model_dump_json()), "environment": environment()},
         }
         display(bundle, raw=True)
-        wrong = [item for item in settled.evidence if item.out_of_role]
-        surprising = wrong or settled.verdict is not settled.expected
-        if surprising and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP:
-            lines = [f"  {item.role}: {describe(item)}" for item in wrong] or ["  every comparison came out as it must"]
-            raise FailedCheck(
-                f"{self.name}: the evidence says '{settled.verdict}', the registry expects '{settled.expected}'\n"
-                + "\n".join(lines)
-            )
+        if strict:
+            self._refuse_surprise(settled)
 
-    def _compare(self, role: Role, label: str, measured: Any, relation: str, bound: Any, tolerance: float) -> Self:
+    def _refuse_surprise(self, settled: Settled) -> None:
+        may_fail = settled.expected is Verdict.UNDECIDED
+        wrong = [] if may_fail else [item for item in settled.evidence if item.out_of_role]
+        expected_proof = self.entry.expected_proof
+        if not wrong and settled.verdict is settled.expected and settled.proof is expected_proof:
+            return
+        said = f"{self.name}: the evidence says '{settled.verdict}', the registry expects '{settled.expected}'"
+        if settled.proof is not expected_proof:
+            said += f"; of the proof '{settled.proof or 'nothing'}', the registry '{expected_proof or 'nothing'}'"
+        lines = [f"  {item.role}: {describe(item)}" for item in wrong] or ["  every comparison came out as it must"]
+        raise FailedCheck("\n".join([said, *lines]))
+
+    def _known_relation(self, label: str, relation: str, tolerance: float) -> None:
         if relation not in RELATIONS:
             raise EvidenceError(f"{label}: unknown relation {relation!r}; use one of {', '.join(RELATIONS)}")
-        ours, limit = plain(label, measured), plain(label, bound)
-        if tolerance and relation != "==":
+        if margin(label, "tolerance", tolerance) and relation != "==":
             raise EvidenceError(f"{label}: a tolerance goes with '==' only; put it into the bound of '{relation}'")
+
+    def _compare(
+        self, role: Role, label: str, measured: Any, relation: str, bound: Any, tolerance: float, of: Of
+    ) -> Self:
+        self._known_relation(label, relation, tolerance)
+        cases = _cases(label, measured, bound)
+        # Of a control every case must fail, so the one nearest to passing is kept; of all else the worst.
+        nearest = min if role is Role.CONTROL else max
+        name, ours, limit = nearest(cases, key=lambda case: _strain(case[1], relation, case[2]))
+        if tolerance and not math.isfinite(float(limit)):
+            raise EvidenceError(f"{label}: a bound with a tolerance must be finite, got {limit!r}")
         passed = abs(float(ours) - float(limit)) <= tolerance if tolerance else bool(RELATIONS[relation](ours, limit))
         self.evidence.append(
             Item(
                 role=role,
+                of=Part(of),
                 label=label,
                 measured=ours,
                 relation=relation,
                 bound=limit,
                 tolerance=tolerance,
+                cases=len(cases) if name else None,
+                worst=name or None,
                 passed=passed,
             )
         )
         return self
+
+
+def _cases(label: str, measured: Any, bound: Any) -> list[tuple[str, Number, Number]]:
+    """Name, value and bound of every case; one without a name where ``measured`` is a single value."""
+    if not isinstance(measured, Mapping):
+        return [("", plain(label, measured), plain(label, bound))]
+    if not measured:
+        raise EvidenceError(f"{label}: no case was given")
+    if isinstance(bound, Mapping) and bound.keys() != measured.keys():
+        raise EvidenceError(f"{label}: the bounds must have the cases of the values")
+    limits = bound if isinstance(bound, Mapping) else dict.fromkeys(measured, bound)
+    return [(str(case), plain(label, value), plain(label, limits[case])) for case, value in measured.items()]
+
+
+def _strain(measured: Number, relation: str, bound: Number) -> tuple[bool, float]:
+    """How near a case is to failing, or how far it has failed: first whether it fails, then by how much."""
+    fails = not RELATIONS[relation](measured, bound)
+    if isinstance(measured, str) or isinstance(bound, str):
+        return fails, 0.0
+    gap = float(measured) - float(bound) if math.isfinite(measured) and math.isfinite(bound) else math.inf
+    size = abs(float(bound)) or 1.0
+    return fails, {"<": gap, "<=": gap, ">": -gap, ">=": -gap, "!=": -abs(gap)}.get(relation, abs(gap)) / size
+
+
+def _real(label: str, draw: Any) -> float | bool:
+    value = plain(label, draw)
+    if isinstance(value, str):
+        raise EvidenceError(f"{label}: {value!r} is not a number")
+    return value
+
+
+def _listed(draws: Any) -> Sequence[Any]:
+    if hasattr(draws, "tolist"):
+        draws = draws.flatten().tolist()
+    if not isinstance(draws, Iterable):
+        raise EvidenceError("an estimate needs its draws, or an interval")
+    return list(draws)

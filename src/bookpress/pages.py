@@ -5,16 +5,17 @@ from collections import Counter
 
 import yaml
 
+from bookpress.evidence import judged_anew
 from bookpress.files import write_whole
 from bookpress.findings import FINDINGS, Finding, Findings
 from bookpress.layout import Layout
-from bookpress.notebook import read_source, title_of
+from bookpress.notebook import Notebook
 from bookpress.package_page import package_pages
-from bookpress.page import badge, badges, picture_block, write_page
+from bookpress.page import badge, badges, picture_block, proof_badge, write_page
 from bookpress.profile import FULL, LAPTOP, load_profile
 from bookpress.reach import Reach
-from bookpress.record import Record
-from bookpress.registry import Entry, Paper, Registry, Verdict
+from bookpress.record import Record, RecordError, stray_claims
+from bookpress.registry import Entry, Paper, ProofMark, Registry, Verdict
 
 
 class Book:
@@ -25,17 +26,45 @@ class Book:
         self.registry = Registry.load(layout)
         self.full_size = load_profile(FULL, layout) if (layout.profiles / f"{FULL}.yaml").is_file() else {}
         self.records = {
-            name: Record.read(path)
-            for name in layout.notebooks()
-            if (path := layout.record(name, profile)).is_file() and layout.executed(name, profile).is_file()
+            name: record for name in layout.notebooks() if (record := Record.of(layout, name, profile)) is not None
         }
+        for name, record in self.records.items():
+            if faults := stray_claims(name, record.claims, self.registry):
+                raise RecordError(f"{name}: {'; '.join(faults)}")
         self.kept = {name: Record.read(path) for name in layout.notebooks() if (path := layout.kept(name)).is_file()}
+        for record in (*self.records.values(), *self.kept.values()):
+            record.claims = [judged_anew(one, self.registry.entry(one.claim)) for one in record.claims]
         self.full_size_reach = Reach(layout, FULL if self.full_size else LAPTOP)
         self.found = _verdicts(self.records)
+        self.proofs = {one.claim: one.proof for record in self.records.values() for one in record.claims}
         self.found_at_full_size = _verdicts(self.kept)
 
     def verdict(self, paper: Paper, entry: Entry) -> Verdict:
         return self.found.get(f"{paper.name}/{entry.id}", Verdict.NOT_RUN)
+
+    def proof(self, paper: Paper, entry: Entry) -> ProofMark | None:
+        """The mark on the proof or construction as printed; ``None`` where there is none, or nothing has run."""
+        return self.proofs.get(f"{paper.name}/{entry.id}")
+
+    def shaken(self, paper: Paper, entry: Entry) -> list[str]:
+        """What a claim's proof rests on and the paper has wrong, in words, but for what its own page has answered."""
+        return [
+            f"its proof uses {used.label}, {wrong}"
+            for used in paper.claims
+            if used.id in entry.proof_uses and used.id not in entry.answered and (wrong := self._wrong(paper, used))
+        ]
+
+    def _wrong(self, paper: Paper, entry: Entry) -> str:
+        match self.verdict(paper, entry), self.proof(paper, entry):
+            case Verdict.REFUTED, _:
+                return "refuted"
+            case Verdict.HOLDS_WITH_CORRECTION, _:
+                return "false as printed, corrected on its page"
+            case _, ProofMark.REPAIRED:
+                return "whose proof is repaired on its page"
+            case _, ProofMark.FAILS:
+                return "whose proof fails"
+        return ""
 
     def findings(self) -> Findings:
         """Every claim's verdict, for the sentences that state one."""
@@ -54,7 +83,11 @@ class Book:
     def full_size_run(self, name: str) -> str:
         """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
         if full := self.kept.get(name):
-            code = "" if full.fingerprint == self.full_size_reach.fingerprint(name) else " with earlier code"
+            code = (
+                ""
+                if full.fingerprint == self.full_size_reach.fingerprint(Notebook(name, self.layout))
+                else " with earlier code"
+            )
             took = f"recorded{code}, {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
             return f"{took}. {badges(full.claims)}"
         settings = self.full_size.get(name)
@@ -77,7 +110,7 @@ def bind_book(layout: Layout, profile: str) -> str:
     for made in (layout.book / "notebooks", layout.book / "figures", layout.generated):
         shutil.rmtree(made, ignore_errors=True)
     for name, record in book.records.items():
-        write_page(record, book.registry, book.full_size_run(name), layout)
+        write_page(record, book.full_size_run(name), layout)
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
@@ -127,7 +160,7 @@ def scoreboard_page(book: Book) -> str:
     lines = [
         "# Scoreboard",
         "",
-        "Every numbered item of the five papers, with the verdict that its notebook computed. A verdict is never "
+        "Every numbered item of the papers, with the verdict that its notebook computed. A verdict is never "
         "typed: it follows from checks that can fail and from controls that were seen to fail.",
         "",
         "Where a paper's own size is too much for the book's laptop run, the last column has the verdict of the run at "
@@ -137,16 +170,18 @@ def scoreboard_page(book: Book) -> str:
     ]
     for paper in book.registry.papers:
         lines += ["", f"## {paper.short_title}", "", f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`.", ""]
-        lines += [_row(["claim", "what it is", "verdict", "full size"]), _row(["---"] * 4)]
+        lines += [_row(["claim", "what it is", "verdict", "proof as printed", "full size"]), _row(["---"] * 5)]
         lines += [_row(_score(book, paper, entry)) for entry in paper.claims]
     return "\n".join(lines) + "\n"
 
 
 def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
     verdict = book.verdict(paper, entry)
-    label = f"[{entry.label}](/notebooks/{entry.notebook}.ipynb)" if entry.notebook in book.records else entry.label
+    claim = f"{paper.name}/{entry.id}"
+    label = f"{{claim:ref}}`{entry.label} <{claim}>`" if entry.notebook in book.records else entry.label
     reason = f" {entry.why}" if verdict is Verdict.NOT_RUN and entry.why else ""
-    return [label, entry.title or entry.kind.value, badge(verdict) + reason, _full_size(book, paper, entry)]
+    title, proof = entry.title or entry.kind.value, proof_badge(book.proof(paper, entry))
+    return [label, title, badge(verdict) + reason, proof, _full_size(book, paper, entry)]
 
 
 def _full_size(book: Book, paper: Paper, entry: Entry) -> str:
@@ -170,13 +205,16 @@ def errata_page(book: Book) -> str:
         lines += ["", f"## {paper.short_title}"]
         for entry in wrong:
             title = f"{entry.label}: {entry.title}" if entry.title else entry.label
-            lines += ["", f"### {title}", "", badge(book.verdict(paper, entry)), ""]
+            claim = f"{paper.name}/{entry.id}"
+            marks = [badge(book.verdict(paper, entry), claim=claim), proof_badge(book.proof(paper, entry))]
+            lines += ["", f"### {title}", "", " ".join(mark for mark in marks if mark), ""]
+            lines += [f"*{words[0].upper()}{words[1:]}.*\n" for words in book.shaken(paper, entry)]
             lines += [
                 f"**Printed.** {(entry.printed or '').strip()}",
                 "",
                 f"**Corrected.** {(entry.corrected or '').strip()}",
             ]
-            lines += ["", f"[The run](/notebooks/{entry.notebook}.ipynb)"]
+            lines += ["", f"{{claim:ref}}`The run <{claim}>`"]
     return "\n".join(lines) + "\n"
 
 
@@ -227,7 +265,7 @@ def contents(book: Book) -> str:
     for paper in book.registry.papers:
         chapter: dict[str, object] = {"file": f"papers/{paper.name}"}
         sections = [
-            {"file": f"notebooks/{name}", "title": title_of(read_source(book.layout.source(name)))}
+            {"file": f"notebooks/{name}", "title": Notebook(name, book.layout).title}
             for name in book.notebooks_of(paper)
         ]
         chapters.append(chapter | ({"sections": sections} if sections else {}))
@@ -239,13 +277,15 @@ def contents(book: Book) -> str:
     reading = ["notation", "rerun", "contributing", "references"]
     parts = [
         {"caption": "What was found", "chapters": [{"file": page} for page in book_pages]},
-        {"caption": "The five papers", "chapters": chapters},
+        {"caption": "The papers", "chapters": chapters},
         {
             "caption": "About the book",
             "chapters": [{"file": reading[0]}, package, *({"file": page} for page in reading[1:])],
         },
     ]
-    text: str = yaml.safe_dump({"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False)
+    text: str = yaml.safe_dump(
+        {"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False, allow_unicode=True
+    )
     return text
 
 

@@ -1,14 +1,22 @@
-"""How a settled claim is shown: one panel, as Markdown for the page and as text for a terminal."""
+"""How a settled claim is shown: one panel, as Markdown for a notebook, as a block of a page, as text for a terminal."""
 
-from bookpress.evidence import Item, Role, Settled, describe, format_bound, format_number
-from bookpress.registry import Verdict
+import re
+from collections import Counter
+
+from bookpress.evidence import Item, Part, Role, Settled, describe, format_bound, format_measured
+from bookpress.registry import ProofMark, Verdict
+
+#: A panel of more comparisons than this opens on a click.
+ROWS_SHOWN = 8
 
 #: Words for the outcome of a comparison. Never a colour alone.
 _OUTCOME = {
     (False, True): "passes",
     (False, False): "**fails**",
+    (False, None): "**undecided**",
     (True, False): "fails, as it must",
     (True, True): "**passes, which it must not**",
+    (True, None): "**undecided, where it must fail**",
 }
 
 _FALLS_SHORT = {Verdict.PARTLY_REPRODUCED, Verdict.NOT_REPRODUCED}
@@ -17,9 +25,12 @@ _HEADINGS = {
     Role.CHECK: "Check",
     Role.CONTROL: "Control",
     Role.PRINTED: "As printed",
+    Role.MISPRINT: "Misprint",
     Role.COUNTEREXAMPLE: "Counterexample",
     Role.NUMBER: "Number",
 }
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def verdict_class(verdict: Verdict) -> str:
@@ -27,43 +38,129 @@ def verdict_class(verdict: Verdict) -> str:
     return "verdict-" + verdict.value.replace(" ", "-")
 
 
+def proof_class(mark: ProofMark) -> str:
+    """The CSS class of the badge of a proof mark."""
+    return "proof-" + mark.value.replace(" ", "-")
+
+
 def panel_markdown(settled: Settled) -> str:
+    """For a notebook: heading, result and the table; a long one in a fold that Jupyter and code hosts know."""
+    rows = _table(settled)
+    if len(settled.evidence) > ROWS_SHOWN:
+        fold = f"<details><summary>All {len(settled.evidence)} comparisons</summary>"
+        rows = [fold, "", *rows, "", "</details>"]
+    return "\n".join([f"**{heading(settled)}**", "", result(settled), "", *rows, *_remarks(settled)])
+
+
+def panel_block(settled: Settled) -> str:
+    """For a page of the book: an admonition coloured by the verdict; a long table in a fold."""
+    rows = _table(settled)
+    if len(settled.evidence) > ROWS_SHOWN:
+        rows = [f":::::{{dropdown}} All {len(settled.evidence)} comparisons", "", *rows, ":::::"]
     lines = [
-        f"**{settled.label}: {settled.verdict.value}**",
+        f"::::::{{admonition}} {heading(settled)}",
+        f":class: verdict-panel {verdict_class(settled.verdict)}",
         "",
-        "| | what is compared | ours | | bound | outcome |",
-        "|---|---|---:|:---:|:---|---|",
-        *(_row(item, settled.verdict) for item in settled.evidence),
+        result(settled),
+        "",
+        *rows,
+        *_remarks(settled),
+        "::::::",
     ]
-    if settled.stand_in:
-        lines += ["", f"*Stand-in:* {settled.stand_in}"]
     return "\n".join(lines)
 
 
 def panel_text(settled: Settled) -> str:
-    lines = [f"{settled.claim}: {settled.verdict.value} (expected: {settled.expected.value})"]
+    """For a terminal: a line each."""
+    proof = f"; proof {settled.proof.value}" if settled.proof else ""
+    lines = [f"{settled.claim}: {settled.verdict.value}{proof} (expected: {settled.expected.value})"]
     for item in settled.evidence:
         words = outcome(item, settled.verdict).replace("*", "")
-        lines.append(f"  {_HEADINGS[item.role].lower():15} {describe(item)}  [{words}]")
+        of = " (proof)" if item.of is Part.PROOF else ""
+        lines.append(f"  {_HEADINGS[item.role].lower() + of:15} {describe(item)}  [{words}]")
     if settled.stand_in:
         lines.append(f"  stand-in: {settled.stand_in}")
+    if settled.note:
+        lines.append(f"  note: {settled.note}")
     return "\n".join(lines)
 
 
+def heading(settled: Settled) -> str:
+    """``Lemma 4.4: holds with correction · proof repaired``."""
+    proof = f" · proof {settled.proof.value}" if settled.proof and settled.proof is not ProofMark.NOT_CHECKED else ""
+    return f"{settled.label}: {settled.verdict.value}{proof}"
+
+
+def result(settled: Settled) -> str:
+    """What came out, in a sentence or two; the first form that fails as printed is named with its numbers."""
+    items = [item for item in settled.evidence if item.counts]
+    checks = [item for item in items if not item.role.must_fail]
+    passed = sum(item.passed is True for item in checks)
+    said = [_passing(passed, len(checks))] if checks else []
+    broken = next((item for item in items if _is_broken(item)), None)
+    if broken is not None:
+        where = {Role.COUNTEREXAMPLE: "The counterexample", Role.MISPRINT: "As it is misprinted"}
+        said.append(f"{where.get(broken.role, 'As printed')} it fails: {escape(describe(broken))}.")
+    controls = Counter(item.passed is False for item in items if item.role is Role.CONTROL)
+    if controls[True]:
+        said.append(_failing(controls[True]))
+    return " ".join(said)
+
+
+def _is_broken(item: Item) -> bool:
+    return item.role in (Role.PRINTED, Role.MISPRINT, Role.COUNTEREXAMPLE) and item.passed is False
+
+
+def _passing(passed: int, count: int) -> str:
+    if count == 1:
+        return "The check passes." if passed else "The check does not pass."
+    if passed == count:
+        return "Both checks pass." if count == 2 else f"All {count} checks pass."
+    return f"Of {count} checks {passed} pass{'es' if passed == 1 else ''}."
+
+
+def _failing(count: int) -> str:
+    return "The control fails, as it must." if count == 1 else f"The {count} controls fail, as they must."
+
+
 def outcome(item: Item, verdict: Verdict) -> str:
-    """Passed or failed, and whether it had to. What print shows and a reproduction does not had no need to fail."""
-    if item.passed is None:
+    """Passed or failed, and whether it had to. What a paper shows and a reproduction does not had no need to fail."""
+    if not item.counts:
         return "shown"
-    if item.role is Role.PRINTED and not item.passed and verdict in _FALLS_SHORT:
-        return "fails, unlike in print"
+    if item.role is Role.PRINTED and item.passed is False and verdict in _FALLS_SHORT:
+        return "fails, unlike in the paper"
     return _OUTCOME[item.role.must_fail, item.passed]
+
+
+def escape(text: str) -> str:
+    """Text that Markdown is to show as it was typed."""
+    return re.sub(r"([\\`*_{}\[\]<>#|$~^&])", r"\\\1", text)
+
+
+def _table(settled: Settled) -> list[str]:
+    return [
+        "| | what is compared | ours | | bound | outcome |",
+        "|---|---|---:|:---:|:---|---|",
+        *(_row(item, settled.verdict) for item in settled.evidence),
+    ]
+
+
+def _remarks(settled: Settled) -> list[str]:
+    lines = ["", f"*Stand-in:* {settled.stand_in}"] if settled.stand_in else []
+    return lines + (["", f"*Undecided at these parameters:* {escape(settled.note)}"] if settled.note else [])
 
 
 def _row(item: Item, verdict: Verdict) -> str:
     relation = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}.get(item.relation, item.relation)
-    bound = format_bound(item)
+    bound = _set(format_bound(item))
     if item.role is Role.NUMBER:
-        relation, bound = "", f"{bound} ({item.source})"
-    label = item.label.replace("|", "\\|")
-    cells = (_HEADINGS[item.role], label, format_number(item.measured), relation, bound, outcome(item, verdict))
+        relation, bound = "", f"{bound} (printed)" if bound else ""
+    role = _HEADINGS[item.role] + (" of the proof" if item.of is Part.PROOF else "")
+    cells = (role, escape(item.label), _set(format_measured(item)), relation, bound, outcome(item, verdict))
     return "| " + " | ".join(cells) + " |"
+
+
+def _set(number: str) -> str:
+    """A number as print sets it: 1.2e-07 becomes 1.2·10⁻⁷."""
+    found = re.sub(r"(\d)e([+-]\d+)", lambda hit: f"{hit[1]}·10{str(int(hit[2])).translate(_SUPERSCRIPTS)}", number)
+    return escape(found)

@@ -1,8 +1,10 @@
 """The claims registry: what the book sets out to settle, read from ``book/claims/<paper>.yaml``."""
 
+from collections import Counter
 from enum import StrEnum
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -35,25 +37,47 @@ class Kind(StrEnum):
         """Figures and tables report what was measured: they are reproduced or not, rather than true or false."""
         return self in (Kind.FIGURE, Kind.TABLE)
 
+    @property
+    def has_proof(self) -> bool:
+        """What a paper proves or builds, so that the page owes a word on the proof or construction as printed."""
+        return self in (Kind.CONSTRUCTION, Kind.COROLLARY, Kind.LEMMA, Kind.PROPOSITION, Kind.THEOREM)
+
 
 class Verdict(StrEnum):
+    """The verdict on a statement, a figure or a table."""
+
     HOLDS = "holds"
+    MISPRINTED = "misprinted"
     HOLDS_WITH_CORRECTION = "holds with correction"
     REFUTED = "refuted"
     REPRODUCED = "reproduced"
     PARTLY_REPRODUCED = "partly reproduced"
     NOT_REPRODUCED = "not reproduced"
+    UNDECIDED = "undecided here"
     STAND_IN = "stand-in"
     NOT_RUN = "not run"
+
+
+class ProofMark(StrEnum):
+    """The mark on a proof or construction as printed. One that ``fails`` has no repair, as of a refuted statement."""
+
+    AS_PRINTED = "as printed"
+    MISPRINTED = "misprinted"
+    REPAIRED = "repaired"
+    FAILS = "fails"
+    NOT_CHECKED = "not checked"
 
 
 class Entry(BaseModel):
     """One claim of a paper.
 
     ``statement``, ``printed`` and ``corrected`` are MyST Markdown in our own words. ``printed`` and ``corrected`` come
-    together, where the print is wrong. ``notebook`` is the page that settles the claim, as ``paper/name``, and
-    ``expected`` the verdict its evidence must lead to. A claim that no notebook settles says ``why``, with what it
-    would cost.
+    together, where the paper is wrong. ``notebook`` is the page that settles the claim, as ``paper/name``; ``expected``
+    and ``proof`` are the verdict and the mark on the proof that its evidence must lead to. A claim that no notebook
+    settles says ``why``, with what it would cost.
+
+    ``uses`` and ``proof_uses`` name what the statement and its proof rest on as the paper cites it, by ids of the same
+    paper; ``answered`` those of them whose fault the claim's own page has dealt with.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -69,7 +93,21 @@ class Entry(BaseModel):
     check: str = Field(min_length=1)
     notebook: str | None = Field(default=None, pattern=r"^[a-z0-9-]+/[a-z0-9_]+$")
     expected: Verdict = Verdict.NOT_RUN
+    proof: ProofMark | None = None
     why: str | None = None
+    uses: tuple[str, ...] = ()
+    proof_uses: tuple[str, ...] = ()
+    answered: tuple[str, ...] = ()
+
+    @property
+    def expected_proof(self) -> ProofMark | None:
+        """The mark that the evidence must lead to; what has a proof and says nothing of it is not checked."""
+        return self.proof or (ProofMark.NOT_CHECKED if self.kind.has_proof else None)
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether the page owes a proof: of the corrected statement, or of the repaired step."""
+        return self.expected is Verdict.HOLDS_WITH_CORRECTION or self.proof is ProofMark.REPAIRED
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -81,13 +119,22 @@ class Entry(BaseModel):
             raise ValueError("a claim with a notebook needs its statement")
         if (self.printed is None) != (self.corrected is None):
             raise ValueError("'printed' and 'corrected' come together")
-        if self.expected in (Verdict.HOLDS_WITH_CORRECTION, Verdict.REFUTED) and self.printed is None:
+        wrong = {Verdict.MISPRINTED, Verdict.HOLDS_WITH_CORRECTION, Verdict.REFUTED}
+        if self.expected in wrong and self.printed is None:
             raise ValueError(f"a claim expected '{self.expected}' must say what is printed and what is right")
+        if self.proof in (ProofMark.MISPRINTED, ProofMark.REPAIRED, ProofMark.FAILS) and self.printed is None:
+            raise ValueError(f"a claim whose proof is '{self.proof}' must say what is printed and what is right")
+        if stray := set(self.answered) - set(self.proof_uses):
+            raise ValueError(f"'answered' names what 'proof_uses' does not: {', '.join(sorted(stray))}")
         return self
 
 
 class Paper(BaseModel):
-    """The claims of one paper, in the paper's order; ``number`` is the paper's place in the book."""
+    """The claims of one paper, in the paper's order; ``number`` is the paper's place in the book.
+
+    ``revised`` says that the chapter has been gone through: its pages keep the rhythm of the house, and every
+    corrected form is proved on its page.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -97,6 +144,7 @@ class Paper(BaseModel):
     short_title: str
     authors: str
     cite: str
+    revised: bool = False
     claims: list[Entry]
 
     @model_validator(mode="after")
@@ -106,6 +154,19 @@ class Paper(BaseModel):
             if claim.id in seen:
                 raise ValueError(f"claim id '{claim.id}' is given twice")
             seen.add(claim.id)
+        return self
+
+    @model_validator(mode="after")
+    def _rests_on_what_is_there(self) -> Self:
+        """What a claim rests on is a claim of the paper, and no claim rests on itself, however far round."""
+        rests = {claim.id: (*claim.uses, *claim.proof_uses) for claim in self.claims}
+        for claim_id, used in rests.items():
+            if unknown := [name for name in used if name not in rests]:
+                raise ValueError(f"claim '{claim_id}' rests on '{unknown[0]}', which the paper's claims do not hold")
+        try:
+            TopologicalSorter(rests).prepare()
+        except CycleError as error:
+            raise ValueError("claims rest on each other in a circle: " + " -> ".join(error.args[1])) from error
         return self
 
 
@@ -118,6 +179,9 @@ class Registry(BaseModel):
     def load(cls, layout: Layout | None = None) -> "Registry":
         folder = (layout or Layout.here()).claims
         papers = [load_paper(path) for path in sorted(folder.glob("*.yaml"))]
+        for what, values in (("name", [one.name for one in papers]), ("number", [one.number for one in papers])):
+            if twice := [value for value, count in Counter(values).items() if count > 1]:
+                raise RegistryError(f"two claims files have the {what} {twice[0]!r}")
         return cls(papers=sorted(papers, key=lambda paper: paper.number))
 
     def entry(self, claim: str) -> Entry:
@@ -156,14 +220,24 @@ def load_paper(path: Path) -> Paper:
         RegistryError: the file is not YAML or does not fit the schema; one line for each fault, naming the claim.
     """
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    except yaml.YAMLError as error:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_EachKeyOnce)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise RegistryError(f"{path.name} is not YAML: {error}") from error
     try:
         return Paper.model_validate(content)
     except ValidationError as error:
         faults = [f"{path.name}: {_place(fault['loc'], content)}: {fault['msg']}" for fault in error.errors()]
         raise RegistryError("\n".join(faults)) from error
+
+
+class _EachKeyOnce(yaml.CSafeLoader):
+    """YAML in which a key that is given twice is an error, in place of the last one winning."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        if twice := [key for key, count in Counter(keys).items() if count > 1]:
+            raise yaml.constructor.ConstructorError(None, None, f"the key '{twice[0]}' is given twice", node.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 def _place(location: tuple[int | str, ...], content: object) -> str:

@@ -1,6 +1,7 @@
-"""What the site needs of Sphinx: formulas without a network, no other host, badges, columns of numbers set right."""
+"""What the site needs of Sphinx: claims, formulas without a network, no other host, columns of numbers set right."""
 
 import importlib.util
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,46 +9,33 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util.docutils import SphinxRole
 
-from bookpress import findings
+from bookpress import claim_domain, findings
 from bookpress.head import describe_page, draw_card, lead_edits_to_sources, use_repository_if_known
+from bookpress.layout import Layout
 from bookpress.mend import mend_pages
-from bookpress.panel import verdict_class
-from bookpress.registry import Verdict
 
 #: The part of MathJax that a page with TeX needs: the combined component, its fonts, the TeX extensions.
 _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.add_role("verdict", VerdictRole())
+    claim_domain.setup(app)
     findings.setup(app)
     app.add_post_transform(NumbersRight)
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
+    app.connect("env-check-consistency", _write_in_parallel)
     app.connect("build-finished", _copy_mathjax)
+    app.connect("build-finished", _offer_own_notebooks)
     app.connect("build-finished", mend_pages)
     app.connect("build-finished", draw_card)
     app.connect("config-inited", use_repository_if_known)
     app.connect("html-page-context", describe_page)
     app.connect("html-page-context", lead_edits_to_sources, priority=600)  # after the theme has made its buttons
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
-
-
-class VerdictRole(SphinxRole):
-    """A badge: ``{verdict}`holds` `` or ``{verdict}`Lemma 4.4: holds` ``, coloured by the verdict."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        verdict = self.text.rpartition(": ")[2]
-        try:
-            colour = verdict_class(Verdict(verdict))
-        except ValueError:
-            known = ", ".join(one.value for one in Verdict)
-            message = self.inliner.reporter.error(f"a verdict is one of {known}; got {verdict!r}", line=self.lineno)
-            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
-        return [nodes.inline(self.rawtext, self.text, classes=["verdict", colour])], []
 
 
 class NumbersRight(SphinxPostTransform):
@@ -91,6 +79,14 @@ def _drop_thebe(app: Sphinx) -> None:
         ]
 
 
+def _write_in_parallel(app: Sphinx, _: BuildEnvironment) -> None:
+    """Writing takes two thirds of a build. It is shared by the cores once everything has been read.
+
+    Not so the reading: not every extension says that it bears it.
+    """
+    app.parallel = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
 def _copy_mathjax(app: Sphinx, failure: Exception | None) -> None:
     """Copy the subset after the build: a static path would put every script of it onto every page."""
     if failure or app.builder.name != "html":
@@ -102,6 +98,16 @@ def _copy_mathjax(app: Sphinx, failure: Exception | None) -> None:
         else:
             target.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source / name, target / name)
+
+
+def _offer_own_notebooks(app: Sphinx, failure: Exception | None) -> None:
+    """A page's download is the repository's notebook, which runs, and not the page that was made from it."""
+    if failure or app.builder.name != "html":
+        return
+    layout = Layout(Path(app.srcdir).parent)
+    for page in Path(app.outdir, "_sources", "notebooks").rglob("*.ipynb"):
+        notebook = page.relative_to(Path(app.outdir, "_sources", "notebooks")).with_suffix("").as_posix()
+        shutil.copyfile(layout.source(notebook).with_suffix(".ipynb"), page)
 
 
 def _mathjax_folder() -> Path:

@@ -5,7 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_theory.encodings import one_hot, random_orthonormal, sign_code, sinusoidal
+from attention_theory.encodings import one_hot, random_orthonormal, rotate, sign_code, sinusoidal
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 
@@ -32,6 +33,25 @@ def test_sinusoids_depend_on_the_distance_of_positions_alone() -> None:
         assert torch.allclose(products.diagonal(shift), products[0, shift].expand(20 - shift))
 
 
+def test_rotated_scores_depend_on_the_distance_alone_and_lengths_are_kept() -> None:
+    q, k = normal(2, 5, 8, seed=0)
+    here = rotate(q) @ rotate(k).mT
+    for shift in (1, 17, 400):
+        there = rotate(q, first=shift) @ rotate(k, first=shift).mT
+        torch.testing.assert_close(here, there, rtol=0, atol=1e-12)
+    torch.testing.assert_close(rotate(q).norm(dim=-1), q.norm(dim=-1), rtol=0, atol=1e-13)
+    assert not torch.allclose(here, q @ k.mT)
+
+
+def test_rotated_pairs_turn_by_position_times_rate() -> None:
+    one = torch.zeros(3, 4, dtype=torch.float64)
+    one[:, 1] = 1.0
+    angles = torch.arange(3, dtype=torch.float64) / 10_000.0 ** (2 / 4)
+    turned = rotate(one)
+    torch.testing.assert_close(turned[:, 1], angles.cos())
+    torch.testing.assert_close(turned[:, 3], angles.sin())
+
+
 def test_codes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ParameterError, match="width must be an integer, at least 5"):
         one_hot(5, 4)
@@ -39,3 +59,8 @@ def test_codes_that_do_not_fit_are_refused() -> None:
         random_orthonormal(5, 4, seed=0)
     with pytest.raises(ParameterError, match="bits must be an integer, at least 3"):
         sign_code(5, bits=2)
+
+
+def test_an_odd_width_is_not_rotated() -> None:
+    with pytest.raises(ParameterError, match="width must be even, got 3"):
+        rotate(torch.ones(2, 3))

@@ -18,6 +18,19 @@ def test_an_empty_block_is_refused_by_name() -> None:
         Rows(memory=3, flag=0)
 
 
+def test_blocks_can_be_added_and_are_given_out_once() -> None:
+    rows = Rows(letter=3)
+    assert rows.add("state of block 1", 2) == range(3, 5)
+    assert rows.size == 5
+    assert rows.indices("state of block 1").tolist() == [3, 4]
+    assert "letter" in rows
+    assert "position" not in rows
+    with pytest.raises(ParameterError, match="rows of letter are given out already"):
+        rows.add("letter", 1)
+    with pytest.raises(ParameterError, match="rows of empty must be an integer, at least 1"):
+        rows.add("empty", 0)
+
+
 def test_combinations_add_blocks_row_by_row() -> None:
     assert combine(range(2), range(2, 4), weights=[1.0, -2.0]) == [{0: 1.0, 2: -2.0}, {1: 1.0, 3: -2.0}]
     assert combine(range(1), range(1)) == [{0: 2.0}]

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.training import Parameters, train_many
 from attention_theory.validation import ParameterError
 
@@ -15,8 +15,8 @@ RATES = torch.tensor([0.1, 0.01, 0.05], dtype=torch.float64)
 def start() -> Parameters:
     source = generator(0)
     return {
-        "weight": torch.randn(3, 2, 2, generator=source, dtype=torch.float64),
-        "bias": torch.randn(3, generator=source, dtype=torch.float64),
+        "weight": normal(3, 2, 2, seed=source),
+        "bias": normal(3, seed=source),
     }
 
 

@@ -1,10 +1,11 @@
 """Bad input is refused by name, all of it at once."""
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import FORMS, ParameterError, require, require_finite
 
 
 @given(st.integers(-100, 100), st.integers(-50, 0), st.integers(1, 50))
@@ -40,3 +41,17 @@ def test_the_message_names_the_parameter_its_range_and_the_value(rule: tuple[obj
 def test_every_fault_is_told_at_once() -> None:
     with pytest.raises(ParameterError, match=r"(?s)heads.*\nwidth"):
         require(heads=(0, 1, None), rate=(0.5, 0.0, 1.0), width=(0, 1, None))
+
+
+def test_a_form_is_correct_or_printed() -> None:
+    for form in FORMS:
+        require(form=(form, FORMS))
+    with pytest.raises(ParameterError, match="form must be one of 'correct', 'printed', got 'corrected'"):
+        require(form=("corrected", FORMS))
+
+
+def test_what_is_not_finite_is_counted_and_refused() -> None:
+    good, bad = torch.ones(2), torch.tensor([1.0, float("nan"), float("inf")])
+    require_finite(inputs=good, numbers=torch.arange(3), none=torch.ones(0))
+    with pytest.raises(ParameterError, match="labels must be finite, 2 of 3 are not"):
+        require_finite(inputs=good, labels=bad)

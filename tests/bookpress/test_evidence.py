@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookpress.claim import Claim
-from bookpress.evidence import EvidenceError, FailedCheck, Item, Role, describe, format_bound, format_number
-from bookpress.panel import panel_markdown, panel_text
-from bookpress.registry import Entry, Kind, Paper, Registry, Verdict
+from bookpress.evidence import CLAIM_MIME, EvidenceError, FailedCheck, Item, Role, describe, format_bound, format_number
+from bookpress.panel import panel_block, panel_markdown, panel_text, result
+from bookpress.provenance import OWN_VARIABLE
+from bookpress.registry import Entry, Kind, Paper, ProofMark, Registry, Verdict
 
 Give = Callable[[Claim], object]
 
@@ -54,15 +55,24 @@ def controlled(claim: Claim) -> Claim:
         ("lemma", lambda c: controlled(passing(c)).printed("p", 1, "<", 2), Verdict.HOLDS),
         ("lemma", lambda c: passing(c).counterexample("x", 3, "<", 2), Verdict.REFUTED),
         ("lemma", lambda c: passing(c).printed("p", 3, "<", 2).counterexample("x", 3, "<", 2), Verdict.REFUTED),
-        ("lemma", lambda c: controlled(failing(passing(c))), Verdict.REFUTED),
-        ("lemma", lambda c: controlled(passing(c)).number("n", 2.0, printed=1.0, within=0.1), Verdict.REFUTED),
+        ("lemma", lambda c: controlled(failing(passing(c))), Verdict.UNDECIDED),
+        ("lemma", lambda c: controlled(passing(c)).misprint("m", 3, "<", 2), Verdict.MISPRINTED),
+        ("lemma", lambda c: passing(c).misprint("m", 3, "<", 2).printed("p", 3, "<", 2), Verdict.HOLDS_WITH_CORRECTION),
+        ("lemma", lambda c: controlled(passing(c)).printed("p", 3, "<", 2, of="proof"), Verdict.HOLDS),
+        ("lemma", lambda c: controlled(passing(c)).check("p", 3, "<", 2, of="proof"), Verdict.HOLDS),
+        ("lemma", lambda c: controlled(passing(c)).estimate("e", [1, 1.1, 0.9], "<", 3), Verdict.HOLDS),
+        ("lemma", lambda c: controlled(passing(c)).estimate("e", [1, 5, 0.9], "<", 3), Verdict.UNDECIDED),
+        ("lemma", lambda c: controlled(passing(c)).number("n", 2.0, printed=1.0, within=0.1), Verdict.UNDECIDED),
         ("lemma", lambda c: controlled(passing(c)).number("n", 2.0, printed=1.0), Verdict.HOLDS),
-        ("lemma", lambda c: controlled(passing(c)).number("n", 2.0, earlier=1.0, within=0.1), Verdict.HOLDS),
+        ("lemma", lambda c: controlled(passing(c)).number("n", 2.0), Verdict.HOLDS),
         ("lemma", lambda c: controlled(passing(c)).stand_in("crops"), Verdict.STAND_IN),
         ("lemma", lambda c: passing(c).counterexample("x", 3, "<", 2).stand_in("crops"), Verdict.REFUTED),
         ("figure", lambda c: controlled(passing(c)), Verdict.REPRODUCED),
         ("figure", lambda c: controlled(failing(passing(c))), Verdict.PARTLY_REPRODUCED),
         ("figure", lambda c: controlled(failing(c)), Verdict.NOT_REPRODUCED),
+        ("figure", lambda c: controlled(c).estimate("e", [1, 5, 0.9], "<", 3), Verdict.UNDECIDED),
+        ("figure", lambda c: controlled(passing(c)).estimate("e", [1, 5, 0.9], "<", 3), Verdict.PARTLY_REPRODUCED),
+        ("figure", lambda c: controlled(passing(c)).misprint("m", 3, "<", 2), Verdict.REPRODUCED),
         ("figure", lambda c: passing(c).printed("as the figure reads", 3, "<", 2), Verdict.PARTLY_REPRODUCED),
         ("figure", lambda c: controlled(c).printed("as the figure reads", 3, "<", 2), Verdict.NOT_REPRODUCED),
         ("figure", lambda c: controlled(passing(c)).stand_in("crops"), Verdict.STAND_IN),
@@ -90,9 +100,20 @@ def test_the_verdict_follows_from_the_evidence(kind: str, give: Give, verdict: V
         (lambda c: c.check("n", None, "<", 2), "not a number"),
         (lambda c: c.check("n", 1, "~", 2), "unknown relation"),
         (lambda c: c.check("n", 1, "<", 2, tolerance=0.1), "goes with '=='"),
-        (lambda c: c.number("n", 1), "either printed or earlier"),
-        (lambda c: c.number("n", 1, printed=1, earlier=1), "either printed or earlier"),
-        (lambda c: c.number("n", 1, earlier=1, within=-0.1), "within must be at least 0"),
+        (lambda c: c.check("n", 1, "==", 2, tolerance=-1), "tolerance must be a finite number, at least 0"),
+        (lambda c: c.check("n", 1, "==", 5, tolerance=math.inf), "tolerance must be a finite number"),
+        (lambda c: c.check("n", 1, "==", 5, tolerance=math.nan), "tolerance must be a finite number"),
+        (lambda c: c.check("n", 1, "==", math.inf, tolerance=1), "bound with a tolerance must be finite"),
+        (lambda c: c.check("n", {}, "<", 2), "no case"),
+        (lambda c: c.check("n", {"a": 1}, "<", {"b": 2}), "the cases of the values"),
+        (lambda c: c.number("n", 1, within=0.1), "goes with a printed number"),
+        (lambda c: c.number("n", 1, printed=1, within=-0.1), "within must be a finite number, at least 0"),
+        (lambda c: c.number("n", math.inf, printed=math.inf, within=0.1), "printed number must be finite"),
+        (lambda c: c.estimate("n", [1.0], "<", 2), "at least two draws"),
+        (lambda c: c.estimate("n", [1.0, math.inf], "<", 2), "must be finite"),
+        (lambda c: c.estimate("n", 1.0, "<", 2), "needs its draws"),
+        (lambda c: c.estimate("n", 3.0, "<", 2, interval=(0, 1)), "hold the estimate"),
+        (lambda c: controlled(passing(c)).estimate("n", [1, 5, 0.9], "<", 3, role="control"), "did not fail"),
     ],
 )
 def test_weak_evidence_is_refused(give: Give, message: str) -> None:
@@ -121,12 +142,12 @@ def test_weak_evidence_is_refused(give: Give, message: str) -> None:
     ],
 )
 def test_the_band_of_a_number_is_a_factor_either_way(ours: float, beside: float, within: float, passed: bool) -> None:
-    item = claim_of().number("n", ours, earlier=beside, within=within).evidence[0]
+    item = claim_of().number("n", ours, printed=beside, within=within).evidence[0]
     assert item.passed is passed
 
 
 def test_a_band_is_shown_in_per_cent_or_as_a_factor() -> None:
-    claim = claim_of().number("n", 1, earlier=2, within=0.05).number("n", 1, earlier=2, within=1)
+    claim = claim_of().number("n", 1, printed=2, within=0.05).number("n", 1, printed=2, within=1)
     assert [format_bound(item) for item in claim.evidence] == ["2 ± 5 %", "2 ×÷ 2"]
 
 
@@ -139,7 +160,7 @@ def test_what_a_notebook_is_given_is_json_even_where_a_value_is_infinite(monkeyp
 
 def test_another_verdict_than_the_expected_one_stops_and_names_what_decided() -> None:
     claim = controlled(failing(claim_of()))
-    with pytest.raises(FailedCheck, match=r"says 'refuted', the registry expects 'holds'\n  check: fails: 3 < 2"):
+    with pytest.raises(FailedCheck, match=r"says 'undecided here', the registry .*'holds'\n  check: fails: 3 < 2"):
         claim.verdict()
     controlled(passing(claim_of())).verdict()
 
@@ -169,7 +190,7 @@ def test_a_theorem_holds_exactly_when_every_check_passes(outcomes: list[bool], m
     if misprint:
         claim.printed("p", 3, "<", 2)
     right = Verdict.HOLDS_WITH_CORRECTION if misprint else Verdict.HOLDS
-    assert claim.settle().verdict is (right if all(outcomes) else Verdict.REFUTED)
+    assert claim.settle().verdict is (right if all(outcomes) else Verdict.UNDECIDED)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=True), st.sampled_from(list(Role)))
@@ -182,7 +203,7 @@ def test_an_item_survives_its_way_through_json(value: float, role: Role) -> None
 
 @pytest.mark.parametrize(
     ("kind", "words"),
-    [("lemma", "fails, as it must"), ("figure", "fails, unlike in print"), ("table", "fails, unlike")],
+    [("lemma", "fails, as it must"), ("figure", "fails, unlike in the paper"), ("table", "fails, unlike")],
 )
 def test_the_panel_says_whether_what_is_printed_had_to_fail(kind: str, words: str) -> None:
     settled = controlled(passing(claim_of(kind))).printed("p", 3, "<", 2).settle()
@@ -212,3 +233,81 @@ def test_a_cell_that_ends_with_a_claim_shows_nothing(capsys: pytest.CaptureFixtu
     shown_by_itself = IPythonDisplayFormatter()
     assert shown_by_itself(claim_of())  # so no other formatter is asked
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("give", "mark"),
+    [
+        (lambda c: c, ProofMark.NOT_CHECKED),
+        (lambda c: c.check("a step", 1, "<", 2, of="proof"), ProofMark.AS_PRINTED),
+        (lambda c: c.check("a step", 3, "<", 2, of="proof"), ProofMark.NOT_CHECKED),
+        (
+            lambda c: c.check("a step", 1, "<", 2, of="proof").misprint("sign", 3, "<", 2, of="proof"),
+            ProofMark.MISPRINTED,
+        ),
+        (lambda c: c.printed("a step", 3, "<", 2, of="proof"), ProofMark.FAILS),
+        (
+            lambda c: c.printed("a step", 3, "<", 2, of="proof").check("mended", 1, "<", 2, of="proof"),
+            ProofMark.REPAIRED,
+        ),
+    ],
+)
+def test_the_proof_has_a_mark_of_its_own(give: Give, mark: ProofMark) -> None:
+    claim = controlled(passing(claim_of()))
+    give(claim)
+    assert claim.settle().proof is mark
+    assert claim.settle().verdict is Verdict.HOLDS
+
+
+def test_what_has_no_proof_has_no_mark() -> None:
+    assert controlled(passing(claim_of("definition"))).settle().proof is None
+
+
+def test_another_mark_on_the_proof_than_the_expected_one_stops() -> None:
+    claim = controlled(passing(claim_of())).check("a step", 1, "<", 2, of="proof")
+    with pytest.raises(FailedCheck, match="of the proof 'as printed', the registry 'not checked'"):
+        claim.verdict()
+
+
+def test_of_several_cases_the_worst_is_kept_and_of_a_control_the_one_nearest_to_passing() -> None:
+    claim = claim_of().check("c", {"small": 1, "large": 1.9}, "<", 2)
+    claim.control("k", {"small": 2.1, "large": 7}, "<", 2).check("s", {"a": "x", "b": "y"}, "==", "x")
+    check, control, words = claim.evidence
+    assert (check.worst, check.measured, check.cases, check.passed) == ("large", 1.9, 2, True)
+    assert (control.worst, control.passed) == ("small", False)
+    assert (words.worst, words.passed) == ("b", False)
+    claim.control("one passes", {"a": 1, "b": 7}, "<", 2)
+    assert claim.evidence[-1].passed
+
+
+@pytest.mark.parametrize(("role", "own"), [("check", "n"), ("control", "n")])
+def test_a_run_with_other_parameters_stops_for_nothing_and_refutes_nothing(
+    role: str, own: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", lambda bundle, raw: shown.append(bundle))
+    monkeypatch.setenv(OWN_VARIABLE, own)
+    claim = passing(claim_of())
+    claim = failing(controlled(claim)) if role == "check" else claim.control("idle", 1, "<", 2)
+    claim.verdict()
+    (bundle,) = shown
+    assert bundle[CLAIM_MIME]["settled"]["verdict"] == "undecided here"
+    monkeypatch.setenv(OWN_VARIABLE, "")
+    with pytest.raises((FailedCheck, EvidenceError)):
+        claim.verdict()
+
+
+def test_a_long_panel_is_folded_and_every_label_is_text() -> None:
+    claim = controlled(claim_of())
+    for power in range(9):
+        claim.check(f"sums from 2**{power} to $x_1$ | <b> `n`", 1e-7, "<", 2)
+    panel = panel_markdown(claim.settle())
+    assert r"2\*\*0 to \$x\_1\$ \| \<b\> \`n\`" in panel
+    assert "All 10 comparisons" in panel
+    assert "1·10⁻⁷" in panel
+    assert ":::::{dropdown} All 10 comparisons" in panel_block(claim.settle())
+
+
+def test_the_panel_begins_with_what_came_out() -> None:
+    settled = controlled(passing(claim_of())).printed("p", 3, "<", 2).settle()
+    assert result(settled) == "The check passes. As printed it fails: p: 3 \\< 2. The control fails, as it must."

@@ -20,10 +20,18 @@ def files(folder: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("body", "code", "message"),
     [
-        ("failed_check", Exit.FAILED_CHECK, "cell 5.*the evidence says 'refuted', the registry expects 'holds'"),
+        ("failed_check", Exit.FAILED_CHECK, "cell 5.*the evidence says 'undecided here', the registry"),
         ("idle_control", Exit.FAILED_CHECK, "cell 5.*a control did not fail"),
         ("other_verdict", Exit.FAILED_CHECK, "cell 5.*the evidence says 'holds', the registry expects 'refuted'"),
         ("unknown_claim", Exit.BAD_REGISTRY, "cell 5.*unknown claim 'demo/lemma-9'"),
+        ("settles_nothing", Exit.FAILED_CHECK, "it settles no claim"),
+        (
+            "settles_another",
+            Exit.FAILED_CHECK,
+            "it settles demo/lemma-1, which .* not give to it; it leaves demo/lemma-7 out",
+        ),
+        ("settles_twice", Exit.FAILED_CHECK, "it settles demo/lemma-8 twice"),
+        ("prints", Exit.FAILED_CELL, "cell 5.*`while True:`.*stopped after 4 MB of output"),
         ("raises", Exit.FAILED_CELL, "cell 5.*`1 / 0`.*ZeroDivisionError"),
         ("leaves", Exit.FAILED_CELL, "cell 5.*SystemExit"),
         ("killed", Exit.DEAD_KERNEL, "cell 5.*`import os, signal`.*the kernel died"),
@@ -31,10 +39,11 @@ def files(folder: Path) -> set[str]:
 )
 def test_each_failure_has_its_code_and_names_notebook_and_cell(toy: Any, body: str, code: Exit, message: str) -> None:
     notebook = toy.add(body)
-    with pytest.raises(RunFailed, match=f"(?s){notebook}, {message}") as failure:
+    with pytest.raises(RunFailed, match=f"(?s){notebook}[,:] {message}") as failure:
         run(notebook, layout=toy.layout)
     assert failure.value.code is code
     assert files(toy.layout.build) == {f"{body}.failed.ipynb"}
+    assert toy.layout.failed(notebook, "laptop").stat().st_size < 5_000_000
 
 
 def test_an_endless_cell_ends_at_the_limit_of_its_profile(toy: Any) -> None:
@@ -104,12 +113,23 @@ def test_a_full_size_run_keeps_a_verdict_that_was_not_expected(toy: Any) -> None
     assert files(toy.layout.build) == {"other_verdict.ipynb", "other_verdict.json"}
 
 
-def test_the_paper_profile_sets_parameters(toy: Any) -> None:
+def test_the_full_profile_sets_parameters_and_keeps_what_could_not_have_told(toy: Any) -> None:
     notebook = toy.add("good")
     toy.layout.profiles.mkdir()
     (toy.layout.profiles / "full.yaml").write_text(f"{notebook}: {{parameters: {{n: 5}}, minutes: 1}}\n")
-    with pytest.raises(RunFailed, match="four is less") as failure:
-        run(notebook, profile="full", layout=toy.layout)
+    record = run(notebook, profile="full", layout=toy.layout)
+    assert record.parameters == {"n": 5}
+    assert record.claims[0].verdict == "undecided here"
+    assert "four is less" in str(record.claims[0].note)
+
+
+def test_a_readers_own_parameters_stop_nothing_and_the_books_own_do(toy: Any, tmp_path: Path) -> None:
+    notebook = toy.add("good")
+    run(notebook, {"n": 5}, layout=toy.layout, output=tmp_path / "mine.ipynb")
+    run(notebook, {"n": 3}, layout=toy.layout, output=tmp_path / "mine.ipynb")
+    failing = toy.add("failed_check")
+    with pytest.raises(RunFailed) as failure:
+        run(failing, {"n": 3}, layout=toy.layout, output=tmp_path / "mine.ipynb")
     assert failure.value.code is Exit.FAILED_CHECK
 
 

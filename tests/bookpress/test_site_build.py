@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bookpress.pages import bind_book
+from bookpress.pairing import write_pairs
 from bookpress.runner import run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +30,7 @@ def build(root: Path) -> dict[str, bytes]:
 def set_up(toy: Any) -> None:
     """A toy book with all pages that the contents name."""
     run(toy.add("good"), layout=toy.layout)
+    write_pairs(toy.layout)
     bind_book(toy.layout, "laptop")
     book = toy.layout.book
     shutil.copy(ROOT / "_config.yml", toy.layout.root)
@@ -53,12 +55,23 @@ def test_two_builds_from_clean_folders_are_identical(toy: Any, tmp_path_factory:
     assert first.keys() == second.keys()
     assert [name for name in first if first[name] != second[name]] == []
     assert "_static/mathjax/tex-mml-chtml.js" in first
-    assert b"github" not in first["notebooks/demo/good.html"]
-    assert b"canonical" not in first["notebooks/demo/good.html"]
-    badge = b'<span class="verdict verdict-holds">Lemma 1: holds</span>'
-    assert badge in first["notebooks/demo/good.html"]
-    assert b'<td class="text-right"><p>0.5</p></td>' in first["notebooks/demo/good.html"]
-    assert b'<p class="run-line">Ran in' in first["notebooks/demo/good.html"]
+    page = first["notebooks/demo/good.html"].decode()
+    badge = '<a class="reference internal" href="#claim-demo-lemma-1"'
+    assert badge in page
+    assert '<span class="verdict verdict-holds">Lemma 1: holds</span></a>' in page
+    assert '<td class="text-right"><p>0.5</p></td>' in page
+    assert '<p class="run-line">Ran in' in page
+    box = page[page.index('id="claim-demo-lemma-1"') :]
+    assert box.index("Lemma 1 (One is less)") < box.index('class="claim-stated')
+    assert first["_sources/notebooks/demo/good.ipynb"] == (toy.layout.sources / "demo" / "good.ipynb").read_bytes()
+    record = next(text for name, text in first.items() if name.endswith("/good.json"))
+    assert record == toy.layout.record("demo/good", "laptop").read_bytes()
+    assert 'href="../notebooks/demo/good.html#claim-demo-lemma-1"' in first["generated/scoreboard.html"].decode()
+    found = first["searchindex.js"].decode()
+    assert '"lemma 1": [[' in found.replace('lemma 1":[[', 'lemma 1": [[')
+    assert "One is less" in found
+    assert "github" not in page
+    assert "canonical" not in page
 
 
 def test_sentences_take_verdicts_and_counts_from_the_records(toy: Any) -> None:

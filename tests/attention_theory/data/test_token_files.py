@@ -18,6 +18,7 @@ from attention_theory.data.token_files import (
     python_reference,
     write_tokens,
 )
+from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 
@@ -59,7 +60,7 @@ def test_faulty_folders_and_tokens_are_refused(tmp_path: Path) -> None:
 def test_windows_lie_in_one_shard_and_targets_come_next(sizes: list[int], length: int, seed: int) -> None:
     starts = np.cumsum([0, *sizes])
     shards = [np.arange(a, b, dtype=np.uint16) for a, b in itertools.pairwise(starts)]
-    inputs, targets = Tokens(shards, 65536).windows(20, length, torch.Generator().manual_seed(seed))
+    inputs, targets = Tokens(shards, 65536).windows(20, length, generator(seed))
     assert torch.equal(targets, inputs + 1)
     shard = np.searchsorted(starts, inputs[:, 0].numpy(), side="right")
     assert (shard == np.searchsorted(starts, targets[:, -1].numpy(), side="right")).all()
@@ -67,7 +68,7 @@ def test_windows_lie_in_one_shard_and_targets_come_next(sizes: list[int], length
 
 def test_every_start_of_a_window_is_drawn() -> None:
     tokens = Tokens([np.arange(4), np.arange(10, 15)], 256)
-    inputs, _ = tokens.windows(500, 3, torch.Generator().manual_seed(0))
+    inputs, _ = tokens.windows(500, 3, generator(0))
     assert sorted(set(inputs[:, 0].tolist())) == [0, 10, 11]
     every, following = tokens.every_window(3)
     assert every.tolist() == [[0, 1, 2], [10, 11, 12]]

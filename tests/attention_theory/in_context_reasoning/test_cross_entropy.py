@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy, expected_loss
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("arithmetic", ["log-domain", "subtraction"])
 def test_loss_and_slope_agree_with_autograd(arithmetic: str) -> None:
     draw = generator(0)
-    logits = torch.randn(2, 7, 5, generator=draw, dtype=torch.float64).mul(3).requires_grad_()
+    logits = normal(2, 7, 5, seed=draw).mul(3).requires_grad_()
     labels = torch.randint(5, (2, 7), generator=draw)
     ours = cross_entropy(logits, labels, arithmetic)  # type: ignore[arg-type]
     reference = torch.nn.functional.cross_entropy(logits.mT, labels, reduction="none")
@@ -35,7 +35,7 @@ def test_tiny_slopes_keep_their_digits() -> None:
 
 
 def test_expected_loss_is_the_mean_over_labels() -> None:
-    logits = torch.randn(6, 5, generator=generator(3), dtype=torch.float64)
+    logits = normal(6, 5, seed=3)
     output = torch.tensor([0, 1, 2, 0, 1, 2])
     at_output = cross_entropy(logits, output).losses
     at_noise = cross_entropy(logits, torch.full((6,), 4)).losses

@@ -14,7 +14,7 @@ from attention_theory.in_context_reasoning.model import (
     in_codes,
 )
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 ATTENTIONS: list[Attention] = ["linear", "relu", "softmax"]
@@ -23,7 +23,7 @@ TASK = Task(11, 2, 3, 12, noisy=True)
 
 def random_weights(*shape: tuple[int, ...], seed: int) -> Weights:
     draw = generator(seed)
-    return Weights(*(torch.randn(*each, generator=draw, dtype=torch.float64) for each in shape))
+    return Weights(*(normal(*each, seed=draw) for each in shape))
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
@@ -48,7 +48,7 @@ def test_stacked_models_are_the_models_one_by_one(attention: Attention) -> None:
     kappa = torch.tensor([0.0, 1.0, 1.0], dtype=torch.float64)
     rule = Rule(attention, kappa[:, None, None])
     together = forward(tokens, stack, rule)
-    error = torch.randn(3, 8, 11, generator=generator(0), dtype=torch.float64)
+    error = normal(3, 8, 11, seed=0)
     slopes = gradients(tokens, stack, rule, together, error)
     for index in range(3):
         alone_weights = Weights(*(part[index] for part in stack))
@@ -68,7 +68,7 @@ def test_gradients_agree_with_autograd(attention: Attention, full_input: float) 
     weights = Weights(*(part.requires_grad_() for part in weights))
     rule = Rule(attention, full_input, 1e-8)
     done = forward(tokens, weights, rule)
-    error = torch.randn(16, 11, generator=generator(1), dtype=torch.float64)
+    error = normal(16, 11, seed=1)
     expected = torch.autograd.grad((done.logits * error).sum() / 16, list(weights))
     ours = gradients(tokens, weights, rule, done, error)
     for one, other in zip(ours, expected, strict=True):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from attention_theory.memorization.attention import Heads, features, random_heads, softmax_weights
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.key_width import dimension_count, narrowed_heads, reachable_dimensions
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
@@ -28,9 +29,9 @@ def test_a_width_beyond_n_minus_1_is_refused() -> None:
 def test_derivative_against_finite_differences() -> None:
     """An independent count: the rank of the outputs' differences along every single weight."""
     examples = sample_examples(30, 3, 5, seed=0)
-    draw = torch.Generator().manual_seed(0)
+    draw = generator(0)
     start = random_heads(1, 5, 1, draw)
-    readout = torch.randn(5, generator=draw, dtype=torch.float64)
+    readout = normal(5, seed=draw)
     point = torch.cat([2 * start.keys.flatten(), 2 * start.queries.flatten(), readout])
 
     def outputs(weights: torch.Tensor) -> torch.Tensor:

@@ -16,6 +16,7 @@ from attention_theory.memorization.kruskal import (
     satisfied_fraction,
 )
 from attention_theory.numerics import modular_rank
+from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 
@@ -38,7 +39,7 @@ def test_kruskal_rank_is_the_definition(count: int, width: int, seed: int) -> No
 @settings(max_examples=30, deadline=None)
 @given(rows=st.integers(1, 5), columns=st.integers(1, 5), seed=st.integers(0, 999))
 def test_batched_ranks_are_the_single_ones(rows: int, columns: int, seed: int) -> None:
-    draw = torch.Generator().manual_seed(seed)
+    draw = generator(seed)
     matrices = torch.randint(-1, 2, (6, rows, columns), generator=draw)
     assert modular_ranks(matrices).tolist() == [modular_rank(matrix) for matrix in matrices]
 

@@ -9,10 +9,11 @@ from attention_theory.memorization.relu_network import (
     network_size,
     random_network,
 )
+from attention_theory.randomness import normal
 
 
 def test_folding_a_constant_prefix_changes_nothing() -> None:
-    x = torch.randn(7, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    x = normal(7, 3, seed=0)
     long = flatten(hard_examples(x, 6))
     network = random_network(24, 4, 2, seed=1)
     assert torch.equal(long[:, -3:], x)

@@ -1,6 +1,5 @@
-import torch
-
 from attention_theory.memorization.roles import blocks, fixed_roles, printed_roles
+from attention_theory.randomness import generator, normal
 
 
 def test_blocks_cover_every_example_once() -> None:
@@ -9,8 +8,8 @@ def test_blocks_cover_every_example_once() -> None:
 
 
 def test_both_forms_clear_the_fresh_rows() -> None:
-    draw = torch.Generator().manual_seed(0)
-    Z = torch.randn(9, 3, dtype=torch.float64, generator=draw) @ torch.randn(3, 8, dtype=torch.float64, generator=draw)
+    draw = generator(0)
+    Z = normal(9, 3, seed=draw) @ normal(3, 8, seed=draw)
     printed = printed_roles(Z, together=4, tolerance=1e-10)
     assert len(printed.earlier) == 3
     assert (Z[printed.fresh] + printed.C @ Z[printed.earlier]).abs().max() < 1e-12

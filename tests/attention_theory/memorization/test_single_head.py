@@ -10,13 +10,14 @@ from attention_theory.memorization.single_head import (
     saturating_scale,
     silent_direction,
 )
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_targets_are_met(shared: bool) -> None:
     examples = sample_examples(5, 5, 9, shared, seed=0)
-    targets = torch.rand(5, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).softmax(-1)
+    targets = torch.rand(5, 5, dtype=torch.float64, generator=generator(1)).softmax(-1)
     columns = fit_targets(examples, targets)
     assert torch.allclose(column_logits(examples, columns).softmax(-1), targets, atol=1e-13)
     assert torch.allclose(softmax_weights(columns.as_head(7), examples)[:, 0], targets, atol=1e-13)
@@ -46,8 +47,8 @@ def test_silent_direction_is_silent_and_decided(shared: bool) -> None:
 
 
 def test_saturating_scale_is_enough_and_not_wasteful() -> None:
-    draw = torch.Generator().manual_seed(0)
-    fixed, decisive = torch.randn(2, 6, 5, dtype=torch.float64, generator=draw)
+    draw = generator(0)
+    fixed, decisive = normal(2, 6, 5, seed=draw)
     scale = saturating_scale(fixed, decisive, 1e-3)
     limit = one_hot_of_largest(decisive)
 

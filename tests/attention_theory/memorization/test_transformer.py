@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from attention_theory.memorization.transformer import Layer, cast, random_attention, random_layer
+from attention_theory.randomness import normal
 
 
 def literal(layer: Layer, tokens: torch.Tensor, causal: bool) -> torch.Tensor:
@@ -30,7 +31,7 @@ def literal(layer: Layer, tokens: torch.Tensor, causal: bool) -> torch.Tensor:
 @pytest.mark.parametrize("causal", [False, True])
 def test_both_ways_are_the_literal_layer(order: str, causal: bool) -> None:
     layer = cast(random_layer(12, 3, seed=0, order=order, spread=0.5), torch.float64)  # type: ignore[arg-type]
-    tokens = torch.randn(4, 5, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    tokens = normal(4, 5, 12, seed=1)
     everywhere = layer.everywhere(tokens, causal)
     assert torch.allclose(everywhere, torch.stack([literal(layer, text, causal) for text in tokens]), atol=1e-12)
     position = -1 if causal else 0
@@ -39,7 +40,7 @@ def test_both_ways_are_the_literal_layer(order: str, causal: bool) -> None:
 
 def test_random_attention_has_no_feed_forward_part() -> None:
     layer = random_attention(6, seed=0)
-    tokens = torch.randn(2, 4, 6)
+    tokens = normal(2, 4, 6, seed=1, dtype=torch.float32)
     assert layer.up is None
     assert torch.allclose(layer.everywhere(tokens)[0], literal(layer, tokens[0], causal=False), atol=1e-5)
 

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attention_theory.hyper_attention.layers.rotary import rotate
+from attention_theory.encodings import rotate
 from attention_theory.layers import attention_weights, causal_mask
 from attention_theory.validation import ParameterError, require
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 Law = Literal["gaussian", "orthogonal"]
@@ -17,6 +17,9 @@ def memory_teacher(width: int) -> Heads:
     """The one head that looks up a value by its key: V keeps the value half of a token, Q the key half.
 
     ``width`` is d, the length of a key and of a value; a token has 2d features.
+
+    Raises:
+        ParameterError: a width below 1.
     """
     require(width=(width, 1, None))
     identity, nothing = torch.eye(width, dtype=torch.float64), torch.zeros(width, width, dtype=torch.float64)
@@ -53,11 +56,11 @@ def sample_memories(count: int, width: int, law: Law, seed: Seed) -> Float[Tenso
     """
     require(count=(count, 1, None), width=(width, 1, None), law=(law, {"gaussian", "orthogonal"}))
     source = generator(seed)
-    keys, values = (torch.randn(count, width, width, generator=source, dtype=torch.float64) for _ in range(2))
+    keys, values = (normal(count, width, width, seed=source) for _ in range(2))
     if law == "orthogonal":
         keys, values = _orthogonal(keys), _orthogonal(values)
     asked = torch.randint(width, (count,), generator=source)
-    noise = torch.randn(count, width, generator=source, dtype=torch.float64)
+    noise = normal(count, width, seed=source)
     query = torch.cat([keys[torch.arange(count), asked], noise], dim=-1)
     return torch.cat([torch.cat([keys, values], dim=-1), query[:, None]], dim=1)
 
@@ -68,10 +71,15 @@ def mix_memories(
     share: float,
     seed: Seed,
 ) -> Float[Tensor, "count tokens features"]:
-    """Each table from the orthogonal set with probability ``share``, otherwise from the Gaussian one."""
+    """Each table from the orthogonal set with probability ``share``, otherwise from the Gaussian one.
+
+    Raises:
+        ParameterError: a share outside [0, 1].
+    """
     require(share=(share, 0.0, 1.0))
-    chance = torch.rand(len(gaussian), generator=generator(seed), dtype=torch.float64)
-    return torch.where((chance < share)[:, None, None], orthogonal, gaussian)
+    source = generator(seed)
+    chance = torch.rand(len(gaussian), generator=source, dtype=torch.float64, device=source.device)
+    return torch.where((chance < share).to(gaussian.device)[:, None, None], orthogonal, gaussian)
 
 
 def printed_labels(tokens: Float[Tensor, "count tokens features"]) -> Float[Tensor, "count features"]:

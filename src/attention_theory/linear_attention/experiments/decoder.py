@@ -7,7 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
 
-from attention_theory.randomness import generator
+from attention_theory.encodings import rotate
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 
@@ -18,6 +19,9 @@ class DecoderSize:
     width: d, a multiple of twice the heads.
     heads: attention heads.
     layers: at least 1.
+
+    Raises:
+        ParameterError: a size out of its range, or a width that is no multiple of twice the heads.
     """
 
     vocabulary: int
@@ -43,16 +47,16 @@ class DecoderSize:
 class Decoder(nn.Module):
     """Logits for the next token at the last ``outputs`` places. float32; weights drawn from a seed."""
 
-    def __init__(self, size: DecoderSize, seed: int) -> None:
+    def __init__(self, size: DecoderSize, seed: Seed) -> None:
         super().__init__()
         self.size = size
         draws = generator(seed)
 
         def matrix(inputs: int, outputs: int) -> nn.Parameter:
-            return nn.Parameter(inputs**-0.5 * torch.randn(inputs, outputs, generator=draws))
+            return nn.Parameter(inputs**-0.5 * normal(inputs, outputs, seed=draws, dtype=torch.float32))
 
         width, layers = size.width, range(size.layers)
-        self.embedding = nn.Parameter(torch.randn(size.vocabulary, width, generator=draws))
+        self.embedding = nn.Parameter(normal(size.vocabulary, width, seed=draws, dtype=torch.float32))
         self.attend = nn.ParameterList([matrix(width, 3 * width) for _ in layers])
         self.mix = nn.ParameterList([matrix(width, width) for _ in layers])
         self.expand = nn.ParameterList([matrix(width, 2 * size.inner) for _ in layers])
@@ -69,7 +73,7 @@ class Decoder(nn.Module):
             kept = length if layer + 1 < self.size.layers else outputs
             mixed = rms_norm(stream, (width,), self.gains[2 * layer]) @ self.attend[layer]
             queries, keys, values = (self._by_head(part) for part in mixed.chunk(3, dim=-1))
-            queries, keys = _rotate(queries)[:, :, -kept:], _rotate(keys)
+            queries, keys = rotate(queries)[:, :, -kept:], rotate(keys)
             seen = torch.ones(kept, length, dtype=torch.bool, device=tokens.device).tril(length - kept)
             attended = scaled_dot_product_attention(queries, keys, values, attn_mask=seen)
             stream = stream[:, -kept:] + attended.transpose(1, 2).flatten(2) @ self.mix[layer]
@@ -80,13 +84,3 @@ class Decoder(nn.Module):
 
     def _by_head(self, part: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch heads tokens each"]:
         return part.unflatten(-1, (self.size.heads, -1)).transpose(1, 2)
-
-
-def _rotate(vectors: Float[Tensor, "batch heads tokens each"]) -> Float[Tensor, "batch heads tokens each"]:
-    """Rotary positions: each pair of coordinates is turned by an angle that grows with the place."""
-    half = vectors.shape[-1] // 2
-    rates = 10_000.0 ** (-torch.arange(half, device=vectors.device) / half)
-    angles = torch.arange(vectors.shape[-2], device=vectors.device)[:, None] * rates
-    first, second = vectors[..., :half], vectors[..., half:]
-    sine, cosine = angles.sin(), angles.cos()
-    return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1)

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal, random_heads
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 #: How "N(0, I/√d)" is read: 1/√d as the standard deviation, or as the variance of every entry.
@@ -49,7 +49,7 @@ def teacher_task(width: int, sequences: int, tokens: int, seed: Seed, scale: Sca
     power = -0.5 if scale == "deviation" else -0.25
     draws = generator(seed)
     teacher = random_heads(1, width, draws, out=1, scale=width**power)
-    inputs = tokens**power * torch.randn(sequences, tokens, width, generator=draws, dtype=torch.float64)
+    inputs = tokens**power * normal(sequences, tokens, width, seed=draws)
     return TeacherTask(teacher, inputs, mhla_causal(teacher, inputs))
 
 
@@ -76,7 +76,7 @@ def shared_inputs(width: int, sequences: int, tokens: int, teachers: int, seed: 
     require(teachers=(teachers, 1, None))
     draws = generator(seed)
     drawn = [random_heads(1, width, draws, out=1, scale=width**-0.5) for _ in range(teachers)]
-    inputs = tokens**-0.5 * torch.randn(sequences, tokens, width, generator=draws, dtype=torch.float64)
+    inputs = tokens**-0.5 * normal(sequences, tokens, width, seed=draws)
     return SharedInputs(inputs, torch.stack([mhla_causal(teacher, inputs)[..., 0] for teacher in drawn]))
 
 

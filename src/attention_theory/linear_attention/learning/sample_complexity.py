@@ -12,7 +12,7 @@ from attention_theory.linear_attention.learning.regression import excess_risk, s
 from attention_theory.linear_attention.model.features import psi
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 #: What the labels are beside the teacher's outputs: independent noise, or a function of the input in no model's reach.
@@ -54,7 +54,7 @@ def excess_risks(
     risks = torch.empty(len(samples), repetitions, dtype=torch.float64)
     for row, count in enumerate(samples):
         for repetition in range(repetitions):
-            inputs = torch.randn(count, tokens, width, generator=source, dtype=torch.float64)
+            inputs = normal(count, tokens, width, seed=source)
             labels = mhla(teacher, inputs) + _noise(inputs, noise, source)
             risks[row, repetition] = excess_risk(statistics(inputs, labels).solve(), target, moment)
     return risks
@@ -65,7 +65,7 @@ def _noise(
 ) -> Float[Tensor, "samples width"]:
     last = inputs[:, -1]
     if law == "gaussian":
-        return torch.randn(last.shape, generator=source, dtype=torch.float64)
+        return normal(*last.shape, seed=source)
     if law == "square":
         return last.square() - 1
     return torch.empty(last.shape, dtype=torch.float64).cauchy_(generator=source)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from attention_theory.linear_attention.machines.programs import POSITION, Form, Lookup, Program, Token
-from attention_theory.validation import require
+from attention_theory.linear_attention.machines.programs import POSITION, Lookup, Program, Token
+from attention_theory.validation import FORMS, Form, require
 
 
 def if_then(token: Token, cases: int, test: str = "x", result: str = "x'") -> Token:
@@ -39,7 +39,7 @@ def if_then_program(
         ParameterError: a number below 1.
     """
     require(blocks=(blocks, 1, None), cases=(cases, 1, None), letters=(letters, 1, None), outcomes=(outcomes, 1, None))
-    require(rows=(rows, {"private", "shared"}), form=(form, {"correct", "printed"}))
+    require(rows=(rows, {"private", "shared"}), form=(form, FORMS))
     alphabets = {POSITION: blocks * (cases + 1) + 1}
     lookups: list[Lookup] = []
     for case in range(1, cases + 1):

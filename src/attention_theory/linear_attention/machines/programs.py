@@ -6,16 +6,14 @@ token does not hold is the paper's ``None`` and the zero vector of the attribute
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Int, Num
 from torch import Tensor
 
-from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer, Rows
-from attention_theory.validation import require
-
-Form = Literal["correct", "printed"]
+from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer
+from attention_theory.rows import Rows
+from attention_theory.validation import FORMS, Form, require
 
 #: A token as an object: letter by attribute.
 Token = dict[str, int]
@@ -49,6 +47,9 @@ class Program:
     """An autoregressive program: the alphabet size of every attribute, and the lookups made for every new token.
 
     A program with the attribute ``position`` numbers its tokens: each new token has the position after the last one.
+
+    Raises:
+        ParameterError: a lookup of an attribute that has no alphabet.
     """
 
     alphabets: dict[str, int]
@@ -92,7 +93,11 @@ def next_token(program: Program, tokens: Sequence[Token]) -> Token:
 
 
 def run_program(program: Program, prompt: Sequence[Token], steps: int) -> list[Token]:
-    """The prompt with ``steps`` more tokens, by the program itself."""
+    """The prompt with ``steps`` more tokens, by the program itself.
+
+    Raises:
+        ParameterError: steps below 0.
+    """
     require(steps=(steps, 0, None))
     tokens = list(prompt)
     for _ in range(steps):
@@ -107,21 +112,22 @@ def compile_program(program: Program, form: Form = "correct") -> tuple[list[Bloc
     value columns of ``V``. ``form="printed"`` puts them where the proof says: ``V`` gets a block in the source rows
     and key columns, ``Q`` one in the value rows and destination columns. A numbered program gets one head more, which
     writes the next position: the last token finds itself and its position is moved on by one.
+
+    Raises:
+        ParameterError: an unknown form, or an attribute without letters.
     """
-    require(form=(form, {"correct", "printed"}))
-    rows = Rows()
-    for attribute, letters in program.alphabets.items():
-        rows.add(attribute, letters)
+    require(form=(form, FORMS))
+    rows = Rows(**program.alphabets)
     heads = [_head(lookup, program, rows, form) for lookup in program.lookups]
     if program.numbered:
-        position = rows[POSITION]
+        position = rows.indices(POSITION)
         heads.append(BlockHead(source=position, key=position, value=position[:-1], destination=position[1:]))
     return heads, rows
 
 
 def embed_tokens(tokens: Sequence[Token], rows: Rows, dtype: torch.dtype = torch.int8) -> Num[Tensor, "tokens width"]:
     """Tokens as vectors: for every attribute a one in the row of its letter."""
-    embedded = torch.zeros(len(tokens), rows.width, dtype=dtype)
+    embedded = torch.zeros(len(tokens), rows.size, dtype=dtype)
     for place, token in enumerate(tokens):
         for attribute, letter in token.items():
             embedded[place, rows[attribute][letter]] = 1
@@ -135,8 +141,8 @@ def read_tokens(embedded: Int[Tensor, "tokens width"], rows: Rows) -> list[Token
         ValueError: an attribute's rows hold neither zero nor a single one.
     """
     tokens = [Token() for _ in embedded]
-    for attribute, block in rows.blocks().items():
-        part = embedded[:, block]
+    for attribute in rows.blocks:
+        part = rows.of(embedded, attribute)
         if ((part != 0) & (part != 1)).any() or (part.sum(dim=1) > 1).any():
             raise ValueError(f"the rows of '{attribute}' do not hold a letter or nothing")
         for place, letter in part.nonzero().tolist():
@@ -149,11 +155,15 @@ def run_heads(
 ) -> tuple[Int[Tensor, "tokens width"], Rows]:
     """The prompt with ``steps`` more tokens, by the program's heads; read them with :func:`read_tokens`."""
     heads, rows = compile_program(program, form)
-    return BlockLayer(heads, rows.width).run(embed_tokens(prompt, rows)[None], steps)[0], rows
+    return BlockLayer(heads, rows.size).run(embed_tokens(prompt, rows)[None], steps)[0], rows
 
 
 def copy(offset: int, value: str, destination: str, positions: int) -> Lookup:
-    """``obj[r+1].destination = obj[r-offset].value``: a lookup by position."""
+    """``obj[r+1].destination = obj[r-offset].value``: a lookup by position.
+
+    Raises:
+        ParameterError: an offset that no position has.
+    """
     require(offset=(offset, 0, positions - 1))
     query = {place: place - offset for place in range(offset, positions)}
     return Lookup(POSITION, POSITION, value, destination, query=query)
@@ -173,8 +183,8 @@ def _head(lookup: Lookup, program: Program, rows: Rows, form: Form) -> BlockHead
     size = program.alphabets
     asked_from, asked_for = _pairs(lookup.query, size[lookup.source], size[lookup.key])
     read, written = _pairs(lookup.write, size[lookup.value], size[lookup.destination])
-    source, key = rows[lookup.source][asked_from], rows[lookup.key][asked_for]
-    value, destination = rows[lookup.value][read], rows[lookup.destination][written]
+    source, key = rows.indices(lookup.source)[asked_from], rows.indices(lookup.key)[asked_for]
+    value, destination = rows.indices(lookup.value)[read], rows.indices(lookup.destination)[written]
     if form == "printed":
         return BlockHead(source=destination, key=value, value=key, destination=source)
     return BlockHead(source=source, key=key, value=value, destination=destination)

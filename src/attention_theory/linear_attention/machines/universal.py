@@ -44,7 +44,7 @@ class UniversalMachine:
     @property
     def width(self) -> int:
         """d, the width of a token."""
-        return self.rows.width
+        return self.rows.size
 
     @cached_property
     def layer(self) -> BlockLayer:
@@ -68,19 +68,21 @@ class UniversalMachine:
         require(
             states=(states, [self.states]), letters=(letters, [self.letters]), cells=(tapes.shape[1], [self.window])
         )
-        prompt = torch.zeros(machines, self.prompt_tokens, self.width, dtype=dtype)
-        token = torch.arange(self.prompt_tokens)
-        prompt[:, token, self.rows["position"][: self.prompt_tokens]] = 1
-        state, machine = torch.arange(self.states), torch.arange(machines)[:, None]
-        prompt[:, state, self.rows["table of"]] = 1
+        device = tables.device
+        prompt = torch.zeros(machines, self.prompt_tokens, self.width, dtype=dtype, device=device)
+        token = torch.arange(self.prompt_tokens, device=device)
+        prompt[:, token, self.rows.indices("position", device)[: self.prompt_tokens]] = 1
+        state, machine = (torch.arange(count, device=device) for count in (self.states, machines))
+        prompt[:, state, self.rows.indices("table of", device)] = 1
         for letter in range(self.letters):
             for number, part in enumerate(RULE):
-                prompt[machine, state, self.rows[f"table {letter} {part}"][tables[:, :, letter, number]]] = 1
-        cells = torch.full((machines, self.window), self.states)
-        cells[torch.arange(machines), places] = 0
-        cell = self.states + torch.arange(self.window)
-        prompt[machine, cell, self.rows["letter"][tapes]] = 1
-        prompt[machine, cell, self.rows["state"][cells]] = 1
+                rows = self.rows.indices(f"table {letter} {part}", device)
+                prompt[machine[:, None], state, rows[tables[:, :, letter, number]]] = 1
+        cells = torch.full((machines, self.window), self.states, device=device)
+        cells[machine, places] = 0
+        cell = self.states + torch.arange(self.window, device=device)
+        prompt[machine[:, None], cell, self.rows.indices("letter", device)[tapes]] = 1
+        prompt[machine[:, None], cell, self.rows.indices("state", device)[cells]] = 1
         return prompt
 
     def run(self, prompt: Num[Tensor, "machines tokens width"]) -> Num[Tensor, "machines longer width"]:
@@ -98,7 +100,7 @@ class UniversalMachine:
         self, history: Num[Tensor, "machines tokens width"], step: int
     ) -> Bool[Tensor, "machines window"]:
         """Which cells have nothing at all in the rows of the state after ``step`` steps."""
-        return (self._cells(history, step)[..., self.rows["state"]] == 0).all(dim=-1)
+        return (self.rows.of(self._cells(history, step), "state") == 0).all(dim=-1)
 
     def _cells(self, history: Num[Tensor, "machines tokens width"], step: int) -> Num[Tensor, "machines window width"]:
         require(step=(step, 0, self.steps))
@@ -106,13 +108,13 @@ class UniversalMachine:
 
     def read_cells(self, tokens: Num[Tensor, "machines window width"]) -> Configurations:
         """Letter and state of given tokens, as :meth:`read`."""
-        return Configurations(_letter(tokens[..., self.rows["letter"]]), _letter(tokens[..., self.rows["state"]]))
+        return Configurations(_letter(self.rows.of(tokens, "letter")), _letter(self.rows.of(tokens, "state")))
 
     def read_tables(self, prompt: Num[Tensor, "machines tokens width"]) -> Int[Tensor, "machines states letters 3"]:
         """The transition tables back from a prompt: the inverse of the first part of :meth:`embed`."""
         columns = prompt[:, : self.states]
         rules = [
-            torch.stack([_letter(columns[..., self.rows[f"table {letter} {part}"]]) for part in RULE], dim=-1)
+            torch.stack([_letter(self.rows.of(columns, f"table {letter} {part}")) for part in RULE], dim=-1)
             for letter in range(self.letters)
         ]
         return torch.stack(rules, dim=2)

@@ -20,8 +20,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attention_theory.linear_attention.machines.block_heads import BlockHead, Rows
+from attention_theory.linear_attention.machines.block_heads import BlockHead
 from attention_theory.linear_attention.machines.turing import LEFT, MOVES, RIGHT, STAY
+from attention_theory.rows import Rows
 from attention_theory.validation import require
 
 #: The tokens of a block.
@@ -35,7 +36,11 @@ _NEIGHBOURS = {"left": -1, "here": 0, "right": 1}
 
 
 class UniversalHeads:
-    """The named rows and the heads for given bounds; the arguments are those of ``UniversalMachine``."""
+    """The named rows and the heads for given bounds; the arguments are those of ``UniversalMachine``.
+
+    Raises:
+        ParameterError: a bound below 1, or an unknown kind of working rows.
+    """
 
     def __init__(
         self,
@@ -63,7 +68,7 @@ class UniversalHeads:
 
     def _each(self) -> Iterator[BlockHead]:
         """One head for the position, then those of each block."""
-        position = self.rows["position"]
+        position = self.rows.indices("position")
         yield BlockHead(source=position, key=position, value=position[:-1], destination=position[1:])
         names = self._names()
         for step in range(1, self.steps + 1):
@@ -109,35 +114,35 @@ class UniversalHeads:
             self.rows.add(f"{name} {part}", size)
 
     def _rule(self, name: str) -> Int[Tensor, " rule"]:
-        return torch.cat([self.rows[f"{name} {part}"] for part in RULE])
+        return torch.cat([self.rows.indices(f"{name} {part}") for part in RULE])
 
     def _at(self, step: int, cell: int, token: int) -> Int[Tensor, " one"]:
         """The position row of one token. As source and key of a head it says: at this token, look at yourself."""
         place = self.place(step, cell, token)
-        return self.rows["position"][place : place + 1]
+        return self.rows.indices("position")[place : place + 1]
 
     def _load(self, block: str, step: int, cell: int) -> Iterator[BlockHead]:
         now = self.place(step, cell, LOAD) - 1
-        asking = self.rows["position"][now : now + 1]
+        asking = self.rows.indices("position")[now : now + 1]
         for side, offset in _NEIGHBOURS.items():
             if 0 <= cell + offset < self.window:
                 asked = self._at(step - 1, cell + offset, EMIT)
                 for part in ("letter", "state"):
-                    yield BlockHead(asking, asked, self.rows[part], self.rows[f"{block} {side} {part}"])
+                    yield BlockHead(asking, asked, self.rows.indices(part), self.rows.indices(f"{block} {side} {part}"))
 
     def _lookup(self, block: str, here: Int[Tensor, " one"]) -> Iterator[BlockHead]:
         columns = torch.cat([self._rule(f"table {letter}") for letter in range(self.letters)])
         for side in _NEIGHBOURS:
             copied = torch.cat([self._rule(f"{block} {side} {letter}") for letter in range(self.letters)])
-            state = self.rows[f"{block} {side} state"][: self.states]  # None asks for nothing
-            yield BlockHead(state, self.rows["table of"], columns, copied)
+            state = self.rows.indices(f"{block} {side} state")[: self.states]  # None asks for nothing
+            yield BlockHead(state, self.rows.indices("table of"), columns, copied)
             yield self._keep(here, f"{block} {side} letter", f"{block} {side} letter again")
         yield self._keep(here, f"{block} here state", f"{block} state again")
 
     def _select(self, block: str, here: Int[Tensor, " one"]) -> Iterator[BlockHead]:
         for side in _NEIGHBOURS:
             for letter in range(self.letters):
-                read = self.rows[f"{block} {side} letter again"][letter : letter + 1]
+                read = self.rows.indices(f"{block} {side} letter again")[letter : letter + 1]
                 yield BlockHead(
                     read, read, self._rule(f"{block} {side} {letter}"), self._rule(f"{block} {side} chosen")
                 )
@@ -145,14 +150,14 @@ class UniversalHeads:
         yield self._keep(here, f"{block} state again", f"{block} old state")
 
     def _emit(self, block: str, here: Int[Tensor, " one"]) -> Iterator[BlockHead]:
-        rows, state = self.rows, self.rows["state"]
-        none, empty = state[-1:], rows[f"{block} old state"][-1:]
+        rows, state = self.rows.indices, self.rows.indices("state")
+        none, empty = state[-1:], rows(f"{block} old state")[-1:]
         yield self._keep(here, f"{block} here chosen letter", "letter")
-        yield BlockHead(empty, empty, rows[f"{block} old letter"], rows["letter"])
-        moves = {side: rows[f"{block} {side} chosen move"].split(1) for side in _NEIGHBOURS}
+        yield BlockHead(empty, empty, rows(f"{block} old letter"), rows("letter"))
+        moves = {side: rows(f"{block} {side} chosen move").split(1) for side in _NEIGHBOURS}
         arrivals = {"left": moves["left"][RIGHT], "right": moves["right"][LEFT], "here": moves["here"][STAY]}
         for side, move in arrivals.items():
-            yield BlockHead(move, move, rows[f"{block} {side} chosen state"], state[:-1])
+            yield BlockHead(move, move, rows(f"{block} {side} chosen state"), state[:-1])
         if self._empty_states:  # empty before, or left just now, and nobody arrives
             yield BlockHead(here, here, empty, none)
             for move in (moves["here"][LEFT], moves["here"][RIGHT]):
@@ -162,7 +167,7 @@ class UniversalHeads:
 
     def _keep(self, here: Int[Tensor, " one"], value: str, destination: str) -> BlockHead:
         """At one token: carry an attribute over into other rows of the next token."""
-        return BlockHead(here, here, self.rows[value], self.rows[destination])
+        return BlockHead(here, here, self.rows.indices(value), self.rows.indices(destination))
 
 
 def _matrices(head: BlockHead) -> tuple[tuple[int, ...], ...]:

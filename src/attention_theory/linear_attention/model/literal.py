@@ -7,8 +7,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.linear_attention.learning.regression import least_squares
-from attention_theory.linear_attention.model.features import Form, cubic_features
+from attention_theory.linear_attention.model.features import cubic_features
 from attention_theory.linear_attention.model.mhla import Heads
+from attention_theory.validation import Form
 
 
 def mhla_by_sums(heads: Heads, tokens: Float[Tensor, "tokens width"], asking: int = -1) -> Float[Tensor, " out"]:

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 
@@ -54,8 +54,8 @@ def random_heads(
     out = width if out is None else out
     require(heads=(heads, 1, None), width=(width, 1, None), out=(out, 1, None))
     source = generator(seed)
-    values = torch.randn(*models, heads, out, width, generator=source, dtype=torch.float64)
-    queries = torch.randn(*models, heads, width, width, generator=source, dtype=torch.float64)
+    values = normal(*models, heads, out, width, seed=source)
+    queries = normal(*models, heads, width, width, seed=source)
     return Heads(scale * values, scale * queries)
 
 

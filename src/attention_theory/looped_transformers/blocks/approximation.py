@@ -2,16 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum, sharp_steps
-from attention_theory.validation import require
-
-Form = Literal["correct", "printed"]
+from attention_theory.validation import FORMS, Form, require
 
 
 @dataclass(frozen=True)
@@ -26,8 +23,12 @@ class Partition:
         return len(self.values)
 
     def __call__(self, x: Float[Tensor, " points"], form: Form = "correct") -> Float[Tensor, " points"]:
-        """Sum of ``value * (1[x >= left] - 1[x >= right])``; ``printed`` has ``1[x < right]`` in the second place."""
-        require(form=(form, {"correct", "printed"}))
+        """Sum of ``value * (1[x >= left] - 1[x >= right])``; ``printed`` has ``1[x < right]`` in the second place.
+
+        Raises:
+            ParameterError: an unknown form.
+        """
+        require(form=(form, FORMS))
         left = (x[:, None] >= self.edges[:-1]).double()
         right = x[:, None] >= self.edges[1:] if form == "correct" else x[:, None] < self.edges[1:]
         return (left - right.double()) @ self.values
@@ -83,7 +84,11 @@ def reciprocal_sigmoids(
 
 
 def root_sigmoids(error: float, most: float, sharpness: float = 60.0) -> SigmoidSum:
-    """Lemma 20: sqrt(most) / error sigmoids of height ``error``, at i² error²."""
+    """Lemma 20: sqrt(most) / error sigmoids of height ``error``, at i² error².
+
+    Raises:
+        ParameterError: error outside (0, 1], most not positive.
+    """
     require(error=(error, 1e-6, 1.0), most=(most, 1e-9, None))
     knots = (torch.arange(1, _intervals(error, most) + 1, dtype=torch.float64) * error) ** 2
     return sharp_steps(knots, torch.full_like(knots, error), sharpness)

@@ -5,7 +5,6 @@ the score; Lemma 12 pushes all other scores but one far below 0.
 """
 
 import math
-from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -15,9 +14,8 @@ from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import CLOSED, gated_move
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Combination, Rows, combine, moves
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
-Form = Literal["correct", "printed"]
 #: Keys and queries of a head that attends to all columns alike.
 _EVEN: list[Combination] = [{}]
 
@@ -56,7 +54,7 @@ class ManyHeads:
         form: Form = "correct",
     ) -> None:
         require(size=(size, 2, None), spare=(spare, 0, None), temperature=(temperature, 1e-6, None))
-        require(form=(form, {"correct", "printed"}))
+        require(form=(form, FORMS))
         functions, terms, width = a.shape
         self.size, self.columns, self.temperature = size, 3 * size + spare, temperature
         bits = math.ceil(math.log2(self.columns))
@@ -71,7 +69,7 @@ class ManyHeads:
         strength = 1 / temperature if scaled else 1.0
         selector = self.rows["top"][:functions]
         for term in range(terms):
-            biased = torch.cat([a[:, term], torch.full((functions, 1), bias, dtype=a.dtype)], dim=1) * strength
+            biased = torch.cat([a[:, term], a.new_full((functions, 1), bias)], dim=1) * strength
             keys = [_weights(selector, biased[:, entry]) for entry in range(width + 1)]
             value = _weights(selector, c[:, term])
             sigmoids.head(f"term {term + 1}", keys, combine(self.rows["moved"]), [(value, total)])
@@ -80,7 +78,7 @@ class ManyHeads:
         place = Layer(self.rows, "place")
         place.head("place", combine(self.rows["pointer"]), combine(self.rows["address"]), [({total: 1.0}, total)])
         self.total = total
-        self.machine = LoopedTransformer(self.rows, [move, sigmoids, place])
+        self.machine = LoopedTransformer(self.rows, [move, sigmoids, place], device=a.device)
 
     def _move_layer(self, width: int) -> Layer:
         """x from the top rows to rows of its own, so that its column has no key."""
@@ -92,7 +90,7 @@ class ManyHeads:
 
     def start(self, x: Float[Tensor, "... width"], chosen: int) -> Float[Tensor, "... columns rows"]:
         """The state for inputs x and the function ``chosen``."""
-        state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64)
+        state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64, device=x.device)
         top = self.rows.of(state, "top")
         top[..., 0, chosen] = 1
         top[..., self.size, : x.shape[-1]] = x
@@ -126,6 +124,9 @@ class OneHead:
         temperature: factor on the scores.
         empty_column: without it every weight is 1, as printed.
         form: ``printed`` adds the sum into the row of the sigmoids.
+
+    Raises:
+        ParameterError: a negative height, a temperature that is not positive, or an unknown form.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class OneHead:
         empty_column: bool = True,
         form: Form = "correct",
     ) -> None:
-        require(height=(height, 0.0, None), temperature=(temperature, 1e-6, None), form=(form, {"correct", "printed"}))
+        require(height=(height, 0.0, None), temperature=(temperature, 1e-6, None), form=(form, FORMS))
         terms, width = a.shape
         self.terms, self.temperature, self.form = terms, temperature, form
         self.columns = terms + (1 if empty_column else 0)
@@ -148,7 +149,7 @@ class OneHead:
             {**_weights(rows["x"], a[term] * strength), rows["others"][term]: -height * strength}
             for term in range(terms)
         ]
-        heights = torch.ones(terms, dtype=a.dtype) if c is None else c
+        heights = a.new_ones(terms) if c is None else c
         value = _weights(rows["own"], heights)
         (sigmoid,) = rows["sigmoid"]
         sigmoids.head("sigmoids", keys, combine(rows["own"]), [(value, sigmoid)])
@@ -157,7 +158,7 @@ class OneHead:
         total = Layer(rows, "sum")
         target = rows["sum"] if form == "correct" else rows["sigmoid"]
         total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], target, self.columns))
-        self.machine = LoopedTransformer(rows, [copies, sigmoids, total])
+        self.machine = LoopedTransformer(rows, [copies, sigmoids, total], device=a.device)
 
     def _copy_layer(self) -> Layer:
         """x from the first column into all; halve what is then 2x there, and empty the empty column again."""
@@ -172,10 +173,11 @@ class OneHead:
 
     def start(self, x: Float[Tensor, "... width"], copies: bool = False) -> Float[Tensor, "... columns rows"]:
         """The input of Corollary 2, with x in the first column; with ``copies`` that of Lemma 12, with x in all."""
-        state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64)
+        state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64, device=x.device)
         self.rows.of(state, "x")[..., : self.terms if copies else 1, :] = x[..., None, :]
-        self.rows.of(state, "own")[..., : self.terms, :] = torch.eye(self.terms, dtype=torch.float64)
-        self.rows.of(state, "others")[..., : self.terms, :] = 1 - torch.eye(self.terms, dtype=torch.float64)
+        own = torch.eye(self.terms, dtype=torch.float64, device=x.device)
+        self.rows.of(state, "own")[..., : self.terms, :] = own
+        self.rows.of(state, "others")[..., : self.terms, :] = 1 - own
         return state
 
     def sigmoids(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... terms"]:

@@ -1,9 +1,7 @@
 """Transposing a matrix in three layers of one head (Lemma 13), and a vectorised one in a single layer (Table 1)."""
 
 import math
-from typing import Literal
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -11,12 +9,10 @@ from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import FunctionBlock, Setting, gated_move
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Rows, combine, moves
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 #: Closes a unit by a code that does not match; it has to exceed the data.
 GATE = 1e3
-
-Form = Literal["correct", "printed"]
 
 
 class TransposeBlock(FunctionBlock):
@@ -26,7 +22,7 @@ class TransposeBlock(FunctionBlock):
         form: ``printed`` lets the permuted vector be added to the row that it came from, which leaves A + A^T.
 
     Raises:
-        ParameterError: an unknown form. :meth:`sizes` refuses d below 3: the result's columns must lie within d².
+        ParameterError: an unknown form.
     """
 
     name = "transpose"
@@ -34,10 +30,15 @@ class TransposeBlock(FunctionBlock):
     reads_second = False
 
     def __init__(self, form: Form = "correct") -> None:
-        require(form=(form, {"correct", "printed"}))
+        require(form=(form, FORMS))
         self.form = form
 
     def sizes(self, setting: Setting) -> dict[str, int]:
+        """One block of d rows and two single rows.
+
+        Raises:
+            ParameterError: d below 3: the result's columns must lie within d².
+        """
         require(size=(setting.size, 3, None))
         return {"transpose copy": setting.size, "transpose vector": 1, "transpose permuted": 1}
 
@@ -77,7 +78,7 @@ def _sum_over_groups(layer: Layer, source: range, target: range, setting: Settin
 
 def _row_of_group(layer: Layer, source: range, target: range, setting: Setting) -> None:
     """In group i, row i of ``source`` into ``target``; of the two the one of a single row stands for all d."""
-    codes, group = sign_code(setting.size, setting.bits), layer.rows["group"]
+    codes, group = sign_code(setting.size, setting.bits, device="cpu"), layer.rows["group"]
     for place, code in enumerate(codes.tolist()):
         gates = {row: GATE * bit for row, bit in zip(group, code, strict=True)}
         from_row, to_row = source[place % len(source)], target[place % len(target)]
@@ -107,9 +108,9 @@ def transpose_vectorised(
         layer.clear(rows["value"])
         gated_move(layer, target[0], rows["value"][0], {})
         layer.clear(target)
-    machine = LoopedTransformer(rows, [layer])
-    codes = sign_code(side**2, bits)
-    state = torch.zeros(*matrix.shape[:-2], side**2, rows.size, dtype=torch.float64)
+    machine = LoopedTransformer(rows, [layer], matrix.dtype, matrix.device)
+    codes = sign_code(side**2, bits, matrix.dtype, matrix.device)
+    state = matrix.new_zeros(*matrix.shape[:-2], side**2, rows.size)
     rows.of(state, "value")[..., 0] = matrix.flatten(-2)
     rows.of(state, "own")[...] = codes
     rows.of(state, "other")[...] = codes.reshape(side, side, bits).transpose(0, 1).flatten(0, 1)

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from attention_theory.looped_transformers.machine.codes import Form
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import combine, moves
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 #: The paper's "large constant" C. It must be at least twice the largest |v_new - v_old| that a closed gate meets.
 GATE = 10.0
@@ -63,8 +62,11 @@ def accept_write(
     Args:
         gate: the constant C of ``-C b``, which closes the units in the scratchpad.
         form: ``printed`` adds the second unit where it must be subtracted (Appendix F.2).
+
+    Raises:
+        ParameterError: an unknown form.
     """
-    require(form=(form, {"correct", "printed"}))
+    require(form=(form, FORMS))
     for row, new in zip(memory, buffer, strict=True):
         for sign in (1.0, -1.0):
             share = 1.0 if form == "printed" else sign

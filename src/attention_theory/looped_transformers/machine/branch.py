@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from attention_theory.looped_transformers.machine.codes import Form
 from attention_theory.looped_transformers.machine.layers import Layer
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 
 def flag_of_integer(layer: Layer, value: int, flag: int, indicator: int) -> None:
@@ -24,8 +23,11 @@ def flag_of_bits(layer: Layer, bits: Sequence[int], flag: int, indicator: int, f
 
     Args:
         form: ``printed`` has ``1 + N`` in place of ``1 - N``.
+
+    Raises:
+        ParameterError: an unknown form.
     """
-    require(form=(form, {"correct", "printed"}))
+    require(form=(form, FORMS))
     length = len(bits)
     constant = 1 - length if form == "correct" else 1 + length
     layer.unit("flag", {bits[-1]: 1.0}, {flag: 1.0})

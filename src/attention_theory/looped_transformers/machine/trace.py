@@ -8,7 +8,8 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.looped_transformers.machine.layers import LoopedTransformer, Rule
+from attention_theory.layers import Rule
+from attention_theory.looped_transformers.machine.layers import LoopedTransformer
 from attention_theory.rows import Rows
 from attention_theory.validation import require
 
@@ -30,7 +31,11 @@ def trace(
     temperature: float = 30.0,
     rule: Rule = "softmax",
 ) -> list[Moment]:
-    """The states at the start and after every layer of ``cycles`` passes, in order."""
+    """The states at the start and after every layer of ``cycles`` passes, in order.
+
+    Raises:
+        ParameterError: cycles below 1.
+    """
     require(cycles=(cycles, 1, None))
     moments = [Moment(0, 0, "start", state)]
     for cycle in range(1, cycles + 1):

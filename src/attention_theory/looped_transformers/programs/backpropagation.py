@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 
@@ -56,11 +55,15 @@ class Network:
 
 
 def random_network(hidden: int, d: int, seed: Seed) -> Network:
-    """Standard normal weights."""
+    """Standard normal weights.
+
+    Raises:
+        ParameterError: hidden units or inputs below 1.
+    """
     require(hidden=(hidden, 1, None), d=(d, 1, None))
     source = generator(seed)
     shapes: list[tuple[int, ...]] = [(hidden, d), (hidden,), (hidden,), ()]
-    return Network(*(torch.randn(shape, generator=source, dtype=torch.float64) for shape in shapes))
+    return Network(*(normal(*shape, seed=source) for shape in shapes))
 
 
 def train(

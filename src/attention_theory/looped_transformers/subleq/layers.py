@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from attention_theory.looped_transformers.machine.access import GATE, accept_read, accept_write, fetch
 from attention_theory.looped_transformers.machine.adder import add
 from attention_theory.looped_transformers.machine.branch import flag_of_bits, select_counter
-from attention_theory.looped_transformers.machine.codes import Form
 from attention_theory.looped_transformers.machine.correction import correct
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Rows, combine, moves
+from attention_theory.validation import Form
 
 
 @dataclass(frozen=True)

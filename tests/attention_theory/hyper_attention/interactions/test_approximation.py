@@ -4,12 +4,13 @@ import torch
 from attention_theory.hyper_attention.interactions.approximation import approximate, best_residual, printed_bound
 from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions, sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 SIZE, LENGTH = 9, 6
-DRAW = torch.Generator().manual_seed(0)
-EFFECT = torch.randn(SIZE, SIZE, generator=DRAW, dtype=torch.float64)
-WEIGHTS = torch.randn(SIZE, 4, generator=DRAW, dtype=torch.float64)
+DRAW = generator(0)
+EFFECT = normal(SIZE, SIZE, seed=DRAW)
+WEIGHTS = normal(SIZE, 4, seed=DRAW)
 
 
 @pytest.mark.parametrize("ranks", [(1, 1), (2, 2), (3, 3), (2, 4)])

@@ -9,6 +9,7 @@ from attention_theory.hyper_attention.interactions.connected import (
     unshared_parameters,
 )
 from attention_theory.numerics import modular_rank, numerical_rank
+from attention_theory.randomness import generator, normal
 
 
 def test_all_sequences_are_there_once() -> None:
@@ -33,6 +34,6 @@ def test_pair_features_are_products_of_one_hots() -> None:
 
 def test_an_affine_target_is_fitted() -> None:
     features = concatenated_features(all_sequences(3, 3), 3)
-    draw = torch.Generator().manual_seed(0)
-    mixed = features @ torch.randn(10, 2, generator=draw, dtype=torch.float64)
+    draw = generator(0)
+    mixed = features @ normal(10, 2, seed=draw)
     assert relative_residual(features, mixed) < 1e-24

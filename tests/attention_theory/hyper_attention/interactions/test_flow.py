@@ -13,14 +13,15 @@ from attention_theory.hyper_attention.interactions.flow import (
 from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
 from attention_theory.hyper_attention.interactions.versatility import versatility
+from attention_theory.randomness import generator, normal
 
 SIZE = 3
 
 
 def setting() -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    draw = torch.Generator().manual_seed(0)
+    draw = generator(0)
     symbols = sample_sequences(40, 5, SIZE, draw)
-    target = torch.randn(SIZE, SIZE, generator=draw, dtype=torch.float64)
+    target = normal(SIZE, SIZE, seed=draw)
     value = 0.5 + torch.rand(SIZE, generator=draw, dtype=torch.float64)
     return symbols, gram_tensors(symbols, SIZE), target, value
 

@@ -15,11 +15,12 @@ from attention_theory.hyper_attention.interactions.fourier import (
     window_diagonal,
 )
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 
 def test_dtfs_equals_its_sum() -> None:
-    function = torch.randn(6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    function = normal(6, seed=0)
     places = torch.arange(6, dtype=torch.float64)
     waves = torch.exp(-2j * math.pi / 6 * places[:, None] * places)
     torch.testing.assert_close(dtfs(function), (waves @ function.to(waves.dtype)) / 6)

@@ -10,14 +10,15 @@ from attention_theory.hyper_attention.interactions.gradients import (
     training_loss,
 )
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
+from attention_theory.randomness import generator, normal
 
 
 def setting() -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    draw = torch.Generator().manual_seed(0)
+    draw = generator(0)
     tokens = random_orthonormal(4, 4, 1)[sample_sequences(12, 5, 4, draw)]
-    targets = torch.randn(12, 5, generator=draw, dtype=torch.float64)
-    score = torch.randn(4, 4, generator=draw, dtype=torch.float64)
-    return tokens, targets, score, torch.randn(4, generator=draw, dtype=torch.float64)
+    targets = normal(12, 5, seed=draw)
+    score = normal(4, 4, seed=draw)
+    return tokens, targets, score, normal(4, seed=draw)
 
 
 def test_gradients_equal_automatic_ones() -> None:

@@ -6,16 +6,17 @@ from attention_theory.encodings import random_orthonormal
 from attention_theory.hyper_attention.interactions.gradients import loss_gradients, residuals
 from attention_theory.hyper_attention.interactions.gram import descend, gram_gradients, gram_loss, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 SIZE = 5
 
 
 def setting() -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    draw = torch.Generator().manual_seed(0)
+    draw = generator(0)
     symbols = sample_sequences(30, 6, SIZE, draw)
-    target = torch.randn(SIZE, SIZE, generator=draw, dtype=torch.float64)
-    score = torch.randn(SIZE, SIZE, generator=draw, dtype=torch.float64)
+    target = normal(SIZE, SIZE, seed=draw)
+    score = normal(SIZE, SIZE, seed=draw)
     return symbols, target, score, torch.rand(SIZE, generator=draw, dtype=torch.float64) + 0.5
 
 

@@ -14,13 +14,14 @@ from attention_theory.hyper_attention.interactions.interactions import (
     sample_sequences,
 )
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
 def task(size: int, features: int, seed: int) -> tuple[Tensor, Tensor]:
-    draw = torch.Generator().manual_seed(seed)
-    effect = torch.randn(size, size, generator=draw, dtype=torch.float64)
-    return effect, torch.randn(size, features, generator=draw, dtype=torch.float64)
+    draw = generator(seed)
+    effect = normal(size, size, seed=draw)
+    return effect, normal(size, features, seed=draw)
 
 
 def loop(symbols: Tensor, effect: Tensor, weights: Tensor, self_term: bool) -> Tensor:

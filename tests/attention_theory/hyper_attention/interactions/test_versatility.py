@@ -13,6 +13,7 @@ from attention_theory.hyper_attention.interactions.versatility import (
     visible_part,
 )
 from attention_theory.numerics import modular_rank
+from attention_theory.randomness import normal
 
 
 @pytest.mark.parametrize(("samples", "unique"), [(8, False), (40, False), (300, False), (300, True)])
@@ -41,7 +42,7 @@ def test_unique_tokens_leave_the_null_vector() -> None:
 
 
 def test_the_visible_part_looks_the_same_to_the_data() -> None:
-    tensor = torch.randn(6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    tensor = normal(6, 6, seed=0)
     few, many = sample_sequences(9, 4, 6, seed=0), sample_sequences(300, 4, 6, seed=1)
     seen = visible_part(few, tensor)
     torch.testing.assert_close(outputs_from_counts(few, seen[..., None]), outputs_from_counts(few, tensor[..., None]))

@@ -6,6 +6,7 @@ import torch
 from attention_theory.hyper_attention.language.language_model import TABLE_1, TABLE_2, LanguageModel
 from attention_theory.hyper_attention.layers.hyper_attention import hyper_attention_parameters
 from attention_theory.hyper_attention.layers.hyper_feature_attention import hyper_feature_parameters
+from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 WIDTH, WINDOW = 24, 6
@@ -54,7 +55,7 @@ def test_seed_fixes_the_weights_and_leaves_the_global_generator_alone() -> None:
 
 def test_untrained_model_knows_nothing() -> None:
     model = LanguageModel(64, WINDOW, WIDTH, TABLE_2["HFA_v2"])
-    tokens = torch.randint(64, (50, WINDOW), generator=torch.Generator().manual_seed(0))
+    tokens = torch.randint(64, (50, WINDOW), generator=generator(0))
     loss = torch.nn.functional.cross_entropy(model(tokens).flatten(0, 1), tokens.roll(1).flatten())
     assert abs(loss.item() - math.log(64)) < 0.1
 

@@ -16,6 +16,7 @@ from attention_theory.hyper_attention.layers.pair_attention import pair_attentio
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.measure import matrix_operations
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 
@@ -25,7 +26,7 @@ def layer(*args: int | None, **options: object) -> HyperAttention:
 
 
 def tokens(count: int, width: int) -> Tensor:
-    return torch.randn(2, count, width, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return normal(2, count, width, seed=1)
 
 
 @pytest.mark.parametrize("sum_over", SUMS)

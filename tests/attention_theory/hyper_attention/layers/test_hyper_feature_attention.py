@@ -13,11 +13,8 @@ from attention_theory.hyper_attention.layers.hyper_feature_attention import (
     score_features,
 )
 from attention_theory.measure import matrix_operations
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def layer(width: int, orders: list[int], **options: bool) -> HyperFeatureAttention:
@@ -74,7 +71,7 @@ def test_counts_match_the_formulas(orders: list[int], value_product: bool, token
     width = 12 * len(orders)
     module = layer(width, orders, value_product=value_product)
     assert sum(p.numel() for p in module.parameters()) == hyper_feature_parameters(width, orders, value_product)
-    x = normal(1, tokens, width)
+    x = normal(1, tokens, width, seed=0)
     assert matrix_operations(lambda: module(x)) == hyper_feature_flops(tokens, width, orders, value_product)
 
 
@@ -85,7 +82,7 @@ def test_parameters_of_one_order() -> None:
 
 
 def test_the_past_does_not_see_the_future() -> None:
-    module, x = layer(12, [2, 3]), normal(1, 6, 12)
+    module, x = layer(12, [2, 3]), normal(1, 6, 12, seed=0)
     changed = x.clone()
     changed[:, 4] += 1
     assert torch.equal(module(x)[:, :4], module(changed)[:, :4])
@@ -106,7 +103,7 @@ def test_widths_that_do_not_divide_are_refused_by_name() -> None:
 
 
 def test_linear_layer_is_the_double_sum() -> None:
-    x, scores, values = normal(5, 4), normal(3, 4, 4, seed=1), normal(3, 4, 2, seed=2)
+    x, scores, values = normal(5, 4, seed=0), normal(3, 4, 4, seed=1), normal(3, 4, 2, seed=2)
     expected = torch.zeros(5, 2, dtype=torch.float64)
     for i in range(5):
         for j in range(5):
@@ -128,3 +125,9 @@ def test_row_by_row_products_multiply_inner_products(order: int, seed: int) -> N
     expected = torch.stack([a @ b.mT for a, b in zip(left, right, strict=True)]).prod(0)
     ours = score_features(list(left)) @ score_features(list(right)).mT
     torch.testing.assert_close(ours, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_layer_of_order_two_with_rotary_sees_order() -> None:
+    x = normal(1, 5, 16, seed=1)
+    with_positions = layer(16, [2, 2], causal=False, rotary=True)
+    assert (with_positions(x.flip(1)).flip(1) - with_positions(x)).abs().max() > 1e-3

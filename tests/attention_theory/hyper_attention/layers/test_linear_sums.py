@@ -6,13 +6,14 @@ from torch import Tensor
 
 from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum, linear_pair_sum
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum
-from attention_theory.measure import matrix_operations
+from attention_theory.measure import entries_touched, matrix_operations
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
 def inputs(tokens: int, seed: int = 0) -> list[Tensor]:
-    draw = torch.Generator().manual_seed(seed)
-    return [torch.randn(2, tokens, width, generator=draw, dtype=torch.float64) for width in (3, 3, 3, 4, 4)]
+    draw = generator(seed)
+    return [normal(2, tokens, width, seed=draw) for width in (3, 3, 3, 4, 4)]
 
 
 @settings(deadline=None)
@@ -28,6 +29,16 @@ def test_work_is_linear_in_the_tokens(sum_over: Sum, causal: bool) -> None:
     short, long = inputs(20), inputs(40)
     work = [matrix_operations(lambda x=x: linear_pair_sum(*x, sum_over=sum_over, causal=causal)) for x in (short, long)]  # type: ignore[misc]
     assert work[1] == 2 * work[0]
+
+
+@pytest.mark.parametrize(("sum_over", "causal"), [("all", True), ("ge", False), ("le", True)])
+def test_entries_of_prefix_sums_are_linear_in_the_tokens(sum_over: Sum, causal: bool) -> None:
+    x = normal(5, 80, 4, seed=0)
+    short, long = (
+        entries_touched(lambda n=n: linear_pair_sum(*x[:, :n], sum_over=sum_over, causal=causal))  # type: ignore[misc]
+        for n in (40, 80)
+    )
+    assert 1.8 < long / short <= 2
 
 
 def test_unknown_sum_is_refused() -> None:

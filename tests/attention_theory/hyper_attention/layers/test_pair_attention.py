@@ -9,13 +9,14 @@ from attention_theory.hyper_attention.layers.pair_attention import pair_attentio
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.measure import matrix_operations, peak_bytes
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
 def inputs(tokens: int, rank: int = 4, features: int = 3, seed: int = 0, lead: tuple[int, ...] = (2,)) -> list[Tensor]:
-    draw = torch.Generator().manual_seed(seed)
+    draw = generator(seed)
     widths = [rank] * 3 + [features] * 2
-    return [torch.randn(*lead, tokens, width, generator=draw, dtype=torch.float64).requires_grad_() for width in widths]
+    return [normal(*lead, tokens, width, seed=draw).requires_grad_() for width in widths]
 
 
 def literal(x: list[Tensor], sum_over: Sum, causal: bool, scale: float = 0.7) -> Tensor:
@@ -33,7 +34,7 @@ def test_values_and_gradients_equal_the_literal_triple_sum(
     ours = pair_attention(*x, sum_over=sum_over, causal=causal, scale=0.7, block=block)
     theirs = literal(x, sum_over, causal)
     torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
-    grad = torch.randn(ours.shape, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64)
+    grad = normal(*ours.shape, seed=seed + 1)
     for mine, other in zip(torch.autograd.grad(ours, x, grad), torch.autograd.grad(theirs, x, grad), strict=True):
         torch.testing.assert_close(mine, other, rtol=0, atol=1e-12)
 

@@ -12,13 +12,10 @@ from attention_theory.hyper_attention.layers.pair_gram import (
     pair_versatility,
     residual_map,
 )
+from attention_theory.randomness import normal
 
 SIZE, TOKENS, SAMPLES = 2, 4, 30
 SYMBOLS = sample_sequences(SAMPLES, TOKENS, SIZE, seed=0)
-
-
-def normal(*shape: int, seed: int) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 TARGET = normal(SIZE, SIZE**2, seed=1)

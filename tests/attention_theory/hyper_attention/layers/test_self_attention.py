@@ -1,18 +1,19 @@
 import math
 
 import torch
-from torch import Tensor
 
 from attention_theory.hyper_attention.layers.self_attention import linear_attention, softmax_attention
 from attention_theory.numerics import relative_error
-
-
-def draw(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+from attention_theory.randomness import normal
 
 
 def test_softmax_attention_equals_a_loop_over_rows() -> None:
-    tokens, query, key, value = draw(2, 5, 4), draw(4, 3, seed=1), draw(4, 3, seed=2), draw(4, 2, seed=3)
+    tokens, query, key, value = (
+        normal(2, 5, 4, seed=0),
+        normal(4, 3, seed=1),
+        normal(4, 3, seed=2),
+        normal(4, 2, seed=3),
+    )
     ours = softmax_attention(tokens, query, key, value)
     for sequence, outputs in zip(tokens, ours, strict=True):
         for token, output in zip(sequence, outputs, strict=True):
@@ -25,12 +26,12 @@ def test_softmax_attention_equals_a_loop_over_rows() -> None:
 
 
 def test_linear_attention_equals_the_scores_written_out() -> None:
-    tokens, score, value = draw(3, 6, 4), draw(4, 4, seed=1), draw(4, 2, seed=2)
+    tokens, score, value = normal(3, 6, 4, seed=0), normal(4, 4, seed=1), normal(4, 2, seed=2)
     assert relative_error(linear_attention(tokens, score, value), (tokens @ score @ tokens.mT) @ tokens @ value) < 1e-13
 
 
 def test_linear_attention_takes_a_batch_of_layers() -> None:
-    tokens, scores, values = draw(6, 4), draw(5, 4, 4, seed=1), draw(5, 4, 2, seed=2)
+    tokens, scores, values = normal(6, 4, seed=0), normal(5, 4, 4, seed=1), normal(5, 4, 2, seed=2)
     stacked = linear_attention(tokens, scores, values)
     for one, score, value in zip(stacked, scores, values, strict=True):
         torch.testing.assert_close(one, linear_attention(tokens, score, value))

@@ -11,12 +11,13 @@ from attention_theory.hyper_attention.layers.taylor_features import (
     taylor_features,
     taylor_width,
 )
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
 @given(st.integers(1, 3), st.integers(0, 5), st.integers(0, 1000))
 def test_three_way_product_is_the_series(rank: int, degree: int, seed: int) -> None:
-    q, k, other = torch.randn(3, rank, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    q, k, other = normal(3, rank, seed=seed)
     t = (q * k * other).sum().item()
     series = sum(t**m / math.factorial(m) for m in range(degree + 1))
     features = [taylor_features(x, degree) for x in (q, k, other)]
@@ -26,9 +27,9 @@ def test_three_way_product_is_the_series(rank: int, degree: int, seed: int) -> N
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_high_degree_is_the_softmax(causal: bool) -> None:
-    draw = torch.Generator().manual_seed(0)
+    draw = generator(0)
     q, k, other = torch.rand(3, 9, 2, generator=draw, dtype=torch.float64) - 0.5
-    v, w = torch.randn(2, 9, 2, generator=draw, dtype=torch.float64)
+    v, w = normal(2, 9, 2, seed=draw)
     ours = approximate_pair_attention(q, k, other, v, w, 9, sum_over="ge", causal=causal)
     exact = pair_attention(q, k, other, v, w, sum_over="ge", causal=causal)
     torch.testing.assert_close(ours, exact, rtol=0, atol=1e-12)

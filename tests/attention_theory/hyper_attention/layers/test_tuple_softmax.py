@@ -8,6 +8,7 @@ from torch import Tensor
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_tuples
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.layers import attention, causal_mask
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
@@ -34,16 +35,16 @@ def by_loops(queries: Tensor, keys: list[Tensor], values: list[Tensor], sum_over
 @pytest.mark.parametrize("sum_over", SUMS)
 @pytest.mark.parametrize(("members", "causal"), [(1, True), (2, True), (2, False), (3, True)])
 def test_equals_the_loop_over_tuples(sum_over: Sum, members: int, causal: bool) -> None:
-    draw = torch.Generator().manual_seed(members)
-    queries = torch.randn(5, 3, generator=draw, dtype=torch.float64)
-    keys = list(torch.randn(members, 5, 3, generator=draw, dtype=torch.float64))
-    values = list(torch.randn(members, 5, 2, generator=draw, dtype=torch.float64))
+    draw = generator(members)
+    queries = normal(5, 3, seed=draw)
+    keys = list(normal(members, 5, 3, seed=draw))
+    values = list(normal(members, 5, 2, seed=draw))
     expected = by_loops(queries, keys, values, sum_over, causal)
     torch.testing.assert_close(tuple_attention(queries, keys, values, sum_over, causal), expected, rtol=0, atol=1e-13)
 
 
 def test_order_two_is_attention() -> None:
-    q, k, v = torch.randn(3, 2, 6, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    q, k, v = normal(3, 2, 6, 4, seed=0)
     expected = attention(q, k, v, mask=causal_mask(6))
     torch.testing.assert_close(tuple_attention(q, [k], [v]), expected, rtol=0, atol=1e-14)
 

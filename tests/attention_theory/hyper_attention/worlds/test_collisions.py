@@ -3,6 +3,7 @@ import torch
 
 from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
 from attention_theory.hyper_attention.worlds.collisions import circular_distance, simulate, window_matrix
+from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 
@@ -12,7 +13,7 @@ def test_the_loop_is_short_both_ways() -> None:
 
 @pytest.mark.parametrize(("grid", "radius", "agents"), [(10, 1, 4), (12, 2, 6), (7, 0, 5)])
 def test_the_window_counts_those_who_touch(grid: int, radius: int, agents: int) -> None:
-    draw = torch.Generator().manual_seed(grid)
+    draw = generator(grid)
     starts = torch.randint(grid, (40, agents, 2), generator=draw)
     run = simulate(starts, grid, radius)
     minus_one = -torch.ones(grid, 1, dtype=torch.float64)

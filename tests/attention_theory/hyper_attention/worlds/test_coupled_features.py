@@ -21,24 +21,25 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
     product_symbols,
     product_tables,
 )
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 SIZES = [2, 3, 4]
 
 
 def random_head(order: int, weights: int, seed: int) -> CoupledHead:
-    draw = torch.Generator().manual_seed(seed)
+    draw = generator(seed)
     pick = torch.randint(len(SIZES), (3, 4), generator=draw).tolist()
 
     def table(*shape: int) -> Tensor:
-        return torch.randn(*shape, generator=draw, dtype=torch.float64)
+        return normal(*shape, seed=draw)
 
     factors = [Factor(q, k, table(SIZES[q], SIZES[k])) for q, k in zip(pick[0][:order], pick[1][:order], strict=True)]
     return CoupledHead(factors, [Weight(g, table(SIZES[g])) for g in pick[2][:weights]])
 
 
 def random_entities(seed: int) -> Tensor:
-    draw = torch.Generator().manual_seed(seed)
+    draw = generator(seed)
     return torch.stack([torch.randint(size, (2, 5), generator=draw) for size in SIZES], dim=-1)
 
 

@@ -3,17 +3,18 @@ import torch
 
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.worlds.time_series import delay_score, roll_out, series_tokens, transition_value
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 DELAYS = {2: 3.0, 5: 7.0}
 
 
 def test_the_layer_predicts_the_next_value_whatever_the_query_holds() -> None:
-    draw = torch.Generator().manual_seed(0)
-    transition = torch.randn(3, 3, generator=draw, dtype=torch.float64)
-    series = roll_out(torch.randn(4, 5, 3, generator=draw, dtype=torch.float64), transition, DELAYS, 4)
+    draw = generator(0)
+    transition = normal(3, 3, seed=draw)
+    series = roll_out(normal(4, 5, 3, seed=draw), transition, DELAYS, 4)
     known, coming = series[:, :-1], series[:, -1]
-    tokens = series_tokens(known, torch.randn(4, 3, generator=draw, dtype=torch.float64))
+    tokens = series_tokens(known, normal(4, 3, seed=draw))
     slots = tokens.shape[1]
     outputs = linear_attention(tokens, delay_score(DELAYS, slots, 3), transition_value(transition, slots))
     torch.testing.assert_close(outputs[:, -1], coming, rtol=1e-12, atol=1e-12)

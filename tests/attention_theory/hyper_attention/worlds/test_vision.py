@@ -3,13 +3,14 @@ import torch
 
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.worlds.vision import colour_value, count_at_offsets, pattern_score, pixel_tokens
+from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 OFFSETS = [(0, 0), (1, 0), (-1, 0), (0, 2)]
 
 
 def test_layer_and_shifts_and_loop_agree() -> None:
-    images = torch.randint(2, (6, 5, 4), generator=torch.Generator().manual_seed(0)).double()
+    images = torch.randint(2, (6, 5, 4), generator=generator(0)).double()
     layer = linear_attention(pixel_tokens(images), pattern_score(5, 4, OFFSETS), colour_value(20))
     counted = count_at_offsets(images, OFFSETS)
     assert torch.equal(layer.reshape(6, 5, 4), counted)

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from attention_theory.linear_attention.experiments.decoder import Decoder, DecoderSize
+from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 SIZE = DecoderSize(vocabulary=7, width=16, heads=2, layers=2)
@@ -9,7 +10,7 @@ SIZE = DecoderSize(vocabulary=7, width=16, heads=2, layers=2)
 
 def test_it_looks_back_only() -> None:
     model = Decoder(SIZE, seed=0)
-    tokens = torch.randint(7, (2, 9), generator=torch.Generator().manual_seed(1))
+    tokens = torch.randint(7, (2, 9), generator=generator(1))
     changed = tokens.clone()
     changed[:, 6:] = (changed[:, 6:] + 1) % 7
     first, second = model(tokens, 9), model(changed, 9)
@@ -19,7 +20,7 @@ def test_it_looks_back_only() -> None:
 
 def test_fewer_outputs_are_the_last_ones() -> None:
     model = Decoder(SIZE, seed=0)
-    tokens = torch.randint(7, (2, 9), generator=torch.Generator().manual_seed(1))
+    tokens = torch.randint(7, (2, 9), generator=generator(1))
     torch.testing.assert_close(model(tokens, 4), model(tokens, 9)[:, -4:])
 
 

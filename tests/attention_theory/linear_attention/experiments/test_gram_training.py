@@ -3,14 +3,11 @@ import torch
 from attention_theory.linear_attention.experiments.gram_training import train_heads
 from attention_theory.linear_attention.learning.regression import statistics
 from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
-
-
-def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+from attention_theory.randomness import normal
 
 
 def test_one_step_is_adam_on_the_data_itself() -> None:
-    tokens, labels = gaussian(40, 3, 2), gaussian(40, 2, seed=1)
+    tokens, labels = normal(40, 3, 2, seed=0), normal(40, 2, seed=1)
     start = random_heads(2, 2, seed=2, models=(3,))
     trained = train_heads(statistics(tokens, labels), start, steps=5, rate=0.05)
     for i in range(3):
@@ -28,7 +25,7 @@ def test_one_step_is_adam_on_the_data_itself() -> None:
 
 
 def test_training_on_realizable_data_reaches_zero() -> None:
-    tokens, teacher = gaussian(40, 3, 2), random_heads(1, 2, seed=3)
+    tokens, teacher = normal(40, 3, 2, seed=0), random_heads(1, 2, seed=3)
     data = statistics(tokens, mhla(teacher, tokens))
     trained = train_heads(data, random_heads(4, 2, seed=4, models=(3,)), steps=1500, rate=0.05, least_loss=0.0)
     assert trained.losses.min() < 1e-12

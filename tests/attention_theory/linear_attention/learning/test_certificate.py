@@ -1,25 +1,24 @@
+import pytest
 import torch
 
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of, second_moment
 from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.numerics import numerical_rank
-
-
-def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
 
 
 def test_second_moment_is_the_mean_of_outer_products() -> None:
-    rows = gaussian(7, 4)
+    rows = normal(7, 4, seed=0)
     assert torch.allclose(second_moment(rows), torch.stack([torch.outer(row, row) for row in rows]).mean(dim=0))
 
 
 def test_enough_generic_data_holds_and_too_little_does_not() -> None:
-    enough = certificate(gaussian(psi(2), 4, 2))
+    enough = certificate(normal(psi(2), 4, 2, seed=0))
     assert enough.holds
     assert enough.smallest > 0
     assert enough.null_space.shape == (0, psi(2))
-    tokens = gaussian(psi(2) - 2, 4, 2)
+    tokens = normal(psi(2) - 2, 4, 2, seed=0)
     short = certificate(tokens)
     assert not short.holds
     assert (short.smallest, short.rank, short.nullity) == (0.0, psi(2) - 2, 2)
@@ -29,8 +28,18 @@ def test_enough_generic_data_holds_and_too_little_does_not() -> None:
 
 
 def test_the_threshold_is_relative() -> None:
-    tokens = gaussian(40, 4, 3)
+    tokens = normal(40, 4, 3, seed=0)
     big, small = certificate(1e3 * tokens), certificate(1e-3 * tokens)
     assert big.rank == small.rank == psi(3)
     assert abs(big.smallest / (1e36 * small.smallest) - 1) < 1e-6
     assert not certificate_of(torch.diag(torch.tensor([1.0, 1e-10]))).holds
+
+
+def test_no_data_no_numbers_and_a_negative_tolerance_are_refused() -> None:
+    tokens = normal(2, 4, 2, seed=0)
+    with pytest.raises(ParameterError, match="rtol must be a number from 0"):
+        certificate(tokens, rtol=-1.0)
+    with pytest.raises(ParameterError, match="samples"):
+        certificate(tokens[:0])
+    with pytest.raises(ParameterError, match="moment must be finite"):
+        certificate(tokens * float("inf"))

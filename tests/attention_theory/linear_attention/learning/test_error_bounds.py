@@ -17,28 +17,25 @@ from attention_theory.linear_attention.learning.error_bounds import (
 )
 from attention_theory.linear_attention.learning.regression import statistics
 from attention_theory.linear_attention.model.features import certificate_features
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 
-def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10_000), width=st.integers(1, 3), tokens=st.integers(1, 4))
 def test_features_are_bounded_by_the_sixth_power(seed: int, width: int, tokens: int) -> None:
-    z = gaussian(20, tokens, width, seed=seed)
+    z = normal(20, tokens, width, seed=seed)
     assert (certificate_features(z).square().sum(dim=1) <= printed_bound(1.0, 1.0, z) * (1 + 1e-12)).all()
 
 
 def test_pairs_have_the_loss_and_stay_within_the_bound() -> None:
-    data = statistics(gaussian(80, 3, 2), gaussian(80, 2, seed=1))
+    data = statistics(normal(80, 3, 2, seed=0), normal(80, 2, seed=1))
     best = data.solve()
     least = data.loss(best).item()
     first, second = (coefficients_of_loss(data, best, 0.3, one) for one in draw_directions(data, 30, seed=2))
     assert torch.allclose(data.loss(first), torch.tensor(least + 0.3, dtype=torch.float64))
     assert torch.allclose(data.loss(second), torch.tensor(least + 0.3, dtype=torch.float64))
-    inputs = gaussian(50, 4, 2, seed=3)
+    inputs = normal(50, 4, 2, seed=3)
     bound = squared_bound(least + 0.3, certificate_of(data.second_moment).smallest, inputs, least)
     ratio = largest_ratio(first, second, inputs, bound)
     gaps = torch.stack([(a - b) @ certificate_features(inputs).mT for a, b in zip(first, second, strict=True)])
@@ -47,14 +44,14 @@ def test_pairs_have_the_loss_and_stay_within_the_bound() -> None:
 
 
 def test_an_aimed_model_has_its_loss_and_no_other_changes_the_output_more() -> None:
-    data = statistics(gaussian(80, 3, 2), gaussian(80, 2, seed=1))
-    best, one = data.solve(), certificate_features(gaussian(1, 4, 2, seed=3))[0]
+    data = statistics(normal(80, 3, 2, seed=0), normal(80, 2, seed=1))
+    best, one = data.solve(), certificate_features(normal(1, 4, 2, seed=3))[0]
     model = aimed(best, data.second_moment, 0.3, one, output=1)
     assert (data.loss(model) - data.loss(best)).item() == pytest.approx(0.3)
     change = (model - best) @ one
     assert change[0] == 0
     assert change[1].item() < 0
-    others = coefficients_of_loss(data, best, 0.3, gaussian(200, 2, len(one), seed=4)) - best
+    others = coefficients_of_loss(data, best, 0.3, normal(200, 2, len(one), seed=4)) - best
     assert ((others @ one)[:, 1].abs() <= -change[1]).all()
 
 

@@ -6,15 +6,12 @@ from attention_theory.linear_attention.learning.regression import least_squares
 from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients, distance
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 
-def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
 def test_zero_loss_fits_on_identifiable_data_are_the_teacher() -> None:
-    tokens, teacher = gaussian(psi(2) + 2, 4, 2), random_heads(1, 2, seed=1)
+    tokens, teacher = normal(psi(2) + 2, 4, 2, seed=0), random_heads(1, 2, seed=1)
     labels = mhla(teacher, tokens)
     fits = fit_many(certificate_features(tokens), labels, random_heads(4, 2, seed=2, models=(6,)))
     found = fits.losses < 1e-18
@@ -23,7 +20,7 @@ def test_zero_loss_fits_on_identifiable_data_are_the_teacher() -> None:
 
 
 def test_losses_are_those_of_the_heads_and_never_below_least_squares() -> None:
-    tokens, labels = gaussian(50, 3, 2), gaussian(50, 2, seed=1)
+    tokens, labels = normal(50, 3, 2, seed=0), normal(50, 2, seed=1)
     features = certificate_features(tokens)
     row = least_squares(features, labels)
     least = (features @ row.mT - labels).square().sum() / 50
@@ -38,7 +35,7 @@ def test_losses_are_those_of_the_heads_and_never_below_least_squares() -> None:
 
 
 def test_the_end_is_a_stationary_point() -> None:
-    tokens, labels = gaussian(50, 3, 2), gaussian(50, 2, seed=1)
+    tokens, labels = normal(50, 3, 2, seed=0), normal(50, 2, seed=1)
     features = certificate_features(tokens)
     fits = fit_many(features, labels, random_heads(1, 2, seed=4, models=(3,)), steps=300)
     values = fits.heads.values.clone().requires_grad_()
@@ -49,4 +46,4 @@ def test_the_end_is_a_stationary_point() -> None:
 
 def test_steps_are_checked() -> None:
     with pytest.raises(ParameterError, match="steps"):
-        fit_many(gaussian(3, 6), gaussian(3, 2), random_heads(1, 2, seed=0, models=(1,)), steps=0)
+        fit_many(normal(3, 6, seed=0), normal(3, 2, seed=0), random_heads(1, 2, seed=0, models=(1,)), steps=0)

@@ -5,15 +5,12 @@ import torch
 
 from attention_theory.linear_attention.learning.quadratic import coefficients, evaluate, features, fit, random_quadratic
 from attention_theory.numerics import relative_error
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 
-def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
 def test_output_is_the_sum_over_heads_and_linear_in_the_features() -> None:
-    model, z = random_quadratic(2, 3, seed=0), gaussian(4, 3)
+    model, z = random_quadratic(2, 3, seed=0), normal(4, 3, seed=0)
     by_sums = torch.zeros(3, dtype=torch.float64)
     for h, a in itertools.product(range(2), range(3)):
         by_sums[a] += model.outputs[h, a] * (model.last[h] @ z[-1]) * (model.total[h] @ z.sum(dim=0))
@@ -22,7 +19,7 @@ def test_output_is_the_sum_over_heads_and_linear_in_the_features() -> None:
 
 
 def test_fit_finds_a_teacher() -> None:
-    teacher, tokens = random_quadratic(1, 2, seed=1), gaussian(20, 3, 2)
+    teacher, tokens = random_quadratic(1, 2, seed=1), normal(20, 3, 2, seed=0)
     labels = evaluate(teacher, tokens)
     losses, rows = [], []
     for seed in range(8):

@@ -1,5 +1,4 @@
 import pytest
-import torch
 
 from attention_theory.linear_attention.learning.certificate import second_moment
 from attention_theory.linear_attention.learning.regression import (
@@ -18,16 +17,13 @@ from attention_theory.linear_attention.model.literal import literal_regression, 
 from attention_theory.linear_attention.model.mhla import mhla, mhla_causal, random_heads, stack_lengths
 from attention_theory.linear_attention.model.parameters import coefficients, distance, head_matrix, lift
 from attention_theory.numerics import relative_error
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
-
-
-def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 @pytest.mark.parametrize("width", [2, 3])
 def test_the_lifted_solution_is_the_literal_minimiser(width: int) -> None:
-    tokens, labels = gaussian(psi(width) + 20, 4, width), gaussian(psi(width) + 20, width, seed=1)
+    tokens, labels = normal(psi(width) + 20, 4, width, seed=0), normal(psi(width) + 20, width, seed=1)
     learned = learn(tokens, labels)
     assert relative_error(learned.matrix, literal_regression(tokens, labels)) < 1e-10
     assert relative_error(learned.matrix, separate_regressions(tokens, labels)) < 1e-10
@@ -39,7 +35,7 @@ def test_the_lifted_solution_is_the_literal_minimiser(width: int) -> None:
 
 def test_a_teacher_is_recovered_from_sequences_of_any_length() -> None:
     teacher = random_heads(1, 3, seed=2)
-    sequences = [gaussian(2 + i % 8, 3, seed=i) for i in range(psi(3))]
+    sequences = [normal(2 + i % 8, 3, seed=i) for i in range(psi(3))]
     tokens = stack_lengths(sequences)
     learned = learn(tokens, mhla(teacher, tokens))
     assert learned.heads.count <= 9
@@ -48,26 +44,26 @@ def test_a_teacher_is_recovered_from_sequences_of_any_length() -> None:
 
 def test_statistics_are_means_over_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attention_theory.linear_attention.learning.regression._ENTRIES_AT_ONCE", 200)
-    tokens, labels = gaussian(30, 4, 2), gaussian(30, 2, seed=1)
+    tokens, labels = normal(30, 4, 2, seed=0), normal(30, 2, seed=1)
     features = certificate_features(tokens)
     data = statistics(tokens, labels)
     assert data.samples == 30
     assert relative_error(data.second_moment, second_moment(features)) < 1e-14
     assert relative_error(data.cross, labels.mT @ features / 30) < 1e-14
-    row = gaussian(2, psi(2), seed=3)
+    row = normal(2, psi(2), seed=3)
     direct = (features @ row.mT - labels).square().sum() / 30
     assert relative_error(data.loss(row), direct) < 1e-13
 
 
 def test_both_solvers_find_the_minimiser() -> None:
-    tokens, labels = gaussian(60, 4, 3), gaussian(60, 3, seed=1)
+    tokens, labels = normal(60, 4, 3, seed=0), normal(60, 3, seed=1)
     direct = least_squares(certificate_features(tokens), labels)
     assert relative_error(statistics(tokens, labels).solve(), direct) < 1e-9
 
 
 @pytest.mark.parametrize("width", [2, 3])
 def test_on_too_few_samples_the_matrix_has_the_least_norm(width: int) -> None:
-    tokens, labels = gaussian(psi(width) - 1, 4, width), gaussian(psi(width) - 1, width, seed=1)
+    tokens, labels = normal(psi(width) - 1, 4, width, seed=0), normal(psi(width) - 1, width, seed=1)
     literal = literal_regression(tokens, labels)
     assert relative_error(learn(tokens, labels).matrix, literal) < 1e-9
     of_statistics = lift(statistics(tokens, labels).solve(), width)
@@ -77,7 +73,7 @@ def test_on_too_few_samples_the_matrix_has_the_least_norm(width: int) -> None:
 
 
 def test_every_position_is_a_sample_in_the_causal_form() -> None:
-    tokens = gaussian(9, 5, 2)
+    tokens = normal(9, 5, 2, seed=0)
     teacher = random_heads(1, 2, seed=3, out=1)
     labels = mhla_causal(teacher, tokens)
     data = statistics(tokens, labels, causal=True)
@@ -91,14 +87,29 @@ def test_every_position_is_a_sample_in_the_causal_form() -> None:
 
 def test_labels_of_the_wrong_shape_are_refused() -> None:
     with pytest.raises(ParameterError, match="shape_of_labels"):
-        statistics(gaussian(3, 4, 2), gaussian(4, 2))
+        statistics(normal(3, 4, 2, seed=0), normal(4, 2, seed=0))
     with pytest.raises(ParameterError, match="shape_of_labels"):
-        statistics(gaussian(3, 4, 2), gaussian(3, 2), causal=True)
+        statistics(normal(3, 4, 2, seed=0), normal(3, 2, seed=0), causal=True)
 
 
 def test_excess_risk_is_the_loss_above_the_least() -> None:
-    tokens, labels = gaussian(60, 4, 2), gaussian(60, 2, seed=1)
+    tokens, labels = normal(60, 4, 2, seed=0), normal(60, 2, seed=1)
     data = statistics(tokens, labels)
-    best, rows = data.solve(), gaussian(3, 2, psi(2), seed=2)
+    best, rows = data.solve(), normal(3, 2, psi(2), seed=2)
     above = data.loss(rows) - data.loss(best)
     assert relative_error(excess_risk(rows, best, data.second_moment), above) < 1e-10
+
+
+def test_data_without_a_sample_or_a_number_are_refused() -> None:
+    tokens, labels = normal(9, 4, 2, seed=0), normal(9, 2, seed=1)
+    bad = labels.clone()
+    bad[3] = float("nan")
+    for learner in (learn, statistics):
+        with pytest.raises(ParameterError, match="labels must be finite, 2 of 18 are not"):
+            learner(tokens, bad)
+        with pytest.raises(ParameterError, match="samples must be an integer, at least 1"):
+            learner(tokens[:0], labels[:0])
+    with pytest.raises(ParameterError, match="rtol"):
+        least_squares(certificate_features(tokens), labels, rtol=-1.0)
+    with pytest.raises(ParameterError, match="rtol"):
+        statistics(tokens, labels).solve(rtol=float("nan"))

@@ -33,7 +33,7 @@ def run_compiled(program: Program, prompt: list[Token], steps: int, form: Form =
     return read_tokens(*run_heads(program, prompt, steps, form))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     query=st.permutations(range(4)).map(lambda order: list(order)[:3]),
     write=st.lists(st.integers(0, 1), min_size=5, max_size=5),
@@ -78,7 +78,7 @@ def test_dense_heads_are_an_mhla() -> None:
     program = table_program([3, 1, 2], [0, 1, 0, 1, 0])
     heads, rows = compile_program(program)
     prompt = embed_tokens([{"key": 3, "value": 1}, {"source": 0}], rows, dtype=torch.float64)
-    assert mhla(dense(heads, rows.width), prompt)[rows["destination"]].tolist() == [0.0, 1.0]
+    assert mhla(dense(heads, rows.size), prompt)[rows["destination"]].tolist() == [0.0, 1.0]
 
 
 def test_bad_input_is_refused() -> None:

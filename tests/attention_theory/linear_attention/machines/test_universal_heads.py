@@ -8,7 +8,7 @@ from attention_theory.linear_attention.machines.universal_heads import BLOCK, EM
 from attention_theory.validation import ParameterError
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(states=st.integers(1, 5), letters=st.integers(1, 4), window=st.integers(1, 6), steps=st.integers(1, 4))
 def test_width_and_heads_follow_the_formulas(states: int, letters: int, window: int, steps: int) -> None:
     universal = UniversalMachine(states, letters, window, steps)
@@ -33,7 +33,7 @@ def test_no_head_is_there_twice(rows: str) -> None:
 
 def test_no_two_blocks_share_a_working_row() -> None:
     plan = UniversalHeads(2, 2, 2, 2, "private", True)
-    rows = torch.cat(list(plan.rows.blocks().values()))
-    assert torch.equal(rows.sort().values, torch.arange(plan.rows.width))
+    rows = torch.cat([plan.rows.indices(name) for name in plan.rows.blocks])
+    assert torch.equal(rows.sort().values, torch.arange(plan.rows.size))
     with pytest.raises(ParameterError, match="working_rows"):
         UniversalHeads(2, 2, 2, 2, "other", True)  # type: ignore[arg-type]

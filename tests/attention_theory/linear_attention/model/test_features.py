@@ -12,11 +12,12 @@ from attention_theory.linear_attention.model.features import (
 )
 from attention_theory.linear_attention.model.literal import certificate_features_by_loops, cubic_features_by_loops
 from attention_theory.numerics import modular_rank
+from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 
 def integers(batch: int, tokens: int, width: int, seed: int) -> torch.Tensor:
-    return torch.randint(-9, 10, (batch, tokens, width), generator=torch.Generator().manual_seed(seed)).double()
+    return torch.randint(-9, 10, (batch, tokens, width), generator=generator(seed)).double()
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4])
@@ -55,3 +56,9 @@ def test_features_span_everything_from_two_tokens_on(width: int) -> None:
     for tokens, rank in [(1, math.comb(width + 2, 3)), (2, psi(width)), (5, psi(width))]:
         matrix = certificate_features(integers(samples, tokens, width, seed=tokens)).long()
         assert modular_rank(matrix) == rank
+
+
+@pytest.mark.parametrize("width", [0, -1, 2.5])
+def test_a_width_that_no_token_has_is_refused(width: int) -> None:
+    with pytest.raises(ParameterError, match="width must be an integer, at least 1"):
+        psi(width)

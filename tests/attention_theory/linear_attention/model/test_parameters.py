@@ -18,6 +18,7 @@ from attention_theory.linear_attention.model.parameters import (
     lift_scale,
 )
 from attention_theory.numerics import relative_error
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 
@@ -44,11 +45,11 @@ def test_coefficients_are_the_sums(width: int, heads: int, out: int) -> None:
     assert relative_error(coefficients(model, form="printed"), doubled) < 1e-14
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), width=st.integers(2, 4), heads=st.integers(1, 4), tokens=st.integers(1, 5))
 def test_output_is_linear_in_the_features(seed: int, width: int, heads: int, tokens: int) -> None:
     model = random_heads(heads, width, seed=seed)
-    z = torch.randn(tokens, width, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    z = normal(tokens, width, seed=seed)
     y = mhla(model, z)
     assert relative_error(coefficients(model) @ certificate_features(z), y) < 1e-11
     blocks = head_matrix(model).unflatten(0, (width, width))
@@ -57,7 +58,7 @@ def test_output_is_linear_in_the_features(seed: int, width: int, heads: int, tok
 
 @pytest.mark.parametrize(("width", "out"), [(2, 2), (3, 1), (3, 3)])
 def test_lift_is_a_right_inverse_of_least_norm(width: int, out: int) -> None:
-    row = torch.randn(out, psi(width), generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    row = normal(out, psi(width), seed=1)
     matrix = lift(row, width)
     assert relative_error(coefficients_of_matrix(matrix), row) < 1e-15
     assert (row / lift_scale(width)).norm().item() == pytest.approx(matrix.norm().item())

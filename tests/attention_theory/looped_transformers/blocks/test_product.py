@@ -4,11 +4,12 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.product import Product, ProductBlock, product_error, softmax_entry
+from attention_theory.randomness import generator, normal
 
 
 def operands(size: int, seed: int = 0, batch: int = 3) -> tuple[Tensor, Tensor]:
-    draw = torch.Generator().manual_seed(seed)
-    a, b = torch.randn(2, batch, size, size, generator=draw, dtype=torch.float64)
+    draw = generator(seed)
+    a, b = normal(2, batch, size, size, seed=draw)
     return a, b
 
 
@@ -45,7 +46,7 @@ def test_the_first_product_over_the_ones_is_right_and_the_ones_are_gone() -> Non
 
 
 def test_the_softmax_entry_in_its_three_forms() -> None:
-    scores = 1e-3 * torch.randn(8, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    scores = 1e-3 * normal(8, seed=3)
     direct, factored, printed = (softmax_entry(scores, 20.0, form) for form in ("direct", "factored", "printed"))
     assert torch.allclose(direct, factored, rtol=0, atol=1e-14)
     assert torch.allclose(printed, torch.full_like(printed, 1 / 9), atol=1e-3)

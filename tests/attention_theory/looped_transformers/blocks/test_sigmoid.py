@@ -8,11 +8,12 @@ from attention_theory.looped_transformers.blocks.sigmoid import (
     SigmoidSumBlock,
     sharp_steps,
 )
+from attention_theory.randomness import generator, normal
 
 
 def operands(size: int, seed: int = 0, batch: int = 3) -> tuple[Tensor, Tensor]:
-    draw = torch.Generator().manual_seed(seed)
-    a, b = torch.randn(2, batch, size, size, generator=draw, dtype=torch.float64)
+    draw = generator(seed)
+    a, b = normal(2, batch, size, size, seed=draw)
     return a, b
 
 

@@ -3,6 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead
+from attention_theory.randomness import generator, normal
 
 
 @given(
@@ -13,14 +14,14 @@ from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, 
     spare=st.integers(0, 8),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_many_heads_add_up_the_chosen_sigmoids(
     functions: int, terms: int, width: int, size: int, spare: int, seed: int
 ) -> None:
-    draw = torch.Generator().manual_seed(seed)
-    a = torch.randn(functions, terms, width, generator=draw, dtype=torch.float64)
-    c = torch.randn(functions, terms, generator=draw, dtype=torch.float64)
-    x = torch.randn(4, width, generator=draw, dtype=torch.float64)
+    draw = generator(seed)
+    a = normal(functions, terms, width, seed=draw)
+    c = normal(functions, terms, seed=draw)
+    x = normal(4, width, seed=draw)
     heads = ManyHeads(a, c, size, spare)
     for chosen in range(functions):
         slow = sum(c[chosen, i] * (x @ a[chosen, i]).sigmoid() for i in range(terms))
@@ -28,19 +29,19 @@ def test_many_heads_add_up_the_chosen_sigmoids(
 
 
 def test_a_row_that_is_not_cleared_keeps_the_mean_of_the_coefficients() -> None:
-    draw = torch.Generator().manual_seed(0)
-    a, c, x = (torch.randn(*shape, generator=draw, dtype=torch.float64) for shape in ((1, 3, 2), (1, 3), (4, 2)))
+    draw = generator(0)
+    a, c, x = (normal(*shape, seed=draw) for shape in ((1, 3, 2), (1, 3), (4, 2)))
     left = ManyHeads(a, c, 4, cleared=False)(x, 0) - ManyHeads(a, c, 4)(x, 0)
     assert torch.allclose(left, (c.sum() / 12).expand(4), rtol=0, atol=1e-13)
 
 
 @given(terms=st.integers(1, 9), seed=st.integers(0, 10**6))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_one_head_computes_all_sigmoids_and_their_sum(terms: int, seed: int) -> None:
-    draw = torch.Generator().manual_seed(seed)
-    a = torch.randn(terms, 3, generator=draw, dtype=torch.float64)
-    c = torch.randn(terms, generator=draw, dtype=torch.float64)
-    x = torch.randn(4, 3, generator=draw, dtype=torch.float64)
+    draw = generator(seed)
+    a = normal(terms, 3, seed=draw)
+    c = normal(terms, seed=draw)
+    x = normal(4, 3, seed=draw)
     sigmoids = c * (x @ a.mT).sigmoid()
     assert (OneHead(a, c).sigmoids(x) - sigmoids).abs().max() < 1e-12
     sums = OneHead(a, c).sums(x)
@@ -49,12 +50,12 @@ def test_one_head_computes_all_sigmoids_and_their_sum(terms: int, seed: int) -> 
 
 
 def test_the_first_layer_turns_the_input_of_the_corollary_into_that_of_the_lemma() -> None:
-    x = torch.randn(4, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    x = normal(4, 2, seed=0)
     head = OneHead(torch.ones(3, 2, dtype=torch.float64))
     copied = head.machine.dense[0](head.start(x), head.temperature)
     assert torch.allclose(copied, head.start(x, copies=True), rtol=0, atol=1e-14)
 
 
 def test_without_the_empty_column_every_sigmoid_is_one() -> None:
-    a = torch.randn(4, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    a = normal(4, 2, seed=0)
     assert torch.allclose(OneHead(a, empty_column=False).sigmoids(a[:1]), torch.ones(1, 4, dtype=torch.float64))

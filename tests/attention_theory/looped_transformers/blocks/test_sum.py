@@ -3,12 +3,13 @@ import torch
 
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("heads", [1, 2])
 def test_sums_and_differences_are_exact_to_rounding(heads: int) -> None:
-    a, b = torch.randn(2, 5, 4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    a, b = normal(2, 5, 4, 4, seed=0)
     add, sub = (run_block(SumBlock(name, heads), a, b, spare=7) for name in ("add", "sub"))
     assert (add.result - (a + b)).abs().max() < 1e-14
     assert (sub.result - (a - b)).abs().max() < 1e-14
@@ -16,7 +17,7 @@ def test_sums_and_differences_are_exact_to_rounding(heads: int) -> None:
 
 
 def test_operands_stay_where_they_are() -> None:
-    a, b = torch.randn(2, 4, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    a, b = normal(2, 4, 4, seed=1)
     run = run_block(SumBlock("add"), a, b)
     assert torch.equal(run.rows.of(run.state, "add")[:8], torch.cat([a.mT, b.mT]))
 

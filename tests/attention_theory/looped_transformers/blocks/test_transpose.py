@@ -1,15 +1,15 @@
 import pytest
-import torch
 from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock, transpose_vectorised
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
 def operands(size: int, seed: int = 0, batch: int = 3) -> tuple[Tensor, Tensor]:
-    draw = torch.Generator().manual_seed(seed)
-    a, b = torch.randn(2, batch, size, size, generator=draw, dtype=torch.float64)
+    draw = generator(seed)
+    a, b = normal(2, batch, size, size, seed=draw)
     return a, b
 
 

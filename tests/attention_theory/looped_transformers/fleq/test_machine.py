@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import Program, interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 NAMES = ("x", "y", "z")
@@ -13,7 +14,7 @@ NAMES = ("x", "y", "z")
 
 def sample(seed: int, functions: tuple[str, ...]) -> Program:
     """A random program without loops that would grow its data."""
-    draw = torch.Generator().manual_seed(seed)
+    draw = generator(seed)
 
     def pick(count: int) -> int:
         return int(torch.randint(count, (1,), generator=draw))
@@ -25,12 +26,12 @@ def sample(seed: int, functions: tuple[str, ...]) -> Program:
         jump = f" if t <= 0 goto l{pick(7)}" if pick(2) else ""
         lines.append(f"l{place}: {into} = {name}({first}, {second}) width {1 + pick(4)}{jump}")
     lines += ["l6: t = add(t, one)", "if t <= 0 goto l0", "halt"]
-    values = torch.randn(3, 4, 4, generator=draw, dtype=torch.float64) / 4
+    values = normal(3, 4, 4, seed=draw) / 4
     return assemble("\n".join(lines), {**dict(zip(NAMES, values, strict=True)), "t": -1.0}, size=4)
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_the_machine_follows_the_interpreter(seed: int) -> None:
     program = sample(seed, ("add", "sub", "transpose"))
     reference = interpret(program, 8)
@@ -41,7 +42,7 @@ def test_the_machine_follows_the_interpreter(seed: int) -> None:
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 def test_one_head_reads_as_well_as_three(seed: int) -> None:
     program = sample(seed, ("add", "sub", "transpose"))
     three = FleqMachine(program).run(program, 8)

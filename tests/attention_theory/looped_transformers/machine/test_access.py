@@ -2,9 +2,11 @@ import pytest
 import torch
 
 from attention_theory.looped_transformers.machine.access import GATE, accept_read, accept_write, fetch
-from attention_theory.looped_transformers.machine.codes import Form, position_codes
+from attention_theory.looped_transformers.machine.codes import position_codes
 from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.randomness import generator
 from attention_theory.rows import Rows
+from attention_theory.validation import Form
 
 
 def set_up() -> tuple[Rows, torch.Tensor]:
@@ -12,7 +14,7 @@ def set_up() -> tuple[Rows, torch.Tensor]:
     width, columns = 4, 8
     rows = Rows(memory=width, scratch=width, pointer=3, encoding=3, buffer=width, indicator=1)
     state = torch.zeros(columns, rows.size, dtype=torch.float64)
-    signs = torch.randint(0, 2, (columns, width), generator=torch.Generator().manual_seed(0)) * 2.0 - 1
+    signs = torch.randint(0, 2, (columns, width), generator=generator(0)) * 2.0 - 1
     rows.of(state, "memory")[1:] = signs[1:]
     rows.of(state, "scratch")[0] = torch.tensor([1.0, -1.0, 1.0, 1.0])
     rows.of(state, "memory")[5] = torch.tensor([-1.0, 1.0, 1.0, -1.0])

@@ -2,9 +2,11 @@ import pytest
 import torch
 
 from attention_theory.looped_transformers.machine.branch import flag_of_bits, flag_of_integer, select_counter
-from attention_theory.looped_transformers.machine.codes import Form, position_codes, to_bits
+from attention_theory.looped_transformers.machine.codes import position_codes, to_bits
 from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.randomness import generator
 from attention_theory.rows import Rows
+from attention_theory.validation import Form
 
 
 def bit_flags(bits: int, form: Form) -> tuple[torch.Tensor, torch.Tensor]:
@@ -49,7 +51,7 @@ def test_every_choice_of_the_next_counter(corrected: bool) -> None:
         rows.of(state, "counter")[:] = codes[3]
         rows.of(state, "flag")[:] = flag
         rows.of(state, "indicator")[:] = 1
-        noise = 0.1 * torch.rand(state.shape, generator=torch.Generator().manual_seed(0)) if corrected else 0.0
+        noise = 0.1 * torch.rand(state.shape, generator=generator(0)) if corrected else 0.0
         noisy = state + noise
         rows.of(noisy, "indicator")[:] = 1
         chosen = rows.of(layer.dense.feed_forward(noisy), "counter")

@@ -2,6 +2,7 @@ import torch
 
 from attention_theory.looped_transformers.machine.correction import correct
 from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.randomness import generator
 from attention_theory.rows import Rows
 
 
@@ -19,7 +20,7 @@ def test_values_on_a_grid_are_rounded_exactly() -> None:
 
 
 def test_other_values_and_margins_to_rounding() -> None:
-    noise = torch.rand(500, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) * 2 - 1
+    noise = torch.rand(500, dtype=torch.float64, generator=generator(0)) * 2 - 1
     for margin in (0.1, 0.25, 0.4):
         for bit in (-1.0, 0.0, 1.0):
             expected = torch.full_like(noise, bit)

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
+from attention_theory.randomness import normal
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import ParameterError
 
@@ -34,7 +35,7 @@ def example() -> tuple[Rows, Layer]:
 
 def test_a_layer_is_equations_1a_and_1b() -> None:
     rows, layer = example()
-    state = torch.randn(4, rows.size, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    state = normal(4, rows.size, seed=0)
     ours = LoopedTransformer(rows, [layer]).cycle(state, temperature=0.7)
     torch.testing.assert_close(ours, as_printed(layer, state.T, 0.7).T, rtol=1e-13, atol=1e-13)
 
@@ -42,7 +43,7 @@ def test_a_layer_is_equations_1a_and_1b() -> None:
 def test_batches_are_run_one_by_one() -> None:
     rows, layer = example()
     machine = LoopedTransformer(rows, [layer, layer])
-    states = torch.randn(3, 4, rows.size, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    states = normal(3, 4, rows.size, seed=1)
     alone = torch.stack([machine.run(state, 2, 1.0) for state in states])
     torch.testing.assert_close(machine.run(states, 2, 1.0), alone, rtol=1e-13, atol=1e-13)
 
@@ -51,7 +52,7 @@ def test_an_empty_layer_is_the_identity_bit_for_bit() -> None:
     rows = Rows(data=5)
     layer = Layer(rows, "nothing")
     layer.head("idle", keys=combine(rows["data"]), queries=combine(rows["data"]), values=[])
-    state = torch.randn(4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    state = normal(4, 5, seed=0)
     assert torch.equal(LoopedTransformer(rows, [layer]).cycle(state, 3.0), state)
 
 
@@ -59,7 +60,7 @@ def test_clearing_is_exact() -> None:
     rows = Rows(data=4)
     layer = Layer(rows, "clear")
     layer.clear(rows["data"])
-    state = torch.randn(50, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) * 1e3
+    state = normal(50, 4, seed=0) * 1e3
     assert LoopedTransformer(rows, [layer]).cycle(state, 1.0).count_nonzero() == 0
 
 

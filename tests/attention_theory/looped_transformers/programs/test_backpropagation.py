@@ -2,14 +2,11 @@ import torch
 from torch import Tensor
 
 from attention_theory.looped_transformers.programs.backpropagation import Network, mean_loss, random_network, train
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+from attention_theory.randomness import normal
 
 
 def small_training() -> tuple[Network, Tensor, Tensor]:
-    return random_network(4, 4, 1), normal(2, 4), normal(2, seed=3)
+    return random_network(4, 4, 1), normal(2, 4, seed=0), normal(2, seed=3)
 
 
 def test_the_gradient_is_the_derivative() -> None:

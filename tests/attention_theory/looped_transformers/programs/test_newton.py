@@ -1,23 +1,19 @@
 import torch
-from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.language import interpret, variable
 from attention_theory.looped_transformers.programs.newton import newton_program, newton_residuals
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+from attention_theory.randomness import normal
 
 
 def test_newton_inverts_what_the_printed_start_does_not() -> None:
     quarter_turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
     assert newton_residuals(quarter_turn, 8)[-1] < 1e-12
     assert newton_residuals(quarter_turn, 8, "printed")[-1] > 1
-    assert (newton_residuals(normal(40, 4, 4), 60)[-1] < 1e-9).all()
+    assert (newton_residuals(normal(40, 4, 4, seed=0), 60)[-1] < 1e-9).all()
 
 
 def test_the_newton_program_is_the_iteration() -> None:
-    matrix = normal(4, 4)
+    matrix = normal(4, 4, seed=0)
     program = newton_program(matrix, 11)
     residual = torch.linalg.matrix_norm(matrix @ variable(program, interpret(program).memory, "x") - torch.eye(4))
     assert torch.isclose(residual, newton_residuals(matrix, 12)[-1], rtol=1e-6, atol=1e-13)
@@ -25,7 +21,7 @@ def test_the_newton_program_is_the_iteration() -> None:
 
 
 def test_the_printed_newton_program_needs_symmetry() -> None:
-    matrix = normal(4, 4)
+    matrix = normal(4, 4, seed=0)
     symmetric = matrix @ matrix.mT / 4 + torch.eye(4) / 2
     for target, works in ((symmetric, True), (matrix, False)):
         program = newton_program(target, 14, "printed")

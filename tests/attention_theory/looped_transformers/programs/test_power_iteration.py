@@ -1,5 +1,4 @@
 import torch
-from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.language import interpret, variable
 from attention_theory.looped_transformers.programs.power_iteration import (
@@ -8,14 +7,11 @@ from attention_theory.looped_transformers.programs.power_iteration import (
     power_program,
     sign_free_distance,
 )
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+from attention_theory.randomness import normal
 
 
 def test_power_iteration_by_program_and_plainly() -> None:
-    basis = torch.linalg.qr(normal(4, 4))[0]
+    basis = torch.linalg.qr(normal(4, 4, seed=0))[0]
     matrix = basis @ torch.diag(torch.tensor([1.0, 0.3, -0.2, 0.1], dtype=torch.float64)) @ basis.mT
     program = power_program(matrix, 12, 16)
     b = variable(program, interpret(program).memory, "b")[:, 0]

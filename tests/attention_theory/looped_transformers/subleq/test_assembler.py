@@ -3,14 +3,15 @@ import math
 import pytest
 import torch
 
+from attention_theory.looped_transformers.machine.listing import AssemblyError
 from attention_theory.looped_transformers.subleq.assembler import (
-    AssemblyError,
     assemble,
     library,
     library_text,
     with_values,
 )
 from attention_theory.looped_transformers.subleq.language import Program, interpret
+from attention_theory.randomness import generator
 
 
 def result(name: str, cell: str, count: int = 1, bits: int = 10, **values: int | list[int]) -> list[int]:
@@ -68,7 +69,7 @@ def test_the_library_computes_what_it_says() -> None:
         assert result("linear_search", "place", list=values, wanted=wanted) == [
             values.index(wanted) if wanted in values else -1
         ]
-    for order in torch.randint(-50, 50, (20, 4), generator=torch.Generator().manual_seed(0)).tolist():
+    for order in torch.randint(-50, 50, (20, 4), generator=generator(0)).tolist():
         assert result("bubble_sort", "list", 4, list=order) == sorted(order)
 
 

@@ -1,0 +1,51 @@
+"""Intervals for what is estimated from draws: Student's for means, Clopper and Pearson's for shares."""
+
+import math
+from collections.abc import Sequence
+
+from scipy import stats
+
+#: One level for the whole book; a claim rests on few intervals, and each must be clear of its bound.
+CONFIDENCE = 0.99
+
+
+def interval_of(draws: Sequence[float | bool]) -> tuple[float, float]:
+    """The interval of the mean of independent draws; where they are Booleans, of a probability.
+
+    Raises:
+        ValueError: fewer than two draws of a mean, none of a share, or a draw that is not finite.
+    """
+    if draws and all(isinstance(draw, bool) for draw in draws):
+        return _share(sum(draws), len(draws))
+    values = [float(draw) for draw in draws]
+    if not all(map(math.isfinite, values)):
+        raise ValueError("every draw must be finite")
+    if len(values) < 2:
+        raise ValueError(f"an interval needs at least two draws, got {len(values)}")
+    mean = math.fsum(values) / len(values)
+    error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error
+    return mean - reach, mean + reach
+
+
+def _share(hits: float, count: int) -> tuple[float, float]:
+    tail = (1 - CONFIDENCE) / 2
+    low = float(stats.beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
+    high = float(stats.beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
+    return low, high
+
+
+def decide(interval: tuple[float, float], relation: str, bound: float, tolerance: float = 0.0) -> bool | None:
+    """Whether the whole interval satisfies ``relation bound``, none of it does, or (``None``) only a part."""
+    low, high = interval
+    match relation:
+        case "<" | "<=":
+            return True if high <= bound else False if low > bound else None
+        case ">" | ">=":
+            return True if low >= bound else False if high < bound else None
+        case "==":
+            inside = bound - tolerance <= low and high <= bound + tolerance
+            return True if inside else False if high < bound - tolerance or low > bound + tolerance else None
+        case "!=":
+            return True if high < bound or low > bound else None
+    raise ValueError(f"unknown relation {relation!r}")

@@ -1,0 +1,53 @@
+"""Intervals: they hold the truth as often as they say, and decide only when clear of the bound."""
+
+import numpy as np
+import pytest
+
+from bookpress.intervals import CONFIDENCE, decide, interval_of
+
+
+@pytest.mark.parametrize(("draws", "truth"), [(5, 0.3), (40, 0.3), (200, 0.02)])
+def test_the_interval_of_a_share_holds_it_at_least_as_often_as_it_says(draws: int, truth: float) -> None:
+    source = np.random.default_rng(0)
+    kept = 0
+    for _ in range(2000):
+        low, high = interval_of((source.random(draws) < truth).tolist())
+        kept += low <= truth <= high
+    assert kept / 2000 >= CONFIDENCE - 3 * (CONFIDENCE * (1 - CONFIDENCE) / 2000) ** 0.5
+
+
+def test_the_interval_of_a_mean_holds_it_as_often_as_it_says() -> None:
+    source = np.random.default_rng(0)
+    kept = sum(
+        low <= 1 <= high for low, high in (interval_of((1 + source.normal(size=5)).tolist()) for _ in range(4000))
+    )
+    assert abs(kept / 4000 - CONFIDENCE) <= 4 * (CONFIDENCE * (1 - CONFIDENCE) / 4000) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("relation", "outcomes"),
+    [
+        ("<=", (False, None, True)),
+        (">=", (True, None, False)),
+        ("!=", (True, None, True)),
+        ("==", (False, None, False)),
+    ],
+)
+def test_an_interval_above_about_and_below_its_bound(relation: str, outcomes: tuple[bool | None, ...]) -> None:
+    assert tuple(decide(interval, relation, 2.0) for interval in ((3, 4), (1, 4), (0, 1))) == outcomes
+
+
+def test_an_interval_within_a_band_decides_an_equality() -> None:
+    assert decide((1.9, 2.1), "==", 2.0, 0.2) is True
+    assert decide((1.7, 2.1), "==", 2.0, 0.2) is None
+
+
+def test_a_share_of_all_or_nothing_has_an_interval_that_ends_there() -> None:
+    assert interval_of([True] * 3)[1] == 1
+    assert interval_of([False])[0] == 0
+    low, high = interval_of([True] * 10)
+    assert 0.5 < low < high == 1
+
+
+def test_equal_draws_have_an_interval_of_no_width() -> None:
+    assert interval_of([1.0, 1.0, 1.0]) == (1, 1)
