@@ -2,26 +2,32 @@
 # make test    set up and run the tests
 # PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are.
 
-PYTHON ?= python3.11
+PYTHONS := python3.11 python3.12 python3.13
+# The first of them that runs; make PYTHON=path/to/python takes another.
+PYTHON ?= $(shell for python in $(PYTHONS); do $$python -c "" 2>/dev/null && echo $$python && break; done)
 PROFILE ?= laptop
 CORES ?= all
 VENV := .venv
 READY := $(VENV)/.ready
+# The variables hold what pip builds from source to the same pins: one up to pip 25.2, the other from 25.3 on.
+PIP := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
+  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # The environment's programs come first, so that a recipe and what it starts use the same ones.
 export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lint pair ends anywhere bench clean
+.PHONY: help book test serve lab lint pair ends anywhere bench clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
 $(READY): pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once; a few minutes)"
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed"; exit 1; }
-	@$(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,test]'
+	@$(or $(PYTHON),false) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	  { echo "Python 3.11, 3.12 or 3.13 is needed; make PYTHON=path/to/python takes one by its path"; exit 1; }
+	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)
+	@$(PIP) -e '.[book,test]'
 	@touch $(READY)
 
 book: $(READY) ## run what has changed and build the site
@@ -32,6 +38,10 @@ test: $(READY) ## run the tests
 
 serve: book ## build the book and serve it on http://localhost:8000
 	@python -m http.server 8000 --bind 127.0.0.1 --directory _build/html
+
+lab: $(READY) ## open the notebooks in Jupyter
+	@test -x $(VENV)/bin/jupyter-lab || $(PIP) -e '.[lab]'
+	@jupyter lab notebooks
 
 lint: $(READY) ## formatting, types, pairing and workflows
 	@ruff format --check .

@@ -6,15 +6,17 @@
 
 from bookpress.ends import cases_of, load_caps
 from bookpress.files import digest_of_file
+from bookpress.kernels import start_server
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook, SourceError
-from bookpress.profile import settings_for
+from bookpress.profile import LAPTOP, settings_for
 from bookpress.reach import Reach
 
 PROFILE = config.get("profile", "laptop")
 LAYOUT = Layout.here()
 REACH = Reach(LAYOUT, PROFILE)
 NOTEBOOKS = LAYOUT.notebooks()
+LONGEST = (LAYOUT.sources / "longest.txt").read_text().split()
 
 
 def settings(wildcards):
@@ -34,6 +36,16 @@ wildcard_constraints:
     notebook=r"[^/]+/[^/]+",
     case=r"[^/]+",
     setting=r"[^/]+",
+
+
+# The longest begin first, so that the cores end together.
+PRIORITY = {notebook: len(LONGEST) - place for place, notebook in enumerate(LONGEST)}
+
+
+# Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
+onstart:
+    if PROFILE == LAPTOP:
+        start_server(LAYOUT.build / "kernels.log")
 
 
 rule site:
@@ -69,6 +81,8 @@ rule notebook:
     resources:
         gpu=lambda wildcards: int(settings(wildcards).gpu),
         runtime=lambda wildcards: int(settings(wildcards).minutes) + 5,
+    priority:
+        lambda wildcards: PRIORITY.get(wildcards.notebook, 0)
     message:
         "run {wildcards.notebook}"
     shell:

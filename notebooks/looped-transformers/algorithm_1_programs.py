@@ -23,8 +23,8 @@ import math
 
 from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.machine.layers import DenseLayer
+from attention_theory.looped_transformers.machine.listing import AssemblyError
 from attention_theory.looped_transformers.subleq.assembler import (
-    AssemblyError,
     assemble,
     library,
     library_text,

@@ -23,11 +23,11 @@ from pathlib import Path
 
 import torch
 
-from attention_theory.data.checkpoints import load_vision_model
 from attention_theory.data.photographs import digit_images, folder_images, patches, photograph_crops
 from attention_theory.memorization.attention import Examples
 from attention_theory.memorization.averaging import mean_shifted_queries
 from attention_theory.memorization.kruskal import context_fraction, sampled_ranks, satisfied_fraction
+from attention_theory.memorization.published import load_vision_model
 from attention_theory.memorization.transformer import Layer, cast, random_attention
 from attention_theory.memorization.vision import VisionModel, random_vision_model, train_vision_model
 from attention_theory.validation import require

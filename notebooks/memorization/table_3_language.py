@@ -25,9 +25,9 @@ from pathlib import Path
 
 import torch
 
-from attention_theory.data.checkpoints import load_language_model
 from attention_theory.memorization.kruskal import context_fraction, sampled_ranks, satisfied_fraction
 from attention_theory.memorization.language import LanguageModel, bundled_words, random_language_model, sample_texts
+from attention_theory.memorization.published import load_language_model
 from attention_theory.memorization.transformer import cast
 from attention_theory.validation import require
 from bookpress import Claim, show

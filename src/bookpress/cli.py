@@ -16,6 +16,7 @@ from bookpress.anywhere import run_anywhere
 from bookpress.build import BuildError, build_book
 from bookpress.ends import run_end, run_ends
 from bookpress.files import write_whole
+from bookpress.kernels import end_with_builder
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook, SourceError, faults_of_comments, with_ranges
 from bookpress.page import StalePage
@@ -74,6 +75,7 @@ def run(
     brief: Annotated[bool, typer.Option("--brief", help="one line, without the comparisons")] = False,
 ) -> None:
     """Run one notebook. With -p the run is your own: it goes to OUTPUT and leaves the book alone."""
+    end_with_builder()
     layout = Layout.here()
     values = dict(_assignment(text) for text in parameter or [])
     if values and output is None:

@@ -13,14 +13,13 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from bookpress.evidence import CLAIM_MIME, Settled
+from bookpress.evidence import CLAIM_MIME, FIGURE_MIME, Settled
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import code_of, read_source
 from bookpress.panel import panel_block
 from bookpress.record import Record
 from bookpress.registry import Entry, Kind, ProofMark, Registry, Verdict
-from bookpress.show import FIGURE_MIME
 
 _FENCE = re.compile(r"^```\{claim\} (\S+)\s*\n```\s*$", re.MULTILINE)
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)

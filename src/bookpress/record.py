@@ -8,11 +8,10 @@ from typing import Any
 from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict
 
-from bookpress.evidence import CLAIM_MIME, Settled
+from bookpress.evidence import CLAIM_MIME, FIGURE_MIME, Settled
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 from bookpress.registry import Registry
-from bookpress.show import FIGURE_MIME
 
 
 class RecordError(Exception):

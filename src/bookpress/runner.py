@@ -11,13 +11,13 @@ from typing import Any
 import jupytext
 import nbformat
 import papermill
-from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 
 from bookpress.capped import CAPPED, Flood
 from bookpress.files import digest_of_file, scratch_folder, write_whole
+from bookpress.kernels import ENVIRONMENT, IpcKernelManager
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.profile import LAPTOP, PROFILE_VARIABLE, Settings, settings_for
@@ -50,15 +50,6 @@ _BY_NAME = {
     "RegistryError": Exit.BAD_REGISTRY,
 }
 
-#: Small matrices run many times slower with threads that fight over two cores.
-_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
-}
-
 
 class RunFailed(Exception):
     """A notebook did not run to its end. ``code`` says how it failed, the message where and why."""
@@ -66,19 +57,6 @@ class RunFailed(Exception):
     def __init__(self, code: Exit, message: str) -> None:
         super().__init__(message)
         self.code = code
-
-
-class IpcKernelManager(AsyncKernelManager):
-    """Kernels reached through files in place of network ports, which parallel runs can take from each other.
-
-    The files lie in the run's own folder: the default is a fixed name in the working directory.
-    """
-
-    def _transport_default(self) -> str:
-        return "ipc"
-
-    def _ip_default(self) -> str:
-        return str(Path(os.environ["JUPYTER_RUNTIME_DIR"], "kernel"))
 
 
 def run(
@@ -175,7 +153,7 @@ def _environment(profile: str, runtime: str, own: list[str]) -> Iterator[None]:
     """What a kernel is to find in its environment, for as long as the run lasts."""
     before = dict(os.environ)
     told = {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
-    os.environ.update(_ENVIRONMENT, JUPYTER_RUNTIME_DIR=runtime, **told)
+    os.environ.update(ENVIRONMENT, JUPYTER_RUNTIME_DIR=runtime, **told)
     try:
         yield
     finally:

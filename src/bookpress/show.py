@@ -20,10 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
 
-from bookpress.evidence import format_number
-
-#: The output type under which a figure travels in an executed notebook.
-FIGURE_MIME = "application/vnd.bookpress.figure+json"
+from bookpress.evidence import FIGURE_MIME, format_number
 
 #: Okabe and Ito's colours, which remain distinct for colour-blind readers, without the yellow that fades on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")

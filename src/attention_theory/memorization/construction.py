@@ -12,7 +12,6 @@ they depend on earlier rows or not.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -28,7 +27,7 @@ from attention_theory.memorization.single_head import (
     silent_direction,
 )
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 #: No chosen weight is smaller: softmax reaches the inside of the simplex only (Claim 1).
 FLOOR = 1e-3
@@ -70,7 +69,7 @@ def build_heads(
     heads: int,
     head_width: int,
     seed: Seed = 0,
-    form: Literal["well-conditioned", "printed"] = "well-conditioned",
+    form: Form = "correct",
     rank_limit: int | None = None,
     rank_tolerance: float = 1e-2,
 ) -> Construction:
@@ -88,8 +87,7 @@ def build_heads(
         ParameterError: an argument out of its range, more examples than the theorem allows, or (``missed_weights``)
             examples that break Assumption 1 or 2, so that a head cannot give them the weights chosen.
     """
-    forms = {"well-conditioned", "printed"}
-    require(heads=(heads, 1, None), head_width=(head_width, 1, None), form=(form, forms))
+    require(heads=(heads, 1, None), head_width=(head_width, 1, None), form=(form, FORMS))
     if rank_limit is not None:
         require(rank_limit=(rank_limit, 1, None))
     together = min(examples.tokens, head_width, examples.tokens if rank_limit is None else rank_limit)
@@ -105,7 +103,7 @@ def build_heads(
         else:
             roles = (
                 fixed_roles(gram, block)
-                if form == "well-conditioned"
+                if form == "correct"
                 else printed_roles(torch.cat(parts, 1), together, rank_tolerance)
             )
             needed = len(roles.fresh) > 0

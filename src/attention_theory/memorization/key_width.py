@@ -59,6 +59,9 @@ def dimension_count(heads: int, tokens: int, width: int, head_width: int, shared
 
     Shared contexts: n - 1 by d matrices of rank min(d_h, n - 1) and H (n - 1) + 1 independent features. A context for
     each example: d by d matrices of rank min(d_h, d) and H d features.
+
+    Raises:
+        ParameterError: no head, fewer than 2 tokens or not fewer than the width, or a head width below 1.
     """
     require(heads=(heads, 1, None), tokens=(tokens, 2, width - 1), head_width=(head_width, 1, None))
     rows = tokens - 1 if shared else width

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.memorization.attention import Examples, Heads, random_heads, softmax_weights
+from attention_theory.randomness import Seed
 from attention_theory.validation import require
 
 
@@ -17,7 +18,7 @@ def fit_keys_and_queries(
     labels: Float[Tensor, "examples outputs"],
     heads: int,
     head_width: int,
-    seed: int = 0,
+    seed: Seed = 0,
     steps: int = 500,
 ) -> tuple[Heads, float]:
     """Heads for which the best read-out comes as close to the labels as L-BFGS brings it.

@@ -1,8 +1,9 @@
 import pytest
 import torch
 
-from attention_theory.looped_transformers.fleq.assembler import AssemblyError, assemble
+from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import Program
+from attention_theory.looped_transformers.machine.listing import AssemblyError
 from attention_theory.validation import ParameterError
 
 

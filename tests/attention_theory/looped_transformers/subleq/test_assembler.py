@@ -3,8 +3,8 @@ import math
 import pytest
 import torch
 
+from attention_theory.looped_transformers.machine.listing import AssemblyError
 from attention_theory.looped_transformers.subleq.assembler import (
-    AssemblyError,
     assemble,
     library,
     library_text,
