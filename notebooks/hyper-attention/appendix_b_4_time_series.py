@@ -17,9 +17,10 @@
 # a one-hot for its time. The scores look at times only: time $u$ looks at time $u - k$ with strength $a_k$. The value
 # matrix applies $A$. The last token stands for the time that is to come; its output is the prediction.
 #
-# **What is wrong in print.** Tokens are rows, so the value matrix must hold $A^\top$, not $A$. There are $L + 1$
-# times, not $L$, since the query has one too. And entries of 1 for the delays are called equivalent to entries $a_k$,
-# which they are not. The query token carries a value as well; what it is does not matter, as nobody looks at it.
+# **What is misprinted.** Tokens are rows, so the value matrix must hold $A^\top$, not $A$: the text says that a token
+# times $W^V$ is $A\,m[t]$. There are $L + 1$ times, not $L$, since the query has one too. And entries of 1 for the
+# delays are called equivalent to entries $a_k$, which they are not. The query token carries a value as well; what it
+# is does not matter, as nobody looks at it.
 
 # %%
 import torch
@@ -103,7 +104,8 @@ show.figure(
 claim = Claim("hyper-attention/time-series-construction")
 claim.check("last output against the value to come, relative error", right, "<=", 1e-12)
 claim.check("another value in the query token, relative error", any_query, "<=", 1e-12)
-claim.printed("value matrix [A; 0], relative error", not_transposed, "<=", 1e-12)
-claim.printed("1 in place of the factors, relative error", ones_for_factors, "<=", 1e-12)
-claim.control("a delay of 4 for 5, relative error", wrong_delay, "<=", 1e-12)
+claim.check("with [A^T; 0], L + 1 places and a_k, relative error", right, "<=", 1e-12, of="proof")
+claim.misprint("value matrix [A; 0], relative error", not_transposed, "<=", 1e-12, of="proof")
+claim.misprint("1 in place of the factors, relative error", ones_for_factors, "<=", 1e-12, of="proof")
+claim.control("a delay of 4 in place of 5, relative error", wrong_delay, "<=", 1e-12)
 claim.verdict()

@@ -124,7 +124,7 @@ for sum_over in SUMS:
     claim.check(f"layer against pair counts, {sum_over}", apart, "==", 0)
 smallest = min(value for sum_over, value in differ.items() if sum_over != "le")
 claim.control("another sum in the place of j1 <= j2, least difference", smallest, "==", 0)
-claim.printed("entries of C at order 3 are d n", effect.numel(), "==", size * 3)
+claim.misprint("entries of C at order 3 are d n", effect.numel(), "==", size * 3)
 claim.verdict()
 
 # %% [markdown]
@@ -141,6 +141,9 @@ fewer = cubic_pair_sum(*(hot @ one[:, 1:] for one in (q, k1, k2)), hot @ v1, hot
 
 claim = Claim("hyper-attention/low-rank-form")
 claim.check("factors against full tensors, error", relative_error(projected, full), "<=", 1e-12)
+one_by_one = sum(torch.einsum("a,b,c->abc", *columns) for columns in zip(q.T, k1.T, k2.T, strict=True))
+tensor_error = (one_by_one - tensor_from_factors([q, k1, k2])).abs().max()
+claim.check("C as the printed sum over its R terms, largest error", tensor_error, "<=", 1e-12, of="proof")
 claim.control("one term of C left out, error", relative_error(fewer, full), "<=", 1e-12)
 claim.verdict()
 
