@@ -16,15 +16,14 @@
 # **App. B.4 (Time series with delays)**
 # *Appendix B.4*
 #
-# **As printed.** $W^V = [A; 0]$, places $1, \dots, L$, and $\tilde C_{uv} \in \{0, 1\}$ called equivalent.
-#
-# **Corrected.** For $m[t] = \sum_{k \in D} a_k A\, m[t - k]$ and tokens $[m[t], p[t]]$ with $L + 1$ places, the layer
-# with
+# For $m[t] = \sum_{k \in D} a_k A\, m[t - k]$ and tokens $[m[t], p[t]]$ with $L + 1$ places, the layer with
 # $C = \mathrm{diag}(0, \tilde C)$, $\tilde C_{uv} = \sum_{k \in D} a_k \mathbb I\{u - v = k\}$ and $W^V = [A^\top; 0]$
 # returns $m[L+1]$ in its
 # last row, whatever value the last token holds.
 #
-# $W^V = [A^\top; 0]$, $L + 1$ places, and the factors $a_k$ in $\tilde C$.
+# **Beside it, as printed.** $W^V = [A; 0]$, places $1, \dots, L$, and $\tilde C_{uv} \in \{0, 1\}$ called equivalent.
+#
+# **Corrected.** $W^V = [A^\top; 0]$, $L + 1$ places, and the factors $a_k$ in $\tilde C$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -33,9 +32,10 @@
 # a one-hot for its time. The scores look at times only: time $u$ looks at time $u - k$ with strength $a_k$. The value
 # matrix applies $A$. The last token stands for the time that is to come; its output is the prediction.
 #
-# **What is wrong in print.** Tokens are rows, so the value matrix must hold $A^\top$, not $A$. There are $L + 1$
-# times, not $L$, since the query has one too. And entries of 1 for the delays are called equivalent to entries $a_k$,
-# which they are not. The query token carries a value as well; what it is does not matter, as nobody looks at it.
+# **What is misprinted.** Tokens are rows, so the value matrix must hold $A^\top$, not $A$: the text says that a token
+# times $W^V$ is $A\,m[t]$. There are $L + 1$ times, not $L$, since the query has one too. And entries of 1 for the
+# delays are called equivalent to entries $a_k$, which they are not. The query token carries a value as well; what it
+# is does not matter, as nobody looks at it.
 
 # %%
 import torch
@@ -119,7 +119,8 @@ show.figure(
 claim = Claim("hyper-attention/time-series-construction")
 claim.check("last output against the value to come, relative error", right, "<=", 1e-12)
 claim.check("another value in the query token, relative error", any_query, "<=", 1e-12)
-claim.printed("value matrix [A; 0], relative error", not_transposed, "<=", 1e-12)
-claim.printed("1 in place of the factors, relative error", ones_for_factors, "<=", 1e-12)
-claim.control("a delay of 4 for 5, relative error", wrong_delay, "<=", 1e-12)
+claim.check("with [A^T; 0], L + 1 places and a_k, relative error", right, "<=", 1e-12, of="proof")
+claim.misprint("value matrix [A; 0], relative error", not_transposed, "<=", 1e-12, of="proof")
+claim.misprint("1 in place of the factors, relative error", ones_for_factors, "<=", 1e-12, of="proof")
+claim.control("a delay of 4 in place of 5, relative error", wrong_delay, "<=", 1e-12)
 claim.verdict()

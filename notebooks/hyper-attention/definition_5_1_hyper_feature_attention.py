@@ -39,7 +39,7 @@
 # entrywise products. One head on concatenated one-hots equals one head of the target of Eq. 3; order 1 is linear
 # attention.
 #
-# Both products are entrywise.
+# Both products are entrywise, as in Definition 5.1.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -163,8 +163,9 @@ claim.verdict()
 # Tables become blocks of the score matrices. Three ways to the same outputs: the definition; ordinary linear attention
 # on rows whose inner products are the products of the factors' (a row-by-row Kronecker product); the sum over tables.
 #
-# Appendix F.2 writes the layer with plain product signs and a small $x$. Taken at its word it multiplies the score
-# matrices as *matrices*, which mixes entities and is another function.
+# Appendix F.2 writes the layer with plain product signs and a small $x$, where Definition 5.1 has the sign of the
+# entrywise product. Taken at its word it multiplies the score matrices as *matrices*, which mixes entities and is
+# another function.
 
 # %%
 embedded = embed_features(entities, sizes)
@@ -192,7 +193,7 @@ claim.check(
     1e-14,
 )
 claim.control("order 1 in place of the full order, error", relative_error(single, by_definition), "<=", 1e-12)
-claim.printed("matrix products as printed in App. F.2, error", relative_error(as_printed, direct), "<=", 1e-12)
+claim.misprint("matrix products as printed in App. F.2, error", relative_error(as_printed, direct), "<=", 1e-12)
 claim.verdict()
 
 # %% [markdown]

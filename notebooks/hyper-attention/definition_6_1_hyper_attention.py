@@ -16,8 +16,8 @@
 # **Definition 6.1 (Linear HyperAttention)**
 # *Section 6; Appendices G.1 and G.4; also Definition G.5*
 #
-# **As printed.** Appendix G.1 has $C, W^V \in \mathbb R^{d \times n}$, and but for Remark G.2 the paper moves between
-# the sums without a word.
+# **As printed.** Appendix G.1 has $C, W^V \in \mathbb R^{d \times n}$. (But for Remark G.2 the paper moves between the
+# five sums without a word.)
 #
 # **Corrected.** Order 3: $\mathrm{HA}_{i\tau} = \sum_{j_1 \le j_2} A_{i j_1 j_2} V_{j_1 j_2 \tau}$ with $A_{i j_1 j_2}$
 # trilinear in $x_i, x_{j_1}, x_{j_2}$
@@ -27,7 +27,7 @@
 # the
 # strict sums are five different functions.
 #
-# Tensors with $n$ axes; the sum is part of the definition.
+# Tensors with $n$ axes, as in Section 6. (The sum is part of the definition.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -161,7 +161,7 @@ for sum_over in SUMS:
     claim.check(f"layer against pair counts, {sum_over}", apart, "==", 0)
 smallest = min(value for sum_over, value in differ.items() if sum_over != "le")
 claim.control("another sum in the place of j1 <= j2, least difference", smallest, "==", 0)
-claim.printed("entries of C at order 3 are d n", effect.numel(), "==", size * 3)
+claim.misprint("entries of C at order 3 are d n", effect.numel(), "==", size * 3)
 claim.verdict()
 
 # %% [markdown]
@@ -178,6 +178,9 @@ fewer = cubic_pair_sum(*(hot @ one[:, 1:] for one in (q, k1, k2)), hot @ v1, hot
 
 claim = Claim("hyper-attention/low-rank-form")
 claim.check("factors against full tensors, error", relative_error(projected, full), "<=", 1e-12)
+one_by_one = sum(torch.einsum("a,b,c->abc", *columns) for columns in zip(q.T, k1.T, k2.T, strict=True))
+tensor_error = (one_by_one - tensor_from_factors([q, k1, k2])).abs().max()
+claim.check("C as the printed sum over its R terms, largest error", tensor_error, "<=", 1e-12, of="proof")
 claim.control("one term of C left out, error", relative_error(fewer, full), "<=", 1e-12)
 claim.verdict()
 

@@ -21,13 +21,22 @@
 # depth, with
 # skip connections too. One head of HyperFeatureAttention of order 2 can.
 #
+# **Beside it, as printed.** The justification: multihead attention adds up bilinear terms and does not multiply them,
+# so it cannot give a product of two.
+#
+# **Corrected.** This holds of linear attention on one symbol for every combination of values too, which can. What
+# counts is that the
+# features stand side by side: then the outputs obey $Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0$, at any depth, and the
+# targets do not.
+#
 # </blockquote>
 # <!-- /claim -->
 #
 # Let a token be two features side by side, $x = (e_a, e_b)$. The remark says that two layers of multihead linear
 # self-attention cannot represent $\sum_j f_1(a_i, a_j) f_2(b_i, b_j)$, while one head of HyperFeatureAttention of
-# order 2 can. This is true. The reasons in print ("additive and not multiplicative", "orthogonal") are not a proof.
-# Here is one, and it covers every depth, every number of heads, and skip connections.
+# order 2 can. This is true. The reasons in print ("additive and not multiplicative", "orthogonal") are not a proof:
+# they say as much of linear attention on one symbol for every combination of values, which can. Here is a proof that
+# uses the features side by side, and it covers every depth, every number of heads, and skip connections.
 #
 # **The parallelogram.** A linear attention layer maps $X$ to $X\,(C X^\top X W)$: the tokens are multiplied by a
 # matrix $G$ that all of them share. A sum over heads is again $X G$, a skip connection adds $X$, and a stack
@@ -177,7 +186,11 @@ for name in targets:
         "<=",
         1e-12,
     )
-claim.number("missed by the best linear attention (other random tables)", missed["like with like"])
+additive = {name: relative_error(on_products[name], wanted[name]) for name in targets}
+claim.printed("bilinear terms, added up, miss the target: on product symbols", additive, ">=", 1e-3, of="proof")
+claim.check("parallelogram defect of every stack, largest", largest, "<=", 1e-12, of="proof")
+claim.check("defect of the targets", target_defects, ">=", 1e-3, of="proof")
+claim.number("missed by the best linear attention", missed["like with like"])
 claim.control("best linear attention, side by side, missed", min(missed.values()), "<=", 1e-12)
 claim.control("defect of softmax attention", softmax_defect, "<=", 1e-12)
 claim.verdict()

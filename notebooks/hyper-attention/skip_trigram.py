@@ -227,7 +227,8 @@ for kind, error in random_errors.items():
     claim.check(f"larger task, one {kind} head: least error of random scores", error, ">=", least_possible - 1e-9)
 claim.check("2 x 2, order 3, error", ternary_error["2 x 2"], "<=", 1e-12)
 claim.check("larger task, order 3, error", ternary_error["larger"], "<=", 1e-12)
-claim.check("three words, order 3 with w of (keep, object), squared error", third_word["told apart"], "<=", 1e-24)
+told_apart_error = third_word["told apart"]
+claim.check("three words, order 3 with w of (keep, object), squared error", told_apart_error, "<=", 1e-24, of="proof")
 claim.control("the same with one object for both answers, squared error", third_word["alike"], "<=", 1e-24)
 claim.control("larger task, two heads: error", two_heads_large, ">=", least_possible - 1e-9)
 claim.control("one head misses 1 when both queries want one answer", same_answer_error, "==", 1.0, tolerance=1e-12)

@@ -47,8 +47,9 @@
 # With `tokens_folder` set to token files made by
 # `python -m attention_theory.data.prepare_tokens`, the same cells are the full run.
 #
-# **What can be concluded.** At this size the four models lie close together, and the print gives one number a model
-# without an error bar. So no order of the perplexities is asserted. Each gap is set beside its noise. Equal seeds see
+# **What can be concluded.** At this size the four models lie close together, and the paper gives one number a model
+# without an error bar. So no order of the perplexities is asserted, and so short a training says nothing of how the
+# models compare after a long one. Each gap is set beside its noise. Equal seeds see
 # equal batches, so the runs are pairs: what counts is how much the *gap* changes from seed to seed, which is less than
 # two seeds of one model differ. What must hold exactly is counted and fitted: the parameters, and what each
 # kind of attention can and cannot represent.

@@ -34,7 +34,8 @@
 #
 # **Noise.** The printed gaps are 0.026 and 0.034 nats a token, with no error bar. Equal seeds see equal batches, so a
 # gap is judged by how much it changes from seed to seed. With three seeds of these small models its 95% interval is
-# wider than the printed gaps. No order is asserted.
+# wider than the printed gaps. No order is asserted, and so short a training says nothing of how the models compare
+# after a long one.
 
 # %%
 import math

@@ -98,6 +98,7 @@ def largest_error(embedding, score, value):
 
 
 exact = largest_error(orthonormal, *represent(effect, weights, orthonormal))
+of_the_proof = largest_error(orthonormal, orthonormal.mT @ effect @ orthonormal, orthonormal.mT @ weights)
 exact_invertible = largest_error(invertible, *represent(effect, weights, invertible))
 score, value = represent(effect, weights, orthonormal)
 spoiled = score.clone()
@@ -137,6 +138,7 @@ show.figure(
 # %%
 claim = Claim("hyper-attention/theorem-3-1")
 claim.check("orthonormal embedding, largest error a token", exact, "<=", 1e-12)
+claim.check("C = B^T F B and W = B^T W of the proof, largest error a token", of_the_proof, "<=", 1e-12, of="proof")
 claim.check("invertible embedding, largest error a token", exact_invertible, "<=", 1e-12)
 for width, residual in zip(widths, reached, strict=True):
     claim.check(f"best squared distance at d = {width}, F = I", residual, "==", small_size - width, tolerance=1e-5)

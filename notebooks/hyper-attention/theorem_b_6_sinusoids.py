@@ -13,9 +13,10 @@
 # An effect that depends on the difference $n_i - n_j$ alone is a convolution, and Fourier's basis makes convolutions
 # diagonal. This page follows the paper from the Fourier series to the score matrix of the colliding agents.
 #
-# Four things need repair: the factor $1/N$ in the definition of the series, a factor $1/\sqrt 2$ too many in the code
-# of a position, the condition $4R + 1 \le N$ in the lemma on the window, and the order of rows and columns in
-# $p_i^\top C p_j$.
+# Three slips are misprints: the factor $1/N$ is missing in the definition of the series, though all that follows has
+# it; the code of a position has a factor $1/\sqrt 2$ too many, with which $p_i^\top p_j = \frac N2 \delta_{ij}$ fails;
+# and $p_i C p_j^\top$ stands where $p_i$ is a column. One thing is a condition that the lemma on the window needs and
+# does not have: $4R + 1 \le N$.
 
 # %%
 import math
@@ -59,7 +60,7 @@ require(small_period=(small_period, 6, 400))
 # **Corrected.** $F[k] = \frac1N \sum_{n=0}^{N-1} f[n]\, e^{-2\pi i kn/N}$, so that $f[n] = \sum_{k=0}^{N-1} F[k]\,
 # e^{2\pi i kn/N}$.
 #
-# The factor $1/N$, which Lemmas B.4 and B.5 and Theorem B.6 use.
+# The factor $1/N$, which the series of Lemma B.5 asks for and Lemma B.4 has.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -74,12 +75,18 @@ require(small_period=(small_period, 6, 400))
 # $f[n] = \tfrac{a_0}2 + \tfrac{a_{N/2}}2 \cos\pi n + \sum_{k=1}^{N/2-1} \bigl(a_k \cos\tfrac{2\pi kn}N + b_k
 # \sin\tfrac{2\pi kn}N\bigr)$
 # for even $N$, and without the second term, up to $k = (N-1)/2$, for odd $N$.
-# (The proof names a period of $\pi$ where parity about $\pi$ is meant.)
+#
+# **Beside it, as printed.** In the proof: $\mathrm{Im}\,F[k] + \mathrm{Im}\,F[N - k] = 0$ "because cosine function has
+# period of $\pi$", and the same of sine.
+#
+# **Corrected.** Because $f$ is real; cosine is even and sine is odd about $\pi$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# A random real function $f$ is taken apart and put together again, in the complex and in the real form.
+# A random real function $f$ is taken apart and put together again, in the complex and in the real form. The proof of
+# Lemma B.5 pairs the terms $k$ and $N - k$ "because cosine has period of $\pi$". Its period is $2\pi$; what is used is
+# that cosine is even and sine is odd about $\pi$, so that the imaginary parts of a pair cancel.
 
 # %%
 draw = generator(seed)
@@ -95,7 +102,7 @@ claim.check(
     "<=",
     1e-13,
 )
-claim.printed("as printed, then synthesis: largest error", (synthesis(as_printed) - function).abs().max(), "<=", 1e-13)
+claim.misprint("as printed, then synthesis: largest error", (synthesis(as_printed) - function).abs().max(), "<=", 1e-13)
 claim.verdict()
 
 # %%
@@ -106,11 +113,28 @@ odd = torch.randn(small_period - 1, generator=draw, dtype=torch.float64)
 odd_coefficients = dtfs(odd)
 odd_real = real_series(2 * odd_coefficients.real, -2 * odd_coefficients.imag)
 real_printed = real_series(2 * as_printed.real, -2 * as_printed.imag)
+pairs = coefficients[1:] - coefficients[1:].flip(0).conj()
+angles = 2 * math.pi / small_period * torch.arange(small_period, dtype=torch.float64)
 
 claim = Claim("hyper-attention/lemma-b-5")
 claim.check("real form, even N: largest error", (real - function).abs().max(), "<=", 1e-13)
 claim.check("real form, odd N: largest error", (odd_real - odd).abs().max(), "<=", 1e-13)
 claim.check("sign of b flipped: distance to the reflected f", (flipped - reflected).abs().max(), "<=", 1e-13)
+claim.check("F[k] against the conjugate of F[N - k], largest error", pairs.abs().max(), "<=", 1e-13, of="proof")
+claim.check(
+    "cosine is even about π, largest error",
+    ((math.pi + angles).cos() - (math.pi - angles).cos()).abs().max(),
+    "<=",
+    1e-13,
+    of="proof",
+)
+claim.misprint(
+    "cosine has the period π, largest error",
+    ((angles + math.pi).cos() - angles.cos()).abs().max(),
+    "<=",
+    1e-13,
+    of="proof",
+)
 claim.control(
     "coefficients without 1/N: largest error",
     (real_printed - function).abs().max(),
@@ -203,6 +227,7 @@ wanted = function[(places[:, None] - places) % small_period]
 matrix = attention_matrix(coefficients)
 other_way = code @ matrix.mT @ code.mT  # rows and columns exchanged
 printed_matrix = attention_matrix(as_printed)
+series = real_series(2 * coefficients.real, -2 * coefficients.imag)[(places[:, None] - places) % small_period]
 
 claim = Claim("hyper-attention/theorem-b-6")
 claim.check("p_i C p_j against f[n_i - n_j]", (code @ matrix @ code.mT - wanted).abs().max(), "<=", 1e-13)
@@ -210,8 +235,15 @@ claim.check("rows and columns exchanged: distance to f[n_j - n_i]", (other_way -
 claim.check(
     "Definition B.3 as printed: distance to N f", (printed_matrix - small_period * matrix).abs().max(), "<=", 1e-12
 )
-claim.printed(
+claim.misprint(
     "Definition B.3 as printed: distance to f", (code @ printed_matrix @ code.mT - wanted).abs().max(), "<=", 1e-13
+)
+claim.check(
+    "p_i C p_j is the real series of Lemma B.5, largest error",
+    (code @ matrix @ code.mT - series).abs().max(),
+    "<=",
+    1e-13,
+    of="proof",
 )
 claim.control("rows and columns exchanged: distance to f[n_i - n_j]", (other_way - wanted).abs().max(), "<=", 1e-13)
 claim.verdict()
@@ -256,16 +288,17 @@ claim.verdict()
 # **Sinusoidal construction (Colliding agents in the sinusoidal code)**
 # *Section 7.1; Appendix B.1.2, Eq. 16*
 #
-# **As printed.** The entry before the last of $p(n)$ is $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac N2 -
-# 1)n\bigr)$.
-#
-# **Corrected.** With $p(n) = \bigl(\tfrac1{\sqrt2}, \dots, \sin\tfrac{2\pi kn}{N}, \cos\tfrac{2\pi kn}{N}, \dots,
+# With $p(n) = \bigl(\tfrac1{\sqrt2}, \dots, \sin\tfrac{2\pi kn}{N}, \cos\tfrac{2\pi kn}{N}, \dots,
 # \tfrac1{\sqrt2}\cos\pi n\bigr)$,
 # $N$ even, $p(m)^\top p(n) = \tfrac N2 \delta_{mn}$. For $4R + 1 \le N$ the diagonal $C_{nn} = 2F[\lceil n/2 \rceil]$
 # and
 # $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot construction, $F$ being the series of the window.
 #
-# The factor $1/\sqrt2$ belongs to the constant and to $\cos \pi n$ only.
+# **Beside it, as printed.** The entry before the last of $p(n)$ is $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac N2
+# - 1)n\bigr)$.
+#
+# **Corrected.** The factor $1/\sqrt2$ belongs to the constant and to $\cos \pi n$ only, as $p_i^\top p_j = \tfrac N2
+# \delta_{ij}$ asks.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -297,10 +330,12 @@ scores = code @ diagonal.diag() @ code.mT
 spoiled = code @ window_diagonal(period, too_wide).diag() @ code.mT - window_matrix(period, too_wide)
 
 claim = Claim("hyper-attention/sinusoidal-construction")
-claim.check("P P^T against (N/2) I", (code @ code.mT - scaled_identity).abs().max(), "<=", 1e-11)
+orthogonal = (code @ code.mT - scaled_identity).abs().max()
+claim.check("P P^T against (N/2) I", orthogonal, "<=", 1e-11)
 claim.check("P diag(C) P^T against the window", (scores - window_matrix(period, radius)).abs().max(), "<=", 1e-11)
 claim.check("P W against -1", (code @ value + 1).abs().max(), "<=", 1e-15)
-claim.printed("code as printed: P P^T against (N/2) I", printed_error, "<=", 1e-11)
+claim.check("code without the factor: P P^T against (N/2) I", orthogonal, "<=", 1e-11, of="proof")
+claim.misprint("code as printed: P P^T against (N/2) I", printed_error, "<=", 1e-11, of="proof")
 claim.control("4R + 1 > N: P diag(C) P^T against the window", spoiled.abs().max(), "<=", 1e-11)
 claim.number("code as printed: error of P P^T", printed_error)
 claim.verdict()

@@ -14,7 +14,10 @@ import psutil
 
 #: How the names end and begin of what is there only while something is written or run.
 _ASIDE = ".aside"
-SCRATCH = "book"
+_SCRATCH = "book"
+
+#: The process whose it is, in such a name.
+_OWNER = re.compile(rf"(?:^{_SCRATCH}-(\d+)-|\.(\d+){re.escape(_ASIDE)}$)")
 
 
 def digest(*parts: Any) -> str:
@@ -41,8 +44,9 @@ def write_whole(path: Path, text: str) -> None:
 
 def remove_leftovers(folders: Iterable[Path]) -> list[Path]:
     """Remove what processes that were killed had written aside, in these folders and in the one for temporary files."""
-    left = [path for folder in folders for path in folder.rglob(f".*{_ASIDE}") if not _lives(path.stem)]
-    left += [path for path in Path(tempfile.gettempdir()).glob(f"{SCRATCH}-*-*") if not _lives(path.name)]
+    aside = [path for folder in folders for path in folder.rglob(f".*{_ASIDE}")]
+    scratch = Path(tempfile.gettempdir()).glob(f"{_SCRATCH}-[0-9]*-*")
+    left = [path for path in [*aside, *scratch] if (owner := _OWNER.search(path.name)) and _is_gone(owner)]
     for path in left:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -53,10 +57,8 @@ def remove_leftovers(folders: Iterable[Path]) -> list[Path]:
 
 def scratch_folder() -> "tempfile.TemporaryDirectory[str]":
     """A folder for one run, named so that it can be told whose it was."""
-    return tempfile.TemporaryDirectory(prefix=f"{SCRATCH}-{os.getpid()}-")
+    return tempfile.TemporaryDirectory(prefix=f"{_SCRATCH}-{os.getpid()}-")
 
 
-def _lives(name: str) -> bool:
-    """Whether the process lives whose number is in a name: the last one behind a dot or between dashes."""
-    number = re.search(rf"(?:^{SCRATCH}-|\.)(\d+)(?:-\w+)?$", name)
-    return number is not None and psutil.pid_exists(int(number[1]))
+def _is_gone(owner: re.Match[str]) -> bool:
+    return not psutil.pid_exists(int(owner[1] or owner[2]))

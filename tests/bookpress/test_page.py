@@ -64,7 +64,7 @@ def test_the_made_pages_show_every_claim_and_why_some_are_not_run(bound: Any) ->
     assert "It is about all machines at once." in scoreboard
     summary = (made / "summary.md").read_text()
     assert "| verdict | [Demonstration](/papers/demo.md) | all |" in summary
-    assert "| **claims** | **5** | **5** |" in summary
+    assert "| **claims** | **8** | **8** |" in summary
     assert "good-line" in (made / "gallery.md").read_text()
     assert "not run" not in (made / "status.md").read_text()
     contents = yaml.safe_load((bound.layout.book / "_toc.yml").read_text())

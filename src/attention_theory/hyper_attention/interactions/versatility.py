@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed
 from attention_theory.validation import require
 
 #: Eigenvalues of the integer matrices ``S^T S`` below this share of the largest count as zero.
@@ -88,7 +88,11 @@ def rank_failure_bound(samples: int, length: int, moment: Float[Tensor, "size si
 
 def rank_fails(draws: int, samples: int, length: int, size: int, seed: Seed) -> Bool[Tensor, " draws"]:
     """For each of many data sets of uniform sequences, whether its count matrix misses full column rank."""
-    symbols = sample_sequences(draws * samples, length, size, generator(seed))
-    rows = counts(symbols, size).reshape(draws, samples, size)
+    symbols = sample_sequences(draws * samples, length, size, seed)
+    return misses_full_rank(counts(symbols, size).reshape(draws, samples, size))
+
+
+def misses_full_rank(rows: Float[Tensor, "... samples size"]) -> Bool[Tensor, "..."]:
+    """Whether each count matrix has a rank below the number of symbols, from the eigenvalues of ``S^T S`` (App. E)."""
     values = torch.linalg.eigvalsh(rows.mT @ rows)
-    return values[:, 0] <= _ZERO * values[:, -1]
+    return values[..., 0] <= _ZERO * values[..., -1]
