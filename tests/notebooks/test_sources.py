@@ -78,6 +78,7 @@ def test_a_page_of_a_revised_chapter_keeps_the_rhythm_of_the_house(notebook: str
     assert rhythm_faults(Notebook(notebook, LAYOUT).source) == []
 
 
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_texts_of_drawings_name_no_brightness(notebook: str) -> None:
     """Dark mode turns drawings over; the run would refuse the caption, this finds it without a run."""
     calls = [one for one in ast.walk(ast.parse(Notebook(notebook, LAYOUT).code)) if _is_figure(one)]
