@@ -7,14 +7,44 @@
 # ---
 
 # %% [markdown]
-# # Which alleles are active?
+# # Example 2 · Which alleles are active?
 # *Ustaomeroglu, Qu: Example 2, Section 3; Appendix B.2.*
 #
-# ```{claim} hyper-attention/example-2
-# ```
+# <!-- claim hyper-attention/example-2 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/remark-genotype-length
-# ```
+# **Example 2 (Genotype and phenotype)**
+# *Section 3; Appendix B.2*
+#
+# **As printed.** An always active allele has $1/L$ in its whole row.
+#
+# **Corrected.** For strands without repeats, the layer with one-hot alleles, $W^V = \mathbf 1$, $C_{\mu\nu} = 1/m$ for
+# the $m$ activators
+# $\nu$ of $\mu$, and $C_{\mu\mu} = 1$ for an always active $\mu$, returns the share of the activators that are present
+# (1 for
+# the always active), at every length.
+#
+# $1/L$ is right at that length only; $C_{\mu\mu} = 1$ is right at all lengths.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-genotype-length -->
+# <blockquote>
+#
+# **App. B.2 (One linear layer and the length of a strand)**
+# *Appendix B.2*
+#
+# **As printed.** A single linear self-attention layer cannot length-generalise on this task; with a dense ReLU layer
+# after it, it does.
+#
+# **Corrected.** On the genotype task without repeats one linear layer is exact at every length.
+#
+# With $C_{\mu\mu} = 1$ for always active alleles a single linear layer does it. Training at one length does not find
+# this solution, because strands without repeats are not versatile (Remark D.1).
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A strand holds alleles, each at most once. A dictionary says who is active: `1: [3]` means that allele 1 is active
 # if allele 3 is somewhere on the strand; `2: []` means that allele 2 is always active; who is not listed is never
@@ -103,7 +133,7 @@ show.figure(
     name="lengths",
     caption="Two score matrices for the paper's dictionary, and their errors. The printed one is right at the length "
     "it was made for; the other one everywhere.",
-    alt="Two small heat maps which differ in row two: evenly filled on the left, a single dark cell on the right. "
+    alt="Two small heat maps which differ in row two: evenly filled on the left, a single blue cell on the right. "
     "Beside them a line that touches zero at length three only, and a line that is zero throughout.",
 )
 

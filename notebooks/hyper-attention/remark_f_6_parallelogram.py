@@ -7,11 +7,22 @@
 # ---
 
 # %% [markdown]
-# # What no stack of linear self-attention can do
+# # Remark F.6 · What no stack of linear self-attention can do
 # *Ustaomeroglu, Qu: Remark F.6, Appendix F.2.*
 #
-# ```{claim} hyper-attention/remark-f-6
-# ```
+# <!-- claim hyper-attention/remark-f-6 -->
+# <blockquote>
+#
+# **Remark F.6 (No stack of linear self-attention couples features)**
+# *Appendix F.2*
+#
+# On tokens $x_i = (a_i, b_i)$ made of one-hots side by side, multihead linear self-attention cannot represent
+# $\sum_j f_1(a_i, a_j) f_2(b_i, b_j)$ or $\sum_j f_1(a_i, b_j) f_2(b_i, a_j)$: with two layers (the paper), and at any
+# depth, with
+# skip connections too. One head of HyperFeatureAttention of order 2 can.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Let a token be two features side by side, $x = (e_a, e_b)$. The remark says that two layers of multihead linear
 # self-attention cannot represent $\sum_j f_1(a_i, a_j) f_2(b_i, b_j)$, while one head of HyperFeatureAttention of

@@ -7,17 +7,64 @@
 # ---
 
 # %% [markdown]
-# # How many sequences are enough?
+# # Theorem E.2 · How many sequences are enough?
 # *Ustaomeroglu, Qu: Assumption E.1, Theorem E.2, Remark E.3, Appendix E.*
 #
-# ```{claim} hyper-attention/assumption-e-1
-# ```
+# <!-- claim hyper-attention/assumption-e-1 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/theorem-e-2
-# ```
+# **Assumption E.1 (Positive definite covariance of the counts)**
+# *Appendix E*
 #
-# ```{claim} hyper-attention/remark-e-3
-# ```
+# **As printed.** $\mathrm{Cov}(s^{(n)}) \succeq \zeta_{\min}^2 I$ with $\zeta_{\min} > 0$.
+#
+# **Corrected.** The counts $s^{(n)}$ are independent, with $\mathbb E[s s^\top] \succeq g I$, $g > 0$, and bounded
+# norm. Uniform sequences of
+# length $L$ have $g = L/|\mathcal S|$.
+#
+# At fixed length $\mathrm{Cov}(s)\,\mathbf 1 = 0$, so this never holds. The second moment $\mathbb E[s s^\top]$ is what
+# is needed.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/theorem-e-2 -->
+# <blockquote>
+#
+# **Theorem E.2 (Full rank with high probability)**
+# *Appendix E*
+#
+# **As printed.** The same under Assumption E.1, by a proof in which the rows minus their mean have the rank of the
+# rows.
+#
+# **Corrected.** If $\mathbb E[s s^\top] \succeq g I$, the count matrix of $B$ independent sequences has rank below
+# $|\mathcal S|$ with probability at
+# most $2|\mathcal S| \exp\bigl(-B\,\tfrac{g^2/8}{R^2 + Rg/6}\bigr)$, $R = L^2 + \|\mathbb E[s s^\top]\|$.
+#
+# With the second moment in place of the covariance and without subtracting the mean, which lowers the rank by one. (One
+# matrix goes by the names $S$, $X$ and $A$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-e-3 -->
+# <blockquote>
+#
+# **Remark E.3 (The scenario that should justify the assumption)**
+# *Appendix E*
+#
+# **As printed.** In this scenario $\lambda_{\min}(\Sigma) > 0$.
+#
+# **Corrected.** With one $\mu$ in each sequence and the other tokens drawn from $\mathcal S \setminus \{\mu\}$, the
+# covariance of the counts is
+# singular and the rank is $|\mathcal S| - 1$.
+#
+# $\lambda_{\min}(\Sigma) = 0$, and the rank is never full: this is the case of Remark D.1. Sequences in which $\mu$ may
+# repeat
+# have full rank.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The appendix wants to show that random sequences are versatile: the count matrix has full column rank, except with a
 # probability that falls exponentially in the number of sequences. It asks for a positive definite covariance of the

@@ -7,17 +7,44 @@
 # ---
 
 # %% [markdown]
-# # How much data executing an automaton takes
+# # Figure 3 · How much data executing an automaton takes
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 3, Section 6.3.*
 #
-# ```{claim} linear-attention/figure-3-states
-# ```
+# <!-- claim linear-attention/figure-3-states -->
+# <blockquote>
 #
-# ```{claim} linear-attention/figure-3-word-length
-# ```
+# **Figure 3 (Data against the number of states)**
+# *Section 6.3*
 #
-# ```{claim} linear-attention/figure-3-alphabet
-# ```
+# The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
+# tokens right grows less than exponentially with the number of states $Q$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/figure-3-word-length -->
+# <blockquote>
+#
+# **Figure 3 (Data against the length of the word)**
+# *Section 6.3*
+#
+# The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
+# tokens right grows less than exponentially with the length $L$ of the word.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/figure-3-alphabet -->
+# <blockquote>
+#
+# **Figure 3 (Data against the size of the alphabet)**
+# *Section 6.3*
+#
+# The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
+# tokens right grows less than exponentially with the size $V$ of the alphabet.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A decoder is given the table of an automaton and a word, and has to write down the run. How many examples does it need
 # until it continues *new* automata right in 99 of 100 tokens, and how does this grow with the number of states $Q$, the

@@ -7,11 +7,37 @@
 # ---
 
 # %% [markdown]
-# # A universal Turing machine in one layer
+# # Lemma 2.2 · A universal Turing machine in one layer
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 2.2, Section 5 and Appendix C.*
 #
-# ```{claim} linear-attention/lemma-2-2
-# ```
+# <!-- claim linear-attention/lemma-2-2 -->
+# <blockquote>
+#
+# **Lemma 2.2 (A universal Turing machine in one layer)**
+# *Section 2, Section 5, Appendix C*
+#
+# **As printed.** $H = O(\hat n \hat\Phi \hat\Sigma)$ and $d = O(\hat n \hat\Phi \hat\Sigma \max(\hat\Sigma,
+# \hat{\mathcal{Q}}))$, with
+# $c(t) \le O((n+t)t)$ tokens. The last $\mathrm{length}(x^t)$ tokens are $x^t$, in Section 2 without the colon of the
+# slice, and the construction is that of Algorithms 6 and 7 as they stand.
+#
+# **Corrected.** For all bounds on states $\hat{\mathcal{Q}}$, letters $\hat\Sigma$, window $N$ and steps $\hat\Phi$
+# there is one $\Theta$
+# with $H = O(N\hat\Phi\hat\Sigma)$ heads in dimension $d = O(N\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal{Q}}))$
+# whose
+# autoregressive run on the embedding of any machine $M$ within the bounds and any tape $x$ contains the configurations
+# of $M$ on $x$. The configuration $x^t$ stands after $c(t) = 4Nt$ tokens, in the last token of each of the last $N$
+# blocks
+# of four. All entries of $\Theta$ lie in $\{-1, 0, 1\}$ and all entries of the tokens in $\{0, 1\}$. The window must be
+# wide enough for the head, $N \ge \hat n + \hat\Phi$ in the worst case.
+#
+# $\hat n + \hat\Phi$ in place of $\hat n$: a tape gains a cell a step, and $c(t)$ tokens need as many rows for their
+# positions. The cells stand in every fourth token, and the construction needs the corrections to Algorithms 3, 5, 6 and
+# 7 and to the proof of Lemma C.1: placement of the blocks, a head for the position, what is carried along, the fourth
+# branch, and the bookkeeping of cells without the head.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # One set of heads is fixed. The prompt brings a machine, as a table, and a tape. The layer is applied again and again,
 # each output becoming the next token, and the tokens spell out the machine's tape at every step. There is no softmax,

@@ -7,14 +7,51 @@
 # ---
 
 # %% [markdown]
-# # A lookup is a head
+# # Lemma C.1 · A lookup is a head
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma C.1 and Algorithm 3, Appendix C.*
 #
-# ```{claim} linear-attention/lemma-c-1
-# ```
+# <!-- claim linear-attention/lemma-c-1 -->
+# <blockquote>
 #
-# ```{claim} linear-attention/algorithm-3
-# ```
+# **Lemma C.1 (A lookup is a head)**
+# *Appendix C*
+#
+# **As printed.** The proof puts a block in the source rows and key columns of $V$, and $B_V$ in the value rows and
+# destination columns
+# of $Q$. The programs meant are those of Algorithm 3, not of Algorithm 6.
+#
+# **Corrected.** Let every letter of an attribute be a unit vector in rows of its own. For every program of lookups
+# there are
+# heads, one a lookup, whose output at the last token is the token that the program writes next. For a lookup that
+# turns the source letter into a key by a function $B_Q$ and the value found into the destination letter by $B_V$,
+# $Q$ holds the matrix of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows
+# and value columns. A key that several tokens hold returns the sum of their values, an absent key returns zero.
+#
+# $Q[\text{key}, \text{source}] = B_Q$ and $V[\text{destination}, \text{value}] = B_V$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/algorithm-3 -->
+# <blockquote>
+#
+# **Algorithm 3 (Autoregressive programs of lookups)**
+# *Appendix C*
+#
+# **As printed.** The new token's position is set to $r + 1$ outside the lookups, although the new token is nothing but
+# the output of
+# the layer.
+#
+# **Corrected.** Tokens are objects with attributes. To write the next token, the last token makes lookups: its source
+# attribute,
+# mapped by $B_Q$, is the query; where a token's key attribute equals the query, that token's value attribute, mapped by
+# $B_V$, becomes the new token's destination attribute. The new token's position is written by a lookup as well: the
+# last token finds itself, and the position found is moved on by one.
+#
+# One head writes it: $B_Q$ is the identity on the position rows and $B_V$ the shift by one.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A head of linear attention computes $V Z (Z^\top Q z_n)$. Let the last token $z_n$ hold a letter in its *source* rows.
 # A block $B_Q$ of $Q$ turns this letter into a *key*. The inner products $Z^\top Q z_n$ are then 1 at the tokens that
@@ -168,8 +205,8 @@ show.figure(
     name="walk",
     caption="A program as the layer writes it: tokens from left to right, ones filled. Left of the dashed line is the "
     "prompt with the graph; right of it every column is computed by the heads from the columns before it.",
-    alt="A black and white image of the token matrix. Named row blocks from position to before; each generated column "
-    "has one dark cell in the blocks position, here, mark and before.",
+    alt="An image of the token matrix. Named row blocks from position to before; each generated column "
+    "has one filled cell in the blocks position, here, mark and before.",
 )
 
 # %%

@@ -7,14 +7,39 @@
 # ---
 
 # %% [markdown]
-# # Strings that hold an automaton, and what a full-size run costs
+# # Section 6.3 · Strings that hold an automaton, and what a full-size run costs
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Section 6.3 and Appendix D.2.*
 #
-# ```{claim} linear-attention/task-6-3
-# ```
+# <!-- claim linear-attention/task-6-3 -->
+# <blockquote>
 #
-# ```{claim} linear-attention/table-d-2
-# ```
+# **Section 6.3 task (Strings that hold an automaton)**
+# *Section 6.3*
+#
+# **As printed.** The word is $w_0 w_1 \dots w_L$, which has $L + 1$ letters, and the last triplet is $(s^{L-1} w_L
+# s^L)$.
+#
+# **Corrected.** A string holds the table of an automaton with $Q$ states and $V$ letters, one bracketed triplet $(s\,
+# w\, s')$ for
+# every state and letter, $5QV$ tokens in all; a word $w_0 \dots w_{L-1}$ of $L$ letters; and the run on it as $L$
+# bracketed triplets $(s^t\, w_t\, s^{t+1})$ that start with $s^0 = s_0$.
+#
+# The word is $w_0 \dots w_{L-1}$, and the last triplet $(s^{L-1} w_{L-1} s^L)$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/table-d-2 -->
+# <blockquote>
+#
+# **Appendix D.2 hyperparameter table (What was trained for Figure 3)**
+# *Appendix D.2*
+#
+# One decoder of the Llama kind, width 2048, 16 heads, 4 layers, learning rate 0.00025, 100 epochs, for 16 numbers of
+# examples from 16 to 65536.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A deterministic automaton has a table: in state $s$, reading letter $w$, go to state $s'$. A string of the task
 # spells out the whole table, then a word, then the automaton's run on it, as triplets. A model is trained to continue

@@ -7,11 +7,20 @@
 # ---
 
 # %% [markdown]
-# # One instruction is enough: eight programs
+# # Algorithm 1 · One instruction is enough: eight programs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Algorithm 1 (Algorithm 2), Section 3, Appendix C.1.*
 #
-# ```{claim} looped-transformers/algorithm-1
-# ```
+# <!-- claim looped-transformers/algorithm-1 -->
+# <blockquote>
+#
+# **Algorithm 1 (SUBLEQ)**
+# *Section 3; Appendix C.1; also Algorithm 2*
+#
+# SUBLEQ(a, b, c): `mem[b] = mem[b] - mem[a]`; if `mem[b]` is at most 0 go to instruction c, else to the next. (One
+# sentence of Appendix C.1 says "negative"; the algorithm's "at most 0" is meant.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # SUBLEQ has one instruction, (a, b, c): subtract `mem[a]` from `mem[b]`; if the result is at most zero go on at
 # instruction c, else at the next one. Copying, adding, comparing and jumping are all made of it. The programs here are

@@ -114,11 +114,12 @@ def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
 @app.command()
 def new(
     paper: Annotated[str, typer.Argument(help="the paper's short name, as in book/claims")],
-    label: Annotated[str, typer.Argument(help="the id of the claim that the notebook settles, e.g. lemma-4-4")],
+    claim: Annotated[str, typer.Argument(help="the id of the claim that the notebook settles, e.g. lemma-4-4")],
+    slug: Annotated[str, typer.Option(help="words for the file name, e.g. robustness: lemma_4_4_robustness.py")] = "",
 ) -> None:
     """Write the skeleton of a notebook for a claim of the registry, and its .ipynb pair."""
 
-    path = write_skeleton(paper, label, Layout.here())
+    path = write_skeleton(paper, claim, Layout.here(), slug)
     console.print(f"wrote {path.name} and its pair; now set 'notebook' and 'expected' of the claim in the registry")
 
 
@@ -126,7 +127,7 @@ def new(
 def pair(
     check: Annotated[bool, typer.Option("--check", help="change nothing, fail where a pair is off")] = False,
 ) -> None:
-    """Bring every .ipynb in step with its .py source, without outputs."""
+    """Write the registry's statements into every notebook and bring its .ipynb in step, without outputs."""
     layout = Layout.here()
     if not check:
         console.print(f"{write_pairs(layout)} pairs written")

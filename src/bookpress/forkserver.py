@@ -41,7 +41,7 @@ LIBRARIES = (
 )
 
 #: Variables that the interpreter and the libraries read once: a kernel that needs others cannot be forked from here.
-READ_ONCE = ("PYTHON", "OMP_", "MKL_", "OPENBLAS_", "KMP_", "TORCH", "MPLCONFIGDIR", "LD_")
+READ_ONCE = ("PYTHON", "OMP_", "MKL_", "ATEN_", "OPENBLAS_", "KMP_", "TORCH", "MPLCONFIGDIR", "LD_")
 
 #: The module that a kernel's command runs (``python -m ipykernel_launcher ...``).
 LAUNCHER = "ipykernel_launcher"

@@ -1,14 +1,16 @@
 """A toy book on disk: one paper, one package of two modules, and notebooks that are made to fail in every way."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-import bookpress
 from bookpress.layout import Layout
+
+SOURCES = Path(__file__).resolve().parents[2] / "src"
 
 CLAIMS = """\
 name: demo
@@ -34,6 +36,8 @@ HEAD = """\
 # %% [markdown]
 # # {title}
 # *Nobody: Lemma.* {prose}
+#
+{stated}
 
 # %%
 {imports}
@@ -97,7 +101,9 @@ class ToyBook:
     def add(self, body: str, name: str | None = None, imports: str = "import math", prose: str = "") -> str:
         """Write a notebook; under another name than its body's it settles the body's claim under that name."""
         name = name or body
-        text = HEAD.format(title=name.title(), imports=imports, prose=prose) + BODIES[body]
+        claims = re.findall(r'Claim\("(demo/lemma-[1-5])"\)', BODIES[body])
+        stated = "\n#\n".join(f"# <!-- claim {claim} -->\n# <!-- /claim -->" for claim in claims) or "#"
+        text = HEAD.format(title=name.title(), imports=imports, prose=prose, stated=stated) + BODIES[body]
         if name != body:
             text = self._rename_claim(text, body, name)
         self.layout.source(f"demo/{name}").write_text(text)
@@ -121,8 +127,7 @@ class ToyBook:
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBook:
     monkeypatch.setenv("BOOKPRESS_ROOT", str(tmp_path))
-    own = Path(bookpress.__file__).parents[1]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "src"), str(own)]))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "src"), str(SOURCES)]))
     return ToyBook(tmp_path)
 
 
