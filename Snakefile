@@ -23,16 +23,6 @@ def settings(wildcards):
     return settings_for(wildcards.notebook, PROFILE, LAYOUT)
 
 
-# The longest begin first, so that the cores end together.
-PRIORITY = {notebook: len(LONGEST) - place for place, notebook in enumerate(LONGEST)}
-
-
-# Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
-onstart:
-    if PROFILE == LAPTOP:
-        start_server(LAYOUT.build / "kernels.log")
-
-
 def fingerprint(wildcards):
     """A source that cannot be read is no reason to stop the others: its run will say what is wrong with it."""
     notebook = Notebook(wildcards.notebook, LAYOUT)
@@ -46,6 +36,16 @@ wildcard_constraints:
     notebook=r"[^/]+/[^/]+",
     case=r"[^/]+",
     setting=r"[^/]+",
+
+
+# The longest begin first, so that the cores end together.
+PRIORITY = {notebook: len(LONGEST) - place for place, notebook in enumerate(LONGEST)}
+
+
+# Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
+onstart:
+    if PROFILE == LAPTOP:
+        start_server(LAYOUT.build / "kernels.log")
 
 
 rule site:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import bookpress
 from bookpress.layout import Layout
 
 SOURCES = Path(__file__).resolve().parents[2] / "src"
@@ -127,7 +128,8 @@ class ToyBook:
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBook:
     monkeypatch.setenv("BOOKPRESS_ROOT", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "src"), str(SOURCES)]))
+    own = Path(bookpress.__file__).parents[1]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "src"), str(own)]))
     return ToyBook(tmp_path)
 
 
