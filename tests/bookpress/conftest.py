@@ -11,8 +11,6 @@ import yaml
 import bookpress
 from bookpress.layout import Layout
 
-SOURCES = Path(__file__).resolve().parents[2] / "src"
-
 CLAIMS = """\
 name: demo
 number: 1
