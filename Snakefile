@@ -16,7 +16,8 @@ PROFILE = config.get("profile", "laptop")
 LAYOUT = Layout.here()
 REACH = Reach(LAYOUT, PROFILE)
 NOTEBOOKS = LAYOUT.notebooks()
-LONGEST = (LAYOUT.sources / "longest.txt").read_text().split()
+LIST = LAYOUT.sources / "longest.txt"
+LONGEST = LIST.read_text(encoding="utf-8").split() if LIST.is_file() else []
 
 
 def settings(wildcards):

@@ -142,10 +142,10 @@ def test_a_pair_that_drifted_is_a_warning(book: Any) -> None:
 
 def test_the_ends_of_ranges_run_on_the_same_graph_and_are_taken_up_again(book: Any) -> None:
     path = book.layout.source("demo/good")
-    path.write_text(path.read_text().replace("n=(n, 1, None)", "n=(n, 2, 5)"))
+    path.write_text(path.read_text().replace("require(n=(n, 1, None))", "require(n=(n, 2, 5))\n1 / (5 - n)"))
     command = [sys.executable, "-m", "bookpress", "ends", "demo/good", "--cores", "2"]
     done = subprocess.run(command, cwd=book.layout.root, capture_output=True, text=True, check=False)
-    assert done.returncode == 1  # at n = 5 the control passes
+    assert done.returncode == 1
     assert last(done) == "not whole: 1 of 2 runs at the ends of ranges broke"
     assert "demo/good n-most (n=5)" in done.stdout
     assert not book.layout.record("demo/good", "laptop").exists()
