@@ -85,18 +85,6 @@ TO_DO = {
     "hyper_attention.worlds.time_series.series_tokens",
     "hyper_attention.worlds.vision.pixel_tokens",
     "in_context_reasoning.closed_form.noisy_loss",
-    "memorization.construction.build_heads",
-    "memorization.construction.choose_targets",
-    "memorization.examples.with_query_span",
-    "memorization.key_width.reachable_dimensions",
-    "memorization.kruskal.dependent_subset",
-    "memorization.kruskal.is_in_general_position",
-    "memorization.kruskal.kruskal_rank",
-    "memorization.kruskal.modular_ranks",
-    "memorization.readout.solve_readout",
-    "memorization.relu_network.jacobian_ranks",
-    "memorization.single_head.saturating_scale",
-    "memorization.trained_heads.fit_keys_and_queries",
 }
 #: So many functions can be called with arguments made from their annotations; fewer would be a check that fell asleep.
 LEAST_CALLED = 190

@@ -76,7 +76,8 @@ def with_query_span(examples: Examples, dimensions: int, seed: Seed) -> Examples
     require(dimensions=(dimensions, 1, examples.width))
     source = generator(seed)
     inside = draw("gaussian", examples.count, dimensions, seed=source)
-    return Examples(examples.contexts, inside @ draw("gaussian", dimensions, examples.width, seed=source))
+    queries = inside @ draw("gaussian", dimensions, examples.width, seed=source)
+    return Examples(examples.contexts, queries.to(examples.queries))
 
 
 def with_query_sum(examples: Examples, terms: int) -> Examples:

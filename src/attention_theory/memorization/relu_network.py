@@ -35,7 +35,7 @@ def hard_examples(x: Float[Tensor, "examples tokens"], width: int) -> Examples:
     """
     require(width=(width, x.shape[1] + 1, None))
     padding = (width - x.shape[1], 0)
-    return Examples(torch.eye(x.shape[1], width, dtype=x.dtype), torch.nn.functional.pad(x, padding))
+    return Examples(torch.eye(x.shape[1], width, dtype=x.dtype, device=x.device), torch.nn.functional.pad(x, padding))
 
 
 def flatten(examples: Examples) -> Float[Tensor, "examples tokens_plus_1_times_width"]:
@@ -72,7 +72,7 @@ def jacobian_ranks(
     """
     draw = generator(seed)
     networks = [random_network(x.shape[1], hidden, 1, draw) for _ in range(points)]
-    stacked = {name: torch.stack([network[name] for network in networks]) for name in networks[0]}
+    stacked = {name: torch.stack([network[name] for network in networks]).to(x) for name in networks[0]}
     jacobians = torch.func.vmap(torch.func.jacrev(lambda network: apply_network(network, x)[:, 0]))(stacked)
     matrix = torch.cat([part.flatten(2) for part in jacobians.values()], dim=2)
     values = torch.linalg.svdvals(matrix)

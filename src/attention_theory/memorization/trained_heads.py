@@ -31,7 +31,7 @@ def fit_keys_and_queries(
     """
     require(steps=(steps, 1, None), shared=(examples.shared, {True}))
     start = random_heads(heads, examples.width, head_width, seed)
-    keys, queries = (part.clone().requires_grad_() for part in (start.keys, start.queries))
+    keys, queries = (part.to(labels, copy=True).requires_grad_() for part in (start.keys, start.queries))
     optimiser = torch.optim.LBFGS(
         [keys, queries],
         max_iter=steps,
