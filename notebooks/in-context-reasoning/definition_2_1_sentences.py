@@ -151,9 +151,9 @@ claim.check(
 )
 
 # %% [markdown]
-# Five breaks, one for each kind of mistake a sampler can make: another word after the trigger, $\tau$ after another
-# word, a trigger just before the last word, a trigger or an output that is none. Each must be seen on every sentence it
-# is put into.
+# Seven breaks, for every condition one at least: no bigram of trigger and output, a sentence that ends in another word,
+# another word after the trigger, $\tau$ after another word, a trigger just before the last word, a trigger or an output
+# that is none. Each must be seen on every sentence it is put into.
 
 # %%
 neutral = noisy.neutral_words.start
@@ -167,7 +167,12 @@ def with_words(words: dict[int, int]) -> Sentences:
     return Sentences(changed, several.trigger, several.output)
 
 
+names_output = several.tokens == several.output[:, None]
 breaks = {
+    "no bigram (q, y)": Sentences(
+        several.tokens.masked_fill(names_output, noisy.noise_token), several.trigger, several.output
+    ),
+    "another last word": with_words({-1: neutral}),
     "a bigram (q, neutral)": with_words({4: 0, 5: neutral}),
     "τ after a neutral word": with_words({4: neutral, 5: noisy.noise_token}),
     "the trigger at H - 1": with_words({-2: 0}),

@@ -31,7 +31,7 @@
 # **Corrected.** For $N>1$, $\alpha\in[0,1)$ and $C>0$, $f(x)=-Cx+\ln\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)$ has
 # $f'(x)=-C(N-1)\big/\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)<0$.
 #
-# $\alpha\in[0,1)$: at $\alpha=1$ the function is not defined.
+# $\alpha\in[0,1)$, as in Definition 2.1: at $\alpha=1$ the function is not defined.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -78,14 +78,14 @@ def eigenvalues(c: int) -> torch.Tensor:
 # %%
 claim = Claim("in-context-reasoning/claim-f-c")
 spectra = {c: eigenvalues(c) for c in (1, 2, 3, 5)}
-for (c, values), earlier in zip(spectra.items(), (0.499995, 1.249998, 2.49986, 6.49999), strict=True):
+for c, values in spectra.items():
     claim.check(f"C = {c}: smallest eigenvalue", values.min(), ">=", -1e-12)
     claim.check(f"C = {c}: largest eigenvalue", values.max(), "==", (c * c + 1) / 4, 1e-3)
     claim.number(f"C = {c}: largest eigenvalue", values.max())
-claim.counterexample("C = 2: largest eigenvalue, printed bound", spectra[2].max(), "<=", 0.5)
+claim.printed("C = 2: largest eigenvalue, printed bound", spectra[2].max(), "<=", 0.5)
 one = torch.ones((), dtype=torch.float64)
 p_noise = probabilities(8 * one, 0.0, one, others)[1]
-claim.counterexample("slope in γ at λ = 8, γ = 0, α = 0.2: negative", p_noise - 0.2, "<", 0)
+claim.printed("slope in γ at λ = 8, γ = 0, α = 0.2: negative", p_noise - 0.2, "<", 0)
 claim.number("slope in γ there", p_noise - 0.2)
 for at in (0.0, 2.0, 6.0):  # where the loss at C = 2 is least in γ, of a fine grid
     fine = torch.linspace(-3, 15, 18_001, dtype=torch.float64)
@@ -125,7 +125,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Always downhill in the scale
-# Lemma C.1 is why normalised descent on $\lambda$ is a march to the right. It needs more than one word and $\alpha<1$.
+# Lemma C.1 is why normalised descent on $\lambda$ is a march to the right. It needs more than one word and $\alpha<1$;
+# the lemma has $\alpha\in[0,1]$, a slip for the $[0,1)$ of Definition 2.1.
 
 # %%
 claim = Claim("in-context-reasoning/lemma-c-1")
@@ -150,5 +151,5 @@ claim.check("largest slope on the grid", highest, "<", 0)
 alone = (f(x + step, 1.0, 0.2, 1) - f(x - step, 1.0, 0.2, 1)) / (2 * step)
 claim.check("N = 1: slope, largest size", alone.abs().max(), "<=", 1e-7)
 claim.control("N = 1: slope negative beyond rounding", alone.max(), "<", -1e-7)
-claim.printed("α = 1, allowed in print: f is finite", bool(f(x, 1.0, 1.0, tokens).isfinite().all()), "==", True)
+claim.misprint("α = 1, which [0, 1] lets in: f is finite", bool(f(x, 1.0, 1.0, tokens).isfinite().all()), "==", True)
 claim.verdict()

@@ -15,8 +15,7 @@
 # go to 0 when slopes are computed exactly; when slopes are rounded they grow, far more with neutral fillers than with
 # output words as fillers.
 #
-# Without noise it is complete when slopes are exact. Rounded slopes can undo it; that they made the printed failure
-# is not shown.
+# Without noise it is complete when slopes are exact. Rounded slopes can undo it.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -38,11 +37,11 @@
 # %%
 import torch
 
-from attention_theory.in_context_reasoning.embedding import Embedding, embedding
-from attention_theory.in_context_reasoning.model import Rule, Weights, dense_forward
+from attention_theory.in_context_reasoning.embedding import embedding
+from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
 from attention_theory.in_context_reasoning.training import History, fresh_batches, train
-from attention_theory.in_context_reasoning.variants import VARIANTS, Run
+from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -87,7 +86,7 @@ modes = {
 
 
 def noiseless(arithmetic, dtype, which: Task = task) -> History:
-    runs = [Run(VARIANTS[name], 0.0, eta) for eta in (rate, fast)]
+    runs = [Training(VARIANTS[name], 0.0, eta) for eta in (rate, fast)]
     return train(
         runs, which, steps, batch, seed, arithmetic=arithmetic, dtype=dtype, evaluation=512, record_every=every
     )
@@ -116,7 +115,7 @@ show.table(
 # %%
 def in_plain_torch(dtype: torch.dtype) -> list[float]:
     """Losses on unseen sentences, every 50 steps."""
-    codes = Embedding(*(part.to(dtype) for part in embedding(tokens, 2 * tokens)))
+    codes = embedding(tokens, 2 * tokens).to(dtype)
     identity = torch.eye(2 * tokens, dtype=dtype)
     matrix = torch.zeros(2 * tokens, 2 * tokens, dtype=dtype, requires_grad=True)
     weights = Weights(identity, matrix, torch.zeros_like(identity))
@@ -126,10 +125,10 @@ def in_plain_torch(dtype: torch.dtype) -> list[float]:
     for step in range(torch_steps + 1):
         if step % 50 == 0:
             with torch.no_grad():
-                logits = dense_forward(held_out.tokens, codes, weights, Rule()).logits
+                logits = dense_forward(held_out.tokens, codes, weights, Architecture()).logits
                 losses.append(torch.nn.functional.cross_entropy(logits, held_out.output).item())
         sentences, _ = batches(step)
-        logits = dense_forward(sentences.tokens, codes, weights, Rule()).logits
+        logits = dense_forward(sentences.tokens, codes, weights, Architecture()).logits
         torch.nn.functional.cross_entropy(logits, sentences.output).backward()
         with torch.no_grad():
             length_of = matrix.grad.norm()
@@ -149,7 +148,7 @@ plain_torch = in_plain_torch(torch.float32)
 # %%
 noisy_task = Task(tokens, length=length, noisy=True)
 levels = (0.2, 0.5, 0.8)
-noisy_runs = [Run(VARIANTS[name], alpha, eta) for alpha in levels for eta in (rate, fast)]
+noisy_runs = [Training(VARIANTS[name], alpha, eta) for alpha in levels for eta in (rate, fast)]
 noisy = train(noisy_runs, noisy_task, steps, batch, seed, dtype=torch.float32, evaluation=512, record_every=every)
 
 # %%
@@ -211,7 +210,7 @@ claim.verdict()
 # hard-margin one of Theorem 3.4, in which $\tilde E(q)$ has $|\mathcal O|$ times the weight of a single output, so an
 # unseen word keeps $|\mathcal O|/(|\mathcal O|+1)$ of the logit of a seen one. With noisy labels the conclusion stands.
 #
-# Whether the printed failure is this one cannot be told. With neutral fillers it appears when slopes are rounded, in
-# our code and in ordinary PyTorch. But with neutral fillers another row of Table 1, Origin-Softmax-F, comes out against
-# the print. With output words as fillers that row agrees, and rounding in float32 leaves a mild failure at one rate of
-# two, at the paper's size only; the page on Table 1 has the numbers.
+# With neutral fillers the printed failure appears when slopes are rounded, in our code and in ordinary PyTorch. But
+# with neutral fillers another row of Table 1, Origin-Softmax-F, comes out otherwise than printed. With output words as
+# fillers that row agrees, and rounding in float32 leaves a milder failure, at the larger of the two rates and at the
+# paper's size.

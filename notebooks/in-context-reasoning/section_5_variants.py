@@ -39,7 +39,7 @@ from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.model import forward, gradients
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import fresh_batches
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Run, Stack
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Stack, Training
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -67,20 +67,16 @@ task = Task(tokens, 5, 4, length, noisy=True, fillers="outputs allowed")
 
 def after(name: str, relu_shift: float) -> tuple[Stack, dict[str, float]]:
     """A model after training, and how far each of its tensors moved."""
-    stack = Stack([Run(VARIANTS[name], noise, rate)], task, relu_shift=relu_shift)
-    begin = {
-        "V": stack.weights.value.clone(),
-        "W": stack.weights.query_key.clone(),
-        "F": stack.weights.feed_forward.clone(),
-    }
+    stack = Stack([Training(VARIANTS[name], noise, rate)], task, relu_shift=relu_shift)
+    begin = [part.clone() for part in stack.weights.matrices]
     batches = fresh_batches(task, [noise], batch, seed)
     for step in range(steps):
         sentences, labels = batches(step)
-        done = forward(sentences.tokens, stack.weights, stack.rule)
+        done = forward(sentences.tokens, stack.weights, stack.architecture)
         error = cross_entropy(done.logits, labels).error
-        stack.step(gradients(sentences.tokens, stack.weights, stack.rule, done, error, stack.trained == "all"))
-    end = dict(zip("VWF", stack.weights, strict=True))
-    return stack, {part: (end[part] - begin[part]).norm().item() for part in "VWF"}
+        stack.step(gradients(sentences.tokens, stack.weights, stack.architecture, done, error, stack.trained == "all"))
+    moved = zip("VWF", stack.weights.matrices, begin, strict=True)
+    return stack, {part: (end - start).norm().item() for part, end, start in moved}
 
 
 # %%

@@ -52,10 +52,10 @@
 # bounds by $\varepsilon^2/(\min(\alpha,1-\alpha)-\varepsilon)$ with $\varepsilon^2=\ln(2/\delta)/(2M)$. Both need
 # $\varepsilon<\min(\alpha,1-\alpha)$, which the paper does not say.
 #
-# The proof of the lemma starts from $\mathrm{KL}(a\Vert b)\le 2(a-b)^2/\min(b,1-b)$ and loses the 2 on the way;
-# without it the inequality is false. The constant of the lemma is right nevertheless, because
-# $s(1-s)\ge\frac12\min(s,1-s)$ in $\mathrm{KL}(a\Vert
-# b)=\big|\int_b^a\frac{a-s}{s(1-s)}\,ds\big|\le\frac{(a-b)^2}2\cdot\max_s\frac1{s(1-s)}$.
+# The proof of the lemma starts from $\mathrm{KL}(a\Vert b)\le 2(a-b)^2/\min(b,1-b)$ and loses the 2 on the way; without
+# it the inequality is false. (The paper's text leaves out the condition on $\varepsilon$ in both places; where it
+# fails, the bound is negative.) The constant of the lemma is right nevertheless, because $s(1-s)\ge\frac12\min(s,1-s)$
+# in $\mathrm{KL}(a\Vert b)=\big|\int_b^a\frac{a-s}{s(1-s)}\,ds\big|\le\frac{(a-b)^2}2\cdot\max_s\frac1{s(1-s)}$.
 
 # %%
 import numpy as np
@@ -93,11 +93,9 @@ steps = max(steps, round(20 / rate))  # at least to η t = 20
 
 # %%
 claim = Claim("in-context-reasoning/lemma-c-2")
-for m, alpha, chance, earlier in ((50, 0.2, 0.1, 1.4e-5), (2048, 0.8, 0.05, 3.6e-6), (200, 0.5, 0.2, None)):
+for m, alpha, chance in ((50, 0.2, 0.1), (2048, 0.8, 0.05), (200, 0.5, 0.2)):
     fails = kl_failure(m, alpha, chance)
     claim.check(f"M = {m}, α = {alpha}, δ = {chance}: chance of failure", fails, "<=", chance)
-    if earlier:
-        claim.number(f"M = {m}, α = {alpha}: chance of failure", fails)
 
 
 def tightness(alpha: float, radius: float) -> float:
@@ -111,9 +109,11 @@ ratios = [
     for share in (1e-3, *np.linspace(0.01, 0.99, 50).tolist())
 ]
 claim.check("KL (min - ε)/ε² over a grid, largest", max(ratios), "<=", 1)
-claim.number("the same", max(ratios))
-claim.printed("as the proof uses it: KL(.99||.5) min(b, 1-b)/(a-b)²", bernoulli_kl(0.99, 0.5) * 0.5 / 0.49**2, "<=", 1)
-claim.check("with its 2: the same over 2", bernoulli_kl(0.99, 0.5) * 0.5 / 0.49**2 / 2, "<=", 1)
+as_used = bernoulli_kl(0.99, 0.5) * 0.5 / 0.49**2
+claim.printed("without its 2, as the proof uses it: KL(.99||.5) min(b, 1-b)/(a-b)²", as_used, "<=", 1, of="proof")
+grid = np.linspace(0.01, 0.99, 99).tolist()
+repaired = [bernoulli_kl(a, b) * min(a, 1 - a, b, 1 - b) / (a - b) ** 2 for a in grid for b in grid if a != b]
+claim.check("KL min(a, 1-a, b, 1-b)/(a-b)² over a grid, largest", max(repaired), "<=", 1, of="proof")
 
 
 def is_refused(alpha: float, m: int) -> bool:
@@ -125,6 +125,10 @@ def is_refused(alpha: float, m: int) -> bool:
 
 
 claim.check("M = 10, α = .05: refused, ε being too large", is_refused(0.05, 10), "==", True)
+too_large = hoeffding_radius(10, 0.05)
+claim.printed(
+    "M = 10, α = .05: the printed bound, which KL ≥ 0 is to keep to", too_large**2 / (0.05 - too_large), ">=", 0
+)
 claim.control("half the bound: KL over it, largest", 2 * max(ratios), "<=", 1)
 claim.verdict()
 

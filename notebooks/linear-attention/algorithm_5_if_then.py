@@ -153,6 +153,8 @@ claim.verdict()
 claim = Claim("linear-attention/algorithm-5")
 claim.check("inputs on which the heads agree with Algorithm 4", compiled_right, "==", tried)
 claim.check("two in a row with private rows", right_private, "==", pairs_tried)
-claim.printed("nothing carried: inputs with a case that return its outcome", listed_right_in_print, "==", listed)
+claim.printed(
+    "as printed, nothing carried: inputs with a case that return its outcome", listed_right_in_print, "==", listed
+)
 claim.control("two in a row, rows not kept apart", right_shared, "==", pairs_tried)
 claim.verdict()

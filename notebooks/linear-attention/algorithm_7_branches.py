@@ -37,9 +37,9 @@
 # **Algorithm 7 (Left of the head, at the head, right of it, elsewhere)**
 # *Appendix C.1*
 #
-# **As printed.** Both conditions left of the head ask for $L$; the rule is picked by the letter of $s_2$, a column that
-# holds every
-# letter; there is no branch for the other cells.
+# **As printed.** Both conditions left of the head ask for $L$ (a slip); the rule is picked by the letter of $s_2$, a
+# column that
+# holds every letter (another); there is no branch for the other cells.
 #
 # **Corrected.** Let $\delta(q, a) = (q', w', m)$ for the state $q$ and the letter $a$ under the head. The cell left of
 # the head keeps its
@@ -61,12 +61,18 @@
 # * right of the head: keep the letter, and take the new state if the head moves right;
 # * anywhere else: keep the letter. This case is missing in print, and so such cells come out empty.
 #
-# Two more things in Algorithm 7 cannot be as printed: left of the head both conditions say $L$, and the rule is picked
-# by the letter of `s2`, which is a column of the table and holds *every* letter. The letter meant is the one under the
-# head.
+# Two more things in Algorithm 7 cannot be as printed, and are slips: left of the head both conditions say $L$, and the
+# rule is picked by the letter of `s2`, which is a column of the table and holds *every* letter. The letter meant is the
+# one under the head.
 
 # %%
-from attention_theory.linear_attention.machines.tape_program import FAULTS, cells_of, new_tape, run_blocks
+from attention_theory.linear_attention.machines.tape_program import (
+    BRANCH_FAULTS,
+    COPY_FAULTS,
+    cells_of,
+    new_tape,
+    run_blocks,
+)
 from attention_theory.linear_attention.machines.turing import RIGHT, random_inputs, random_tables, simulate
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -92,23 +98,24 @@ require(window=(window, 5, None), steps=(steps, 2, None), seed=(seed, 0, None))
 tables = random_tables(configurations, states, letters, seed)
 tables[..., 2] %= RIGHT + 1  # the paper's two moves
 tapes, places = random_inputs(configurations, letters, window, seed + 1)
-forms = {"corrected": (), **{fault: (fault,) for fault in FAULTS}, "as printed": FAULTS}
-right = dict.fromkeys(forms, 0)
+printed_parts = {**{fault: (fault,) for fault in BRANCH_FAULTS}, "as printed": BRANCH_FAULTS}
+right = dict.fromkeys(("corrected", *printed_parts), 0)
 for number in range(configurations):
     run = simulate(tables[number], tapes[number], int(places[number]), 1)
     before, after = (cells_of(run.letters[t], run.states[t], states) for t in (0, 1))
-    for form, faults in forms.items():
-        right[form] += new_tape(tables[number], before, faults) == after
+    right["corrected"] += new_tape(tables[number], before) == after
+    for name, faults in printed_parts.items():
+        right[name] += new_tape(tables[number], before, form="printed", faults=faults) == after
 show.table(["Algorithm 7", f"configurations right, of {configurations}"], right.items())
 
 # %%
 claim = Claim("linear-attention/algorithm-7")
 claim.check("corrected branches, configurations right", right["corrected"], "==", configurations)
 claim.printed("branches as printed, configurations right", right["as printed"], "==", configurations)
-for fault in FAULTS:
-    claim.control(f"only this error: {fault}", right[fault], "==", configurations)
-claim.number("branches as printed, configurations right", right["as printed"])
-claim.number("corrected branches, configurations right", right["corrected"])
+*slips, missing = BRANCH_FAULTS
+for fault in slips:
+    claim.misprint(f"only this slip: {fault}, configurations right", right[fault], "==", configurations)
+claim.printed(f"only this: {missing}, configurations right", right[missing], "==", configurations)
 claim.verdict()
 
 # %% [markdown]
@@ -118,11 +125,7 @@ claim.verdict()
 # loaded: one step later this is still the letter of the prompt.
 
 # %%
-ways = {
-    "corrected": {},
-    "copies read s0": {"copied": "loaded"},
-    "offsets count tokens": {"offsets": "tokens"},
-}
+ways = {"corrected": {}, **{fault: {"form": "printed", "faults": (fault,)} for fault in COPY_FAULTS}}
 machines = min(200, configurations)
 exact = {way: [0] * (steps + 1) for way in ways}
 for number in range(machines):

@@ -74,8 +74,8 @@
 #
 # To compute for many steps, the layer's output is set behind its input and the layer is applied again. Letters are
 # unit vectors; an output is read by rounding it to the nearest one. These four definitions carry all of Section 5, and
-# two of them need a repair: the loop as printed appends the wrong output, and rounding as printed cannot say "nothing
-# here".
+# two of them need a word: the loop as printed appends the output of the step before, which is a slip, and rounding as
+# printed cannot say "nothing here".
 
 # %%
 import torch
@@ -123,8 +123,8 @@ show.table(
 claim = Claim("linear-attention/definition-autoregressive-mhla")
 claim.check("tokens after t steps: n + t", str([len(history_entry(run, 2, t)) for t in range(3)]), "==", "[2, 3, 4]")
 claim.check("the trace by hand", str(run[2:5].long().tolist()), "==", str(by_hand))
-claim.printed("appending the output of the step before", str(printed[2:5].long().tolist()), "==", str(by_hand))
-claim.printed("tokens after two steps, with Z of shape d x (n+1)", len(history_entry(run, 2, 2)), "==", 2 + 1)
+claim.misprint("appending the output of the step before", str(printed[2:5].long().tolist()), "==", str(by_hand))
+claim.misprint("tokens after two steps, with Z of shape d x (n+1)", len(history_entry(run, 2, 2)), "==", 2 + 1)
 claim.verdict()
 
 # %% [markdown]

@@ -32,7 +32,7 @@
 # **Definition (A machine as a prompt)**
 # *Appendix C.1*
 #
-# **As printed.** The column of a state has blocks for two letters, $a_0$ and $a_1$.
+# **As printed.** The column of a state has blocks for two letters, $a_0$ and $a_1$, for an alphabet of any size.
 #
 # **Corrected.** A machine is embedded as one column a state: the state, then for each of the $|\Sigma|$ letters the
 # letter and its rule. A
@@ -40,7 +40,7 @@
 # columns of their own. In this book the columns of $\#$, which nothing reads, are left out, and a cell without the head
 # holds a letter "no state" in place of the $0$ of Eq. 60, since zero cannot be looked up.
 #
-# It has $|\Sigma|$ blocks.
+# It has $|\Sigma|$ blocks, as the dimension in Lemma 2.2 counts them.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -130,9 +130,10 @@ claim.verdict()
 # ## The prompt
 # Eq. 59 gives a machine one column a state. The column holds the state and then, for each letter, the letter and the
 # rule for it. In print there are two letters, $a_0$ and $a_1$. An alphabet of $|\Sigma|$ letters needs $|\Sigma|$ such
-# blocks. The tape is a column a cell: position, letter, and the state in the column of the head. Two things differ here
-# from Eqs. 59 and 60. The columns of $\#$ are left out, since nothing reads them. And a cell without the head holds a
-# letter of its own for "no state", where Eq. 60 has 0: zero cannot be looked up.
+# blocks, and the dimension that Lemma 2.2 gives counts as many. The tape is a column a cell: position, letter, and the
+# state in the column of the head. Two things differ here from Eqs. 59 and 60. The columns of $\#$ are left out, since
+# nothing reads them. And a cell without the head holds a letter of its own for "no state", where Eq. 60 has 0: zero
+# cannot be looked up.
 #
 # Embedded machines are read back from the token matrix and compared with what went in.
 
@@ -178,5 +179,5 @@ claim = Claim("linear-attention/definition-tm-embedding")
 claim.check("machines with 2 letters read back", right[2], "==", machines)
 claim.check("machines with 3 letters read back", right[3], "==", machines)
 claim.check("with 2 letters the printed columns hold the table", held[2], "==", machines)
-claim.printed("with 3 letters the printed columns hold the table", held[3], "==", machines)
+claim.misprint("with 3 letters the printed columns hold the table", held[3], "==", machines)
 claim.verdict()

@@ -166,7 +166,7 @@ claim.check("p moved by 1e-3: outputs, n = 2, difference", gap(near, model, 2), 
 claim.check("p moved unseen by one token: outputs, n = 2", gap(hidden, model, 2), ">=", 1e-3)
 claim.control("p moved unseen by one token: outputs, n = 1", gap(hidden, model, 1), ">=", 1e-12)
 doubled = coefficients(model, form="printed") @ certificate_features(inputs[n]).mT
-claim.printed("Eq. 16: outputs, difference", relative_error(doubled.mT, mhla(model, inputs[n])), "<=", 0.1)
+claim.misprint("Eq. 16: outputs, difference", relative_error(doubled.mT, mhla(model, inputs[n])), "<=", 0.1)
 claim.number("Eq. 16: largest error", (doubled.mT - mhla(model, inputs[n])).abs().max())
 claim.verdict()
 
@@ -249,18 +249,19 @@ show.figure(
 # %%
 identity = coefficients(teacher) @ certificate_features(fresh).mT
 claim = Claim("linear-attention/lemma-4-1")
-claim.check("⟨p, H(Z)⟩ and the output, difference", relative_error(identity.mT, mhla(teacher, fresh)), "<=", 1e-12)
+eq_45 = relative_error(identity.mT, mhla(teacher, fresh))
+claim.check("Eq. 45: ⟨p, H(Z)⟩ and the output, difference", eq_45, "<=", 1e-12, of="proof")
 claim.check("N = 6: certificate holds", certificates[6].holds, "==", True)
 for heads in (1, all_heads):
     distances = found[6, heads]["distances"]
     claim.check(f"N = 6, {heads} head(s): zero-loss fits", len(distances), ">=", 3)
     claim.check(f"N = 6, {heads} head(s): largest distance of p", distances.max(), "<=", 1e-11)
-for heads, earlier in [(1, 37), (all_heads, 9.7)]:
+for heads in (1, all_heads):
     result = found[3, heads]
     claim.control(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max(), "<=", 1e-11)
     claim.control(f"N = 3, {heads} head(s): largest output gap", result["gap"], "<=", 1e-11)
     claim.number(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max())
-claim.number("N = 6, 1 head: fits that reach zero, of 40", len(found[6, 1]["distances"]))
+claim.number(f"N = 6, 1 head: fits that reach zero, of {starts}", len(found[6, 1]["distances"]))
 claim.verdict()
 
 # %% [markdown]

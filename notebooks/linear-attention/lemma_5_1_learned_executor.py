@@ -66,11 +66,13 @@
 # sense the bound is seen to hold below without rounding, too. So this is a gap in the proof, not a false statement.
 #
 # ## What stands in
-# The universal machine of Lemma 2.2 is too wide for Algorithm 1 to be run on it: $d$ is in the thousands and the
-# features number about $d^3/2$. A small universal machine stands in its place, the executor of automata with one input
-# letter. A machine is a function $f$ on $q$ states; a run follows $s, f(s), f(f(s)), \dots$. It needs $d = 3q$ and one
-# head, writes one token a step, and has no tape. So what is tested is how errors of one step become errors of a run.
-# That $\varepsilon$ falls with the number of samples is {doc}`/notebooks/linear-attention/theorem_2_1_regression`.
+# On the universal machine of Lemma 2.2 the features number about $d^3/2$ with $d$ in the hundreds and more, and do not
+# fit into memory. (Least squares of least norm needs their inner products alone, which are cheap; it is not run in that
+# form here.) A small universal machine stands in its place, the executor of automata with one input letter. A machine
+# is a function $f$ on $q$ states; a run follows $s, f(s), f(f(s)), \dots$. It needs $d = 3q$ and one head, writes one
+# token a step, and has no tape. So what is tested is how errors of one step become errors of a run. That $\varepsilon$
+# falls with the number of samples is {doc}`/notebooks/linear-attention/theorem_2_1_regression`; the
+# light tails that Theorem 2.1 needs are there, for the entries of histories are 0 and 1.
 
 # %%
 import torch

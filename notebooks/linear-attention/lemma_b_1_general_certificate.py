@@ -16,18 +16,17 @@
 # **Lemma B.1 (The general certificate)**
 # *Appendix B, Eqs. 34 to 39*
 #
-# **As printed.** The proof gives $p$ and $v$ the shape $\psi$, one row for all outputs, where the statement has $d$
-# rows, and writes
-# $p(\Theta) \subseteq v_{\mathrm{ERM}}$.
-#
-# **Corrected.** Let a model satisfy $f_\Theta(Z)[a] = \langle p_a(\Theta), \mathcal{H}_n(Z) \rangle$ for all $Z$ of all
-# lengths $n$,
+# Let a model satisfy $f_\Theta(Z)[a] = \langle p_a(\Theta), \mathcal{H}_n(Z) \rangle$ for all $Z$ of all lengths $n$,
 # with $p$ free of $n$, and let the data be realizable. If
 # $\lambda_{\min}(\mathbb{E}_D \mathcal{H}\mathcal{H}^\top) > 0$, all empirical risk minimisers are the same function,
 # and each has $p(\Theta) \in v_{\mathrm{ERM}}$, the one minimiser of the linear regression. Nothing about attention is
 # used.
 #
-# $d \times \psi$, and $p(\Theta) \in v_{\mathrm{ERM}}$. That equal functions have equal $p$ is owed to
+# **Beside it, as printed.** The proof gives $p$ and $v$ the shape $\psi$, one row for all outputs, where the statement
+# has $d$ rows, and writes
+# $p(\Theta) \subseteq v_{\mathrm{ERM}}$.
+#
+# **Corrected.** $d \times \psi$, and $p(\Theta) \in v_{\mathrm{ERM}}$. That equal functions have equal $p$ is owed to
 # $\lambda_{\min} > 0$; without it that fails.
 #
 # </blockquote>
@@ -133,12 +132,12 @@ row = least_squares(inputs, labels)
 
 claim = Claim("linear-attention/lemma-b-1")
 identity = inputs @ coefficients(teacher).mT
-claim.check("⟨p, H(Z)⟩ and the output, difference", relative_error(identity, labels), "<=", 1e-12)
+claim.check("⟨p, H(Z)⟩ and the output, difference", relative_error(identity, labels), "<=", 1e-12, of="proof")
 claim.check("n tokens: certificate holds", certificates["n tokens"].holds, "==", True)
 claim.check("n tokens: zero-loss fits", len(minimisers["n tokens"]), ">=", 3)
 claim.check("n tokens: largest output gap", output_gap(minimisers["n tokens"]), "<=", 1e-10)
 farthest = max(relative_error(coefficients(one), row) for one in minimisers["n tokens"])
-claim.check("n tokens: p and the linear minimiser, difference", farthest, "<=", 1e-10)
+claim.check("n tokens: p and the linear minimiser, difference", farthest, "<=", 1e-10, of="proof")
 claim.check("one token: nullity d(d-1)/2", certificates["one token"].nullity, "==", d * (d - 1) // 2)
 claim.check("one token: zero-loss fits", len(minimisers["one token"]), ">=", 3)
 claim.control("one token: largest output gap", output_gap(minimisers["one token"]), "<=", 1e-10)
@@ -148,5 +147,6 @@ claim.control("all d³ features, d = 3: rank", ranks[3], "==", 27)
 claim.check("twins: outputs, difference", relative_error(mhla(twin, fresh), mhla(model, fresh)), "<=", 1e-12)
 claim.control("twins: p = T, difference", relative_error(head_matrix(twin), head_matrix(model)), "<=", 1e-9)
 one_row = inputs @ coefficients(teacher)[:1].mT.expand(-1, d)
-claim.printed("p of shape ψ, one row for all outputs: difference", relative_error(one_row, labels), "<=", 0.1)
+slip = relative_error(one_row, labels)
+claim.misprint("p of shape ψ, one row for all outputs: difference", slip, "<=", 0.1, of="proof")
 claim.verdict()

@@ -107,7 +107,7 @@ show.figure(
     fig,
     name="scales",
     caption="Mean square of the labels over many teachers, in the two readings of the printed Gaussian. The dashed "
-    "lines are the first teacher, for which an earlier run gave 0.010 and 20. The book takes the standard deviation.",
+    "lines are the first teacher. The book takes the standard deviation.",
     alt="Two histograms on a logarithmic axis of the same shape, more than three powers of ten apart.",
 )
 
@@ -123,7 +123,7 @@ claim.check(
 claim.number("mean square of the labels, standard deviation", first["deviation"])
 claim.number("mean square of the labels, variance", first["variance"])
 claim.control("the other reading has labels of the same size", first["variance"], "<=", 10 * first["deviation"])
-claim.printed("shape of the labels by the printed formula", printed_shape, "==", str([tokens, 1]))
+claim.misprint("shape of the labels by the printed formula", printed_shape, "==", str([tokens, 1]))
 claim.verdict()
 
 # %% [markdown]
