@@ -155,7 +155,7 @@ claim.check("the same with two instructions for five", len(halting) - right["sho
 claim.check("wrong in the ten-layer machine", inside["correct"][0], "==", 0)
 claim.check("wrong in the ten-layer machine, two instructions", inside["short"][0], "==", 0)
 claim.check("programs run there whose registers fit the bits", fits, "==", inside["correct"][2])
-claim.printed("halting machines translated wrong by the printed order", len(halting) - right["printed"], "==", 0)
+claim.misprint("halting machines translated wrong by the printed order", len(halting) - right["printed"], "==", 0)
 claim.control(f"of {len(few)}, translated wrong with the cells for 1 and -1 exchanged", exchanged, "==", 0)
 claim.number("share right by the printed order", right["printed"] / len(halting))
 claim.verdict()

@@ -80,18 +80,20 @@ newton = newton_program(a @ a.mT / 4 + torch.eye(d), 2)
 newton_reference = interpret(newton)
 
 
-def printed_newton(fault):
-    machine = FleqMachine(newton, temperature=temperature, faults=[fault])
+def in_program(*faults):
+    machine = FleqMachine(newton, temperature=temperature, faults=faults)
     return compare(machine.run(newton, 2 * len(newton_reference.counters)), newton_reference)
 
 
 claim = Claim("looped-transformers/fleq-step-1")
 claim.check("addresses, all columns and widths, largest error", max(one[0] for one in errors), "<=", 1e-9)
 claim.check("masks, all columns and widths, largest error", max(one[1] for one in errors), "<=", 1e-9)
-claim.printed("addresses with a+i, largest error", printed_offset[0], "<=", 1e-9)
-claim.printed("first mask with 2d+d_w, largest error", printed_mask[1], "<=", 1e-9)
-claim.printed("a+i in a program: its counters are right", printed_newton("pointer offsets").counters_agree, "==", True)
-claim.printed("2d+d_w in a program: its counters are right", printed_newton("first mask").counters_agree, "==", True)
+claim.misprint("addresses with a+i, largest error", printed_offset[0], "<=", 1e-9)
+claim.misprint("first mask with 2d+d_w, largest error", printed_mask[1], "<=", 1e-9)
+claim.check("in a program: its counters are right", in_program().counters_agree, "==", True, of="proof")
+for label, fault in (("a+i", "pointer offsets"), ("2d+d_w", "first mask")):
+    agrees = in_program(fault).counters_agree
+    claim.misprint(f"{label} in a program: its counters are right", agrees, "==", True, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -135,6 +137,8 @@ claim = Claim("looped-transformers/fleq-steps-2-5")
 claim.check("operands in the scratchpad, largest error", (data[: 3 * d] - operands).abs().max(), "<=", 1e-12)
 claim.check("operands in the block, largest error", (in_add[: 2 * d] - operands[: 2 * d]).abs().max(), "<=", 1e-12)
 claim.check("entries in the other block that are not 0", in_transpose.count_nonzero(), "==", 0)
+label = "Eqs. (12), (13) as printed: operands in their block, largest error"
+claim.check(label, (in_add[: 2 * d] - operands[: 2 * d]).abs().max(), "<=", 1e-12, of="proof")
 claim.check("result in c's columns, largest error", (returned - (a + b)).abs().max(), "<=", 1e-11)
 claim.control("another function's number: entries that reach add", other.count_nonzero(), "!=", 0)
 claim.control("gate of half the largest entry: entries in the other block", leak.count_nonzero(), "==", 0)
@@ -177,13 +181,15 @@ show.table(
         ["second ReLU added, as printed in Lemma 4", *plus_sign],
     ],
 )
+width = layout.rows.size
 claim = Claim("looped-transformers/fleq-step-6")
 claim.check("c after the write, error", correct[0], "<=", 1e-11)
 claim.check("all other cells, largest change", correct[1], "<=", 1e-12)
 claim.check("into the rows of the result, as printed: error in c", same_rows[0], "<=", 1e-11)
 claim.control("gate C(b - 1): error in c", constant_gate[0], "<=", 1e-11)
-claim.printed("second ReLU added, as printed: error in c", plus_sign[0], "<=", 1e-11)
-claim.printed("columns of the printed key and rows of the state", layout.bits, "==", layout.rows.size)
+claim.misprint("second ReLU added, as printed: error in c", plus_sign[0], "<=", 1e-11)
+claim.check("key and query a row of blocks: error in c", correct[0], "<=", 1e-11, of="proof")
+claim.misprint("a column of blocks, as printed: its columns and the state's rows", layout.bits, "==", width, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -205,5 +211,6 @@ claim = Claim("looped-transformers/fleq-step-7")
 wrong = sum(number != (3 if flag <= 0 else 1) for flag, number in cases)
 claim.check("flags from -2 to 2 that lead to the wrong instruction", wrong, "==", 0)
 claim.check("layers", sum(name.startswith("7") for name in moments), "==", 4)
+claim.check("Appendix B.3 as printed: flags that lead to the wrong instruction", wrong, "==", 0, of="proof")
 claim.control("instruction not cleared: counters are the interpreter's", kept.counters_agree, "==", True)
 claim.verdict()

@@ -129,18 +129,24 @@ claim.check(
     noise_bits + 1,
     tolerance=0.01,
 )
-claim.printed(
+claim.misprint(
     "sums from 2**d to 2**(d+1) that come out as they are",
     (from_bits(found) == a + b)[beyond].sum(),
     "==",
     beyond.sum(),
 )
+turned = (found.flip(1) != right).sum()
+claim.check(
+    "the proof's windows over the lowest bits: bits that are wrong", (found != right).sum(), "==", 0, of="proof"
+)
+claim.misprint("the same with bit i counted from the top, as printed", turned, "==", 0, of="proof")
 claim.control("wrong bits without the last two units", (without != right).sum(), "==", 0)
 claim.check("pairs it gets wrong although no place carries", (~carries & (without != right).any(dim=1)).sum(), "==", 0)
 claim.number("bits compared", right.numel())
 claim.verdict()
 
 # %% [markdown]
-# The paper's condition "as long as the sum is less than $2^{d+1}$" cannot be meant: $d$ bits come out, and a sum from
-# $2^d$ on wraps around. The machine needs exactly that, since $b - a$ is computed as $b + (2^N - a)$. The six
-# units of Lemma 10 are eight with the residual, as Lemma 2 says and the end of the proof too.
+# The paper's condition "as long as the sum is less than $2^{d+1}$" is not meant: $d$ bits come out, and the proof
+# assumes a sum below $2^d$. From there on the sum wraps around. Nor is $a_i$ the $i$-th *most* significant bit: the
+# same sentence calls $a_1$ the least significant one. The machine needs exactly that, since $b - a$ is computed as $b +
+# (2^N - a)$. The six units of Lemma 10 are eight with the residual, as Lemma 2 says and the end of the proof too.

@@ -53,8 +53,8 @@ y = torch.randn(max(8, points), generator=source, dtype=torch.float64)
 # ## Back-propagation
 # ```{claim} looped-transformers/algorithm-5
 # ```
-# The print has $o=W_2a+b_2$ with $W_2$ and $a$ both columns, and at the end updates $W_1,W_2,\delta_1,\delta_2$,
-# where the biases are meant.
+# The paper writes $o=W_2a+b_2$ with $W_2$ and $a$ both columns, and at the end updates $W_1,W_2,\delta_1,\delta_2$,
+# where the biases are meant. Both are slips of the pen.
 
 
 # %%
@@ -86,8 +86,8 @@ claim.check(
 claim.check(
     "loss after the step over loss before", stepped.loss(x[0], y[0].item()) / network.loss(x[0], y[0].item()), "<", 1.0
 )
-claim.printed("W2 a, both columns: shapes fit", conforms, "==", True)
-claim.printed("biases left as they are: distance to the step", printed_update.distance(stepped), "<=", 1e-12)
+claim.misprint("W2 a, both columns: shapes fit", conforms, "==", True)
+claim.misprint("biases left as they are: distance to the step", printed_update.distance(stepped), "<=", 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -200,10 +200,10 @@ updates = points * epochs
 claim.check("several points: distance over the updates", distance_after(several, points, epochs) / updates, "<=", 1e-6)
 claim.check("several points: loss at the end over loss at the start", losses[-1] / plain[0], "<", 0.9)
 claim.check("layers (13 claimed)", sizes.layers, "==", 12)
-claim.number("heads of the widest layer", sizes.heads, printed=1)
-claim.printed("listing as printed: loop bodies executed", results["lines 10-21"][1]["body"], ">", 0)
+claim.check("heads of the widest layer (1 claimed)", sizes.heads, "<=", 1)
+claim.check("the repaired listing: distance to plain training", repaired[2], "<=", 1e-12, of="proof")
+claim.printed("the listing as printed: loop bodies executed", results["lines 10-21"][1]["body"], ">", 0, of="proof")
 claim.number("rows", sizes.width)
-claim.number("heads of the widest layer", sizes.heads)
 claim.verdict()
 
 # %% [markdown]
@@ -225,7 +225,7 @@ show.table(
 fewer = machine_program(network, x[:1], y[:1], rate)
 left_out = read_network(fewer, interpret(fewer).memory).distance(train(network, x[:2], y[:2], rate, 1)[-1])
 claim = Claim("looped-transformers/remark-4")
-growth = {later - earlier for earlier, later in pairwise(unrolled)}
+growth = {longer - shorter for shorter, longer in pairwise(unrolled)}
 claim.check("different growths per point, with copies", len(growth), "==", 1)
 claim.check("different lengths, with pointers", len(set(pointers)), "==", 1)
 claim.check("instructions a point", growth.pop(), "==", 18 + 2 * d)

@@ -83,6 +83,9 @@ claim.check("gap between the best score and the next, smallest", min(gaps), "=="
 claim.check("gap, largest", max(gaps), "==", 2)
 claim.check("law of the softmax, largest relative error", law_error, "<=", 1e-12)
 claim.check("largest product of two codes less the printed bound L - 1, largest", 1 - min(gaps), "<=", 0)
+numbers = range(2 ** address_bits[0])
+literal = {(2 * ((number >> number) & 1) - 1,) * address_bits[0] for number in numbers}  # bit i of i, in every entry
+claim.misprint("different codes with bit i of i in every entry, as printed", len(literal), "==", len(numbers))
 claim.control("column 0 and column n = 2**L share a code: weight at lambda = 8", aliased, ">=", 0.99)
 claim.number("weight with a shared code", aliased)
 claim.verdict()
@@ -100,7 +103,7 @@ claim = Claim("looped-transformers/twos-complement")
 claim.check("integers read back wrong", (from_bits(code, signed=True) != integers).sum(), "==", 0)
 claim.check("integers whose last bit is not the sign", ((code[:, -1] > 0) != (integers < 0)).sum(), "==", 0)
 claim.check("-2**(N-1), which the stated range leaves out", from_bits(code[0], signed=True), "==", -half)
-claim.printed(
+claim.misprint(
     "integers read back wrong by the list of Appendix G", (from_bits(code, True, "printed") != integers).sum(), "==", 0
 )
 claim.control("integers read back wrong without a sign", (from_bits(code) != integers).sum(), "==", 0)
@@ -178,6 +181,8 @@ def gaussian_error(temperature: float) -> float:
 
 claim = Claim("looped-transformers/appendix-l-read-write")
 claim.check("error over the printed bound, largest", (norms / (bound + 1e-12)).max(), "<=", 1.0)
+steps = (worst / 2 / (columns * (-lam).exp())).max()
+claim.check("the appendix's steps: 1 less the weight, over n exp(-lambda), largest", steps, "<=", 1.0, of="proof")
 claim.check("worst error over the law, largest for lambda from 3 to 14", ratios.max(), "<=", 2.0)
 claim.check("worst error over the law, smallest", ratios.min(), ">=", 0.5)
 claim.check("slope of the logarithm against lambda", slope, "==", -2.0, tolerance=0.02)

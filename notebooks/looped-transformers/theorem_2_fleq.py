@@ -191,9 +191,9 @@ show.figure(
 
 # %% [markdown]
 # ## What is wrong in print
-# Two formulas of the machine do not work as printed; each is put back alone here. The pointers of the operands are
-# one column too far, because column $i$ is counted from 1 and $p_a+i$ should be $p_a+i-1$. The first mask has the
-# bound $2d+d_w$ where $d_w$ is meant.
+# The theorem is right. Two formulas of its proof do not work as printed; each is put back alone here. The pointers of
+# the operands are one column too far, because column $i$ is counted from 1 and $p_a+i$ should be $p_a+i-1$. The first
+# mask has the bound $2d+d_w$ where $d_w$ is meant. The lines around both of them say so.
 #
 # The theorem counts as many heads as the blocks have together. Step 2 of its proof reads $a$, $b$ and $c$ with three
 # heads, and the sums of this book have two. Neither is needed: no column wants more than one of $a$, $b$, $c$, so that
@@ -233,8 +233,10 @@ claim.check("one head for reading: heads in the widest layer, the blocks' sum", 
 claim.check("counter right at temperature 20", by_heat[heats.index(20.0)].counters_agree, "==", True)
 claim.control("counter right in every cycle at temperature 5", cold.counters_agree and cold.deviation < 1, "==", True)
 claim.control("gate constant 1, below the data: largest deviation", low_gate.deviation, "<=", 1e-5)
-claim.printed("pointers p+i as printed: counter right in every cycle", offsets.counters_agree, "==", True)
-claim.printed("first mask as printed: counter right in every cycle", mask.counters_agree, "==", True)
+counters = with_products.counters_agree and without_products.counters_agree
+claim.check("the seven steps: counter right in every cycle", counters, "==", True, of="proof")
+for label, run in (("pointers p+i", offsets), ("first mask", mask)):
+    claim.misprint(f"{label} as printed: counter right in every cycle", run.counters_agree, "==", True, of="proof")
 claim.number("cycles before the first mask as printed loses the counter", mask.first_departure)
 claim.number("heads in the widest layer", counts.heads)
 claim.verdict()
@@ -275,10 +277,11 @@ claim.verdict()
 # ```
 # ```{claim} looped-transformers/corollary-1
 # ```
-# One instruction has one width for both operands and the result. Here $A$ has two columns, $B$ and the result
-# $A^\top B$ have one. The width must be two, for $A$; and if the variables are packed without gaps, the instruction
-# reads the column behind $B$ and overwrites the column behind the result. With two columns for each, nothing is
-# touched. So every variable gets $d$ columns in this book, unless all that meet have the same width.
+# One instruction has one width for both operands and the result, the largest of them. Here $A$ has two columns, $B$ and
+# the result $A^\top B$ have one. The width is two, for $A$, and $B$ and the result are padded with a column of zeros
+# each. The padding needs room in memory: with one column for $B$ and for the result, the instruction reads the column
+# behind $B$ and overwrites the column behind the result. So every variable gets $d$ columns in this book, unless all
+# that meet have the same width.
 
 # %%
 left, right = torch.zeros(2, d, 2, dtype=torch.float64)
@@ -305,7 +308,7 @@ claim.check("one width for all, packed side by side: change of the neighbour", k
 exact = left.mT @ right[:, :1]
 claim.check("2 by 2 with 2 by 1, two columns each: error", (narrow[:2, :1] - exact).abs().max(), "<=", 1e-5)
 claim.check("2 by 2 with 2 by 1, two columns each: change of the neighbour", spared, "<=", 1e-5)
-claim.printed("2 by 2 with 2 by 1, packed side by side: change of the neighbour", overwritten, "<=", 1e-5)
+claim.control("2 by 2 with 2 by 1, one column for the smaller: change of the neighbour", overwritten, "<=", 1e-5)
 claim.verdict()
 
 # %%
@@ -329,5 +332,6 @@ claim = Claim("looped-transformers/corollary-1")
 claim.check("counter right in every cycle", half.counters_agree, "==", True)
 claim.check("instructions executed", half.cycles, "==", 3)
 claim.check("largest deviation in memory", half.deviation, "<=", 1e-11)
+claim.check("a flag cell of 1, dummy operands, as printed: deviation", half.deviation, "<=", 1e-11, of="proof")
 claim.control("flag cell 0 in place of 1: next instruction", flagged.counters[0], "==", 1)
 claim.verdict()

@@ -189,5 +189,53 @@ class OneHead:
         return self.rows.of(state, "sum" if self.form == "correct" else "sigmoid")[..., 0]
 
 
+class OwnColumns:
+    """Corollary 2 on its own input of d columns: no empty column, three layers, one head each, O(d) rows.
+
+    Layer 1 copies x into all columns, and its ReLU part leaves a_l · x in row l of column l alone. In layer 2 column l
+    scores a_l · x + log(d - 1) with itself and 0 with the d - 1 others, so that its weight on itself is the sigmoid.
+    Layer 3 adds up, in a row of its own. Gates close up to |a_l · x| = 1e9.
+
+    Args:
+        a: the directions, at least 2: as many as columns.
+        c: the coefficients, 1 unless given.
+        temperature: factor on the scores.
+
+    Raises:
+        ParameterError: fewer than two directions, a temperature that is not positive.
+    """
+
+    def __init__(
+        self, a: Float[Tensor, "terms width"], c: Float[Tensor, " terms"] | None = None, temperature: float = 30.0
+    ) -> None:
+        terms, width = a.shape
+        require(terms=(terms, 2, None), temperature=(temperature, 1e-6, None))
+        self.terms, self.temperature = terms, temperature
+        heights = torch.ones(terms, dtype=a.dtype) if c is None else c
+        self.rows = rows = Rows(x=width, others=terms, own=terms, score=terms, weight=terms, sigmoid=1, sum=1)
+        copies, sigmoids, total = (Layer(rows, name) for name in ("copies", "sigmoids", "sum"))
+        copies.head("copy", _EVEN, _EVEN, moves(rows["x"], rows["x"], terms))
+        for term, (score, others) in enumerate(zip(rows["score"], rows["others"], strict=True)):
+            direction = a[term] / (2 if term == 0 else 1)  # the first column has x twice
+            for sign in (1.0, -1.0):
+                copies.unit("score", {**_weights(rows["x"], sign * direction), others: CLOSED}, {score: sign})
+        strength, bias = 1 / temperature, math.log(terms - 1)
+        keys = [{score: strength, own: bias * strength} for score, own in zip(rows["score"], rows["own"], strict=True)]
+        sigmoids.head("sigmoids", keys, combine(rows["own"]), moves(rows["own"], rows["weight"]))
+        for weight, others, height in zip(rows["weight"], rows["others"], heights.tolist(), strict=True):
+            gated_move(sigmoids, weight, rows["sigmoid"][0], {others: CLOSED}, gain=height)
+        sigmoids.clear([*rows["weight"], *rows["score"]])
+        total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], rows["sum"], terms))
+        self.machine = LoopedTransformer(rows, [copies, sigmoids, total])
+
+    def sums(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... columns"]:
+        """The sum, as found in every column."""
+        state = torch.zeros(*x.shape[:-1], self.terms, self.rows.size, dtype=torch.float64)
+        self.rows.of(state, "x")[..., 0, :] = x
+        self.rows.of(state, "own")[...] = torch.eye(self.terms, dtype=torch.float64)
+        self.rows.of(state, "others")[...] = 1 - torch.eye(self.terms, dtype=torch.float64)
+        return self.rows.of(self.machine.cycle(state, self.temperature), "sum")[..., 0]
+
+
 def _weights(block: range, weights: Float[Tensor, " block"]) -> Combination:
     return dict(zip(block, weights.tolist(), strict=True))
