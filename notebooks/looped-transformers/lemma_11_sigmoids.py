@@ -141,7 +141,7 @@ def along_blind_direction(places=9):
     line = torch.linspace(-2, 2, places, dtype=torch.float64)[:, None, None] * v
     state = torch.cat([line.expand(-1, d, -1), fixed.expand(places, -1, -1)], dim=-1)
     scores = (state @ query.mT) @ (state @ key.mT).mT
-    output = scores.softmax(dim=-1) @ (state @ value)
+    output = (scores.softmax(dim=-1) @ (state @ value)[..., None])[..., 0]
     sigmoids = (line[:, 0] @ draw(d, d)).sigmoid()
     return (one.diff(n=2, dim=0).abs().max().item() for one in (output, sigmoids))
 
