@@ -57,13 +57,13 @@ tables, words = random_automata(strings, form, seed)
 written = write_strings(tables, words, form)
 right_tables = right_words = right_runs = 0
 for string, table, read in zip(written, tables.tolist(), words.tolist(), strict=True):
-    shown, letters_read, history = read_string(string, form)
-    right_tables += all(shown[s, w] == table[s][w] for s in range(states) for w in range(letters))
-    right_words += letters_read == read
+    parts = read_string(string, form)
+    right_tables += all(parts.table[s, w] == table[s][w] for s in range(states) for w in range(letters))
+    right_words += parts.word == read
     visited = [0]
     for letter in read:
         visited.append(table[visited[-1]][letter])
-    right_runs += history == list(zip(visited[:-1], read, visited[1:], strict=True))
+    right_runs += parts.history == list(zip(visited[:-1], read, visited[1:], strict=True))
 
 # %%
 corrupted = tables.clone()
@@ -71,8 +71,8 @@ corrupted[:, 0, :] = (corrupted[:, 0, :] + 1) % states
 changed = write_strings(tables, words, form, shown=corrupted)
 agree = 0
 for string in changed:
-    shown, _, history = read_string(string, form)
-    agree += all(shown[before, letter] == after for before, letter, after in history)
+    parts = read_string(string, form)
+    agree += all(parts.table[before, letter] == after for before, letter, after in parts.history)
 print(f"{strings} strings of {form.length} tokens, {form.table} of them for the table")
 print(" ".join("#" if token == form.vocabulary - 1 else str(token) for token in written[0].tolist()))
 

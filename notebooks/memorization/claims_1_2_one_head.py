@@ -175,7 +175,8 @@ claim.check("100 draws, largest logit on the silent examples", max(loud), "<=", 
 claim.check("100 draws, smallest difference of two logits elsewhere", min(gaps), ">", 1e-9)
 claim.check("100 draws, second over first singular value", max(ratios), "<=", 1e-15)
 claim.check("printed condition t <= d: smallest product on those", blind_gaps[m3:d3].min(), ">", 1e-9)
-claim.printed("printed condition t <= d: smallest difference for t <= T", blind_gaps[m3:].min(), ">", 1e-9)
+claim.misprint("condition for t <= d: smallest difference", blind_gaps[m3:].min(), ">", 1e-9, of="proof")
+claim.check("condition for t <= T: smallest difference", min(gaps), ">", 1e-9, of="proof")
 claim.control("m = n and a later query in their span", closest_pair(blind_logits[n3 : n3 + 1]).min(), ">", 1e-9)
 claim.verdict()
 

@@ -104,7 +104,7 @@ doubled[7] = doubled[2]
 claim = Claim("memorization/assumption-1")
 claim.check("Kruskal rank of 12 random queries, n = 4", kruskal_rank(queries[:, :4]), ">=", n)
 claim.check("3 queries: Kruskal rank against min(n, T)", kruskal_rank(few), ">=", min(n, len(few)))
-claim.printed("3 queries: Kruskal rank against n, as printed", kruskal_rank(few), ">=", n)
+claim.misprint("3 queries: Kruskal rank against n, as printed", kruskal_rank(few), ">=", n)
 claim.control("12 queries, one of them twice", kruskal_rank(doubled[:, :4]), ">=", n)
 claim.verdict()
 

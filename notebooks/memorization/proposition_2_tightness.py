@@ -116,7 +116,7 @@ claim.control(
 )
 if sizes == [[3, 4], [4, 6], [5, 8]]:
     thin_ranks = [row[3] for row in found if row[1] == "d_h = 1"]
-    for (H, n), rank, thin, earlier in zip(sizes, shared_ranks, thin_ranks, (10, 21, 36), strict=True):
+    for (H, n), rank, thin in zip(sizes, shared_ranks, thin_ranks, strict=True):
         claim.number(f"rank at H = {H}, n = {n}", rank)
         claim.number(f"rank at H = {H}, n = {n}, d_h = 1", thin)
 claim.verdict()

@@ -90,14 +90,14 @@ show.figure(
 )
 
 claim = Claim("memorization/proposition-3")
-claim.check("fold with a plus sign, error", errors["correct"], "<=", 1e-12)
+claim.check("fold with a plus sign, error", errors["correct"], "<=", 1e-12, of="proof")
 claim.check(
     "parameters counted less formula", sum(w.numel() for w in fold_prefix(network, prefix).values()) - small, "==", 0
 )
 claim.check(f"hard data: Kruskal rank of all {T} queries", kruskal_rank(whole), "==", context)
 claim.check("hard data: rank of the context", int(numerical_rank(examples.contexts)), "==", context)
 claim.check("hard data: largest rank of the derivative", hard_ranks.max(), "<=", small)
-claim.printed("fold with a minus sign, error", errors["printed"], "<=", 1e-12)
+claim.misprint("fold with a minus sign, error", errors["printed"], "<=", 1e-12, of="proof")
 claim.control("generic data: largest rank of the derivative", generic_ranks.max(), "<=", small)
 loose = draw("integer", T, context, seed=seed)
 claim.control("random digits in place of them: Kruskal rank", kruskal_rank(loose.long()), "==", context)

@@ -36,8 +36,9 @@ labels = random_labels(examples.count, outputs, seed + 1)
 # %% [markdown]
 # ## The layer
 # Section 4.4 adds $f_{\mathcal W}(E, e)$ to the token. In Section 3 that is the *decoded* output of $d_\mathrm{out}$
-# numbers; what can be added is $o \in \mathbb R^d$. One line of Appendix C decodes $e + o$ after $o$ was redefined to
-# contain $e$. Taken at its word it counts the query twice.
+# numbers, which can be added to the $d$ of a token only where $d_\mathrm{out} = d$; what is meant is $o \in \mathbb
+# R^d$. One line of Appendix C decodes $e + o$ after $o$ was redefined to contain $e$. Taken at its word it counts the
+# query twice; the next line of the paper counts it once.
 
 # %%
 some_heads = random_heads(heads, width, width, seed + 2)
@@ -48,7 +49,7 @@ decoded_query = examples.queries @ some_readout.decode
 
 claim = Claim("memorization/skip-layer")
 claim.check("skip less plain less decoded query", (skipped - plain - decoded_query).abs().max(), "<=", 1e-13)
-claim.printed("f as in Section 3: numbers to be added to the d of a token", plain.shape[1], "==", width)
+claim.misprint("f as in Section 3: numbers to be added to the d of a token", plain.shape[1], "==", width)
 claim.control("the query counted twice", (skipped - plain - 2 * decoded_query).abs().max(), "<=", 1e-13)
 claim.verdict()
 
@@ -71,15 +72,9 @@ show.table(["trained on", "largest residual"], [(name, error.abs().max()) for na
 
 claim = Claim("memorization/remark-2")
 claim.check("shifted labels: residual", errors["labels less the query's first coordinates"].abs().max(), "<=", 1e-10)
-claim.check(
-    "no shift: residual less first coordinates", (errors["labels as they are"] - first).abs().max(), "<=", 1e-12
-)
-claim.printed(
-    "no shift: residual less e counted twice, as one line of Appendix C has it",
-    (errors["labels as they are"] - 2 * first).abs().max(),
-    "<=",
-    1e-12,
-)
+once, twice = (errors["labels as they are"] - times * first for times in (1, 2))
+claim.check("no shift: residual less e counted once", once.abs().max(), "<=", 1e-12, of="proof")
+claim.misprint("no shift: residual less e counted twice", twice.abs().max(), "<=", 1e-12, of="proof")
 claim.control("no shift: residual", errors["labels as they are"].abs().max(), "<=", 1e-10)
 claim.control("shift of the wrong sign: residual", errors["labels plus them"].abs().max(), "<=", 1e-10)
 claim.verdict()

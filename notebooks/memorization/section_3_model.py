@@ -97,7 +97,7 @@ claim = Claim("memorization/definition-feature-matrix")
 claim.check("matrix form less the model", (product - batched).abs().max(), "<=", 1e-13)
 claim.check("shape of Z", str(tuple(Z.shape)), "==", str((examples_count, heads * width)))
 claim.check("numbers in the product", product.numel(), "==", examples_count * outputs)
-claim.printed("numbers in the product, as printed", product.numel(), "==", 1)
+claim.misprint("numbers in the product, as printed", product.numel(), "==", 1)
 claim.control("features in another order", (matrix_form(Z.flip(1), readout) - batched).abs().max(), "<=", 1e-13)
 claim.verdict()
 
@@ -161,7 +161,7 @@ claim.check(
     "count less printed formula", counted - parameter_count(*sizes, form="printed"), "==", heads * width * values
 )
 claim.check("largest deviation of an exponent", max(abs(a - b) for a, b in exponents.values()), "<=", 0.05)
-claim.printed("printed formula less count", parameter_count(*sizes, form="printed") - counted, "==", 0)
+claim.misprint("printed formula less count", parameter_count(*sizes, form="printed") - counted, "==", 0)
 claim.control("setting 1 with exponent 1 in d", abs(exponents["setting 1, parameters in d"][0] - 1), "<=", 0.05)
 claim.verdict()
 
@@ -183,6 +183,6 @@ shapes = {
 }
 claim = Claim("memorization/table-2")
 claim.check("shapes that differ", sum(tuple(tensor.shape) != shape for tensor, shape in shapes.values()), "==", 0)
-claim.printed("axes of W_D, as printed", readout.decode.ndim, "==", 1)
+claim.misprint("axes of W_D, as printed", readout.decode.ndim, "==", 1)
 claim.control("numbers in a label, as printed", batched[0].numel(), "==", 1)
 claim.verdict()

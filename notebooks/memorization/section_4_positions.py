@@ -60,6 +60,6 @@ claim.printed("it carries over to any tokens: rank with tokens equal to minus th
 claim.control("float64 in place of 120 digits: rank of 32 positions of width 64", ranks[0], "==", 32)
 if most == 33:
     claim.number("smallest ratio at n = 33", exact[-1])
-for (n, _), rank, earlier in zip(sizes, ranks, (21, 84, 171), strict=True):
+for (n, _), rank in zip(sizes, ranks, strict=True):
     claim.number(f"float64 rank, n = {n}", rank)
 claim.verdict()

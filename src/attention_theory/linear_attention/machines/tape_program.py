@@ -103,6 +103,9 @@ def run_blocks(
         copied: what a block copies from the blocks one tape before: the cell that they returned, or, as printed,
             ``s0``, the cell that they had loaded themselves.
         offsets: what the ``N`` in ``Token[-N]`` counts: blocks, or, as printed, tokens.
+
+    Raises:
+        ParameterError: steps below 0, or an unknown reading.
     """
     require(copied=(copied, {"returned", "loaded"}), offsets=(offsets, {"blocks", "tokens"}), steps=(steps, 0, None))
     window = len(tape)

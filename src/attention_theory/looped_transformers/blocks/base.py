@@ -171,8 +171,8 @@ def run_block(
     layers = [Layer(rows, f"{block.name} {stage + 1}") for stage in range(block.depth)]
     for stage, layer in enumerate(layers):
         block.declare(layer, stage, setting)
-    machine = LoopedTransformer(rows, layers)
-    state = torch.zeros(*a.shape[:-2], count, rows.size, dtype=torch.float64)
+    machine = LoopedTransformer(rows, layers, device=a.device)
+    state = torch.zeros(*a.shape[:-2], count, rows.size, dtype=torch.float64, device=a.device)
     fill_template(state, rows, setting)
     block.fill(state, rows, setting)
     data = rows.of(state, block.name)

@@ -32,6 +32,9 @@ class ProductBlock(FunctionBlock):
         two_sided: a second head at -c takes the square of c z away: error c² z³/6 rather than c z²/2.
         kept: the operand whose rows of the Gram matrix are kept (``D_d`` in print, always A there).
         over_ones: put the Gram matrix into the rows of ones, as printed. One product is right then, the next is not.
+
+    Raises:
+        ParameterError: an unknown product, a slope that is not positive, or a height outside [0, 300].
     """
 
     depth = 2
@@ -120,6 +123,9 @@ def softmax_entry(
 
     ``direct`` is its definition. ``factored`` divides it through by n e^C; ``printed`` is the paper's version of that,
     which has n where e^-C should be.
+
+    Raises:
+        ParameterError: an unknown form.
     """
     require(form=(form, {"direct", "factored", "printed"}))
     count = scores.shape[-1]

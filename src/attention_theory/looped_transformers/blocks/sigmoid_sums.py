@@ -69,7 +69,7 @@ class ManyHeads:
         strength = 1 / temperature if scaled else 1.0
         selector = self.rows["top"][:functions]
         for term in range(terms):
-            biased = torch.cat([a[:, term], torch.full((functions, 1), bias, dtype=a.dtype)], dim=1) * strength
+            biased = torch.cat([a[:, term], a.new_full((functions, 1), bias)], dim=1) * strength
             keys = [_weights(selector, biased[:, entry]) for entry in range(width + 1)]
             value = _weights(selector, c[:, term])
             sigmoids.head(f"term {term + 1}", keys, combine(self.rows["moved"]), [(value, total)])
@@ -78,7 +78,7 @@ class ManyHeads:
         place = Layer(self.rows, "place")
         place.head("place", combine(self.rows["pointer"]), combine(self.rows["address"]), [({total: 1.0}, total)])
         self.total = total
-        self.machine = LoopedTransformer(self.rows, [move, sigmoids, place])
+        self.machine = LoopedTransformer(self.rows, [move, sigmoids, place], device=a.device)
 
     def _move_layer(self, width: int) -> Layer:
         """x from the top rows to rows of its own, so that its column has no key."""
@@ -90,7 +90,7 @@ class ManyHeads:
 
     def start(self, x: Float[Tensor, "... width"], chosen: int) -> Float[Tensor, "... columns rows"]:
         """The state for inputs x and the function ``chosen``."""
-        state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64)
+        state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64, device=x.device)
         top = self.rows.of(state, "top")
         top[..., 0, chosen] = 1
         top[..., self.size, : x.shape[-1]] = x
@@ -124,6 +124,9 @@ class OneHead:
         temperature: factor on the scores.
         empty_column: without it every weight is 1, as printed.
         form: ``printed`` adds the sum into the row of the sigmoids.
+
+    Raises:
+        ParameterError: a negative height, a temperature that is not positive, or an unknown form.
     """
 
     def __init__(
@@ -146,7 +149,7 @@ class OneHead:
             {**_weights(rows["x"], a[term] * strength), rows["others"][term]: -height * strength}
             for term in range(terms)
         ]
-        heights = torch.ones(terms, dtype=a.dtype) if c is None else c
+        heights = a.new_ones(terms) if c is None else c
         value = _weights(rows["own"], heights)
         (sigmoid,) = rows["sigmoid"]
         sigmoids.head("sigmoids", keys, combine(rows["own"]), [(value, sigmoid)])
@@ -155,7 +158,7 @@ class OneHead:
         total = Layer(rows, "sum")
         target = rows["sum"] if form == "correct" else rows["sigmoid"]
         total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], target, self.columns))
-        self.machine = LoopedTransformer(rows, [copies, sigmoids, total])
+        self.machine = LoopedTransformer(rows, [copies, sigmoids, total], device=a.device)
 
     def _copy_layer(self) -> Layer:
         """x from the first column into all; halve what is then 2x there, and empty the empty column again."""
@@ -170,10 +173,11 @@ class OneHead:
 
     def start(self, x: Float[Tensor, "... width"], copies: bool = False) -> Float[Tensor, "... columns rows"]:
         """The input of Corollary 2, with x in the first column; with ``copies`` that of Lemma 12, with x in all."""
-        state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64)
+        state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64, device=x.device)
         self.rows.of(state, "x")[..., : self.terms if copies else 1, :] = x[..., None, :]
-        self.rows.of(state, "own")[..., : self.terms, :] = torch.eye(self.terms, dtype=torch.float64)
-        self.rows.of(state, "others")[..., : self.terms, :] = 1 - torch.eye(self.terms, dtype=torch.float64)
+        own = torch.eye(self.terms, dtype=torch.float64, device=x.device)
+        self.rows.of(state, "own")[..., : self.terms, :] = own
+        self.rows.of(state, "others")[..., : self.terms, :] = 1 - own
         return state
 
     def sigmoids(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... terms"]:
@@ -211,7 +215,7 @@ class OwnColumns:
         terms, width = a.shape
         require(terms=(terms, 2, None), temperature=(temperature, 1e-6, None))
         self.terms, self.temperature = terms, temperature
-        heights = torch.ones(terms, dtype=a.dtype) if c is None else c
+        heights = a.new_ones(terms) if c is None else c
         self.rows = rows = Rows(x=width, others=terms, own=terms, score=terms, weight=terms, sigmoid=1, sum=1)
         copies, sigmoids, total = (Layer(rows, name) for name in ("copies", "sigmoids", "sum"))
         copies.head("copy", _EVEN, _EVEN, moves(rows["x"], rows["x"], terms))
@@ -226,14 +230,15 @@ class OwnColumns:
             gated_move(sigmoids, weight, rows["sigmoid"][0], {others: CLOSED}, gain=height)
         sigmoids.clear([*rows["weight"], *rows["score"]])
         total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], rows["sum"], terms))
-        self.machine = LoopedTransformer(rows, [copies, sigmoids, total])
+        self.machine = LoopedTransformer(rows, [copies, sigmoids, total], device=a.device)
 
     def sums(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... columns"]:
         """The sum, as found in every column."""
-        state = torch.zeros(*x.shape[:-1], self.terms, self.rows.size, dtype=torch.float64)
+        state = torch.zeros(*x.shape[:-1], self.terms, self.rows.size, dtype=torch.float64, device=x.device)
+        own = torch.eye(self.terms, dtype=torch.float64, device=x.device)
         self.rows.of(state, "x")[..., 0, :] = x
-        self.rows.of(state, "own")[...] = torch.eye(self.terms, dtype=torch.float64)
-        self.rows.of(state, "others")[...] = 1 - torch.eye(self.terms, dtype=torch.float64)
+        self.rows.of(state, "own")[...] = own
+        self.rows.of(state, "others")[...] = 1 - own
         return self.rows.of(self.machine.cycle(state, self.temperature), "sum")[..., 0]
 
 

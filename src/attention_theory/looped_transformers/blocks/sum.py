@@ -20,6 +20,9 @@ class SumBlock(FunctionBlock):
     Args:
         name: ``add`` or ``sub``.
         heads: 1 or 2.
+
+    Raises:
+        ParameterError: another name, or heads other than 1 and 2.
     """
 
     def __init__(self, name: Literal["add", "sub"], heads: int = 2) -> None:

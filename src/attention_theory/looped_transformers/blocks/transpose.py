@@ -2,7 +2,6 @@
 
 import math
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -23,7 +22,7 @@ class TransposeBlock(FunctionBlock):
         form: ``printed`` lets the permuted vector be added to the row that it came from, which leaves A + A^T.
 
     Raises:
-        ParameterError: an unknown form. :meth:`sizes` refuses d below 3: the result's columns must lie within d².
+        ParameterError: an unknown form.
     """
 
     name = "transpose"
@@ -35,6 +34,11 @@ class TransposeBlock(FunctionBlock):
         self.form = form
 
     def sizes(self, setting: Setting) -> dict[str, int]:
+        """One block of d rows and two single rows.
+
+        Raises:
+            ParameterError: d below 3: the result's columns must lie within d².
+        """
         require(size=(setting.size, 3, None))
         return {"transpose copy": setting.size, "transpose vector": 1, "transpose permuted": 1}
 
@@ -118,9 +122,9 @@ def transpose_in_groups(
     for source, target in zip(work, data, strict=True):
         gated_move(gather, source, target, {})
     gather.clear([*work, *data])
-    machine = LoopedTransformer(rows, [vectorise, permute, gather])
-    codes = sign_code(size, setting.bits)
-    state = torch.zeros(size, size, rows.size, dtype=torch.float64)  # group, index within it, rows
+    machine = LoopedTransformer(rows, [vectorise, permute, gather], matrix.dtype, matrix.device)
+    codes = sign_code(size, setting.bits, matrix.dtype).to(matrix.device)
+    state = matrix.new_zeros(size, size, rows.size)  # group, index within it, rows
     rows.of(state, "matrix")[0] = matrix.mT
     rows.of(state, "index")[...] = codes
     rows.of(state, "group")[...] = codes[:, None]
@@ -165,9 +169,9 @@ def transpose_vectorised(
         layer.clear(target)
     elif form == "correct":
         gated_move(layer, target[0], target[0], {}, gain=1 / LARGE - 1)
-    machine = LoopedTransformer(rows, [layer])
-    codes = sign_code(side**2, bits)
-    state = torch.zeros(*matrix.shape[:-2], side**2, rows.size, dtype=torch.float64)
+    machine = LoopedTransformer(rows, [layer], matrix.dtype, matrix.device)
+    codes = sign_code(side**2, bits, matrix.dtype).to(matrix.device)
+    state = matrix.new_zeros(*matrix.shape[:-2], side**2, rows.size)
     rows.of(state, "value")[..., 0] = matrix.flatten(-2)
     rows.of(state, "own")[...] = codes
     rows.of(state, "other")[...] = codes.reshape(side, side, bits).transpose(0, 1).flatten(0, 1)

@@ -68,16 +68,17 @@ def assemble(text: str, variables: Mapping[str, Value], size: int, columns: Mapp
 
 
 def _layout(variables: Mapping[str, Value], size: int, columns: Mapping[str, int]) -> tuple[Tensor, dict[str, int]]:
-    """Consecutive cells for every variable."""
+    """Consecutive cells for every variable, in float64 and where the matrices among them lie."""
+    device = next((value.device for value in variables.values() if isinstance(value, Tensor)), torch.device("cpu"))
     addresses: dict[str, int] = {}
     cells: list[Tensor] = []
     for name, value in variables.items():
-        matrix = torch.as_tensor(value, dtype=torch.float64)
+        matrix = value if isinstance(value, Tensor) else torch.tensor(value, dtype=torch.float64, device=device)
         matrix = matrix.reshape(1, 1) if matrix.ndim == 0 else matrix
         room = columns.get(name, size)
         if matrix.ndim != 2 or matrix.shape[0] > size or matrix.shape[1] > room:
             raise AssemblyError(f"variable '{name}': shape {tuple(matrix.shape)} does not fit {size} by {room}")
-        block = torch.zeros(room, size, dtype=torch.float64)
+        block = torch.zeros(room, size, dtype=torch.float64, device=device)
         block[: matrix.shape[1], : matrix.shape[0]] = matrix.mT
         addresses[name] = sum(len(cell) for cell in cells)
         cells.append(block)

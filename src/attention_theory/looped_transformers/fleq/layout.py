@@ -36,6 +36,9 @@ class FleqLayout:
         instructions: instruction columns, the halt included.
         blocks: the function blocks, in the order of their numbers.
         temperature: factor on the scores.
+
+    Raises:
+        ParameterError: d below 2, no cell, no instruction, or a temperature that is not positive.
     """
 
     def __init__(
@@ -90,7 +93,7 @@ class FleqLayout:
         require(cells=(len(program.memory), self.cells, self.cells), d=(program.size, self.size, self.size))
         count = self.columns - self.first_instruction
         require(instructions=(len(program.code), count, count))
-        state = torch.zeros(self.columns, self.rows.size, dtype=torch.float64)
+        state = torch.zeros(self.columns, self.rows.size, dtype=torch.float64, device=program.memory.device)
         fill_template(state, self.rows, self.setting)
         for block in self.blocks:
             block.fill(state, self.rows, self.setting)
@@ -127,5 +130,5 @@ class FleqLayout:
         bits = self.rows.of(state, "counter")[0]
         if not torch.isfinite(bits).all():
             return -1
-        number = int(((bits > 0) * 2 ** torch.arange(self.bits)).sum()) - self.first_instruction
+        number = int(((bits > 0) * 2 ** torch.arange(self.bits, device=bits.device)).sum()) - self.first_instruction
         return number if 0 <= number < self.columns - self.first_instruction else -1

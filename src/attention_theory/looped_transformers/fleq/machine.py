@@ -31,7 +31,8 @@ class FleqMachine:
     """A looped transformer with the weights of Theorem 2, for programs of one size.
 
     Args:
-        program: gives the numbers of memory cells and instructions; other programs of the same size run too.
+        program: gives the numbers of memory cells and instructions, and the device; other programs of the same size
+            run too.
         blocks: the function blocks; those that the program uses unless given.
         temperature: factor on the scores.
         gate: the constant C of steps 2, 3 and 5; it has to exceed the data, and costs its own rounding error.
@@ -60,7 +61,7 @@ class FleqMachine:
         layers = [steps.read_instruction(layout, faults, one_reader), steps.read_data(layout, gate, one_reader)]
         layers += [steps.route_to_block(layout, gate), *self._block_layers()]
         layers += [steps.return_result(layout, gate), steps.write_result(layout, faults), *steps.branch(layout, faults)]
-        self.transformer = LoopedTransformer(layout.rows, layers)
+        self.transformer = LoopedTransformer(layout.rows, layers, device=program.memory.device)
 
     def _block_layers(self) -> list[Layer]:
         """Step 4: all blocks side by side, each on its own rows."""

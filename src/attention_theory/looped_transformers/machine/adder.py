@@ -34,6 +34,9 @@ def add(
         indicator: the row that is 1 in the columns meant and 0 elsewhere; there the result is 0. Without one the
             constants enter every column (``b1`` and ``b2``), as the paper writes it.
         variant: ``without last pair`` leaves out the window that needs both carries (for a control).
+
+    Raises:
+        ParameterError: no term or more than two, or a constant that the terms leave no room for.
     """
     require(terms=(len(terms), 1, 2), constant=(constant, 0, 1 if len(terms) == 2 else 2 ** len(target) - 1))
     for place, row in enumerate(target):

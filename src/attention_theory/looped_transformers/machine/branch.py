@@ -23,6 +23,9 @@ def flag_of_bits(layer: Layer, bits: Sequence[int], flag: int, indicator: int, f
 
     Args:
         form: ``printed`` has ``1 + N`` in place of ``1 - N``.
+
+    Raises:
+        ParameterError: an unknown form.
     """
     require(form=(form, FORMS))
     length = len(bits)

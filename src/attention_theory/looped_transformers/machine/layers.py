@@ -167,12 +167,19 @@ class LoopedTransformer:
         rows: the named rows of the state.
         layers: in the order of application.
         dtype: of the matrices; float64 unless an experiment says otherwise.
+        device: of the matrices; the states must lie there too.
     """
 
-    def __init__(self, rows: Rows, layers: Sequence[Layer], dtype: torch.dtype = torch.float64) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        layers: Sequence[Layer],
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | str = "cpu",
+    ) -> None:
         self.rows = rows
         self.layers = list(layers)
-        self.dense = [_cast(layer.dense, dtype) for layer in layers]
+        self.dense = [_cast(layer.dense, dtype, device) for layer in layers]
 
     def cycle(
         self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
@@ -185,7 +192,11 @@ class LoopedTransformer:
     def run(
         self, state: Float[Tensor, "... columns rows"], cycles: int, temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
-        """``cycles`` passes."""
+        """``cycles`` passes.
+
+        Raises:
+            ParameterError: cycles below 0.
+        """
         require(cycles=(cycles, 0, None))
         for _ in range(cycles):
             state = self.cycle(state, temperature, rule)
@@ -210,8 +221,9 @@ def _value_matrix(values: Sequence[tuple[Combination, int]], size: int) -> Float
     return matrix
 
 
-def _cast(layer: DenseLayer, dtype: torch.dtype) -> DenseLayer:
-    if dtype == torch.float64:
-        return layer
-    heads = tuple(DenseHead(head.key.to(dtype), head.query.to(dtype), head.value.to(dtype)) for head in layer.heads)
-    return DenseLayer(heads, layer.w1.to(dtype), layer.b1.to(dtype), layer.w2.to(dtype), layer.b2.to(dtype))
+def _cast(layer: DenseLayer, dtype: torch.dtype, device: torch.device | str) -> DenseLayer:
+    def cast(matrix: Tensor) -> Tensor:
+        return matrix.to(device, dtype)
+
+    heads = tuple(DenseHead(cast(head.key), cast(head.query), cast(head.value)) for head in layer.heads)
+    return DenseLayer(heads, cast(layer.w1), cast(layer.b1), cast(layer.w2), cast(layer.b2))

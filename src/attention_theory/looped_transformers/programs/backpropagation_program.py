@@ -37,6 +37,9 @@ def listing_program(
 
     Columns hold the vectors, as printed; the loop of lines 10 to 21 goes through the hidden units. A step is complete
     when the label ``line35`` has been executed. ``faults`` is drawn from :data:`FAULTS`.
+
+    Raises:
+        ParameterError: epochs below 1, an unknown fault, or hidden units that are not as many as the inputs.
     """
     require(epochs=(epochs, 1, None), **{f"fault {fault!r}": (fault, FAULTS) for fault in faults})
     size = x.shape[1]
@@ -90,7 +93,7 @@ def listing_program(
         "        halt",
     ])  # fmt: skip
     start = 0.0 if "counters" in faults else 1.0
-    identity = rate * torch.eye(size, dtype=x.dtype)
+    identity = rate * torch.eye(size, dtype=x.dtype, device=x.device)
     variables: dict[str, float | Tensor] = {
         **{f"x{place}": point[:, None] for place, point in enumerate(x, start=1)},
         **{f"y{place}": float(label) for place, label in enumerate(y, start=1)},
@@ -125,6 +128,9 @@ def machine_program(
     """The step for the machine, copied for every point: vectors are rows, so that one head takes all the sigmoids.
 
     26 instructions a point for d = 4 and 2 to count the epochs. Hidden units and inputs: d of each, an input may be 0.
+
+    Raises:
+        ParameterError: epochs below 1, or hidden units that are not as many as the inputs.
     """
     require(epochs=(epochs, 1, None))
     size = x.shape[1]
@@ -146,7 +152,7 @@ def machine_program(
         "b1": network.b1[None],
         "w2": network.w2[None],
         "b2": network.b2,
-        "ones": torch.ones(1, size, dtype=x.dtype),
+        "ones": x.new_ones(1, size),
         "eta": rate,
         "e": 1.0 - epochs,
         **dict.fromkeys(("z", "a", "at", "w2t", "o", "d2", "d1", "s", "u", "xt", "g"), 0.0),

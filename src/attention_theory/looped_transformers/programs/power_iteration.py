@@ -18,7 +18,11 @@ FAULTS = ("line 3", "line 13")
 def power_iterates(
     matrix: Float[Tensor, "d d"], start: Float[Tensor, " d"], steps: int
 ) -> Float[Tensor, "{steps+1} d"]:
-    """Algorithm 4: ``b <- A b``, not normalised on the way."""
+    """Algorithm 4: ``b <- A b``, not normalised on the way.
+
+    Raises:
+        ParameterError: steps below 1.
+    """
     require(steps=(steps, 1, None))
     iterates = [start]
     for _ in range(steps):
@@ -34,7 +38,11 @@ def sign_free_distance(b: Float[Tensor, "... d"], eigenvector: Float[Tensor, " d
 
 
 def inverse_root_iterates(square: Float[Tensor, "..."], steps: int) -> Float[Tensor, "{steps+1} ..."]:
-    """Algorithm 11: ``x <- x (3/2 - S x² / 2)`` from 1, towards 1 / sqrt(S)."""
+    """Algorithm 11: ``x <- x (3/2 - S x² / 2)`` from 1, towards 1 / sqrt(S).
+
+    Raises:
+        ParameterError: steps below 1.
+    """
     require(steps=(steps, 1, None))
     iterates = [torch.ones_like(square)]
     for _ in range(steps):
@@ -59,6 +67,9 @@ def power_program(
         faults: lines as printed: ``line 3`` counts in a cell that nothing reads, ``line 13`` multiplies the vector from
             the wrong side.
         unit: A / ||A|| and 1 / sqrt(d) to begin with; otherwise A and ones, as printed.
+
+    Raises:
+        ParameterError: steps below 1, or an unknown fault.
     """
     require(steps=(steps, 1, None), **{f"fault {fault!r}": (fault, FAULTS) for fault in faults})
     counter = "t" if "line 3" in faults else "t1"
@@ -81,8 +92,8 @@ def power_program(
             halt
     """
     size = len(matrix)
-    norm = torch.linalg.matrix_norm(matrix, 2) if unit else torch.ones((), dtype=matrix.dtype)
-    ones = torch.ones(size, 1, dtype=matrix.dtype)
+    norm = torch.linalg.matrix_norm(matrix, 2) if unit else matrix.new_ones(())
+    ones = matrix.new_ones(size, 1)
     variables: dict[str, float | Tensor] = {
         "a": matrix / norm,
         "b": ones / math.sqrt(size) if unit else ones,

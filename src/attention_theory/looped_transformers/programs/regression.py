@@ -44,6 +44,9 @@ def sgd_program(
     """Algorithm 13 with its pointers: 18 instructions, whatever the number of points. The weights are in ``w``.
 
     An update is complete when the label ``update`` has been executed. ``faults`` is drawn from :data:`FAULTS`.
+
+    Raises:
+        ParameterError: epochs below 1, or an unknown fault.
     """
     require(epochs=(epochs, 1, None), **{f"fault {fault!r}": (fault, FAULTS) for fault in faults})
     points, size = x.shape
@@ -77,7 +80,11 @@ def sgd_program(
 def unrolled_program(
     w: Float[Tensor, " d"], x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
 ) -> Program:
-    """The same with a copy of the update for each point in place of pointers: 6 instructions a point and 3."""
+    """The same with a copy of the update for each point in place of pointers: 6 instructions a point and 3.
+
+    Raises:
+        ParameterError: epochs below 1.
+    """
     require(epochs=(epochs, 1, None))
     lines = ["epoch:"]
     for place in range(1, len(x) + 1):

@@ -55,6 +55,9 @@ def conformance(
         rule: ``hardmax`` needs ``dense``.
         dense: run the literal layers in place of the runner that leaves out what cannot matter.
         beyond: cycles after the longest program has come to its end; halted programs must stay as they are.
+
+    Raises:
+        ParameterError: steps below 1, a negative number of cycles beyond them, or a rule that the runner does not have.
     """
     require(
         steps=(steps, 1, None), beyond=(beyond, 0, None), rule=(rule, {"softmax", "hardmax"} if dense else {"softmax"})
@@ -93,6 +96,9 @@ def random_batches(
         depth: of the machines.
         bits: N is drawn from this range, both ends included.
         columns: n likewise, at least 8.
+
+    Raises:
+        ParameterError: no batch, an empty batch, bits outside 2 to 50, or columns below 8.
     """
     require(
         batches=(batches, 1, None), size=(size, 1, None), bits=(list(bits), 2, 50), columns=(list(columns), 8, None)

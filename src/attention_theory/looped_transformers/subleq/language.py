@@ -53,8 +53,11 @@ def program(
     """A program from the cells after the reserved two and the instructions before the last.
 
     Raises:
-        ParameterError: an operand that is no memory cell or a target that is no instruction.
+        ParameterError: a cell that holds no integer, an operand that is no memory cell or a target that is no
+            instruction.
     """
+    if len(memory):
+        require(memory=(list(memory), -(2**62), 2**62))
     cells_total, end = len(RESERVED) + len(memory), len(code)
     for a, b, c in code:
         require(a=(a, 0, cells_total - 1), b=(b, 0, cells_total - 1), c=(c, 0, end))
@@ -87,6 +90,9 @@ def interpret(source: Program, bits: int, steps: int, branch_on_zero: bool = Tru
         bits: integers are kept in ``bits``-bit two's complement: subtraction wraps around.
         steps: at least 1.
         branch_on_zero: ``False`` reads "if the result is negative", as one sentence of Appendix C has it.
+
+    Raises:
+        ParameterError: bits outside 2 to 62, or steps below 1.
     """
     require(bits=(bits, 2, 62), steps=(steps, 1, None))
     half, memory, counter = 2 ** (bits - 1), list(source.memory), 0
@@ -117,6 +123,9 @@ def random_program(cells: int, instructions: int, bits: int, seed: Seed) -> Prog
         cells: memory cells after the reserved two, at least 1.
         instructions: instructions before the last, at least 1.
         bits: bits of an integer, at least 2.
+
+    Raises:
+        ParameterError: cells or instructions below 1, or bits outside 2 to 62.
     """
     require(cells=(cells, 1, None), instructions=(instructions, 1, None), bits=(bits, 2, 62))
     source = generator(seed)

@@ -37,6 +37,7 @@ class SubleqMachine(LoopedTransformer):
         scratch: scratchpad columns, at least 1; all but the first are idle, and only the ten-layer machine has them.
         defects: for controls; the ten-layer machine only.
         dtype: float64 unless an experiment says otherwise.
+        device: of matrices and states.
 
     Raises:
         ParameterError: an argument out of its range.
@@ -50,6 +51,7 @@ class SubleqMachine(LoopedTransformer):
         scratch: int = 1,
         defects: Defects | None = None,
         dtype: torch.dtype = torch.float64,
+        device: torch.device | str = "cpu",
     ) -> None:
         require(
             address_bits=(address_bits, 2, 20),
@@ -60,13 +62,14 @@ class SubleqMachine(LoopedTransformer):
         defects = defects or Defects()
         if depth != 10 and (defects != Defects() or scratch != 1):
             raise ParameterError("defects and idle scratchpad columns are for the machine of depth 10 only")
-        self.address_bits, self.bits, self.scratch, self.dtype = address_bits, bits, scratch, dtype
+        self.address_bits, self.bits, self.scratch = address_bits, bits, scratch
+        self.dtype, self.device = dtype, torch.device(device)
         rows = four_rows(address_bits, bits) if depth == 4 else ten_rows(address_bits, bits)
         build = {10: lambda: ten_layers(rows, defects), 6: lambda: six_layers(rows), 4: lambda: four_layers(rows)}
         layers = build[depth]()
         #: The layer that writes to the memory, counted from 0.
         self.writing_layer = next(place for place, layer in enumerate(layers) if layer.name.startswith("write"))
-        super().__init__(rows, layers, dtype)
+        super().__init__(rows, layers, dtype, device)
 
     def load(self, source: Program | Sequence[Program]) -> Float[Tensor, "... columns rows"]:
         """The state from which a program runs (eq. 5), or one state for each of several of the same shape.
@@ -79,18 +82,19 @@ class SubleqMachine(LoopedTransformer):
                 raise ParameterError("programs must have equally many cells and equally many instructions")
             return torch.stack([self.load(one) for one in source])
         columns, cells, rows = source.columns(self.scratch), len(source.memory), self.rows
-        codes = position_codes(columns, self.address_bits).to(self.dtype)
+        codes = position_codes(columns, self.address_bits).to(self.device, self.dtype)
         limit = 2 ** (self.bits - 1)
         require(memory=(list(source.memory), -limit, limit - 1))
-        state = torch.zeros(columns, rows.size, dtype=self.dtype)
+        state = torch.zeros(columns, rows.size, dtype=self.dtype, device=self.device)
         rows.of(state, "encoding")[1:] = codes[1:]
         rows.of(state, "indicator")[: self.scratch] = 1
         if "idle" in rows.blocks:
             rows.of(state, "idle")[self.scratch :] = 1
-        memory = torch.tensor(source.memory)
+        memory = torch.tensor(source.memory, device=self.device)
         rows.of(state, "memory")[self.scratch : self.scratch + cells] = to_bits(memory, self.bits, self.dtype)
         first = self.scratch + cells
-        shifted = torch.tensor(source.code) + torch.tensor([self.scratch, self.scratch, first])
+        offsets = torch.tensor([self.scratch, self.scratch, first], device=self.device)
+        shifted = torch.tensor(source.code, device=self.device) + offsets
         rows.of(state, "command")[first:] = codes[shifted].flatten(1)
         rows.of(state, "counter")[0] = codes[first]
         return state

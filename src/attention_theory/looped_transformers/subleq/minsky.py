@@ -44,7 +44,11 @@ class MinskyRun:
 
 
 def interpret_minsky(code: Sequence[Instruction], registers: Sequence[int], steps: int) -> MinskyRun:
-    """Run a Minsky machine until it passes its last instruction, or for ``steps`` steps. Registers are not bounded."""
+    """Run a Minsky machine until it passes its last instruction, or for ``steps`` steps. Registers are not bounded.
+
+    Raises:
+        ParameterError: steps below 0, no register, or a negative one.
+    """
     require(steps=(steps, 0, None), registers=(list(registers), 0, None))
     memory, counter, done = list(registers), 0, 0
     while counter < len(code) and done < steps:
@@ -107,7 +111,11 @@ def _subtract(a: int, here: int, target: int, form: Translation) -> list[tuple[i
 
 
 def random_minsky(registers: int, instructions: int, seed: Seed) -> tuple[list[Instruction], list[int]]:
-    """A random machine and random registers from 0 to 4: two additions for every three subtractions."""
+    """A random machine and random registers from 0 to 4: two additions for every three subtractions.
+
+    Raises:
+        ParameterError: registers or instructions below 1.
+    """
     require(registers=(registers, 1, None), instructions=(instructions, 1, None))
     source = generator(seed)
     adds = (torch.rand(instructions, generator=source) < 0.4).tolist()

@@ -16,7 +16,7 @@ from attention_theory.validation import ParameterError
     spare=st.integers(0, 8),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_many_heads_add_up_the_chosen_sigmoids(
     functions: int, terms: int, width: int, size: int, spare: int, seed: int
 ) -> None:
@@ -38,7 +38,7 @@ def test_a_row_that_is_not_cleared_keeps_the_mean_of_the_coefficients() -> None:
 
 
 @given(terms=st.integers(1, 9), seed=st.integers(0, 10**6))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_one_head_computes_all_sigmoids_and_their_sum(terms: int, seed: int) -> None:
     draw = generator(seed)
     a = normal(terms, 3, seed=draw)

@@ -31,7 +31,7 @@ def sample(seed: int, functions: tuple[str, ...]) -> Program:
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_the_machine_follows_the_interpreter(seed: int) -> None:
     program = sample(seed, ("add", "sub", "transpose"))
     reference = interpret(program, 8)
@@ -42,7 +42,7 @@ def test_the_machine_follows_the_interpreter(seed: int) -> None:
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 def test_one_head_reads_as_well_as_three(seed: int) -> None:
     program = sample(seed, ("add", "sub", "transpose"))
     three = FleqMachine(program).run(program, 8)

@@ -1,0 +1,55 @@
+"""The kept values of the laptop run: the same on another processor, different when a notebook finds something else."""
+
+from typing import Any
+
+import pytest
+
+from bookpress.laptop_values import differences, is_same, keep_values, kept_values
+from bookpress.record import Record
+from bookpress.runner import run
+
+
+@pytest.mark.parametrize(
+    ("ours", "kept", "same"),
+    [
+        (1.0, 1.0, True),
+        (1.04, 1.0, True),
+        (1.06, 1.0, False),
+        (-1.0, 1.0, False),
+        (3e-16, 2e-14, True),
+        (3e-16, 2e-11, False),
+        (0.0, 0.0, True),
+        (0.0, 1e-15, True),
+        (0.0, 1e-3, False),
+        (5, 5, True),
+        (5, 7, False),
+        (True, False, False),
+        ("a", "a", True),
+        (2.0, [1.0, 0.9, 2.1], True),
+        (2.3, [1.0, 0.9, 2.1], False),
+        (float("inf"), float("inf"), True),
+    ],
+)
+def test_what_counts_as_the_same(ours: Any, kept: Any, same: bool) -> None:
+    assert is_same(ours, kept) is same
+
+
+def test_values_are_kept_with_the_range_of_other_arithmetic_and_a_change_is_named(toy: Any) -> None:
+    record = run(toy.add("good"), layout=toy.layout)
+    assert differences(toy.layout, record) == ["demo/good: no values are kept"]
+    other = changed(record, 0.5)
+    (path,) = keep_values(toy.layout, [record], [other])
+    assert path.name == "demo.json"
+    kept = kept_values(toy.layout, "demo")["demo/good"]["demo/lemma-1"]
+    assert kept == {"one is less": [1 / 3, 1 / 3, 0.5], "four is less": 4}
+    assert differences(toy.layout, record) == differences(toy.layout, other) == []
+    assert differences(toy.layout, changed(record, 0.7)) == [
+        "demo/lemma-1: one is less: 0.7, kept [0.3333333333333333, 0.3333333333333333, 0.5]"
+    ]
+
+
+def changed(record: Record, value: float) -> Record:
+    other = record.model_copy(deep=True)
+    first = other.claims[0].evidence
+    first[0] = first[0].model_copy(update={"measured": value})
+    return other

@@ -1,0 +1,26 @@
+"""A corrected claim of a revised chapter without its proof is found."""
+
+from typing import Any
+
+import pytest
+
+from bookpress.layout import Layout
+from bookpress.proofs import missing_proofs
+from bookpress.registry import Registry
+
+
+def test_no_revised_chapter_owes_a_proof() -> None:
+    assert missing_proofs(Registry.load(), Layout.here()) == []
+
+
+@pytest.mark.parametrize(
+    ("heading", "missing"),
+    [("Proof of Lemma 4, as corrected", 0), ("Proof of Lemma 4.1", 1), ("Proof of Lemma 41", 1), ("Idea", 1)],
+)
+def test_the_fold_names_the_claim(toy: Any, heading: str, missing: int) -> None:
+    claims = toy.layout.claims / "demo.yaml"
+    text = claims.read_text().replace("cite: demo", "cite: demo\nrevised: true")
+    claims.write_text(text.replace("expected: refuted", "expected: holds with correction"))
+    fold = f"\n#\n# <details><summary>{heading}</summary>\n#\n# One is less than two.\n#\n# </details>\n"
+    toy.add("other_verdict", prose=fold)
+    assert len(missing_proofs(Registry.load(toy.layout), toy.layout)) == missing
