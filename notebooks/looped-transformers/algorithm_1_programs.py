@@ -21,10 +21,10 @@
 # %%
 import math
 
+from attention_theory.looped_transformers.assembly import AssemblyError
 from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.machine.layers import DenseLayer
 from attention_theory.looped_transformers.subleq.assembler import (
-    AssemblyError,
     assemble,
     library,
     library_text,
@@ -60,7 +60,7 @@ require(wide_bits=(wide_bits, 4, 50), temperature=(temperature, 20.0, None), see
 by_hand = interpret(program([5, 2], [(3, 2, 2), (3, 2, 2)]), bits, 10)  # mem[2]: 5 - 2 = 3, then 3 - 2 = 1
 at_zero = program([4], [(2, 2, 2), (0, 2, 0)])  # mem[2] -= mem[2] gives 0: on to instruction 2, the end
 branches = interpret(at_zero, bits, 1).counters.tolist()
-strict = interpret(at_zero, bits, 1, branch_on_zero=False).counters.tolist()
+strict = interpret(at_zero, bits, 1, form="printed").counters.tolist()
 
 # %% [markdown]
 # ## A program as text

@@ -58,9 +58,9 @@ def watch(program, **options):
 
 
 # %%
-def step_1_errors(program, faults=()):
+def step_1_errors(program, form="correct"):
     """Largest error of the addresses and of the masks over all scratchpad columns."""
-    layout, moments = watch(program, faults=faults)
+    layout, moments = watch(program, form=form)
     scratchpad = moments["1"][: layout.scratch]
     instruction, columns = program.code[0], torch.arange(layout.scratch)
     pointers, masks = 0.0, 0.0
@@ -73,15 +73,15 @@ def step_1_errors(program, faults=()):
 
 
 errors = [step_1_errors(sum_program(width)) for width in range(1, d + 1)]
-printed_offset = step_1_errors(sum_program(2), ["pointer offsets"])
-printed_mask = step_1_errors(sum_program(2), ["first mask"])
+printed_offset = step_1_errors(sum_program(2), {"pointers": "printed"})
+printed_mask = step_1_errors(sum_program(2), {"first mask": "printed"})
 
 newton = newton_program(a @ a.mT / 4 + torch.eye(d), 2)
 newton_reference = interpret(newton)
 
 
-def in_program(*faults):
-    machine = FleqMachine(newton, temperature=temperature, faults=faults)
+def in_program(**options):
+    machine = FleqMachine(newton, temperature=temperature, **options)
     return compare(machine.run(newton, 2 * len(newton_reference.counters)), newton_reference)
 
 
@@ -91,8 +91,8 @@ claim.check("masks, all columns and widths, largest error", max(one[1] for one i
 claim.misprint("addresses with a+i, largest error", printed_offset[0], "<=", 1e-9)
 claim.misprint("first mask with 2d+d_w, largest error", printed_mask[1], "<=", 1e-9)
 claim.check("in a program: its counters are right", in_program().counters_agree, "==", True, of="proof")
-for label, fault in (("a+i", "pointer offsets"), ("2d+d_w", "first mask")):
-    agrees = in_program(fault).counters_agree
+for label, place in (("a+i", "pointers"), ("2d+d_w", "first mask")):
+    agrees = in_program(form={place: "printed"}).counters_agree
     claim.misprint(f"{label} in a program: its counters are right", agrees, "==", True, of="proof")
 claim.verdict()
 
@@ -169,9 +169,9 @@ def write_errors(memory):
     return (memory[start : start + d].mT - (a + b)).abs().max().item(), elsewhere
 
 
-correct, same_rows = write_errors(after_write()), write_errors(after_write(faults=["write into data"]))
-constant_gate = write_errors(after_write(faults=["constant gate"]))
-plus_sign = write_errors(after_write(faults=["write sign"]))
+correct, same_rows = write_errors(after_write()), write_errors(after_write(form={"write rows": "printed"}))
+constant_gate = write_errors(after_write(constant_gate=True))
+plus_sign = write_errors(after_write(form={"write sign": "printed"}))
 show.table(
     ["write", "error in c", "error elsewhere"],
     [
@@ -204,7 +204,7 @@ programs = {flag: sum_program(d, flag) for flag in (-2.0, -1.0, 0.0, 1.0, 2.0)}
 stepper = FleqMachine(programs[0.0], temperature=temperature)
 cases = [(flag, stepper.run(one, 1).counters[0]) for flag, one in programs.items()]
 show.table(["flag", "next instruction"], cases, caption="The target is instruction 3.")
-left = FleqMachine(newton, temperature=temperature, faults=["keep instruction"])
+left = FleqMachine(newton, temperature=temperature, cleared=False)
 kept = compare(left.run(newton, len(newton_reference.counters)), newton_reference)
 
 claim = Claim("looped-transformers/fleq-step-7")

@@ -34,7 +34,6 @@ from attention_theory.looped_transformers.machine.layers import DenseHead, Dense
 from attention_theory.looped_transformers.machine.trace import draw_state
 from attention_theory.looped_transformers.subleq.assembler import assemble, library, library_text
 from attention_theory.looped_transformers.subleq.language import interpret
-from attention_theory.looped_transformers.subleq.layers import Defects
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.rows import Rows, combine
 from attention_theory.validation import require
@@ -185,7 +184,7 @@ claim.check("columns of the state", len(loaded), "==", 1 + cells + len(source_pr
 claim.check("command columns changed by the whole run", touched[first_command:].sum(), "==", 0)
 claim.check("memory columns changed", touched[1:first_command].sum(), ">", 0)
 claim.check("the scratchpad column is changed", bool(touched[0]), "==", True)
-leaky = SubleqMachine(machine.address_bits, bits, defects=Defects(masked=False))
+leaky = SubleqMachine(machine.address_bits, bits, form={"constants": "printed"})
 leaked = (leaky.run(loaded, steps, temperature) != loaded).any(dim=1)
 claim.control("command columns changed if constants act in every column", leaked[first_command:].sum(), "==", 0)
 silenced = loaded.clone()

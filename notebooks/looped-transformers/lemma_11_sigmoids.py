@@ -111,7 +111,7 @@ claim.verdict()
 directions = draw(5, d)
 wanted = (x @ directions.mT).sigmoid()
 head = OneHead(directions)
-printed_weights = OneHead(directions, empty_column=False).sigmoids(x)
+printed_weights = OneHead(directions, form={"empty column": "printed"}).sigmoids(x)
 heights = [5.0, 10.0, 15.0, 20.0, 30.0, 50.0]
 errors = [(OneHead(directions, height=height).sigmoids(x) - wanted).abs().max().item() for height in heights]
 scores = x @ directions.mT
@@ -180,8 +180,8 @@ weights = draw(5)
 summing = OneHead(directions, weights)
 sums, uncopied = summing.sums(x), summing.sums(x, copied=False)
 total = (wanted * weights).sum(-1, keepdim=True)
-same_row = OneHead(directions, weights, form="printed").sums(x)[..., :5]
-unfinished = OneHead(directions, weights, empty_column=False).sums(x)
+same_row = OneHead(directions, weights, form={"sum row": "printed"}).sums(x)[..., :5]
+unfinished = OneHead(directions, weights, form={"empty column": "printed"}).sums(x)
 
 claim = Claim("looped-transformers/corollary-2")
 own = OwnColumns(directions, weights)

@@ -26,7 +26,12 @@ import math
 import torch
 
 from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.product import ProductBlock, product_error, softmax_entry
+from attention_theory.looped_transformers.blocks.product import (
+    ProductBlock,
+    divided_entry,
+    product_error,
+    softmax_entry,
+)
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.randomness import generator
 from attention_theory.validation import require
@@ -119,9 +124,9 @@ exactly = [abs(ratio - 1) for (c, height), ratio in ratios.items() if exact_part
 rounded = [abs(math.log2(ratio)) for (c, height), ratio in ratios.items() if exact_part[c, height] < 1e-13 / c]
 
 
-def next_product(over_ones):
+def next_product(form="correct"):
     """Largest errors of a product and of the same one in the next cycle, the operands put there again."""
-    block = ProductBlock(slope=1e-5, over_ones=over_ones)
+    block = ProductBlock(slope=1e-5, form=form)
     run = run_block(block, a, b)
     state, wanted = run.state.clone(), block.reference(a, b)
     data = run.rows.of(state, "mul")
@@ -131,8 +136,8 @@ def next_product(over_ones):
     return (run.result - wanted).abs().max(), (again - wanted).abs().max().nan_to_num(math.inf)
 
 
-kept_first, kept_next = next_product(over_ones=False)
-lost_first, lost_next = next_product(over_ones=True)
+kept_first, kept_next = next_product()
+lost_first, lost_next = next_product("printed")
 
 # %%
 claim = Claim("looped-transformers/lemma-14")
@@ -161,7 +166,8 @@ claim.verdict()
 
 # %%
 scores = 1e-3 * torch.linspace(-1, 1, 8, dtype=torch.float64)
-direct, factored, printed = (softmax_entry(scores, 20.0, form) for form in ("direct", "factored", "printed"))
+direct = softmax_entry(scores, 20.0)
+factored, printed = divided_entry(scores, 20.0), divided_entry(scores, 20.0, "printed")
 claim = Claim("looped-transformers/equation-11")
 claim.check("corrected form less the softmax entry", (direct - factored).abs().max(), "<=", 1e-12)
 claim.misprint("printed form less the softmax entry", (direct - printed).abs().max(), "<=", 1e-12)

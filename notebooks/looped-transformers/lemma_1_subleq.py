@@ -35,7 +35,6 @@ from attention_theory.looped_transformers.machine.trace import Moment, draw_stat
 from attention_theory.looped_transformers.subleq.assembler import assemble, library_text
 from attention_theory.looped_transformers.subleq.conformance import conformance, random_batches
 from attention_theory.looped_transformers.subleq.language import interpret, random_program
-from attention_theory.looped_transformers.subleq.layers import Defects
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -171,14 +170,13 @@ with_idle = conformance(idle, [random_program(8, 12, 8, seed + k) for k in range
 
 # %%
 defects = {
-    "write as printed": Defects(write="printed"),
-    "flag as printed": Defects(flag="printed"),
-    "constants in every column": Defects(masked=False),
-    "gate C = 1": Defects(gate=1.0),
+    "write as printed": SubleqMachine(5, 8, form={"write": "printed"}),
+    "flag as printed": SubleqMachine(5, 8, form={"flag": "printed"}),
+    "constants in every column": SubleqMachine(5, 8, form={"constants": "printed"}),
+    "gate C = 1": SubleqMachine(5, 8, gate=1.0),
 }
 controls = {
-    name: conformance(SubleqMachine(5, 8, defects=defect), trial[:20], steps, temperature, dense=True).wrong
-    for name, defect in defects.items()
+    name: conformance(defect, trial[:20], steps, temperature, dense=True).wrong for name, defect in defects.items()
 }
 by_temperature = {
     lam: 20 - conformance(small, trial[:20], steps, lam, dense=True).wrong

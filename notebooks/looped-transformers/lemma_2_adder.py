@@ -20,7 +20,7 @@
 # %%
 import torch
 
-from attention_theory.looped_transformers.machine.adder import Variant, add
+from attention_theory.looped_transformers.machine.adder import add
 from attention_theory.looped_transformers.machine.codes import from_bits, to_bits
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Rows
@@ -41,17 +41,17 @@ require(noise_bits=(noise_bits, 2, 40), noise=(noise, 1e-15, 1e-3), seed=(seed, 
 
 
 # %%
-def adder(length: int, variant: Variant = "complete") -> tuple[Rows, Layer]:
+def adder(length: int, last_pair: bool = True) -> tuple[Rows, Layer]:
     """A layer that puts a + b in the place of a, in every column."""
     rows = Rows(a=length, b=length)
     layer = Layer(rows, "add")
-    add(layer, [(rows["a"], 1), (rows["b"], 1)], rows["a"], variant=variant)
+    add(layer, [(rows["a"], 1), (rows["b"], 1)], rows["a"], last_pair=last_pair)
     return rows, layer
 
 
-def total(a: torch.Tensor, b: torch.Tensor, length: int, variant: Variant = "complete") -> torch.Tensor:
+def total(a: torch.Tensor, b: torch.Tensor, length: int, last_pair: bool = True) -> torch.Tensor:
     """The bits of a + b as the layer computes them."""
-    rows, layer = adder(length, variant)
+    rows, layer = adder(length, last_pair)
     return rows.of(layer.dense.feed_forward(torch.cat([to_bits(a, length), to_bits(b, length)], dim=1)), "a")
 
 
@@ -84,7 +84,7 @@ show.figure(
 a, b = (side.flatten() for side in torch.meshgrid(torch.arange(2**bits), torch.arange(2**bits), indexing="ij"))
 found = total(a, b, bits)
 right = to_bits((a + b) % 2**bits, bits)
-without = total(a, b, bits, "without last pair")
+without = total(a, b, bits, last_pair=False)
 carries = torch.stack([(a >> k) & (b >> k) & 1 for k in range(bits)]).any(dim=0)
 beyond = a + b >= 2**bits
 generator = torch.Generator().manual_seed(seed)

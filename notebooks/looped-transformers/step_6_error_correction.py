@@ -35,8 +35,7 @@ from attention_theory.looped_transformers.subleq.exact_domain import (
     noise_before_correction,
     temperature_law,
 )
-from attention_theory.looped_transformers.subleq.language import Program, program, random_program
-from attention_theory.looped_transformers.subleq.layers import Defects
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, program, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.rows import Rows
 from attention_theory.trends import slope
@@ -140,7 +139,7 @@ show.figure(
 
 
 # %%
-def random_programs(n: int, length: int, count: int) -> list[Program]:
+def random_programs(n: int, length: int, count: int) -> list[SubleqProgram]:
     """Programs that fill n columns."""
     cells = n // 3
     return [random_program(cells, n - 4 - cells, length, seed + number) for number in range(count)]
@@ -199,7 +198,7 @@ show.table(
 
 # %%
 long_runs = [random_program(7, 7, 8, seed + number) for number in range(20)]
-uncorrected = SubleqMachine(5, 8, defects=Defects(corrected=False))
+uncorrected = SubleqMachine(5, 8, rounded=False)
 corrected = SubleqMachine(5, 8)
 failed = {
     lam: (

@@ -209,7 +209,7 @@ def faulty(**options):
     return compare(broken.run(program, limit), reference)
 
 
-offsets, mask = faulty(faults=["pointer offsets"]), faulty(faults=["first mask"])
+offsets, mask = faulty(form={"pointers": "printed"}), faulty(form={"first mask": "printed"})
 cold, low_gate = faulty(temperature=5.0), faulty(gate=1.0)
 blocks = standard_blocks(program)
 lean = FleqMachine(program, standard_blocks(program, sum_heads=1), temperature=temperature, one_reader=True)

@@ -180,12 +180,12 @@ claim.verdict()
 
 
 # %%
-def one_head(function: SigmoidSum, x, empty_column=True):
+def one_head(function: SigmoidSum, x, form="correct"):
     """A sum of sigmoids by the three layers of Corollary 2, for a batch of numbers."""
     directions = torch.stack([function.slopes, function.shifts], dim=1)
     inputs = torch.stack([x, torch.ones_like(x)], dim=1)
     height = float((inputs @ directions.mT).clamp(min=0).max() + 50)
-    head = OneHead(directions, function.heights, height=height, empty_column=empty_column)
+    head = OneHead(directions, function.heights, height=height, form=form)
     return head.sums(inputs)[:, 0], summarise(head.machine)
 
 
@@ -201,7 +201,7 @@ for wanted_error in (0.4, 0.2, 0.1):
             (name, function.terms, size.width, size.heads, (value - exact_value).abs().max().item(), wanted_error)
         )
 show.table(["function", "sigmoids", "rows", "heads", "largest error", "ε"], rows)
-flat, _ = one_head(root_sigmoids(0.2, 6.0), x, empty_column=False)
+flat, _ = one_head(root_sigmoids(0.2, 6.0), x, form={"empty column": "printed"})
 
 claim = Claim("looped-transformers/remark-2")
 claim.check("largest error over ε, all sizes", max(row[4] / row[5] for row in rows), "<=", 1.0)

@@ -12,9 +12,13 @@ from torch import Tensor
 
 from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import CLOSED, gated_move
+from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Combination, Rows, combine, moves
 from attention_theory.validation import FORMS, Form, require
+
+#: Where Lemma 12 and Corollary 2 are wrong in print.
+PLACES = ("empty column", "sum row")
 
 #: Keys and queries of a head that attends to all columns alike.
 _EVEN: list[Combination] = [{}]
@@ -122,8 +126,8 @@ class OneHead:
         c: the coefficients, 1 unless given.
         height: C.
         temperature: factor on the scores.
-        empty_column: without it every weight is 1, as printed.
-        form: ``printed`` adds the sum into the row of the sigmoids.
+        form: of the places in :data:`PLACES`. Printed, there is no ``empty column``, and every weight is 1; the
+            ``sum row`` is that of the sigmoids, to which the sum is added.
 
     Raises:
         ParameterError: a negative height, a temperature that is not positive, or an unknown form.
@@ -135,13 +139,14 @@ class OneHead:
         c: Float[Tensor, " terms"] | None = None,
         height: float = 50.0,
         temperature: float = 30.0,
-        empty_column: bool = True,
-        form: Form = "correct",
+        form: Forms = "correct",
     ) -> None:
-        require(height=(height, 0.0, None), temperature=(temperature, 1e-6, None), form=(form, FORMS))
+        require(height=(height, 0.0, None), temperature=(temperature, 1e-6, None))
+        printed = printed_places(form, PLACES)
         terms, width = a.shape
-        self.terms, self.temperature, self.form = terms, temperature, form
-        self.columns = terms + (1 if empty_column else 0)
+        self.terms, self.temperature = terms, temperature
+        self.columns = terms + (0 if "empty column" in printed else 1)
+        self.summed = "sigmoid" if "sum row" in printed else "sum"
         self.rows = Rows(x=width, sigmoid=1, others=terms, own=terms, sum=1)
         rows, strength = self.rows, 1 / temperature
         copies, sigmoids = self._copy_layer(), Layer(rows, "sigmoids")
@@ -156,8 +161,7 @@ class OneHead:
         not_empty = dict.fromkeys(rows["own"], CLOSED)
         gated_move(sigmoids, sigmoid, sigmoid, not_empty, gain=-1.0)
         total = Layer(rows, "sum")
-        target = rows["sum"] if form == "correct" else rows["sigmoid"]
-        total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], target, self.columns))
+        total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], rows[self.summed], self.columns))
         self.machine = LoopedTransformer(rows, [copies, sigmoids, total], device=a.device)
 
     def _copy_layer(self) -> Layer:
@@ -190,7 +194,7 @@ class OneHead:
         state = self.start(x)
         for layer in self.machine.dense[0 if copied else 1 :]:
             state = layer(state, self.temperature)
-        return self.rows.of(state, "sum" if self.form == "correct" else "sigmoid")[..., 0]
+        return self.rows.of(state, self.summed)[..., 0]
 
 
 class OwnColumns:

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.encodings import sign_code
-from attention_theory.looped_transformers.blocks.base import FunctionBlock, Setting, gated_move
+from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock, gated_move
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import FORMS, Form, require
@@ -33,7 +33,7 @@ class TransposeBlock(FunctionBlock):
         require(form=(form, FORMS))
         self.form = form
 
-    def sizes(self, setting: Setting) -> dict[str, int]:
+    def sizes(self, setting: BlockSetting) -> dict[str, int]:
         """One block of d rows and two single rows.
 
         Raises:
@@ -42,17 +42,17 @@ class TransposeBlock(FunctionBlock):
         require(size=(setting.size, 3, None))
         return {"transpose copy": setting.size, "transpose vector": 1, "transpose permuted": 1}
 
-    def declare(self, layer: Layer, stage: int, setting: Setting) -> None:
+    def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:
         (self._vectorise, self._permute, self._gather)[stage](layer, setting)
 
-    def _vectorise(self, layer: Layer, setting: Setting) -> None:
+    def _vectorise(self, layer: Layer, setting: BlockSetting) -> None:
         rows = layer.rows
         data, copy = rows["transpose"], rows["transpose copy"]
         _sum_over_groups(layer, data, copy, setting)
         _row_of_group(layer, copy, rows["transpose vector"], setting)
         layer.clear([*copy, *data])
 
-    def _permute(self, layer: Layer, setting: Setting) -> None:
+    def _permute(self, layer: Layer, setting: BlockSetting) -> None:
         rows = layer.rows
         vector, permuted = rows["transpose vector"], rows["transpose permuted"]
         target = permuted if self.form == "correct" else vector
@@ -61,7 +61,7 @@ class TransposeBlock(FunctionBlock):
         _row_of_group(layer, target, rows["transpose copy"], setting)
         layer.clear([*vector, *permuted])
 
-    def _gather(self, layer: Layer, setting: Setting) -> None:
+    def _gather(self, layer: Layer, setting: BlockSetting) -> None:
         copy = layer.rows["transpose copy"]
         _sum_over_groups(layer, copy, layer.rows["transpose"], setting)
         layer.clear(copy)
@@ -70,13 +70,13 @@ class TransposeBlock(FunctionBlock):
         return a.mT
 
 
-def _sum_over_groups(layer: Layer, source: range, target: range, setting: Setting) -> None:
+def _sum_over_groups(layer: Layer, source: range, target: range, setting: BlockSetting) -> None:
     """Every column gets the sum over the d columns of equal index."""
     index = combine(layer.rows["index"])
     layer.head("sum over groups", index, index, moves(source, target, setting.size))
 
 
-def _row_of_group(layer: Layer, source: range, target: range, setting: Setting) -> None:
+def _row_of_group(layer: Layer, source: range, target: range, setting: BlockSetting) -> None:
     """In group i, row i of ``source`` into ``target``; of the two the one of a single row stands for all d."""
     codes, group = sign_code(setting.size, setting.bits), layer.rows["group"]
     for place, code in enumerate(codes.tolist()):
@@ -106,7 +106,7 @@ def transpose_in_groups(
     """
     size = len(matrix)
     require(size=(size, 2, None), temperature=(temperature, 1e-6, None), form=(form, FORMS))
-    setting = Setting(size, size**2, temperature)
+    setting = BlockSetting(size, size**2, temperature)
     rows = Rows(matrix=size, work=size, index=setting.bits, group=setting.bits)
     data, work = rows["matrix"], rows["work"]
     vectorise, permute, gather = (Layer(rows, name) for name in ("vectorise", "permute", "gather"))

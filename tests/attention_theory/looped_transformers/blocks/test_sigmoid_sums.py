@@ -60,7 +60,9 @@ def test_the_first_layer_turns_the_input_of_the_corollary_into_that_of_the_lemma
 
 def test_without_the_empty_column_every_sigmoid_is_one() -> None:
     a = normal(4, 2, seed=0)
-    assert torch.allclose(OneHead(a, empty_column=False).sigmoids(a[:1]), torch.ones(1, 4, dtype=torch.float64))
+    assert torch.allclose(
+        OneHead(a, form={"empty column": "printed"}).sigmoids(a[:1]), torch.ones(1, 4, dtype=torch.float64)
+    )
 
 
 @pytest.mark.parametrize(("terms", "width"), [(2, 3), (5, 5), (8, 2)])
