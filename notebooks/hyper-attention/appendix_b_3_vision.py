@@ -13,13 +13,11 @@
 # <!-- claim hyper-attention/vision-construction -->
 # <blockquote>
 #
-# **App. B.3 (Patterns of pixels)**
-# *Appendix B.3*
+# **App. B.3 (Patterns of pixels)** *Appendix B.3*
 #
 # With tokens $[b_i, p_i]$, $C = \mathrm{diag}(0, \tilde C)$, $\tilde C_{ij} = 1$ where $p_j$ is at one of the offsets
-# $\Delta$ from
-# $p_i$, and $W^V = [1; 0]$, output $i$ is the number of black pixels at the offsets; the pattern is there if it is
-# $|\Delta|$.
+# $\Delta$ from $p_i$, and $W^V = [1; 0]$, output $i$ is the number of black pixels at the offsets; the pattern is there
+# if it is $|\Delta|$.
 #
 # </blockquote>
 # <!-- /claim -->

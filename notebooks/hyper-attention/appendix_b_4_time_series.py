@@ -13,13 +13,11 @@
 # <!-- claim hyper-attention/time-series-construction -->
 # <blockquote>
 #
-# **App. B.4 (Time series with delays)**
-# *Appendix B.4*
+# **App. B.4 (Time series with delays)** *Appendix B.4*
 #
-# For $m[t] = \sum_{k \in D} a_k A\, m[t - k]$ and tokens $[m[t], p[t]]$ with $L + 1$ places, the layer with
-# $C = \mathrm{diag}(0, \tilde C)$, $\tilde C_{uv} = \sum_{k \in D} a_k \mathbb I\{u - v = k\}$ and $W^V = [A^\top; 0]$
-# returns $m[L+1]$ in its
-# last row, whatever value the last token holds.
+# For $m[t] = \sum_{k \in D} a_k A\, m[t - k]$ and tokens $[m[t], p[t]]$ with $L + 1$ places, the layer with $C =
+# \mathrm{diag}(0, \tilde C)$, $\tilde C_{uv} = \sum_{k \in D} a_k \mathbb I\{u - v = k\}$ and $W^V = [A^\top; 0]$
+# returns $m[L+1]$ in its last row, whatever value the last token holds.
 #
 # **Beside it, as printed.** $W^V = [A; 0]$, places $1, \dots, L$, and $\tilde C_{uv} \in \{0, 1\}$ called equivalent.
 #

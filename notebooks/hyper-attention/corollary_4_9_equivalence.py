@@ -13,14 +13,12 @@
 # <!-- claim hyper-attention/corollary-4-9 -->
 # <blockquote>
 #
-# **Corollary 4.9 (When two layers are the same function)**
-# *Section 4.3; Appendix D.2; also Corollary D.3*
+# **Corollary 4.9 (When two layers are the same function)** *Section 4.3; Appendix D.2; also Corollary D.3*
 #
 # **As printed.** If and only if the sums $\sum_\nu (x_\mu^\top C x_\nu)(x_\nu^\top W_{:,k})$ agree for all $\mu, k$.
 #
-# **Corrected.** Two linear self-attention layers are the same function if and only if
-# $T_{\mu\nu k} = (x_\mu^\top C x_\nu)(x_\nu^\top W_{:,k})$ agrees for all $\mu, \nu, k$. (Sequences of one and two
-# tokens show it.)
+# **Corrected.** Two linear self-attention layers are the same function if and only if $T_{\mu\nu k} = (x_\mu^\top C
+# x_\nu)(x_\nu^\top W_{:,k})$ agrees for all $\mu, \nu, k$. (Sequences of one and two tokens show it.)
 #
 # Entry by entry, without the sum, as in Corollary D.3.
 #
@@ -30,8 +28,7 @@
 # <!-- claim hyper-attention/remark-d-2 -->
 # <blockquote>
 #
-# **Remark D.2 (Skip connections)**
-# *Appendix D.2*
+# **Remark D.2 (Skip connections)** *Appendix D.2*
 #
 # A skip connection does not change the residuals, if the task is realizable with it: the targets carry the same skip.
 #

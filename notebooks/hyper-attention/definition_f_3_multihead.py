@@ -13,13 +13,11 @@
 # <!-- claim hyper-attention/definition-f-2 -->
 # <blockquote>
 #
-# **Definition F.2 (Multihead self-attention)**
-# *Appendix F.2*
+# **Definition F.2 (Multihead self-attention)** *Appendix F.2*
 #
 # $H$ heads $\mathrm{softmax}(Q^h K^{h\top}) V^h$ with $d_h = d/H$ features side by side, times $W^O$: $4 d^2$
-# parameters. (The print
-# leaves out the scale $1/\sqrt{d_h}$ here, which Section 2 has. The queries can take it up; the models of this book
-# use it.)
+# parameters. (The print leaves out the scale $1/\sqrt{d_h}$ here, which Section 2 has. The queries can take it up; the
+# models of this book use it.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -27,8 +25,7 @@
 # <!-- claim hyper-attention/definition-f-3 -->
 # <blockquote>
 #
-# **Definition F.3 (Multihead HyperFeatureAttention)**
-# *Appendix F.2*
+# **Definition F.3 (Multihead HyperFeatureAttention)** *Appendix F.2*
 #
 # A head of order $A$ has $A$ queries and keys of $d_h / A$ features each; its weights are the softmax of the entrywise
 # product of their scores, and its value is one matrix, or the entrywise product of $A$ of them. Order 1 is
@@ -40,8 +37,7 @@
 # <!-- claim hyper-attention/remark-f-4 -->
 # <blockquote>
 #
-# **Remark F.4 (Parameters with and without value product)**
-# *Appendix F.2*
+# **Remark F.4 (Parameters with and without value product)** *Appendix F.2*
 #
 # **As printed.** With value product there are slightly more parameters.
 #
@@ -56,11 +52,10 @@
 # <!-- claim hyper-attention/remark-f-5 -->
 # <blockquote>
 #
-# **Remark F.5 (Rotary positions on every factor)**
-# *Appendix F.2*
+# **Remark F.5 (Rotary positions on every factor)** *Appendix F.2*
 #
-# With a rotary encoding on the queries and keys of every factor, the product of the scores depends on positions
-# through their distances alone.
+# With a rotary encoding on the queries and keys of every factor, the product of the scores depends on positions through
+# their distances alone.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -13,14 +13,11 @@
 # <!-- claim hyper-attention/experiment-7-1 -->
 # <blockquote>
 #
-# **Section 7.1 (Errors of the trained layers at every length)**
-# *Section 7.1*
+# **Section 7.1 (Errors of the trained layers at every length)** *Section 7.1*
 #
 # Trained at $L = 20$, the layers have test errors of the order of $10^{-7}$ or less at $L = 2, 5, 10, 20, 30, 40$, for
-# both
-# embeddings. (This needs the self term in the target, the bias of $-1$ of Appendix B.1. With Eq. 4 to the letter the
-# error
-# is $(1 - L/20)^2$.)
+# both embeddings. (This needs the self term in the target, the bias of $-1$ of Appendix B.1. With Eq. 4 to the letter
+# the error is $(1 - L/20)^2$.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -28,8 +25,7 @@
 # <!-- claim hyper-attention/figure-2a -->
 # <blockquote>
 #
-# **Figure 2(a) (Devised scores in the sinusoidal code)**
-# *Section 7.1*
+# **Figure 2(a) (Devised scores in the sinusoidal code)** *Section 7.1*
 #
 # The devised score matrix of the colliding agents is diagonal in the sinusoidal code.
 #
@@ -39,16 +35,12 @@
 # <!-- claim hyper-attention/figure-2b -->
 # <blockquote>
 #
-# **Figure 2(b) (Learned scores in the sinusoidal code)**
-# *Section 7.1*
+# **Figure 2(b) (Learned scores in the sinusoidal code)** *Section 7.1*
 #
 # The learned score matrix is not diagonal in the sinusoidal code, and looks unlike the devised one, while the function
-# learned
-# is the devised one. (This is what the caption says; the printed picture is not compared. The start and the optimiser
-# are not
-# given. With gradient descent from a constant $w(0)$ the matrix comes out nearly diagonal; with an uneven $w(0)$ the
-# diagonal
-# stays in view; with Adam, run here at $N = 60$, it does not.)
+# learned is the devised one. (This is what the caption says; the printed picture is not compared. The start and the
+# optimiser are not given. With gradient descent from a constant $w(0)$ the matrix comes out nearly diagonal; with an
+# uneven $w(0)$ the diagonal stays in view; with Adam, run here at $N = 60$, it does not.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -56,12 +48,10 @@
 # <!-- claim hyper-attention/figure-3 -->
 # <blockquote>
 #
-# **Figure 3 (Learned and devised parameters, one-hot)**
-# *Section 7.1*
+# **Figure 3 (Learned and devised parameters, one-hot)** *Section 7.1*
 #
 # The learned $C_{\mu\nu}$ differs from the devised one; the learned $C_{\mu\nu} W_\nu$ is the devised one, with a mean
-# squared
-# distance of the order of $10^{-5}$.
+# squared distance of the order of $10^{-5}$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -69,8 +59,7 @@
 # <!-- claim hyper-attention/figure-4 -->
 # <blockquote>
 #
-# **Figure 4 (Learned and devised parameters, sinusoidal)**
-# *Section 7.1*
+# **Figure 4 (Learned and devised parameters, sinusoidal)** *Section 7.1*
 #
 # The same for the sinusoidal code, after a change to the one-hot basis.
 #

@@ -60,12 +60,10 @@ residual = residuals(tokens, targets, score, value)
 # <!-- claim hyper-attention/definition-loss -->
 # <blockquote>
 #
-# **Training loss (The training loss)**
-# *Section 4*
+# **Training loss (The training loss)** *Section 4*
 #
 # $L(C, W^V) = \frac1B \sum_{n=1}^B \|\mathrm{SA}(X^{(n)}) - Y^{(n)}\|_F^2$: a sum over the tokens of a sequence, a mean
-# over
-# the sequences only.
+# over the sequences only.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -87,8 +85,7 @@ claim.verdict()
 # <!-- claim hyper-attention/lemma-c-1 -->
 # <blockquote>
 #
-# **Lemma C.1 (Counts on the diagonal)**
-# *Appendix C*
+# **Lemma C.1 (Counts on the diagonal)** *Appendix C*
 #
 # For an orthonormal embedding $B$, $\;B X^\top X B^\top = \mathrm{diag}(s)$, with $s_\mu$ the number of tokens that are
 # $\mu$.
@@ -113,12 +110,10 @@ claim.verdict()
 # <!-- claim hyper-attention/gradients-matrix-form -->
 # <blockquote>
 #
-# **App. C (Gradients of the loss)**
-# *Appendix C*
+# **App. C (Gradients of the loss)** *Appendix C*
 #
 # With $D^{(n)} = \mathrm{SA}(X^{(n)}) - y^{(n)}$: $\;\partial L/\partial C = \frac2B \sum_n X^\top D\, w^\top X^\top X$
-# and
-# $\partial L/\partial w = \frac2B \sum_n X^\top X\, C^\top X^\top D$.
+# and $\partial L/\partial w = \frac2B \sum_n X^\top X\, C^\top X^\top D$.
 #
 # **Beside it, as printed.** The display that begins the derivation has $\frac1B$. (Around it: these pages are announced
 # for the proof of Theorem 3.1.)
@@ -169,13 +164,11 @@ claim.verdict()
 # <!-- claim hyper-attention/equation-21 -->
 # <blockquote>
 #
-# **Eq. 21 (How the residuals move)**
-# *Appendix C, Eq. 21*
+# **Eq. 21 (How the residuals move)** *Appendix C, Eq. 21*
 #
 # Under gradient flow with rate $\eta$ the stacked residuals obey $\dot D = -\frac{2\eta}B (M M^\top + M_2 M_2^\top) D$,
-# with
-# $M^{(n)} = (w^\top X^\top X) \otimes X$ and $M_2^{(n)} = X C X^\top X$; in one-hot terms
-# $D = M\,\mathrm{vec}\bigl(C - C^*\mathrm{diag}(w^*/w)\bigr)$, vec stacking columns.
+# with $M^{(n)} = (w^\top X^\top X) \otimes X$ and $M_2^{(n)} = X C X^\top X$; in one-hot terms $D =
+# M\,\mathrm{vec}\bigl(C - C^*\mathrm{diag}(w^*/w)\bigr)$, vec stacking columns.
 #
 # **Beside it, as printed.** In the displays before Eq. 21 the second term ends in $X^{(n)} C X^{(n)\top} D^{(n)}$.
 #
@@ -225,8 +218,7 @@ claim.verdict()
 # <!-- claim hyper-attention/lemma-c-3 -->
 # <blockquote>
 #
-# **Lemma C.3 (A lower bound on a quartic form)**
-# *Appendix C, Eq. 28*
+# **Lemma C.3 (A lower bound on a quartic form)** *Appendix C, Eq. 28*
 #
 # $x^\top (M^\top M)^2 x \ge \lambda_{\min}(M^\top M)\, \|M x\|^2$.
 #
@@ -236,8 +228,7 @@ claim.verdict()
 # <!-- claim hyper-attention/lemma-c-4 -->
 # <blockquote>
 #
-# **Lemma C.4 (Decay under positive definite matrices)**
-# *Appendix C, Eq. 29*
+# **Lemma C.4 (Decay under positive definite matrices)** *Appendix C, Eq. 29*
 #
 # If $\dot x = -\eta A(t) x$ with $A(t)$ symmetric and $\lambda_{\min}(A(t)) \ge \psi > 0$, then $x(t) \to 0$; in fact
 # $\|x(t)\| \le \|x(0)\|\,e^{-\eta\psi t}$.

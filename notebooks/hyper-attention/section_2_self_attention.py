@@ -13,8 +13,7 @@
 # <!-- claim hyper-attention/definition-softmax-attention -->
 # <blockquote>
 #
-# **Softmax self-attention (Self-attention with softmax)**
-# *Section 2*
+# **Softmax self-attention (Self-attention with softmax)** *Section 2*
 #
 # For tokens $X \in \mathbb R^{L \times d}$ as rows and $W^Q, W^K, W^V \in \mathbb R^{d \times d_k}$,
 # $\mathrm{SA}^\sigma(X) = \sigma\bigl(X W^Q (X W^K)^\top / \sqrt{d_k}\bigr)\, X W^V$ with $\sigma$ the softmax of each
@@ -26,12 +25,10 @@
 # <!-- claim hyper-attention/definition-linear-attention -->
 # <blockquote>
 #
-# **Eq. 1 (Linear self-attention)**
-# *Section 2, Eq. 1; Appendix B, Eq. 7*
+# **Eq. 1 (Linear self-attention)** *Section 2, Eq. 1; Appendix B, Eq. 7*
 #
 # $\mathrm{SA}^{\mathrm{lin}}(X) = (X C X^\top)\, X W^V$ with $C \in \mathbb R^{d \times d}$ and $W^V \in \mathbb R^{d
-# \times d_2}$:
-# $d^2 + d\,d_2$ parameters, and a cost linear in $L$ when the products are taken from the right.
+# \times d_2}$: $d^2 + d\,d_2$ parameters, and a cost linear in $L$ when the products are taken from the right.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -39,12 +36,11 @@
 # <!-- claim hyper-attention/definition-pairwise-interaction -->
 # <blockquote>
 #
-# **Eq. 2 (Aggregate pairwise interaction)**
-# *Section 3, Eq. 2; Appendix B, Eq. 8*
+# **Eq. 2 (Aggregate pairwise interaction)** *Section 3, Eq. 2; Appendix B, Eq. 8*
 #
 # For symbols $\mathcal X(0), \dots, \mathcal X(L-1)$ of a finite set $\mathcal S$, strengths $f(\alpha, \beta)$ and
-# directions
-# $w_\beta$: $\;y_i = \sum_{j \in [L]} f(\mathcal X(i), \mathcal X(j))\, w_{\mathcal X(j)}$, the term $j = i$ included.
+# directions $w_\beta$: $\;y_i = \sum_{j \in [L]} f(\mathcal X(i), \mathcal X(j))\, w_{\mathcal X(j)}$, the term $j = i$
+# included.
 #
 # </blockquote>
 # <!-- /claim -->

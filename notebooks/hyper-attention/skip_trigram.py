@@ -13,8 +13,7 @@
 # <!-- claim hyper-attention/skip-trigram -->
 # <blockquote>
 #
-# **Skip-trigram example (Keep in mind, keep at bay)**
-# *Appendix G.2.1*
+# **Skip-trigram example (Keep in mind, keep at bay)** *Appendix G.2.1*
 #
 # What one context word contributes to the next-word scores of a head has rank 1 over the queries, so that one head
 # cannot give "mind" after "keep ... in" and "bay" after "keep ... at" by it (squared error at least 1). Order 3 can:

@@ -13,13 +13,11 @@
 # <!-- claim hyper-attention/table-1 -->
 # <blockquote>
 #
-# **Table 1 (Language models with one layer)**
-# *Section 7.2*
+# **Table 1 (Language models with one layer)** *Section 7.2*
 #
 # One layer, one head, 256 tokens of OpenWebText: perplexity 62.28 for self-attention, 60.22 for HyperFeatureAttention
-# of
-# order 4, 51.26 for HyperAttention of order 3, 48.50 for the same without sharing. The first three have equally
-# many parameters.
+# of order 4, 51.26 for HyperAttention of order 3, 48.50 for the same without sharing. The first three have equally many
+# parameters.
 #
 # </blockquote>
 # <!-- /claim -->

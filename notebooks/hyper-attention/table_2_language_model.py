@@ -13,8 +13,7 @@
 # <!-- claim hyper-attention/table-2 -->
 # <blockquote>
 #
-# **Table 2 (Language models with three layers)**
-# *Section 7.2*
+# **Table 2 (Language models with three layers)** *Section 7.2*
 #
 # Three layers, 1024 tokens of OpenWebText: perplexity 28.70 for self-attention with 3 heads, 27.97 for
 # HyperFeatureAttention with 3 heads of two factors, 27.75 for a hybrid of 2 heads of each kind. The entrywise products

@@ -13,13 +13,11 @@
 # <!-- claim hyper-attention/table-3 -->
 # <blockquote>
 #
-# **Table 3 (Cost of the six kinds of attention)**
-# *Appendix H*
+# **Table 3 (Cost of the six kinds of attention)** *Appendix H*
 #
 # In the length $L$: self-attention and HyperFeatureAttention $\Theta(L^2)$, HyperAttention of order $n$ $\Theta(L^n)$,
-# and the linear
-# form of each $\Theta(L)$. Linear HyperFeatureAttention hides the factor $(d_h / A)^A$, and order 3 in blocks holds
-# $\Theta(L^2)$ numbers.
+# and the linear form of each $\Theta(L)$. Linear HyperFeatureAttention hides the factor $(d_h / A)^A$, and order 3 in
+# blocks holds $\Theta(L^2)$ numbers.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -13,8 +13,7 @@
 # <!-- claim hyper-attention/theorem-3-1 -->
 # <blockquote>
 #
-# **Theorem 3.1 (One layer represents every pairwise interaction)**
-# *Section 3; proof in Appendix B*
+# **Theorem 3.1 (One layer represents every pairwise interaction)** *Section 3; proof in Appendix B*
 #
 # With embedding dimension $d = |\mathcal S|$ one linear self-attention layer equals any aggregate pairwise interaction,
 # for all tokens and all lengths at once. With $d < |\mathcal S|$ some interactions cannot be represented: for
@@ -27,8 +26,7 @@
 # <!-- claim hyper-attention/corollary-b-1 -->
 # <blockquote>
 #
-# **Corollary B.1 (Turning the embedding)**
-# *Appendix B*
+# **Corollary B.1 (Turning the embedding)** *Appendix B*
 #
 # For orthogonal $Q$, the embedding $Q x(\alpha)$ with $C' = Q C Q^\top$ and $W'^V = Q W^V$ gives the same function.
 #

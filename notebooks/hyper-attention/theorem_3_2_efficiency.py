@@ -13,18 +13,15 @@
 # <!-- claim hyper-attention/theorem-3-2 -->
 # <blockquote>
 #
-# **Theorem 3.2 (Parameters without sharing)**
-# *Section 3; proof in Appendix B*
+# **Theorem 3.2 (Parameters without sharing)** *Section 3; proof in Appendix B*
 #
 # **As printed.** A *linear fully connected network* needs $\Omega(L^2 |\mathcal S|^2)$ parameters to represent the
-# interaction exactly.
-# A linear network on the tokens side by side cannot represent it with any number of parameters.
+# interaction exactly. A linear network on the tokens side by side cannot represent it with any number of parameters.
 #
 # **Corrected.** A linear map on pairs of tokens $e_{\mathcal X(i)} \otimes e_{\mathcal X(j)}$ that shares no weights
-# has exactly
-# $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr) = \Theta(L^2|\mathcal S|^2)$ free parameters for all outputs of an
-# aggregate
-# pairwise interaction; with the weights shared over $i$ and $j$, as in attention, it has $|\mathcal S|^2$.
+# has exactly $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr) = \Theta(L^2|\mathcal S|^2)$ free parameters for all
+# outputs of an aggregate pairwise interaction; with the weights shared over $i$ and $j$, as in attention, it has
+# $|\mathcal S|^2$.
 #
 # The count holds for a linear map on *pairs* of tokens without shared weights. Nothing follows for networks with a
 # nonlinearity.

@@ -13,8 +13,7 @@
 # <!-- claim hyper-attention/theorem-4-6 -->
 # <blockquote>
 #
-# **Theorem 4.6 (Zero training error generalises)**
-# *Section 4.2; proof in Appendix D.1*
+# **Theorem 4.6 (Zero training error generalises)** *Section 4.2; proof in Appendix D.1*
 #
 # Under Assumptions 4.2 and 4.5, parameters with zero training error have zero error on all sequences of length $L^*$.
 #
@@ -24,8 +23,7 @@
 # <!-- claim hyper-attention/definition-4-1 -->
 # <blockquote>
 #
-# **Definition 4.1 (Data matrix of a symbol)**
-# *Section 4*
+# **Definition 4.1 (Data matrix of a symbol)** *Section 4*
 #
 # $s^{(n)}$ counts the symbols of sequence $n$. $S_{\mathcal B_\mu}$ has the rows $s^{(n)\top}$ of those sequences that
 # hold $\mu$.
@@ -36,12 +34,10 @@
 # <!-- claim hyper-attention/assumption-4-2 -->
 # <blockquote>
 #
-# **Assumption 4.2 (Versatility of the training data)**
-# *Section 4*
+# **Assumption 4.2 (Versatility of the training data)** *Section 4*
 #
 # $S_{\mathcal B_\mu}$ has full column rank $|\mathcal S|$ for every $\mu$. (Uniform sequences satisfy it when there are
-# enough
-# of them.)
+# enough of them.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -49,8 +45,7 @@
 # <!-- claim hyper-attention/assumption-4-5 -->
 # <blockquote>
 #
-# **Assumption 4.5 (Strong realizability)**
-# *Section 4.2*
+# **Assumption 4.5 (Strong realizability)** *Section 4.2*
 #
 # Some $C^\dagger, W^{V\dagger}$ are exact almost surely on sequences of length $L^*$. (It holds for aggregate pairwise
 # interactions.)

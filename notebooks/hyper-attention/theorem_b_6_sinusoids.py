@@ -52,8 +52,7 @@ require(small_period=(small_period, 6, 400))
 # <!-- claim hyper-attention/definition-b-3 -->
 # <blockquote>
 #
-# **Definition B.3 (Discrete-time Fourier series)**
-# *Appendix B.1.2*
+# **Definition B.3 (Discrete-time Fourier series)** *Appendix B.1.2*
 #
 # **As printed.** $F[k] = \sum_{n=0}^{N-1} f[n]\, e^{-2\pi i kn/N}$
 #
@@ -68,13 +67,11 @@ require(small_period=(small_period, 6, 400))
 # <!-- claim hyper-attention/lemma-b-5 -->
 # <blockquote>
 #
-# **Lemma B.5 (Real form of the series)**
-# *Appendix B.1.2*
+# **Lemma B.5 (Real form of the series)** *Appendix B.1.2*
 #
-# With $a_k = 2\,\mathrm{Re}\,F[k]$ and $b_k = -2\,\mathrm{Im}\,F[k]$, where $F$ carries the factor $1/N$:
-# $f[n] = \tfrac{a_0}2 + \tfrac{a_{N/2}}2 \cos\pi n + \sum_{k=1}^{N/2-1} \bigl(a_k \cos\tfrac{2\pi kn}N + b_k
-# \sin\tfrac{2\pi kn}N\bigr)$
-# for even $N$, and without the second term, up to $k = (N-1)/2$, for odd $N$.
+# With $a_k = 2\,\mathrm{Re}\,F[k]$ and $b_k = -2\,\mathrm{Im}\,F[k]$, where $F$ carries the factor $1/N$: $f[n] =
+# \tfrac{a_0}2 + \tfrac{a_{N/2}}2 \cos\pi n + \sum_{k=1}^{N/2-1} \bigl(a_k \cos\tfrac{2\pi kn}N + b_k \sin\tfrac{2\pi
+# kn}N\bigr)$ for even $N$, and without the second term, up to $k = (N-1)/2$, for odd $N$.
 #
 # **Beside it, as printed.** In the proof: $\mathrm{Im}\,F[k] + \mathrm{Im}\,F[N - k] = 0$ "because cosine function has
 # period of $\pi$", and the same of sine.
@@ -150,13 +147,12 @@ claim.verdict()
 # <!-- claim hyper-attention/lemma-b-4 -->
 # <blockquote>
 #
-# **Lemma B.4 (Series of the window)**
-# *Appendix B.1.2*
+# **Lemma B.4 (Series of the window)** *Appendix B.1.2*
 #
 # **As printed.** The same for any $R$.
 #
-# **Corrected.** For $f[n] = \mathbb I\{|n| \le 2R\}$ on a loop of $N \ge 4R + 1$ places, $F[0] = (4R + 1)/N$ and
-# $F[k] = \frac1N \sin\bigl(\tfrac{2\pi}{N}(2R + \tfrac12)k\bigr) / \sin\bigl(\tfrac{\pi}{N}k\bigr)$ for $k \ne 0$.
+# **Corrected.** For $f[n] = \mathbb I\{|n| \le 2R\}$ on a loop of $N \ge 4R + 1$ places, $F[0] = (4R + 1)/N$ and $F[k]
+# = \frac1N \sin\bigl(\tfrac{2\pi}{N}(2R + \tfrac12)k\bigr) / \sin\bigl(\tfrac{\pi}{N}k\bigr)$ for $k \ne 0$.
 #
 # $4R + 1 \le N$ is needed: a wider window meets itself.
 #
@@ -191,8 +187,7 @@ claim.verdict()
 # <!-- claim hyper-attention/theorem-b-6 -->
 # <blockquote>
 #
-# **Theorem B.6 (Any effect of a difference)**
-# *Appendix B.1.2, Eq. 17*
+# **Theorem B.6 (Any effect of a difference)** *Appendix B.1.2, Eq. 17*
 #
 # **As printed.** $f[n_i - n_j] = p_i C p_j^\top$ with $a_k$, $b_k$ from Definition B.3, which lacks $1/N$.
 #
@@ -208,8 +203,7 @@ claim.verdict()
 # <!-- claim hyper-attention/remark-b-7 -->
 # <blockquote>
 #
-# **Remark B.7 (Symmetric effects have a diagonal score matrix)**
-# *Appendix B.1.2*
+# **Remark B.7 (Symmetric effects have a diagonal score matrix)** *Appendix B.1.2*
 #
 # If $f[n] = f[-n]$, the matrix $C$ of Theorem B.6 is diagonal.
 #
@@ -285,14 +279,12 @@ claim.verdict()
 # <!-- claim hyper-attention/sinusoidal-construction -->
 # <blockquote>
 #
-# **Sinusoidal construction (Colliding agents in the sinusoidal code)**
-# *Section 7.1; Appendix B.1.2, Eq. 16*
+# **Sinusoidal construction (Colliding agents in the sinusoidal code)** *Section 7.1; Appendix B.1.2, Eq. 16*
 #
 # With $p(n) = \bigl(\tfrac1{\sqrt2}, \dots, \sin\tfrac{2\pi kn}{N}, \cos\tfrac{2\pi kn}{N}, \dots,
-# \tfrac1{\sqrt2}\cos\pi n\bigr)$,
-# $N$ even, $p(m)^\top p(n) = \tfrac N2 \delta_{mn}$. For $4R + 1 \le N$ the diagonal $C_{nn} = 2F[\lceil n/2 \rceil]$
-# and
-# $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot construction, $F$ being the series of the window.
+# \tfrac1{\sqrt2}\cos\pi n\bigr)$, $N$ even, $p(m)^\top p(n) = \tfrac N2 \delta_{mn}$. For $4R + 1 \le N$ the diagonal
+# $C_{nn} = 2F[\lceil n/2 \rceil]$ and $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot construction, $F$ being
+# the series of the window.
 #
 # **Beside it, as printed.** The entry before the last of $p(n)$ is $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac N2
 # - 1)n\bigr)$.
@@ -306,8 +298,7 @@ claim.verdict()
 # <!-- claim hyper-attention/figure-1 -->
 # <blockquote>
 #
-# **Figure 1 (Diagonal of the devised score matrix)**
-# *Appendix B.1.2*
+# **Figure 1 (Diagonal of the devised score matrix)** *Appendix B.1.2*
 #
 # The diagonal entries $C_{nn}$ of the devised score matrix in the sinusoidal code, $N = 360$ grid cells (the caption
 # says agents), $R = 5$: a wave that dies away, each value twice but the first and the last.

@@ -13,18 +13,15 @@
 # <!-- claim hyper-attention/assumption-e-1 -->
 # <blockquote>
 #
-# **Assumption E.1 (Positive definite covariance of the counts)**
-# *Appendix E*
+# **Assumption E.1 (Positive definite covariance of the counts)** *Appendix E*
 #
 # **As printed.** $\mathrm{Cov}(s^{(n)}) \succeq \zeta_{\min}^2 I$ with $\zeta_{\min} > 0$.
 #
 # **Corrected.** The counts $s^{(n)}$ are independent, with $\mathbb E[s s^\top] \succeq g I$, $g > 0$, and bounded
-# norm. Uniform sequences of
-# length $L$ have $g = L/|\mathcal S|$.
+# norm. Uniform sequences of length $L$ have $g = L/|\mathcal S|$.
 #
 # At one length $\mathrm{Cov}(s)\,\mathbf 1 = 0$, so there this never holds. The second moment $\mathbb E[s s^\top]$ is
-# what is needed,
-# and it is positive definite wherever the covariance is.
+# what is needed, and it is positive definite wherever the covariance is.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -32,21 +29,17 @@
 # <!-- claim hyper-attention/theorem-e-2 -->
 # <blockquote>
 #
-# **Theorem E.2 (Full rank with high probability)**
-# *Appendix E*
+# **Theorem E.2 (Full rank with high probability)** *Appendix E*
 #
 # Under Assumption E.1 the count matrix of $B$ independent sequences has rank below $|\mathcal S|$ with a probability
-# that falls
-# exponentially in $B$. So it does if only $\mathbb E[s s^\top] \succeq g I$, as for sequences of one length: it is at
-# most
-# $2|\mathcal S| \exp\bigl(-B\,\tfrac{g^2/8}{R^2 + Rg/6}\bigr)$, $R = L^2 + \|\mathbb E[s s^\top]\|$.
+# that falls exponentially in $B$. So it does if only $\mathbb E[s s^\top] \succeq g I$, as for sequences of one length:
+# it is at most $2|\mathcal S| \exp\bigl(-B\,\tfrac{g^2/8}{R^2 + Rg/6}\bigr)$, $R = L^2 + \|\mathbb E[s s^\top]\|$.
 #
 # **Beside it, as printed.** In the proof: the rows minus their mean have the rank of the rows. (One matrix goes by the
 # names $S$, $X$ and $A$.)
 #
 # **Corrected.** Subtracting the mean can lower the rank, and at one length it does, by one. The same proof goes through
-# for the rows as they
-# are, with the second moment in place of the covariance.
+# for the rows as they are, with the second moment in place of the covariance.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -54,18 +47,15 @@
 # <!-- claim hyper-attention/remark-e-3 -->
 # <blockquote>
 #
-# **Remark E.3 (The scenario that should justify the assumption)**
-# *Appendix E*
+# **Remark E.3 (The scenario that should justify the assumption)** *Appendix E*
 #
 # **As printed.** In this scenario $\lambda_{\min}(\Sigma) > 0$.
 #
 # **Corrected.** With one $\mu$ in each sequence and the other tokens drawn from $\mathcal S \setminus \{\mu\}$, the
-# covariance of the counts is
-# singular and the rank is $|\mathcal S| - 1$.
+# covariance of the counts is singular and the rank is $|\mathcal S| - 1$.
 #
 # $\lambda_{\min}(\Sigma) = 0$, and the rank is never full: this is the case of Remark D.1. Sequences in which $\mu$ may
-# repeat
-# have full rank.
+# repeat have full rank.
 #
 # </blockquote>
 # <!-- /claim -->

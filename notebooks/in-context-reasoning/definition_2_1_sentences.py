@@ -5,15 +5,13 @@
 # <!-- claim in-context-reasoning/definition-2-1 -->
 # <blockquote>
 #
-# **Definition 2.1 (The sentences)**
-# *Section 2*
+# **Definition 2.1 (The sentences)** *Section 2*
 #
-# Let $\mathcal Q$ (triggers) and $\mathcal O$ (outputs) be disjoint sets of words. Draw $q$ uniformly from
-# $\mathcal Q$ and $y$ uniformly from $\mathcal O$, and draw $z_1,\dots,z_{H-1}$ from any law on the sentences in
-# which (I) the bigram $(q,y)$ occurs, (II) the noise word $\tau$ occurs only if $\alpha>0$, and then only right
-# after $q$, (III) no other bigram begins with a trigger. The last word is $z_H=q$. The label $z_{H+1}$ is $\tau$
-# with probability $\alpha$ and $y$ otherwise. It follows that $z_{H-1}$ is no trigger and that $y$ can be read off
-# the context.
+# Let $\mathcal Q$ (triggers) and $\mathcal O$ (outputs) be disjoint sets of words. Draw $q$ uniformly from $\mathcal Q$
+# and $y$ uniformly from $\mathcal O$, and draw $z_1,\dots,z_{H-1}$ from any law on the sentences in which (I) the
+# bigram $(q,y)$ occurs, (II) the noise word $\tau$ occurs only if $\alpha>0$, and then only right after $q$, (III) no
+# other bigram begins with a trigger. The last word is $z_H=q$. The label $z_{H+1}$ is $\tau$ with probability $\alpha$
+# and $y$ otherwise. It follows that $z_{H-1}$ is no trigger and that $y$ can be read off the context.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -21,21 +19,18 @@
 # <!-- claim in-context-reasoning/data-sampler -->
 # <blockquote>
 #
-# **Section 5 sentence sampler (The sampler of the experiments)**
-# *Section 5; Appendix D.1*
+# **Section 5 sentence sampler (The sampler of the experiments)** *Section 5; Appendix D.1*
 #
 # **As printed.** The two positions are picked uniformly, nothing being said of collisions. Section 5 has five triggers;
-# Section 4 and
-# the numbers of Appendix D.1, outputs 1 to 4 and unseen words 5 to 59 of 60 words, leave room for one.
+# Section 4 and the numbers of Appendix D.1, outputs 1 to 4 and unseen words 5 to 59 of 60 words, leave room for one.
 #
 # **Corrected.** With 60 words, 5 triggers (one of them in use where there is noise, as in Section 4), 4 outputs and
-# $H=256$, a
-# sentence holds one bigram $(q,y)$, in the noisy task also one $(q,\tau)$, at random places; all other words are
-# uniform, either on the neutral words or on neutral and output
-# words. Unseen words are neutral words in the place of $y$.
+# $H=256$, a sentence holds one bigram $(q,y)$, in the noisy task also one $(q,\tau)$, at random places; all other words
+# are uniform, either on the neutral words or on neutral and output words. Unseen words are neutral words in the place
+# of $y$.
 #
-# The placement is uniform among those in which the bigrams do not touch. Triggers, outputs, neutral words and
-# $\tau$ are numbered one after another, and unseen words are drawn from the neutral ones.
+# The placement is uniform among those in which the bigrams do not touch. Triggers, outputs, neutral words and $\tau$
+# are numbered one after another, and unseen words are drawn from the neutral ones.
 #
 # </blockquote>
 # <!-- /claim -->

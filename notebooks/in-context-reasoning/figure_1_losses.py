@@ -5,8 +5,7 @@
 # <!-- claim in-context-reasoning/figure-1a -->
 # <blockquote>
 #
-# **Figure 1 (Population loss, noiseless)**
-# *Section 5*
+# **Figure 1 (Population loss, noiseless)** *Section 5*
 #
 # The loss of Reparam-Linear-FA falls along a straight line of slope $-\eta/\sqrt5$ on a logarithmic axis.
 # Reparam-Softmax-FA stays at $\ln(1+59/e)=3.1226$, Origin-Softmax-F on its plateau.
@@ -17,15 +16,13 @@
 # <!-- claim in-context-reasoning/figure-1b -->
 # <blockquote>
 #
-# **Figure 1 (Unseen outputs, noiseless)**
-# *Section 5*
+# **Figure 1 (Unseen outputs, noiseless)** *Section 5*
 #
 # **As printed.** Reparam-Linear-W-FA does not generalise to unseen outputs (Section 5.2 and Table 1).
 #
 # **As run here.** The loss of Reparam-Linear-FA on unseen outputs goes to 0 with its population loss; that of the
-# Origin models
-# grows. Reparam-Linear-W-FA goes to 0 as well when its slopes are computed exactly, and grows when they are
-# rounded. (That it is in this figure is known from the authors' code, not from the text.)
+# Origin models grows. Reparam-Linear-W-FA goes to 0 as well when its slopes are computed exactly, and grows when they
+# are rounded. (That it is in this figure is known from the authors' code, not from the text.)
 #
 # With exact slopes it does.
 #
@@ -35,8 +32,7 @@
 # <!-- claim in-context-reasoning/figure-1c -->
 # <blockquote>
 #
-# **Figure 1 (Probability of the output, noiseless)**
-# *Section 5*
+# **Figure 1 (Probability of the output, noiseless)** *Section 5*
 #
 # On unseen words the probability of the output goes to 1 for Reparam-Linear-FA and to $e/(e+59)=0.0440$ for
 # Reparam-Softmax-FA.
@@ -47,8 +43,7 @@
 # <!-- claim in-context-reasoning/figure-1d -->
 # <blockquote>
 #
-# **Figure 1 (Population loss, α = 0.8)**
-# *Section 5*
+# **Figure 1 (Population loss, α = 0.8)** *Section 5*
 #
 # The excess of Reparam-Linear-FA over the Bayes risk falls along a straight line of slope $-\eta$; Reparam-Softmax-FA
 # stays near 2.162.
@@ -59,14 +54,12 @@
 # <!-- claim in-context-reasoning/figure-1e -->
 # <blockquote>
 #
-# **Figure 1 (Unseen outputs, α = 0.8)**
-# *Section 5*
+# **Figure 1 (Unseen outputs, α = 0.8)** *Section 5*
 #
 # **As printed.** The loss on unseen outputs diverges for the original models.
 #
 # **As run here.** On unseen outputs Reparam-Linear-FA reaches the Bayes risk; Reparam-Linear-W-FA and the Origin models
-# do not.
-# Section 5.2 says that the loss of the Origin models even diverges.
+# do not. Section 5.2 says that the loss of the Origin models even diverges.
 #
 # With noise that of Origin-Linear-FA stays far above the Bayes risk and does not grow.
 #
@@ -76,8 +69,7 @@
 # <!-- claim in-context-reasoning/figure-1f -->
 # <blockquote>
 #
-# **Figure 1 (Probability of the noise token, α = 0.8)**
-# *Section 5*
+# **Figure 1 (Probability of the noise token, α = 0.8)** *Section 5*
 #
 # On unseen words the mean probability of $\tau$ goes to 0.8 for Reparam-Linear-FA and to 0.152 for Reparam-Softmax-FA.
 #

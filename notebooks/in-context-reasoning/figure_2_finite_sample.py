@@ -5,8 +5,7 @@
 # <!-- claim in-context-reasoning/figure-2a -->
 # <blockquote>
 #
-# **Figure 2(a) (2048 sentences, α = 0.2: population loss)**
-# *Section 5.3*
+# **Figure 2(a) (2048 sentences, α = 0.2: population loss)** *Section 5.3*
 #
 # Reparam-ReLU-FA, Reparam-ReLU-W-FA and Origin-ReLU-FA come near the Bayes risk on trained outputs. The Origin model
 # learns noisy labels by heart: its loss on its own labels ends far below that on fresh sentences.
@@ -17,8 +16,7 @@
 # <!-- claim in-context-reasoning/figure-2b -->
 # <blockquote>
 #
-# **Figure 2(b) (2048 sentences, α = 0.2: unseen outputs)**
-# *Section 5.3*
+# **Figure 2(b) (2048 sentences, α = 0.2: unseen outputs)** *Section 5.3*
 #
 # On unseen outputs the full reparameterisation is at the Bayes risk, W only above it, and Origin fails.
 #
@@ -28,8 +26,7 @@
 # <!-- claim in-context-reasoning/figure-2c -->
 # <blockquote>
 #
-# **Figure 2(c) (2048 sentences, α = 0.8: population loss)**
-# *Section 5.3*
+# **Figure 2(c) (2048 sentences, α = 0.8: population loss)** *Section 5.3*
 #
 # **As printed.** All three models generalise to in-distribution sentences.
 #
@@ -43,8 +40,7 @@
 # <!-- claim in-context-reasoning/figure-2d -->
 # <blockquote>
 #
-# **Figure 2(d) (2048 sentences, α = 0.8: unseen outputs)**
-# *Section 5.3*
+# **Figure 2(d) (2048 sentences, α = 0.8: unseen outputs)** *Section 5.3*
 #
 # As Figure 2(b), with $\alpha=0.8$.
 #

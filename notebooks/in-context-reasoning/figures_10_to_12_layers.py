@@ -5,17 +5,14 @@
 # <!-- claim in-context-reasoning/figure-10 -->
 # <blockquote>
 #
-# **Figure 10 (The layers of Origin-Linear-FA)**
-# *Appendix D.2.2*
+# **Figure 10 (The layers of Origin-Linear-FA)** *Appendix D.2.2*
 #
 # **As printed.** For $\alpha\le0.5$ attention predicts $y$ perfectly. The model is called Origin-Softmax-FA, and the
-# feed-forward
-# layer is compared by $\xi_{F,\tau}=\max_j\xi_{F,\tau}$.
+# feed-forward layer is compared by $\xi_{F,\tau}=\max_j\xi_{F,\tau}$.
 #
 # **As run here.** At $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not always predict $\tau$; at
-# $\alpha=0.8$
-# it is the other way round. At $\alpha=0.5$ the share of sentences on which attention predicts $y$ depends on the
-# run: about one half in some, above nine tenths in others.
+# $\alpha=0.8$ it is the other way round. At $\alpha=0.5$ the share of sentences on which attention predicts $y$ depends
+# on the run: about one half in some, above nine tenths in others.
 #
 # Not on every sentence at $\alpha=0.5$. The figure shows Origin-Linear-FA, and the comparison is with
 # $\max_j\xi_{F,j}$.
@@ -26,8 +23,7 @@
 # <!-- claim in-context-reasoning/figure-11 -->
 # <blockquote>
 #
-# **Figure 11 (The layers of Reparam-Linear-W-FA)**
-# *Appendix D.2.2*
+# **Figure 11 (The layers of Reparam-Linear-W-FA)** *Appendix D.2.2*
 #
 # Attention predicts $y$ and the feed-forward layer $\tau$ at every noise level.
 #
@@ -37,8 +33,7 @@
 # <!-- claim in-context-reasoning/figure-12 -->
 # <blockquote>
 #
-# **Figure 12 (The layers of Reparam-Linear-FA)**
-# *Appendix D.2.2*
+# **Figure 12 (The layers of Reparam-Linear-FA)** *Appendix D.2.2*
 #
 # The layers are separated on every sentence, with logits $\eta t$ at $y$ and $\eta t+\hat\gamma$ at $\tau$.
 #

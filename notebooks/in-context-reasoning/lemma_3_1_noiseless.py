@@ -5,11 +5,10 @@
 # <!-- claim in-context-reasoning/lemma-a-1 -->
 # <blockquote>
 #
-# **Lemma A.1 (Only what follows the trigger scores)**
-# *Appendix A.1*
+# **Lemma A.1 (Only what follows the trigger scores)** *Appendix A.1*
 #
-# Under the same weights the score of position $h$ in a sentence with trigger $q$ is
-# $x_H^\top Wx_h=\lambda_q\,\mathbb 1\{z_{h-1}=q\}$.
+# Under the same weights the score of position $h$ in a sentence with trigger $q$ is $x_H^\top Wx_h=\lambda_q\,\mathbb
+# 1\{z_{h-1}=q\}$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -17,18 +16,14 @@
 # <!-- claim in-context-reasoning/lemma-3-1 -->
 # <blockquote>
 #
-# **Lemma 3.1 (The noiseless task is solved)**
-# *Section 3.1; Appendix A.1*
+# **Lemma 3.1 (The noiseless task is solved)** *Section 3.1; Appendix A.1*
 #
-# With orthonormal codes, $U=[E(1)\dots E(N)]^\top$, $V=I$, $F=0$ and
-# $W=\sum_{k\in\mathcal Q}\lambda_kE(k)\tilde E(k)^\top$, $\lambda_k\ge0$, linear and ReLU attention give the logits
-# $\xi_j=\lambda_q\,C\,\mathbb 1\{j=y\}$. The loss is $\mathbb E\ln\big(1+(N-1)e^{-C\lambda_q}\big)$ and tends to 0 as
-# all
-# $\lambda_k\to\infty$.
+# With orthonormal codes, $U=[E(1)\dots E(N)]^\top$, $V=I$, $F=0$ and $W=\sum_{k\in\mathcal Q}\lambda_kE(k)\tilde
+# E(k)^\top$, $\lambda_k\ge0$, linear and ReLU attention give the logits $\xi_j=\lambda_q\,C\,\mathbb 1\{j=y\}$. The
+# loss is $\mathbb E\ln\big(1+(N-1)e^{-C\lambda_q}\big)$ and tends to 0 as all $\lambda_k\to\infty$.
 #
 # **Beside it, as printed.** The sketch has the attention score $\mathbb 1\{z_{h-1}=q\}$. The proof has $e_q$ and
-# $\mathbb 1\{j=q\}$ for the word
-# after the trigger.
+# $\mathbb 1\{j=q\}$ for the word after the trigger.
 #
 # **Corrected.** The score is $\lambda_q\mathbb 1\{z_{h-1}=q\}$; the word after the trigger is $y$: $e_y$ and $\mathbb
 # 1\{j=y\}$.

@@ -5,8 +5,7 @@
 # <!-- claim in-context-reasoning/definition-model -->
 # <blockquote>
 #
-# **Model (The one-layer transformer)**
-# *Section 2*
+# **Model (The one-layer transformer)** *Section 2*
 #
 # With codes $E$ of words and $\tilde E$ of previous words, $x_h=E(z_h)+\tilde E(z_{h-1})$ and $x_1=E(z_1)$. Attention
 # collects $a=\sum_h\sigma(x_H^\top W x_h)\,x_h$ and gives the logits $\xi_A=UVa$. A linear layer gives
@@ -19,8 +18,7 @@
 # <!-- claim in-context-reasoning/definition-loss -->
 # <blockquote>
 #
-# **Loss (The loss)**
-# *Section 2*
+# **Loss (The loss)** *Section 2*
 #
 # **As printed.** $-\ln\big(e^{\xi_y}/\sum_j e^{\xi_j}\big)$, for both tasks.
 #
@@ -35,8 +33,7 @@
 # <!-- claim in-context-reasoning/assumption-2-2 -->
 # <blockquote>
 #
-# **Assumption 2.2 (Orthonormal codes)**
-# *Section 2*
+# **Assumption 2.2 (Orthonormal codes)** *Section 2*
 #
 # $E(i)^\top E(j)=\tilde E(i)^\top\tilde E(j)=\mathbb 1\{i=j\}$ and $E(i)^\top\tilde E(j)=0$ for all words $i,j$.
 #
@@ -46,8 +43,7 @@
 # <!-- claim in-context-reasoning/remark-2-3 -->
 # <blockquote>
 #
-# **Remark 2.3 (How wide the codes must be)**
-# *Section 2*
+# **Remark 2.3 (How wide the codes must be)** *Section 2*
 #
 # Assumption 2.2 implies $d\ge N$. More than that is true: it asks for $2N$ orthonormal vectors, so that codes that
 # satisfy it exist exactly when $d\ge 2N$ ($d\ge 2(N+1)$ with the noise token).

@@ -5,14 +5,12 @@
 # <!-- claim in-context-reasoning/claim-f-c -->
 # <blockquote>
 #
-# **Section 4 claim on f_C (The shape of the noisy loss)**
-# *Section 4.2*
+# **Section 4 claim on f_C (The shape of the noisy loss)** *Section 4.2*
 #
 # **As printed.** It is $\tfrac12$-smooth, and both partial derivatives are negative.
 #
 # **Corrected.** $f_C(\lambda,\gamma)=-C\lambda-\alpha\gamma+\ln(e^{C\lambda}+e^{C\lambda+\gamma}+N-1)$ is jointly
-# convex and
-# $\tfrac{C^2+1}4$-smooth, has no finite minimiser, and $\partial f_C/\partial\lambda<0$ everywhere.
+# convex and $\tfrac{C^2+1}4$-smooth, has no finite minimiser, and $\partial f_C/\partial\lambda<0$ everywhere.
 #
 # The smoothness constant is $(C^2+1)/4$, which is $1/2$ at $C=1$ only. $\partial f_C/\partial\gamma=p_\tau-\alpha$
 # changes sign.
@@ -23,8 +21,7 @@
 # <!-- claim in-context-reasoning/lemma-c-1 -->
 # <blockquote>
 #
-# **Lemma C.1 (The slope in the scale is negative)**
-# *Appendix C*
+# **Lemma C.1 (The slope in the scale is negative)** *Appendix C*
 #
 # **As printed.** $\alpha\in[0,1]$.
 #

@@ -5,15 +5,13 @@
 # <!-- claim in-context-reasoning/figure-9 -->
 # <blockquote>
 #
-# **Figure 9 (Losses of Reparam-Linear-W-FA)**
-# *Section 5.2; Appendix D.2.1*
+# **Figure 9 (Losses of Reparam-Linear-W-FA)** *Section 5.2; Appendix D.2.1*
 #
 # **As printed.** "Limited generalization to unseen output words"; Table 1 has none without noise.
 #
 # **As run here.** Population losses converge. With label noise, losses on unseen outputs stay away from the Bayes risk.
-# Without it they
-# go to 0 when slopes are computed exactly; when slopes are rounded they grow, far more with neutral fillers than with
-# output words as fillers.
+# Without it they go to 0 when slopes are computed exactly; when slopes are rounded they grow, far more with neutral
+# fillers than with output words as fillers.
 #
 # Without noise it is complete when slopes are exact. Rounded slopes can undo it.
 #

@@ -5,16 +5,14 @@
 # <!-- claim in-context-reasoning/model-variants -->
 # <blockquote>
 #
-# **Section 5 model variants (The thirteen models)**
-# *Section 5; Appendix D.1*
+# **Section 5 model variants (The thirteen models)** *Section 5; Appendix D.1*
 #
 # **As printed.** ReLU attention is $\max(0,s)$; the start is not stated but for $\lambda_0=0$. There are "five random
-# seeds from 0 to
-# 5". Learning rates are from $[0.01,0.5]$ (Section 5) and from $0.05$ to $0.5$ (Appendix D.1).
+# seeds from 0 to 5". Learning rates are from $[0.01,0.5]$ (Section 5) and from $0.05$ to $0.5$ (Appendix D.1).
 #
 # **Corrected.** Origin models train $V,W,F$; Reparam models train the scales $\lambda$ of Lemmas 3.1 and 4.1 alone;
-# Reparam-Linear-W-FA
-# trains $W$ with $V$ and $F$ of the lemmas. All start at zero and take steps of length $\eta$ in each trained tensor.
+# Reparam-Linear-W-FA trains $W$ with $V$ and $F$ of the lemmas. All start at zero and take steps of length $\eta$ in
+# each trained tensor.
 #
 # From a zero start every score is 0, and with slope 0 of ReLU at 0 no ReLU model ever moves $V$ or $W$. A shift of
 # $10^{-8}$ inside ReLU is needed, or another slope at 0. Origin-Linear-F starts on a saddle: its $V$ and $W$ stay 0.

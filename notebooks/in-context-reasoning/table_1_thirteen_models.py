@@ -5,8 +5,7 @@
 # <!-- claim in-context-reasoning/table-1 -->
 # <blockquote>
 #
-# **Table 1 (Which models learn, and which generalise)**
-# *Section 5*
+# **Table 1 (Which models learn, and which generalise)** *Section 5*
 #
 # Of thirteen models, nine reach loss 0 in the noiseless task and seven the Bayes risk in the noisy one. Only the fully
 # reparameterised ones do as well on unseen outputs; Reparam-Linear-FA and Reparam-ReLU-FA alone have all four ticks.
@@ -228,11 +227,10 @@ claim.verdict()
 # <!-- claim in-context-reasoning/figure-3 -->
 # <blockquote>
 #
-# **Figure 3 (Losses of a model whose caption is lost (probably Origin-Softmax-FA))**
-# *Appendix D.2.1*
+# **Figure 3 (Losses of a model whose caption is lost (probably Origin-Softmax-FA))** *Appendix D.2.1*
 #
-# The larger rate leaves the plateau of a model that knows no output, $H(\alpha)+(1-\alpha)\ln|\mathcal O|$; the
-# smaller one does not. That the figure shows Origin-Softmax-FA is our guess from the text.
+# The larger rate leaves the plateau of a model that knows no output, $H(\alpha)+(1-\alpha)\ln|\mathcal O|$; the smaller
+# one does not. That the figure shows Origin-Softmax-FA is our guess from the text.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -240,8 +238,7 @@ claim.verdict()
 # <!-- claim in-context-reasoning/figure-4 -->
 # <blockquote>
 #
-# **Figure 4 (Losses of a model that cannot be identified)**
-# *Appendix D.2.1*
+# **Figure 4 (Losses of a model that cannot be identified)** *Appendix D.2.1*
 #
 # One of the models that neither Figure 1, as it is taken here, nor Figures 3 and 5 to 9 show: Origin-Linear-F,
 # Origin-ReLU-FA or Reparam-ReLU-FA. All three are shown.
@@ -252,18 +249,16 @@ claim.verdict()
 # <!-- claim in-context-reasoning/figure-5 -->
 # <blockquote>
 #
-# **Figure 5 (Losses of Origin-ReLU-F)**
-# *Appendix D.2.1*
+# **Figure 5 (Losses of Origin-ReLU-F)** *Appendix D.2.1*
 #
 # **As printed.** The population losses do not converge at $\eta=0.5$.
 #
 # **As run here.** The population loss converges at $\eta=0.1$. At $\eta=0.5$ it ends higher with noise; without noise
-# it converges
-# when slopes are computed in the log domain. Unseen losses do not converge at all.
+# it converges when slopes are computed in the log domain. Unseen losses do not converge at all.
 #
-# In the log domain the noiseless one goes to 0; with slopes by subtraction, as ordinary code has them, it need not.
-# The noisy ones end 0.07 to 0.13 above their targets at full size (0.06 to 0.13 in the smaller run of the page),
-# and do not converge there.
+# In the log domain the noiseless one goes to 0; with slopes by subtraction, as ordinary code has them, it need not. The
+# noisy ones end 0.07 to 0.13 above their targets at full size (0.06 to 0.13 in the smaller run of the page), and do not
+# converge there.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -271,12 +266,10 @@ claim.verdict()
 # <!-- claim in-context-reasoning/figure-6 -->
 # <blockquote>
 #
-# **Figure 6 (Losses of Reparam-Softmax-F)**
-# *Appendix D.2.1*
+# **Figure 6 (Losses of Reparam-Softmax-F)** *Appendix D.2.1*
 #
 # No loss converges to its target: no logit of an output exceeds 1, and that of $\tau$ stays at $\gamma$. Losses on
-# unseen
-# words are the same.
+# unseen words are the same.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -284,11 +277,10 @@ claim.verdict()
 # <!-- claim in-context-reasoning/figure-7 -->
 # <blockquote>
 #
-# **Figure 7 (Losses of Reparam-ReLU-F)**
-# *Appendix D.2.1*
+# **Figure 7 (Losses of Reparam-ReLU-F)** *Appendix D.2.1*
 #
-# The noiseless loss vanishes; the noisy ones stop at
-# $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$. Losses on unseen words are the same.
+# The noiseless loss vanishes; the noisy ones stop at $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$. Losses on unseen
+# words are the same.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -296,8 +288,7 @@ claim.verdict()
 # <!-- claim in-context-reasoning/figure-8 -->
 # <blockquote>
 #
-# **Figure 8 (Losses of Reparam-Linear-F)**
-# *Appendix D.2.1*
+# **Figure 8 (Losses of Reparam-Linear-F)** *Appendix D.2.1*
 #
 # As Figure 7, with linear attention.
 #

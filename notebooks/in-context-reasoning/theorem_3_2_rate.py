@@ -5,11 +5,10 @@
 # <!-- claim in-context-reasoning/definition-ngd -->
 # <blockquote>
 #
-# **Normalised gradient descent (Normalised gradient descent)**
-# *Section 3.2*
+# **Normalised gradient descent (Normalised gradient descent)** *Section 3.2*
 #
-# $\lambda_{t+1}=\lambda_t-\eta\,\nabla L/\lVert\nabla L\rVert_2$ from $\lambda_0=0$, where
-# $\partial L/\partial\lambda_q=-\tfrac1{|\mathcal Q|}\,\mathbb E\big[C(N-1)/(e^{C\lambda_q}+N-1)\big]$.
+# $\lambda_{t+1}=\lambda_t-\eta\,\nabla L/\lVert\nabla L\rVert_2$ from $\lambda_0=0$, where $\partial
+# L/\partial\lambda_q=-\tfrac1{|\mathcal Q|}\,\mathbb E\big[C(N-1)/(e^{C\lambda_q}+N-1)\big]$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -17,23 +16,20 @@
 # <!-- claim in-context-reasoning/theorem-3-2 -->
 # <blockquote>
 #
-# **Theorem 3.2 (The rate of normalised descent)**
-# *Section 3.2; Appendix A.2*
+# **Theorem 3.2 (The rate of normalised descent)** *Section 3.2; Appendix A.2*
 #
 # **As printed.** $\lambda_{q,t}=\eta t/|\mathcal Q|$, where the proof has the root, and $L(\lambda_t)=O(N e^{-t})$, for
-# any law of
-# the sentences. The proof has $\mathbb E\big[\tfrac{e^\lambda}{e^\lambda+|\mathcal O|-1}-1\big]$ for the derivative
-# in $\lambda_q$, and Eq. (11) leaves out the factor $1/|\mathcal Q|$, which normalisation drops. Its last line puts
-# $e^{-t}$ for $e^{-\lambda_{q,t}}$.
+# any law of the sentences. The proof has $\mathbb E\big[\tfrac{e^\lambda}{e^\lambda+|\mathcal O|-1}-1\big]$ for the
+# derivative in $\lambda_q$, and Eq. (11) leaves out the factor $1/|\mathcal Q|$, which normalisation drops. Its last
+# line puts $e^{-t}$ for $e^{-\lambda_{q,t}}$.
 #
-# **Corrected.** If $C$ has the same law after every trigger, normalised descent from 0 gives
-# $\lambda_{q,t}=\eta t/\sqrt{|\mathcal Q|}$ for all $q$ and $t$, and
-# $L(\lambda_t)\le(N-1)\,e^{-\eta t/\sqrt{|\mathcal Q|}}$.
+# **Corrected.** If $C$ has the same law after every trigger, normalised descent from 0 gives $\lambda_{q,t}=\eta
+# t/\sqrt{|\mathcal Q|}$ for all $q$ and $t$, and $L(\lambda_t)\le(N-1)\,e^{-\eta t/\sqrt{|\mathcal Q|}}$.
 #
 # $\lambda_{q,t}=\eta t/\sqrt{|\mathcal Q|}$ (the proof has it) and $L(\lambda_t)=O(N e^{-\eta t/\sqrt{|\mathcal Q|}})$,
-# under equal laws of $C$. With unequal laws the scales differ and the exponent is
-# $\eta/\sqrt{\sum_qC_{q,\min}^{-2}}$, for small $\eta$. The derivative is
-# $\tfrac1{|\mathcal Q|}\mathbb E\big[C\big(\tfrac{e^{C\lambda}}{e^{C\lambda}+N-1}-1\big)\big]$.
+# under equal laws of $C$. With unequal laws the scales differ and the exponent is $\eta/\sqrt{\sum_qC_{q,\min}^{-2}}$,
+# for small $\eta$. The derivative is $\tfrac1{|\mathcal Q|}\mathbb
+# E\big[C\big(\tfrac{e^{C\lambda}}{e^{C\lambda}+N-1}-1\big)\big]$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -41,14 +37,12 @@
 # <!-- claim in-context-reasoning/remark-distribution-agnostic -->
 # <blockquote>
 #
-# **Section 3-4 remark (Descent without knowing the sentences' law)**
-# *Sections 3.2 and 4.2*
+# **Section 3-4 remark (Descent without knowing the sentences' law)** *Sections 3.2 and 4.2*
 #
 # **As printed.** The update can be carried out without knowledge of the sentences' law.
 #
 # **Corrected.** With one trigger, normalised descent gives $\lambda_t=\eta t$ whatever the law of the sentences. With
-# two, of counts
-# $C_1$ and $C_2$, the loss falls with exponent $\eta/\sqrt{C_1^{-2}+C_2^{-2}}$ as long as
+# two, of counts $C_1$ and $C_2$, the loss falls with exponent $\eta/\sqrt{C_1^{-2}+C_2^{-2}}$ as long as
 # $\eta\,C_1C_2/\sqrt{C_1^2+C_2^2}<2$; beyond, steps alternate and the exponent is smaller.
 #
 # True of the path for one trigger, or for equal laws of $C$; otherwise the path and the exponent depend on the laws,

@@ -5,17 +5,15 @@
 # <!-- claim in-context-reasoning/theorem-3-3 -->
 # <blockquote>
 #
-# **Theorem 3.3 (Unseen outputs, noiseless)**
-# *Section 3.2; Appendix A.3*
+# **Theorem 3.3 (Unseen outputs, noiseless)** *Section 3.2; Appendix A.3*
 #
 # **As printed.** $\Pr[y_{\text{test}}]\ge e^{\eta t}/(e^{\eta t}+N-1)$, at least one half from $t\ge\ln(N)/\eta$ on;
-# the proof has
-# $\lambda_{q,t}=\eta t$. "Every bigram $(b,y)$", in the text that we have.
+# the proof has $\lambda_{q,t}=\eta t$. "Every bigram $(b,y)$", in the text that we have.
 #
 # **Corrected.** Let $C$ have the same law after every trigger. Replace every bigram $(q,y)$ of a noiseless sentence by
 # $(q,y_{\text{test}})$ with a word that is neither trigger nor output. After $t$ steps
-# $\Pr[y_{\text{test}}]\ge\big(1+(N-1)e^{-\eta t/\sqrt{|\mathcal Q|}}\big)^{-1}$, so it is at
-# least one half from $t\ge\sqrt{|\mathcal Q|}\,\ln(N-1)/\eta$ on.
+# $\Pr[y_{\text{test}}]\ge\big(1+(N-1)e^{-\eta t/\sqrt{|\mathcal Q|}}\big)^{-1}$, so it is at least one half from
+# $t\ge\sqrt{|\mathcal Q|}\,\ln(N-1)/\eta$ on.
 #
 # $\eta$ must be $\eta/\sqrt{|\mathcal Q|}$ throughout, under equal laws of $C$ as in Theorem 3.2; with unequal laws the
 # bound fails for the triggers whose scale lags behind. As printed it is true for one trigger only.

@@ -5,21 +5,17 @@
 # <!-- claim in-context-reasoning/lemma-c-2 -->
 # <blockquote>
 #
-# **Lemma C.2 (How far the estimated coin can be)**
-# *Appendix C*
+# **Lemma C.2 (How far the estimated coin can be)** *Appendix C*
 #
 # **As printed.** No condition on $\varepsilon$; the proof passes from
-# $2(\alpha-\hat\alpha)^2/\min(\hat\alpha,1-\hat\alpha)$ to the bound as
-# if the 2 were not there.
+# $2(\alpha-\hat\alpha)^2/\min(\hat\alpha,1-\hat\alpha)$ to the bound as if the 2 were not there.
 #
 # **Corrected.** For the mean $\hat\alpha$ of $M$ tosses of a coin $\alpha$ and
-# $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}<\min(\alpha,1-\alpha)$:
-# with probability at least $1-\delta$,
+# $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}<\min(\alpha,1-\alpha)$: with probability at least $1-\delta$,
 # $\mathrm{KL}(\alpha\Vert\hat\alpha)\le\varepsilon^2/(\min(\alpha,1-\alpha)-\varepsilon)$.
 #
 # $\varepsilon<\min(\alpha,1-\alpha)$. The constant is right, by $\mathrm{KL}(a\Vert
-# b)\le\frac{(a-b)^2}{2}\max_s\frac1{s(1-s)}$
-# with $s$ between $a$ and $b$.
+# b)\le\frac{(a-b)^2}{2}\max_s\frac1{s(1-s)}$ with $s$ between $a$ and $b$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -27,19 +23,16 @@
 # <!-- claim in-context-reasoning/theorem-4-3 -->
 # <blockquote>
 #
-# **Theorem 4.3 (The loss after t steps on M sentences)**
-# *Section 4.2; Appendix B.2.2*
+# **Theorem 4.3 (The loss after t steps on M sentences)** *Section 4.2; Appendix B.2.2*
 #
 # **As printed.** The same, for every $M$ and $\delta$. In Appendix B.2.2 the empirical loss has $+\beta^{(m)}$ in its
-# first sum and
-# $+\frac{M_\tau}M\ln\frac{\hat\alpha}{1-\hat\alpha}$, "$\xi_j=0$ for $j\notin\{q,y\}$", and $\hat\gamma_t$.
+# first sum and $+\frac{M_\tau}M\ln\frac{\hat\alpha}{1-\hat\alpha}$, "$\xi_j=0$ for $j\notin\{q,y\}$", and
+# $\hat\gamma_t$.
 #
 # **Corrected.** Let $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}<\min(\alpha,1-\alpha)$. With probability at least $1-\delta$
-# over the data,
-# for all $t$:
-# $L(\lambda_t,\hat\gamma)\le L_{\text{Bayes}}+\frac{\varepsilon^2}{\min(\alpha,1-\alpha)-\varepsilon}+(N-1)e^{-\eta
-# t}$.
-# In fact $0\le L(\lambda_t,\hat\gamma)-L_{\text{Bayes}}-\mathrm{KL}(\alpha\Vert\hat\alpha)\le(N-1)e^{-\eta t}$.
+# over the data, for all $t$: $L(\lambda_t,\hat\gamma)\le
+# L_{\text{Bayes}}+\frac{\varepsilon^2}{\min(\alpha,1-\alpha)-\varepsilon}+(N-1)e^{-\eta t}$. In fact $0\le
+# L(\lambda_t,\hat\gamma)-L_{\text{Bayes}}-\mathrm{KL}(\alpha\Vert\hat\alpha)\le(N-1)e^{-\eta t}$.
 #
 # It needs $\varepsilon<\min(\alpha,1-\alpha)$; otherwise the middle term is negative or undefined. Both signs are
 # minus, $\xi_j=0$ for $j\notin\{\tau,y\}$, and $\hat\gamma$ does not depend on $t$.

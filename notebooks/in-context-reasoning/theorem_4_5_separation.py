@@ -5,8 +5,7 @@
 # <!-- claim in-context-reasoning/definition-separation -->
 # <blockquote>
 #
-# **Layer separation condition (Separated layers)**
-# *Section 4.2*
+# **Layer separation condition (Separated layers)** *Section 4.2*
 #
 # The layers are separated on a sentence if $\xi_{A,y}>\max_{j\ne y}\xi_{A,j}$ and
 # $\xi_{F,\tau}>\max_{j\ne\tau}\xi_{F,j}$.
@@ -17,18 +16,15 @@
 # <!-- claim in-context-reasoning/theorem-4-5 -->
 # <blockquote>
 #
-# **Theorem 4.5 (When the layers separate)**
-# *Section 4.2; Appendix B.4*
+# **Theorem 4.5 (When the layers separate)** *Section 4.2; Appendix B.4*
 #
 # **As printed.** $t\ge\max(1,\tfrac1\eta)\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert$ in the text
-# that we have,
-# against the proof; no condition on $\varepsilon$. The proof recalls $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$,
-# and has separation from $t\ge\max(1,-\hat\gamma/\eta)$ on.
+# that we have, against the proof; no condition on $\varepsilon$. The proof recalls
+# $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$, and has separation from $t\ge\max(1,-\hat\gamma/\eta)$ on.
 #
 # **Corrected.** Let $\varepsilon<\min(\alpha,1-\alpha)$. With probability at least $1-\delta$, for
 # $t\ge\max\big(1,\tfrac1\eta\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert\big)$, the layers of
-# Algorithm 1's
-# model are separated on every sentence of the data model.
+# Algorithm 1's model are separated on every sentence of the data model.
 #
 # The bracket closes after the second term, as in the proof; $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$. At
 # $t=-\hat\gamma/\eta$ the logits of the feed-forward layer are equal for $C=1$; $t$ must be above it, as it is when

@@ -13,8 +13,7 @@
 # <!-- claim linear-attention/algorithm-4 -->
 # <blockquote>
 #
-# **Algorithm 4 (An if-then program)**
-# *Appendix C*
+# **Algorithm 4 (An if-then program)** *Appendix C*
 #
 # If the attribute $x$ of the last token equals its attribute $a_i$, the next token's attribute $x'$ is its attribute
 # $b_i$, for $i = 1, \dots, k$.
@@ -25,18 +24,14 @@
 # <!-- claim linear-attention/algorithm-5 -->
 # <blockquote>
 #
-# **Algorithm 5 (If-then by a table)**
-# *Appendix C*
+# **Algorithm 5 (If-then by a table)** *Appendix C*
 #
 # **As printed.** The copies do not say which token makes them, and $x$, $a_i$, $b_i$ are read from tokens to which they
-# were never
-# copied.
+# were never copied.
 #
 # **Corrected.** Over $k$ tokens the cases are copied into the rows $s_0$ (key $a_i$) and $s_1$ (value $b_i$), one case
-# a token, while $x$ is
-# carried along; then $x$ is looked up in this table and the value found becomes $x'$. The rows $s_0$ and $s_1$ belong
-# to
-# this one if-then.
+# a token, while $x$ is carried along; then $x$ is looked up in this table and the value found becomes $x'$. The rows
+# $s_0$ and $s_1$ belong to this one if-then.
 #
 # Copies ask by position and read $a_i$, $b_i$ where they stand, and $x$ is copied to the token that asks.
 #

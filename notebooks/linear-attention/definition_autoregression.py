@@ -13,14 +13,12 @@
 # <!-- claim linear-attention/definition-autoregressive-mhla -->
 # <blockquote>
 #
-# **Definition (Outputs that become tokens)**
-# *Section 5*
+# **Definition (Outputs that become tokens)** *Section 5*
 #
 # **As printed.** $Z^{t+1} = Z^t \circ y^t \in \mathbb{R}^{d \times (n+1)}$.
 #
 # **Corrected.** From $Z^0 \in \mathbb{R}^{d \times n}$ on, each step computes $y^{t+1} = \mathrm{MHLA}_\Theta(Z^t)$ and
-# sets it behind the
-# input: $Z^{t+1} = Z^t \circ y^{t+1} \in \mathbb{R}^{d \times (n+t+1)}$.
+# sets it behind the input: $Z^{t+1} = Z^t \circ y^{t+1} \in \mathbb{R}^{d \times (n+t+1)}$.
 #
 # $Z^{t+1} = Z^t \circ y^{t+1} \in \mathbb{R}^{d \times (n+t+1)}$.
 #
@@ -30,8 +28,7 @@
 # <!-- claim linear-attention/definition-computation-history -->
 # <blockquote>
 #
-# **Definition (The history of a run)**
-# *Section 5*
+# **Definition (The history of a run)** *Section 5*
 #
 # The history of a run of $\Phi$ steps is $\mathrm{CH}_\Theta(Z) = \{Z^t\}_{t \in [\Phi]}$ with entries
 # $\mathrm{CH}^t_\Theta(Z) = Z^t$. Each entry begins with all earlier ones; $Z^t[:-k]$ stands for its last $k$ tokens.
@@ -42,8 +39,7 @@
 # <!-- claim linear-attention/definition-orthogonal-embeddings -->
 # <blockquote>
 #
-# **Definition (Letters as unit vectors)**
-# *Appendix D*
+# **Definition (Letters as unit vectors)** *Appendix D*
 #
 # $\mathrm{Embed}: \Sigma \to \mathbb{R}^{|\Sigma|}$ gives every letter a unit vector of its own, $\mathrm{Embed}(a) =
 # e_a$.
@@ -54,18 +50,14 @@
 # <!-- claim linear-attention/definition-rounding -->
 # <blockquote>
 #
-# **Definition (Vectors back to letters)**
-# *Appendix D*
+# **Definition (Vectors back to letters)** *Appendix D*
 #
 # **As printed.** $\mathrm{Round}(v) = e_j$ with $j = \arg\max_i \langle v, e_i \rangle$ over all rows: it never returns
-# the empty value
-# that the construction of Appendix C needs.
+# the empty value that the construction of Appendix C needs.
 #
 # **Corrected.** In the rows of each attribute, a vector is rounded to the unit vector of its largest entry, or to zero
-# (no letter) if
-# that entry is below $1/2$. An error of squared norm below $1/4$ is then always undone; among letters alone, without
-# the
-# zero, one below $1/2$ is.
+# (no letter) if that entry is below $1/2$. An error of squared norm below $1/4$ is then always undone; among letters
+# alone, without the zero, one below $1/2$ is.
 #
 # Round attribute by attribute, to zero below the threshold $1/2$.
 #

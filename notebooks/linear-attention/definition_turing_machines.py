@@ -13,15 +13,12 @@
 # <!-- claim linear-attention/definition-accept-tm -->
 # <blockquote>
 #
-# **Definition (Machines and the words they accept)**
-# *Section 5*
+# **Definition (Machines and the words they accept)** *Section 5*
 #
 # A Turing machine $M$ has states $\mathcal{Q}$ with $q_{start}, q_{accept}, q_{reject}$, letters $\Sigma \subseteq
-# \Gamma$ and a
-# transition function $\delta: \mathcal{Q} \times \Gamma \to \mathcal{Q} \times \Gamma \times \{L, R\}$ (in print on
-# $\Sigma$,
-# which leaves out the blank). The language
-# $A_{TM}$ holds the pairs $(M, x)$ for which $M$ reaches $q_{accept}$ on the word $x$.
+# \Gamma$ and a transition function $\delta: \mathcal{Q} \times \Gamma \to \mathcal{Q} \times \Gamma \times \{L, R\}$
+# (in print on $\Sigma$, which leaves out the blank). The language $A_{TM}$ holds the pairs $(M, x)$ for which $M$
+# reaches $q_{accept}$ on the word $x$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -29,16 +26,14 @@
 # <!-- claim linear-attention/definition-tm-embedding -->
 # <blockquote>
 #
-# **Definition (A machine as a prompt)**
-# *Appendix C.1*
+# **Definition (A machine as a prompt)** *Appendix C.1*
 #
 # **As printed.** The column of a state has blocks for two letters, $a_0$ and $a_1$, for an alphabet of any size.
 #
 # **Corrected.** A machine is embedded as one column a state: the state, then for each of the $|\Sigma|$ letters the
-# letter and its rule. A
-# word is embedded as one column a cell: position, letter, and the state where the head is. The two stand in rows and
-# columns of their own. In this book the columns of $\#$, which nothing reads, are left out, and a cell without the head
-# holds a letter "no state" in place of the $0$ of Eq. 60, since zero cannot be looked up.
+# letter and its rule. A word is embedded as one column a cell: position, letter, and the state where the head is. The
+# two stand in rows and columns of their own. In this book the columns of $\#$, which nothing reads, are left out, and a
+# cell without the head holds a letter "no state" in place of the $0$ of Eq. 60, since zero cannot be looked up.
 #
 # It has $|\Sigma|$ blocks, as the dimension in Lemma 2.2 counts them.
 #

@@ -13,8 +13,7 @@
 # <!-- claim linear-attention/figure-1-depth -->
 # <blockquote>
 #
-# **Figure 1 (Layers and a full transformer instead of heads)**
-# *Section 6.1*
+# **Figure 1 (Layers and a full transformer instead of heads)** *Section 6.1*
 #
 # On the same task, students with 2 and 4 layers of linear attention end higher than a single layer, and 4 layers can
 # end higher than 2; a full transformer layer does not end lower than a single layer.

@@ -13,15 +13,13 @@
 # <!-- claim linear-attention/figure-1a -->
 # <blockquote>
 #
-# **Figure 1(a) (More heads)**
-# *Section 6.1*
+# **Figure 1(a) (More heads)** *Section 6.1*
 #
 # **As printed.** The more heads, the lower the error after training.
 #
 # **As run here.** Students with 1 to 16 heads of linear attention learn from a teacher with one head. Reported: the
-# more heads, the
-# lower the mean squared error after training, and with $d^2$ heads it is comparable to that of Algorithm 1, near the
-# floor of floating-point numbers, for $d = 2$ and $4$.
+# more heads, the lower the mean squared error after training, and with $d^2$ heads it is comparable to that of
+# Algorithm 1, near the floor of floating-point numbers, for $d = 2$ and $4$.
 #
 # With $d^2$ heads the median error comes down to the floor at every $d$ up to 16. Between one head and $d^2$ the order
 # depends on $d$ and on the length of training; at $d = 16$, 16 heads end above one. The output is one number, so that

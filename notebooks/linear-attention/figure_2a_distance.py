@@ -13,15 +13,14 @@
 # <!-- claim linear-attention/figure-2a -->
 # <blockquote>
 #
-# **Figure 2(a) (Certificate value and distance of Algorithm 1)**
-# *Section 6.2, Figure 2(a)*
+# **Figure 2(a) (Certificate value and distance of Algorithm 1)** *Section 6.2, Figure 2(a)*
 #
-# On mixtures of orthogonal and Gaussian memories, from 95% orthogonal on, the distance of what Algorithm 1 learns
-# to the teacher falls as $\lambda_{\min}(\Lambda_D)$ grows. Reported: $\lambda_{\min} = 0.06$ and 0 at the two
-# ends. The text gives no heights, and neither solver nor precision: a descent of finitely many steps gives such a
-# curve. Exact least squares on the model's outputs stays at rounding, below $10^{-11}$, for every mixture,
-# orthogonal data alone included, because the teacher is orthogonal to the kernel of $\Lambda_D$; at that height it,
-# too, rises as $\lambda_{\min}$ falls.
+# On mixtures of orthogonal and Gaussian memories, from 95% orthogonal on, the distance of what Algorithm 1 learns to
+# the teacher falls as $\lambda_{\min}(\Lambda_D)$ grows. Reported: $\lambda_{\min} = 0.06$ and 0 at the two ends. The
+# text gives no heights, and neither solver nor precision: a descent of finitely many steps gives such a curve. Exact
+# least squares on the model's outputs stays at rounding, below $10^{-11}$, for every mixture, orthogonal data alone
+# included, because the teacher is orthogonal to the kernel of $\Lambda_D$; at that height it, too, rises as
+# $\lambda_{\min}$ falls.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -78,17 +77,14 @@ source = generator(seed)
 # <!-- claim linear-attention/task-6-2 -->
 # <blockquote>
 #
-# **Section 6.2 task (The associative memory)**
-# *Section 6.2, Eqs. 26 and 27*
+# **Section 6.2 task (The associative memory)** *Section 6.2, Eqs. 26 and 27*
 #
 # **As printed.** Eq. 27 sets $y = \mathrm{MHLA}_\Theta(Z) = (0, \sum_j \langle q, k_j \rangle v_j)$, without the term
-# of the last
-# token.
+# of the last token.
 #
 # **Corrected.** The tokens are $d$ pairs of key and value and a last token $(q, \zeta)$, where the query $q$ is one of
-# the keys and
-# $\zeta$ is noise. One head, with $V$ keeping the value half and $Q$ the key half, returns
-# $\sum_j \langle q, k_j \rangle v_j + \|q\|^2 \zeta$ in the value half: the last token attends to itself too.
+# the keys and $\zeta$ is noise. One head, with $V$ keeping the value half and $Q$ the key half, returns $\sum_j \langle
+# q, k_j \rangle v_j + \|q\|^2 \zeta$ in the value half: the last token attends to itself too.
 #
 # $y = (0, \sum_j \langle q, k_j \rangle v_j + \|q\|^2 \zeta)$.
 #
@@ -136,8 +132,7 @@ claim.verdict()
 # <!-- claim linear-attention/definition-parameter-distance -->
 # <blockquote>
 #
-# **Parameter distance d(Theta,Theta') (Distance of two models)**
-# *Section 6.2, Eq. 28*
+# **Parameter distance d(Theta,Theta') (Distance of two models)** *Section 6.2, Eq. 28*
 #
 # $d(\Theta, \Theta') = \|p(\Theta) - p(\Theta')\|_F$, with $p$ by Eqs. 41 and 42. It is zero exactly where the two
 # models are the same function.

@@ -13,15 +13,13 @@
 # <!-- claim linear-attention/figure-2b -->
 # <blockquote>
 #
-# **Figure 2(b) (Training by gradients and the certificate)**
-# *Section 6.2, Figure 2(b)*
+# **Figure 2(b) (Training by gradients and the certificate)** *Section 6.2, Figure 2(b)*
 #
 # **As printed.** The distances are read as distances of minimisers; no losses are given.
 #
 # **As run here.** Models with 1, 2, 4 and 8 heads are trained on the 95% mixture ($\lambda_{\min} = 0.06$) and on
-# orthogonal memories
-# ($\lambda_{\min} = 0$), three runs each. Reported: on the first the distance to the teacher is next to zero, on the
-# second the models end far from it.
+# orthogonal memories ($\lambda_{\min} = 0$), three runs each. Reported: on the first the distance to the teacher is
+# next to zero, on the second the models end far from it.
 #
 # The distance means something beside the loss alone. On orthogonal memories most runs with 2 or 4 heads that reach zero
 # loss from a small start are near the teacher; what is far has not arrived, is stuck in a local minimum, or has many

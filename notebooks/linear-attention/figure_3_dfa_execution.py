@@ -13,8 +13,7 @@
 # <!-- claim linear-attention/figure-3-states -->
 # <blockquote>
 #
-# **Figure 3 (Data against the number of states)**
-# *Section 6.3*
+# **Figure 3 (Data against the number of states)** *Section 6.3*
 #
 # The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
 # tokens right grows less than exponentially with the number of states $Q$.
@@ -25,8 +24,7 @@
 # <!-- claim linear-attention/figure-3-word-length -->
 # <blockquote>
 #
-# **Figure 3 (Data against the length of the word)**
-# *Section 6.3*
+# **Figure 3 (Data against the length of the word)** *Section 6.3*
 #
 # The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
 # tokens right grows less than exponentially with the length $L$ of the word.
@@ -37,8 +35,7 @@
 # <!-- claim linear-attention/figure-3-alphabet -->
 # <blockquote>
 #
-# **Figure 3 (Data against the size of the alphabet)**
-# *Section 6.3*
+# **Figure 3 (Data against the size of the alphabet)** *Section 6.3*
 #
 # The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
 # tokens right grows less than exponentially with the size $V$ of the alphabet.

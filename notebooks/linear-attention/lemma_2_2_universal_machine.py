@@ -13,29 +13,26 @@
 # <!-- claim linear-attention/lemma-2-2 -->
 # <blockquote>
 #
-# **Lemma 2.2 (A universal Turing machine in one layer)**
-# *Section 2, Section 5, Appendix C*
+# **Lemma 2.2 (A universal Turing machine in one layer)** *Section 2, Section 5, Appendix C*
 #
 # **As printed.** The construction is that of Algorithms 6 and 7 as they stand. In Section 2 the slice of the last
-# tokens lacks its
-# colon.
+# tokens lacks its colon.
 #
 # **Corrected.** For all bounds on states $\hat{\mathcal{Q}}$, letters $\hat\Sigma$, words $\hat n$ and steps $\hat\Phi$
-# there is
-# one $\Theta$ with $H = O(\hat n \hat\Phi \hat\Sigma)$ heads in dimension $d = O(\hat n \hat\Phi \hat\Sigma
-# \max(\hat\Sigma, \hat{\mathcal{Q}}))$ whose autoregressive run on the embedding of any machine $M$ within the
-# bounds and any word $x$ has the configuration $x^t$ as its last tokens after $c(t) \le O((n+t)t)$ steps; two bits
-# of precision are enough.
+# there is one $\Theta$ with $H = O(\hat n \hat\Phi \hat\Sigma)$ heads in dimension $d = O(\hat n \hat\Phi \hat\Sigma
+# \max(\hat\Sigma, \hat{\mathcal{Q}}))$ whose autoregressive run on the embedding of any machine $M$ within the bounds
+# and any word $x$ has the configuration $x^t$ as its last tokens after $c(t) \le O((n+t)t)$ steps; two bits of
+# precision are enough.
 #
-# What is run here is the paper's construction, repaired. On a window of $N$ cells it runs every machine exactly,
-# with $H = O(N\hat\Phi\hat\Sigma)$, $d = O(N\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal{Q}}))$ and $c(t) =
-# 4Nt$, the cells standing in every fourth of the last tokens. All entries of $\Theta$ lie in $\{-1, 0, 1\}$ and all
-# entries of the tokens in $\{0, 1\}$. A head that walks on needs $N \ge \hat n + \hat\Phi$, so that these heads do
-# not decide whether the sizes of the lemma can be had.
+# What is run here is the paper's construction, repaired. On a window of $N$ cells it runs every machine exactly, with
+# $H = O(N\hat\Phi\hat\Sigma)$, $d = O(N\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal{Q}}))$ and $c(t) = 4Nt$, the
+# cells standing in every fourth of the last tokens. All entries of $\Theta$ lie in $\{-1, 0, 1\}$ and all entries of
+# the tokens in $\{0, 1\}$. A head that walks on needs $N \ge \hat n + \hat\Phi$, so that these heads do not decide
+# whether the sizes of the lemma can be had.
 #
 # The construction needs the corrections to Algorithms 5, 6 and 7 and to the proof of Lemma C.1: placement of the
-# blocks, a head for the position, what is carried along, the fourth branch, and the bookkeeping of cells without
-# the head.
+# blocks, a head for the position, what is carried along, the fourth branch, and the bookkeeping of cells without the
+# head.
 #
 # </blockquote>
 # <!-- /claim -->

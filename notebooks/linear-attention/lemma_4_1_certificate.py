@@ -13,13 +13,12 @@
 # <!-- claim linear-attention/lemma-4-1 -->
 # <blockquote>
 #
-# **Lemma 4.1 (The certificate of identifiability)**
-# *Section 4; informally Section 2.2; Appendix B; also Lemma 2.1*
+# **Lemma 4.1 (The certificate of identifiability)** *Section 4; informally Section 2.2; Appendix B; also Lemma 2.1*
 #
-# Let $\mathcal{H}(Z) \in \mathbb{R}^\psi$, $\psi = \binom d2 d + d^2$, hold the distinct cubic features of
-# Algorithm 2, and let $\Lambda_D$ be the mean of $\mathcal{H}\mathcal{H}^\top$ over a realizable data set. If
-# $\lambda_{\min}(\Lambda_D) > 0$, then all empirical risk minimisers, with any number of heads that realizes the
-# data, compute the same function on all inputs.
+# Let $\mathcal{H}(Z) \in \mathbb{R}^\psi$, $\psi = \binom d2 d + d^2$, hold the distinct cubic features of Algorithm 2,
+# and let $\Lambda_D$ be the mean of $\mathcal{H}\mathcal{H}^\top$ over a realizable data set. If
+# $\lambda_{\min}(\Lambda_D) > 0$, then all empirical risk minimisers, with any number of heads that realizes the data,
+# compute the same function on all inputs.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -73,11 +72,10 @@ def gaussian_tokens(count, tokens, width):
 # <!-- claim linear-attention/algorithm-2 -->
 # <blockquote>
 #
-# **Algorithm 2 (Features for the certificate)**
-# *Section 4*
+# **Algorithm 2 (Features for the certificate)** *Section 4*
 #
-# List $\langle z_j, z_k \rangle z_{\ell n}$ for all $j < k$ and all $\ell$, then $\|z_j\|^2 z_{\ell n}$ for all
-# $j, \ell$. These $\psi = d^2(d+1)/2$ entries are the distinct ones of the feature matrix; on inputs with at least two
+# List $\langle z_j, z_k \rangle z_{\ell n}$ for all $j < k$ and all $\ell$, then $\|z_j\|^2 z_{\ell n}$ for all $j,
+# \ell$. These $\psi = d^2(d+1)/2$ entries are the distinct ones of the feature matrix; on inputs with at least two
 # tokens they are linearly independent functions.
 #
 # </blockquote>
@@ -111,22 +109,19 @@ claim.verdict()
 # <!-- claim linear-attention/corollary-2 -->
 # <blockquote>
 #
-# **Corollary 2 (The coefficients decide the function)**
-# *Section 4, Eq. 16; informally Section 2.2; also Corollary 1*
+# **Corollary 2 (The coefficients decide the function)** *Section 4, Eq. 16; informally Section 2.2; also Corollary 1*
 #
 # **As printed.** Eq. 16 gives the formula for $j < k$ also for $j = k$, where it counts every term twice, and leaves
-# the head off
-# $Q$. Corollary 1 gives $p$ the shape $\psi$. (The equivalence survives the doubled terms; that $p$ and the features
-# give the output does not.)
+# the head off $Q$. Corollary 1 gives $p$ the shape $\psi$. (The equivalence survives the doubled terms; that $p$ and
+# the features give the output does not.)
 #
 # **Corrected.** Let $p_a(\Theta)_{\{j,k\},\ell} = \sum_h (V_h[a,j] Q_h[k,\ell] + V_h[a,k] Q_h[j,\ell])$ for $j < k$,
-# and
-# $\sum_h V_h[a,j] Q_h[j,\ell]$ for $j = k$. Two models, with any numbers of heads, are the same function of inputs of
-# all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal. Inputs of two tokens are enough;
+# and $\sum_h V_h[a,j] Q_h[j,\ell]$ for $j = k$. Two models, with any numbers of heads, are the same function of inputs
+# of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal. Inputs of two tokens are enough;
 # inputs of one token are not.
 #
-# Eqs. 41 and 42 of the appendix: the single term $\sum_h V_h[a,j] Q_h[j,\ell]$ for $j = k$. The shape is
-# $d \times \psi$.
+# Eqs. 41 and 42 of the appendix: the single term $\sum_h V_h[a,j] Q_h[j,\ell]$ for $j = k$. The shape is $d \times
+# \psi$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -272,11 +267,10 @@ claim.verdict()
 # <!-- claim linear-attention/remark-certificate-not-necessary -->
 # <blockquote>
 #
-# **Section 6.2 remark (A silent certificate decides nothing)**
-# *Section 6.2*
+# **Section 6.2 remark (A silent certificate decides nothing)** *Section 6.2*
 #
-# $\lambda_{\min}(\Lambda_D) > 0$ is sufficient for identifiability and not necessary: with few heads the minimiser
-# can be unique while $\Lambda_D$ is singular.
+# $\lambda_{\min}(\Lambda_D) > 0$ is sufficient for identifiability and not necessary: with few heads the minimiser can
+# be unique while $\Lambda_D$ is singular.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -303,8 +297,7 @@ claim.verdict()
 # <!-- claim linear-attention/definition-identifiability -->
 # <blockquote>
 #
-# **Definition (Identifiability)**
-# *Section 4, Eqs. 13 and 14*
+# **Definition (Identifiability)** *Section 4, Eqs. 13 and 14*
 #
 # A model class is identifiable with respect to a data set if all its empirical risk minimisers compute the same
 # function, on inputs of every length. (Eq. 13 names the set of minimisers $\Omega_\Theta$, the text
@@ -315,8 +308,7 @@ claim.verdict()
 # <!-- claim linear-attention/definition-realizability -->
 # <blockquote>
 #
-# **Definition (Realizability)**
-# *Section 4*
+# **Definition (Realizability)** *Section 4*
 #
 # A data set is realizable by $\Theta$ if $y_i = \mathrm{MHLA}_\Theta(Z_i)$ for every sample.
 #

@@ -13,12 +13,11 @@
 # <!-- claim linear-attention/lemma-4-3 -->
 # <blockquote>
 #
-# **Lemma 4.3 (With d² heads no teacher is needed)**
-# *Section 4; Appendix B*
+# **Lemma 4.3 (With d² heads no teacher is needed)** *Section 4; Appendix B*
 #
-# Let $\lambda_{\min}(\Lambda_D) > 0$, with any labels at all. Then all empirical risk minimisers with
-# $H \ge d^2$ heads compute the same function: $\Theta \mapsto p(\Theta)$ reaches every $d \times \psi$ matrix, so each
-# minimiser's $p$ is the unique solution of least squares.
+# Let $\lambda_{\min}(\Lambda_D) > 0$, with any labels at all. Then all empirical risk minimisers with $H \ge d^2$ heads
+# compute the same function: $\Theta \mapsto p(\Theta)$ reaches every $d \times \psi$ matrix, so each minimiser's $p$ is
+# the unique solution of least squares.
 #
 # </blockquote>
 # <!-- /claim -->

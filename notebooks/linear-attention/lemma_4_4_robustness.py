@@ -13,18 +13,15 @@
 # <!-- claim linear-attention/lemma-4-4 -->
 # <blockquote>
 #
-# **Lemma 4.4 (Identifiability with error)**
-# *Section 4, Eqs. 19 and 20; Appendix B, Eqs. 53 to 56*
+# **Lemma 4.4 (Identifiability with error)** *Section 4, Eqs. 19 and 20; Appendix B, Eqs. 53 to 56*
 #
 # **As printed.** $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\| \le
-# \frac{\varepsilon}{\lambda_{\min}(\Lambda_D)}
-# \|Z\|_F^6$, without the square that Eq. 53 of the proof has, and without the 4. Eq. 55 of the proof bounds the
-# difference of the two models on the data by $\varepsilon$.
+# \frac{\varepsilon}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$, without the square that Eq. 53 of the proof has, and without
+# the 4. Eq. 55 of the proof bounds the difference of the two models on the data by $\varepsilon$.
 #
-# **Corrected.** If two models have training loss at most $\varepsilon$, then on every input
-# $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\|^2 \le \frac{4\varepsilon}{\lambda_{\min}(\Lambda_D)}
-# \|Z\|_F^6$.
-# No realizability is needed, and the constant 4 is attained; if one of the two has loss 0, the constant is 1.
+# **Corrected.** If two models have training loss at most $\varepsilon$, then on every input $\|\mathrm{MHLA}_\Theta(Z)
+# - \mathrm{MHLA}_{\Theta'}(Z)\|^2 \le \frac{4\varepsilon}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$. No realizability is
+# needed, and the constant 4 is attained; if one of the two has loss 0, the constant is 1.
 #
 # The square on the left, and $4\varepsilon$, in Eqs. 53, 55 and 56 too: each of the two predictions may be
 # $\sqrt\varepsilon$ off the labels, in opposite directions. In Eq. 55 the mean over the data is missing.
@@ -159,21 +156,18 @@ claim.verdict()
 # <!-- claim linear-attention/lemma-b-2 -->
 # <blockquote>
 #
-# **Lemma B.2 (Identifiability with error and noise)**
-# *Appendix B, Eqs. 57 and 58*
+# **Lemma B.2 (Identifiability with error and noise)** *Appendix B, Eqs. 57 and 58*
 #
 # **As printed.** $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\| \le \frac{\varepsilon - \|\zeta\|_N^2 +
-# \frac{B^2}{N} \log \delta^{-1}}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$
-# with $\|Z_i\|_F \le B$; $\delta$ is not introduced, and the noise is "bounded" by no constant that is named. The noise
-# term scales with the data and not with the noise, so the right side can be negative
-# while there are models of loss at most $\varepsilon$.
+# \frac{B^2}{N} \log \delta^{-1}}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$ with $\|Z_i\|_F \le B$; $\delta$ is not
+# introduced, and the noise is "bounded" by no constant that is named. The noise term scales with the data and not with
+# the noise, so the right side can be negative while there are models of loss at most $\varepsilon$.
 #
 # **Corrected.** If two models have training loss at most $\varepsilon$ on labels with noise $\zeta$, then on every
-# input
-# $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\|^2 \le \frac{4(\varepsilon - L)}{\lambda_{\min}(\Lambda_D)}
-# \|Z\|_F^6$
-# with the least-squares loss $L = \|\zeta\|_N^2 - \|\Pi\zeta\|_N^2$, where $\|\cdot\|_N^2$ is the mean over the data
-# and $\Pi$ the projection onto the span of the features. In the mean, $\|\Pi\zeta\|_N^2 = \sigma^2 d\psi/N$.
+# input $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\|^2 \le \frac{4(\varepsilon -
+# L)}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$ with the least-squares loss $L = \|\zeta\|_N^2 - \|\Pi\zeta\|_N^2$, where
+# $\|\cdot\|_N^2$ is the mean over the data and $\Pi$ the projection onto the span of the features. In the mean,
+# $\|\Pi\zeta\|_N^2 = \sigma^2 d\psi/N$.
 #
 # The square on the left, the factor 4, and $\|\Pi\zeta\|_N^2$ in place of $\frac{B^2}{N}\log\delta^{-1}$.
 #

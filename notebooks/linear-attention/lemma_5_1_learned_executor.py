@@ -13,20 +13,17 @@
 # <!-- claim linear-attention/lemma-5-1 -->
 # <blockquote>
 #
-# **Lemma 5.1 (Learning to execute)**
-# *Section 5, Appendix C.2*
+# **Lemma 5.1 (Learning to execute)** *Section 5, Appendix C.2*
 #
 # **As printed.** Each step rounds wrongly with probability less than $\varepsilon$, although the loop of Eq. 22 does
-# not round. The data
-# run over $t \in [T]$, and $\hat\Theta \in \Omega_H$ for $H \le d^2$ with the $H$ of the universal machine.
+# not round. The data run over $t \in [T]$, and $\hat\Theta \in \Omega_H$ for $H \le d^2$ with the $H$ of the universal
+# machine.
 #
 # **Corrected.** Let Algorithm 1 learn from histories of a universal machine on machines and words $(M, x)$ drawn from
-# $\mathcal{D}$, and
-# let $\varepsilon$ be its mean squared error on the next token over the $\Phi$ entries of a true history. Let each
-# output be
-# rounded before it becomes a token. Then
-# $\Pr[\mathrm{CH}_{\hat\Theta}(M, x) \ne \mathrm{CH}_\Theta(M, x)] \le 4 \varepsilon \Phi$, and $\varepsilon$ is as
-# small as wanted with a number of samples polynomial in $d$, $1/\varepsilon$ and $\log(1/\delta)$.
+# $\mathcal{D}$, and let $\varepsilon$ be its mean squared error on the next token over the $\Phi$ entries of a true
+# history. Let each output be rounded before it becomes a token. Then $\Pr[\mathrm{CH}_{\hat\Theta}(M, x) \ne
+# \mathrm{CH}_\Theta(M, x)] \le 4 \varepsilon \Phi$, and $\varepsilon$ is as small as wanted with a number of samples
+# polynomial in $d$, $1/\varepsilon$ and $\log(1/\delta)$.
 #
 # Outputs are rounded in the loop, to zero below $1/2$, and each step rounds wrongly with probability at most
 # $4\varepsilon$, since a squared error below $1/4$ is undone. The data run over $t \in [\Phi]$, and $\hat H \le d^2$.
@@ -37,21 +34,18 @@
 # <!-- claim linear-attention/corollary-3 -->
 # <blockquote>
 #
-# **Corollary 3 (The configuration at step t)**
-# *Appendix C.2*
+# **Corollary 3 (The configuration at step t)** *Appendix C.2*
 #
 # **As printed.** Eqs. 62 and 65 write $[-k_t]$ for the last $k_t$ tokens, which is a single one. The proof counts
-# $O(n\Phi)$ tokens and
-# takes its union bound over $O(\Phi)$ steps.
+# $O(n\Phi)$ tokens and takes its union bound over $O(\Phi)$ steps.
 #
 # **Corrected.** With the assumptions of Lemma 5.1, for every step $t$ of the machine that is written within $\Phi$
-# tokens,
-# $c(t) \le \Phi$, the last tokens of the learned model's history are the configuration $x^t$ with probability at least
-# $1 - 4 \varepsilon \Phi$ over $(M, x)$. Learned to the error
-# $\varepsilon / (4\Phi)$, with more samples, it is $1 - \varepsilon$.
+# tokens, $c(t) \le \Phi$, the last tokens of the learned model's history are the configuration $x^t$ with probability
+# at least $1 - 4 \varepsilon \Phi$ over $(M, x)$. Learned to the error $\varepsilon / (4\Phi)$, with more samples, it
+# is $1 - \varepsilon$.
 #
-# $[:-k_t]$, as in the definition and in Eq. 25. With $\Phi$ steps of the machine the bound is
-# $4 \varepsilon\, c(\Phi)$.
+# $[:-k_t]$, as in the definition and in Eq. 25. With $\Phi$ steps of the machine the bound is $4 \varepsilon\,
+# c(\Phi)$.
 #
 # </blockquote>
 # <!-- /claim -->

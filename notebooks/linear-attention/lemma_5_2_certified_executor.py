@@ -13,19 +13,16 @@
 # <!-- claim linear-attention/lemma-5-2 -->
 # <blockquote>
 #
-# **Lemma 5.2 (Certified execution)**
-# *Section 5, Appendix C.2*
+# **Lemma 5.2 (Certified execution)** *Section 5, Appendix C.2*
 #
 # **As printed.** The chain of the proof uses $\|\cdot\| \le \frac{\varepsilon}{\eta} \|Z\|_F^6$, without the square. It
-# ends with a
-# probability over $(M, x) \sim \mathcal{D}$, which the lemma, on all $(M, x)$, does not have.
+# ends with a probability over $(M, x) \sim \mathcal{D}$, which the lemma, on all $(M, x)$, does not have.
 #
 # **Corrected.** Let data labelled by a universal machine $\Theta$ have $\lambda_{\min}(\Lambda_D) > \eta$, and let
-# $\hat\Theta$ have loss
-# $\varepsilon < \eta / (4 \|Z\|_F^6)$ for all $Z$ that occur in runs. Then $\hat\Theta$, with rounding, executes every
-# machine exactly. Data that are histories of embedded machines never have $\lambda_{\min} > 0$. For them the same
-# conclusion follows, with the least eigenvalue that is not 0 for $\eta$, if the features of all inputs that machines
-# produce lie in the range of $\Lambda_D$, that is, if adding them does not raise the rank.
+# $\hat\Theta$ have loss $\varepsilon < \eta / (4 \|Z\|_F^6)$ for all $Z$ that occur in runs. Then $\hat\Theta$, with
+# rounding, executes every machine exactly. Data that are histories of embedded machines never have $\lambda_{\min} >
+# 0$. For them the same conclusion follows, with the least eigenvalue that is not 0 for $\eta$, if the features of all
+# inputs that machines produce lie in the range of $\Lambda_D$, that is, if adding them does not raise the rank.
 #
 # $\|\cdot\|^2 \le \frac{\varepsilon}{\eta} \|Z\|_F^6$ ($\Theta$ has loss 0, so there is no 4), for all inputs.
 #

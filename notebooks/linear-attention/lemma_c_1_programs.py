@@ -13,24 +13,21 @@
 # <!-- claim linear-attention/lemma-c-1 -->
 # <blockquote>
 #
-# **Lemma C.1 (A lookup is a head)**
-# *Appendix C*
+# **Lemma C.1 (A lookup is a head)** *Appendix C*
 #
-# Let every letter of an attribute be a unit vector in rows of its own. For every program of lookups there are
-# heads, one a lookup, whose output at the last token is the token that the program writes next. For a lookup that
-# turns the source letter into a key by a function $B_Q$ and the value found into the destination letter by $B_V$,
-# $Q$ holds the matrix of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows
-# and value columns. A key that several tokens hold returns the sum of their values, an absent key returns zero.
+# Let every letter of an attribute be a unit vector in rows of its own. For every program of lookups there are heads,
+# one a lookup, whose output at the last token is the token that the program writes next. For a lookup that turns the
+# source letter into a key by a function $B_Q$ and the value found into the destination letter by $B_V$, $Q$ holds the
+# matrix of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value
+# columns. A key that several tokens hold returns the sum of their values, an absent key returns zero.
 #
 # **Beside it, as printed.** The proof puts a block in the source rows and key columns of $V$, and $B_V$ in the value
-# rows and destination
-# columns of $Q$. It has heads for the lookups alone, and none for line 5 of Algorithm 3, which numbers the new
-# token. The programs meant are those of Algorithm 3; the lemma names Algorithm 6, which is one of them.
+# rows and destination columns of $Q$. It has heads for the lookups alone, and none for line 5 of Algorithm 3, which
+# numbers the new token. The programs meant are those of Algorithm 3; the lemma names Algorithm 6, which is one of them.
 #
 # **Corrected.** $Q[\text{key}, \text{source}] = B_Q$ and $V[\text{destination}, \text{value}] = B_V$: the printed
-# places with the
-# names $V$ and $Q$ exchanged and rows read as columns. One head more writes the position: $B_Q$ is the identity on
-# the position rows and $B_V$ the shift by one.
+# places with the names $V$ and $Q$ exchanged and rows read as columns. One head more writes the position: $B_Q$ is the
+# identity on the position rows and $B_V$ the shift by one.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -38,13 +35,12 @@
 # <!-- claim linear-attention/algorithm-3 -->
 # <blockquote>
 #
-# **Algorithm 3 (Autoregressive programs of lookups)**
-# *Appendix C*
+# **Algorithm 3 (Autoregressive programs of lookups)** *Appendix C*
 #
 # Tokens are objects with attributes. To write the next token, the last token makes lookups: its source attribute,
-# mapped by $B_Q$, is the query; where a token's key attribute equals the query, that token's value attribute,
-# mapped by $B_V$, becomes the new token's destination attribute. The new token is numbered (line 5). In heads this
-# is a lookup as well: the last token finds itself, and the position found is moved on by one.
+# mapped by $B_Q$, is the query; where a token's key attribute equals the query, that token's value attribute, mapped by
+# $B_V$, becomes the new token's destination attribute. The new token is numbered (line 5). In heads this is a lookup as
+# well: the last token finds itself, and the position found is moved on by one.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -13,16 +13,14 @@
 # <!-- claim linear-attention/task-6-3 -->
 # <blockquote>
 #
-# **Section 6.3 task (Strings that hold an automaton)**
-# *Section 6.3*
+# **Section 6.3 task (Strings that hold an automaton)** *Section 6.3*
 #
 # **As printed.** The word is $w_0 w_1 \dots w_L$, which has $L + 1$ letters, and the last triplet is $(s^{L-1} w_L
 # s^L)$.
 #
 # **Corrected.** A string holds the table of an automaton with $Q$ states and $V$ letters, one bracketed triplet $(s\,
-# w\, s')$ for
-# every state and letter, $5QV$ tokens in all; a word $w_0 \dots w_{L-1}$ of $L$ letters; and the run on it as $L$
-# bracketed triplets $(s^t\, w_t\, s^{t+1})$ that start with $s^0 = s_0$.
+# w\, s')$ for every state and letter, $5QV$ tokens in all; a word $w_0 \dots w_{L-1}$ of $L$ letters; and the run on it
+# as $L$ bracketed triplets $(s^t\, w_t\, s^{t+1})$ that start with $s^0 = s_0$.
 #
 # The word is $w_0 \dots w_{L-1}$, and the last triplet $(s^{L-1} w_{L-1} s^L)$.
 #

@@ -13,8 +13,7 @@
 # <!-- claim looped-transformers/algorithm-1 -->
 # <blockquote>
 #
-# **Algorithm 1 (SUBLEQ)**
-# *Section 3; Appendix C.1; also Algorithm 2*
+# **Algorithm 1 (SUBLEQ)** *Section 3; Appendix C.1; also Algorithm 2*
 #
 # SUBLEQ(a, b, c): `mem[b] = mem[b] - mem[a]`; if `mem[b]` is at most 0 go to instruction c, else to the next. (One
 # sentence of Appendix C.1 says "negative"; the algorithm's "at most 0" is meant.)
@@ -69,7 +68,7 @@ require(wide_bits=(wide_bits, 4, 50), temperature=(temperature, 20.0, None), see
 by_hand = interpret(program([5, 2], [(3, 2, 2), (3, 2, 2)]), bits, 10)  # mem[2]: 5 - 2 = 3, then 3 - 2 = 1
 at_zero = program([4], [(2, 2, 2), (0, 2, 0)])  # mem[2] -= mem[2] gives 0: on to instruction 2, the end
 branches = interpret(at_zero, bits, 1).counters.tolist()
-strict = interpret(at_zero, bits, 1, branch_on_zero=False).counters.tolist()
+strict = interpret(at_zero, bits, 1, form="printed").counters.tolist()
 
 # %% [markdown]
 # ## A program as text

@@ -41,14 +41,12 @@ rotation = torch.linalg.qr(torch.randn(d, d, generator=generator(seed), dtype=to
 # <!-- claim looped-transformers/appendix-l-accumulation -->
 # <blockquote>
 #
-# **App. L error accumulation over T steps (Errors over T steps)**
-# *Appendix L*
+# **App. L error accumulation over T steps (Errors over T steps)** *Appendix L*
 #
 # **As printed.** The same is said of steps that approximate functions, "in a similar way".
 #
 # **Corrected.** If every step multiplies by an exact $A$ with $\|A\|\le1$ and adds an error of at most $\epsilon'$, the
-# error after $T$ steps is
-# at most $T\epsilon'$.
+# error after $T$ steps is at most $T\epsilon'$.
 #
 # It needs a Lipschitz constant of at most 1. $1/x$ and $\sqrt x$ have larger ones, and multiply the error by it.
 #

@@ -13,12 +13,11 @@
 # <!-- claim looped-transformers/pointer-blocks -->
 # <blockquote>
 #
-# **Pointer increment and reset blocks (Instructions that rewrite themselves)**
-# *Appendix O, Algorithms 13, 15 and 16*
+# **Pointer increment and reset blocks (Instructions that rewrite themselves)** *Appendix O, Algorithms 13, 15 and 16*
 #
 # A block reads an instruction's column, adds 1 (or the width of a variable) to one of its addresses by Lemma 10 and
-# writes the column back; another restores the starting address. The block must move all rows of the instruction:
-# within Theorem 2, whose steps move $d$ rows, the instruction may be at most $d$ rows high.
+# writes the column back; another restores the starting address. The block must move all rows of the instruction: within
+# Theorem 2, whose steps move $d$ rows, the instruction may be at most $d$ rows high.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -13,13 +13,11 @@
 # <!-- claim looped-transformers/remark-depth-bounds -->
 # <blockquote>
 #
-# **Introduction and body claims (Layers and heads, claimed and built)**
-# *Sections 1 and 3; Lemmas 7-9*
+# **Introduction and body claims (Layers and heads, claimed and built)** *Sections 1 and 3; Lemmas 7-9*
 #
-# SUBLEQ runs in ten layers; FLEQ in nine and those of its deepest block; a block has at most four, and every program
-# of the paper at most thirteen. (SUBLEQ runs in four as well.) Heads are shown beside the paper's and not judged:
-# Lemmas 7, 8, 9
-# and 23 say one, Theorem 2 the sum over the blocks, and the machines here have six or seven.
+# SUBLEQ runs in ten layers; FLEQ in nine and those of its deepest block; a block has at most four, and every program of
+# the paper at most thirteen. (SUBLEQ runs in four as well.) Heads are shown beside the paper's and not judged: Lemmas
+# 7, 8, 9 and 23 say one, Theorem 2 the sum over the blocks, and the machines here have six or seven.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -50,11 +50,10 @@ constant = bump_constant(width)
 # <!-- claim looped-transformers/definition-2 -->
 # <blockquote>
 #
-# **Definition 2 (Functions with a finite Fourier integral)**
-# *Appendix J.1*
+# **Definition 2 (Functions with a finite Fourier integral)** *Appendix J.1*
 #
-# $\Gamma_{C,B}$: functions on a bounded $B$ with an extension whose Fourier magnitude $F$ has
-# $\int\sup_{x\in B}|\omega\cdot x|\,F(d\omega)\le C$.
+# $\Gamma_{C,B}$: functions on a bounded $B$ with an extension whose Fourier magnitude $F$ has $\int\sup_{x\in
+# B}|\omega\cdot x|\,F(d\omega)\le C$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -86,8 +85,7 @@ claim.verdict()
 # <!-- claim looped-transformers/definition-3 -->
 # <blockquote>
 #
-# **Definition 3 (Dictionary of sigmoids)**
-# *Appendix J.1*
+# **Definition 3 (Dictionary of sigmoids)** *Appendix J.1*
 #
 # $G_{\phi,\tau}=\{\gamma\,\phi(\tau(a\cdot x+b)):|\gamma|\le 2C,\ \sup_{x\in B}a\cdot x\le 1,\ |b|\le 1\}$.
 #
@@ -120,14 +118,11 @@ claim.verdict()
 # <!-- claim looped-transformers/theorem-3 -->
 # <blockquote>
 #
-# **Theorem 3 (Barron, as quoted)**
-# *Appendix J.1*
+# **Theorem 3 (Barron, as quoted)** *Appendix J.1*
 #
 # Every $f\in\Gamma_{C,B}$ with $f(0)=0$ is approximated by sums of $m$ elements of $G_{\phi,\tau}$ with error
-# $O(m^{-1/2})$ if
-# $\tau\ge\sqrt m\ln m$. The source bounds the root mean square error over $B$; here the bound is written for every
-# $x\in B$. The
-# theorem is quoted; one function stands in for the class.
+# $O(m^{-1/2})$ if $\tau\ge\sqrt m\ln m$. The source bounds the root mean square error over $B$; here the bound is
+# written for every $x\in B$. The theorem is quoted; one function stands in for the class.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -5,14 +5,13 @@
 # <!-- claim memorization/claim-1 -->
 # <blockquote>
 #
-# **Claim 1 (Fit r examples in one head)**
-# *Appendix B*
+# **Claim 1 (Fit r examples in one head)** *Appendix B*
 #
 # **As printed.** The targets may be any convex combinations.
 #
 # **Corrected.** For $r=\min(n,d_h)$ examples with independent queries and contexts of rank $n$, and targets
-# $\theta_*^{(t)}$
-# inside the simplex, some $W_K,W_Q\in\mathbb R^{d\times d_h}$ give $\theta^{(t)}=\theta_*^{(t)}$ on all of them.
+# $\theta_*^{(t)}$ inside the simplex, some $W_K,W_Q\in\mathbb R^{d\times d_h}$ give $\theta^{(t)}=\theta_*^{(t)}$ on
+# all of them.
 #
 # All entries of the targets must be positive: a softmax weight is never 0. These targets are dense, so the proof
 # stands.
@@ -23,14 +22,12 @@
 # <!-- claim memorization/claim-2 -->
 # <blockquote>
 #
-# **Claim 2 (Fit r - 1 examples, leave the rest alone)**
-# *Appendix B*
+# **Claim 2 (Fit r - 1 examples, leave the rest alone)** *Appendix B*
 #
 # **As printed.** The targets may be any convex combinations.
 #
 # **Corrected.** Let $R$ hold $r-1$ of the examples. There are $\theta_+^{(t)}$, $t\notin R$, such that for all targets
-# inside
-# the simplex and all $\delta>0$ some head has $\theta^{(t)}=\theta_*^{(t)}$ on $R$ and
+# inside the simplex and all $\delta>0$ some head has $\theta^{(t)}=\theta_*^{(t)}$ on $R$ and
 # $\|\theta^{(t)}-\theta_+^{(t)}\|_1\le\delta$ elsewhere.
 #
 # Positive entries, as in Claim 1.
@@ -41,11 +38,10 @@
 # <!-- claim memorization/lemma-3 -->
 # <blockquote>
 #
-# **Lemma 3 (A rank-one matrix, silent on some examples and decided on the others)**
-# *Appendix D*
+# **Lemma 3 (A rank-one matrix, silent on some examples and decided on the others)** *Appendix D*
 #
-# Let all $E^{(t)}$ have rank $n<d$ and the queries Kruskal rank at least $n$. For $m\le n-1$ there is a rank-one
-# $W$ with $E^{(t)}We^{(t)}=0$ for $t\le m$ and pairwise distinct entries of $E^{(t)}We^{(t)}$ for $m<t\le T$.
+# Let all $E^{(t)}$ have rank $n<d$ and the queries Kruskal rank at least $n$. For $m\le n-1$ there is a rank-one $W$
+# with $E^{(t)}We^{(t)}=0$ for $t\le m$ and pairwise distinct entries of $E^{(t)}We^{(t)}$ for $m<t\le T$.
 #
 # **Beside it, as printed.** The proof asks that $u$ does not vanish on the queries $m+1\le t\le d$.
 #
@@ -57,11 +53,10 @@
 # <!-- claim memorization/lemma-4 -->
 # <blockquote>
 #
-# **Lemma 4 (Saturation)**
-# *Appendix D*
+# **Lemma 4 (Saturation)** *Appendix D*
 #
-# If the entries of $EW^+e$ are pairwise distinct, then $\mathrm{softmax}(E(W^*+cW^+)e)$ tends to the one-hot
-# vector of the largest of them as $c\to\infty$, for every $W^*$. (That the largest is unique is enough.)
+# If the entries of $EW^+e$ are pairwise distinct, then $\mathrm{softmax}(E(W^*+cW^+)e)$ tends to the one-hot vector of
+# the largest of them as $c\to\infty$, for every $W^*$. (That the largest is unique is enough.)
 #
 # </blockquote>
 # <!-- /claim -->

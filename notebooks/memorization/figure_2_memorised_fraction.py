@@ -5,11 +5,10 @@
 # <!-- claim memorization/figure-2a -->
 # <blockquote>
 #
-# **Figure 2(a) (Memorised fraction against the number of heads)**
-# *Section 5.2*
+# **Figure 2(a) (Memorised fraction against the number of heads)** *Section 5.2*
 #
-# With one shared context, $n=32$ and $d_h=d=64$ the fraction of memorised examples grows linearly in $H$:
-# $R^2\ge0.98$ for the best line through the part below saturation.
+# With one shared context, $n=32$ and $d_h=d=64$ the fraction of memorised examples grows linearly in $H$: $R^2\ge0.98$
+# for the best line through the part below saturation.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -17,8 +16,7 @@
 # <!-- claim memorization/figure-2b -->
 # <blockquote>
 #
-# **Figure 2(b) (Memorised fraction against the context)**
-# *Section 5.2*
+# **Figure 2(b) (Memorised fraction against the context)** *Section 5.2*
 #
 # With $H=20$ and $d_h=d=64$ the memorised fraction grows monotonically with the context size $n$.
 #
@@ -28,8 +26,7 @@
 # <!-- claim memorization/figure-2c -->
 # <blockquote>
 #
-# **Figure 2(c) (Memorised fraction against the key width)**
-# *Section 5.2*
+# **Figure 2(c) (Memorised fraction against the key width)** *Section 5.2*
 #
 # The memorised fraction grows with $d_h$ up to $d_h=n$, with no benefit beyond.
 #

@@ -5,11 +5,10 @@
 # <!-- claim memorization/figure-3-mask -->
 # <blockquote>
 #
-# **Figure 3(a) (Saturated heads on the first examples)**
-# *Appendix H*
+# **Figure 3(a) (Saturated heads on the first examples)** *Appendix H*
 #
-# For $H=4$, $T=550$ and $H=8$, $T=1300$ ($n=32$, $d=64$, 300 000 steps) the majority of heads is saturated
-# (largest weight above 0.99) on the first 20 examples, and on the rest alike.
+# For $H=4$, $T=550$ and $H=8$, $T=1300$ ($n=32$, $d=64$, 300 000 steps) the majority of heads is saturated (largest
+# weight above 0.99) on the first 20 examples, and on the rest alike.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -17,11 +16,9 @@
 # <!-- claim memorization/figure-3-counts -->
 # <blockquote>
 #
-# **Figure 3(b) (Saturated heads per example)**
-# *Appendix H*
+# **Figure 3(b) (Saturated heads per example)** *Appendix H*
 #
-# Almost all examples have at least one head that is not saturated. The histogram has $T$ entries, one for each
-# example.
+# Almost all examples have at least one head that is not saturated. The histogram has $T$ entries, one for each example.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -29,11 +26,10 @@
 # <!-- claim memorization/figure-3-coefficients -->
 # <blockquote>
 #
-# **Figure 3(c) (The largest softmax weights)**
-# *Appendix H*
+# **Figure 3(c) (The largest softmax weights)** *Appendix H*
 #
-# Over all pairs of head and example most of the largest softmax weights are near 1, in models that have memorised
-# four to five times $H(n-1)+1$ examples.
+# Over all pairs of head and example most of the largest softmax weights are near 1, in models that have memorised four
+# to five times $H(n-1)+1$ examples.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -5,11 +5,10 @@
 # <!-- claim memorization/figure-4 -->
 # <blockquote>
 #
-# **Figure 4 (A context for each example)**
-# *Appendix I.1*
+# **Figure 4 (A context for each example)** *Appendix I.1*
 #
-# With a random context for each example the memorised fraction is still linear in $H$, while its linearity in $n$
-# is weakened.
+# With a random context for each example the memorised fraction is still linear in $H$, while its linearity in $n$ is
+# weakened.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -17,11 +16,9 @@
 # <!-- claim memorization/conjecture-i-1 -->
 # <blockquote>
 #
-# **Appendix I.1 (A bound of order Hd under general position)**
-# *Appendix I.1*
+# **Appendix I.1 (A bound of order Hd under general position)** *Appendix I.1*
 #
-# Under general position of all tokens the memorisation capacity is conjectured to be of order $Hd$ instead of
-# $Hn$.
+# Under general position of all tokens the memorisation capacity is conjectured to be of order $Hd$ instead of $Hn$.
 #
 # </blockquote>
 # <!-- /claim -->

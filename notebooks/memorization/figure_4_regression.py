@@ -5,8 +5,7 @@
 # <!-- claim memorization/figure-4-regression -->
 # <blockquote>
 #
-# **Figure 4 (A context for each example, real labels)**
-# *Appendix I.1*
+# **Figure 4 (A context for each example, real labels)** *Appendix I.1*
 #
 # With a random context for each example and labels from $[0,1]$ the mean squared error still falls linearly in $H$,
 # while its dependence on $n$ is weakened.

@@ -5,8 +5,7 @@
 # <!-- claim memorization/lemma-1 -->
 # <blockquote>
 #
-# **Lemma 1 (Ranks under a block triangle)**
-# *Appendix D*
+# **Lemma 1 (Ranks under a block triangle)** *Appendix D*
 #
 # $\mathrm{rank}\begin{bmatrix}A&C\\0&B\end{bmatrix}\ge\mathrm{rank}\,A+\mathrm{rank}\,B$.
 #
@@ -16,8 +15,7 @@
 # <!-- claim memorization/lemma-2 -->
 # <blockquote>
 #
-# **Lemma 2 (Adding the mean keeps vectors independent)**
-# *Appendix D*
+# **Lemma 2 (Adding the mean keeps vectors independent)** *Appendix D*
 #
 # If $e_1,\dots,e_n$ are linearly independent, so are $e_i+\frac1n\sum_je_j$: the change has the matrix
 # $I+\frac1n\mathbf 1\mathbf 1^\top$, with determinant 2.
@@ -28,8 +26,7 @@
 # <!-- claim memorization/lemma-5 -->
 # <blockquote>
 #
-# **Lemma 5 (A small change keeps the rank)**
-# *Appendix D*
+# **Lemma 5 (A small change keeps the rank)** *Appendix D*
 #
 # If $\sigma_{\max}(B-A)<\sigma_{\min}(A)$, the smallest nonzero singular value of $A$, then
 # $\mathrm{rank}\,B\ge\mathrm{rank}\,A$.

@@ -5,8 +5,7 @@
 # <!-- claim memorization/assumption-3 -->
 # <blockquote>
 #
-# **Assumption 3 (Independent sums of query and mean token)**
-# *Section 4.4*
+# **Assumption 3 (Independent sums of query and mean token)** *Section 4.4*
 #
 # The vectors $\tilde e^{(t)}=e^{(t)}+\frac1n\sum_ie_i^{(t)}$ have Kruskal rank at least $n$.
 #
@@ -16,11 +15,10 @@
 # <!-- claim memorization/proposition-4 -->
 # <blockquote>
 #
-# **Proposition 4 (An averaging layer makes Assumption 1 true)**
-# *Section 4.4; Appendix G*
+# **Proposition 4 (An averaging layer makes Assumption 1 true)** *Section 4.4; Appendix G*
 #
-# A single head with $W_K=W_Q=0$, $W_V=W_O=I$ and a skip connection maps data satisfying Assumptions 2 and 3 to
-# data satisfying Assumptions 1 and 2: $e'=\tilde e$ and $e_i'=e_i+\bar e$.
+# A single head with $W_K=W_Q=0$, $W_V=W_O=I$ and a skip connection maps data satisfying Assumptions 2 and 3 to data
+# satisfying Assumptions 1 and 2: $e'=\tilde e$ and $e_i'=e_i+\bar e$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -28,8 +26,7 @@
 # <!-- claim memorization/remark-assumption-3-relaxed -->
 # <blockquote>
 #
-# **Text after Assumption 3 (Is Assumption 3 more relaxed?)**
-# *Section 4.4*
+# **Text after Assumption 3 (Is Assumption 3 more relaxed?)** *Section 4.4*
 #
 # **As printed.** Assumption 3 is more relaxed than Assumption 2 (Assumption 1 must be meant).
 #

@@ -5,15 +5,13 @@
 # <!-- claim memorization/skip-layer -->
 # <blockquote>
 #
-# **Section 4.4 (Attention with a skip connection)**
-# *Section 4.4; Appendix C*
+# **Section 4.4 (Attention with a skip connection)** *Section 4.4; Appendix C*
 #
 # **As printed.** $e'=e+f_{\mathcal W}(E,e)$ and $e_i'=e_i+f_{\mathcal W}(E,e_i)$, also in Proposition 4, which names no
 # $W_D$.
 #
 # **Corrected.** $e'=e+o(E,e)$ and $e_i'=e_i+o(E,e_i)$ with $o=W_O^\top[p_1;\dots;p_H]\in\mathbb R^d$, the layer's
-# output before
-# decoding.
+# output before decoding.
 #
 # $o$ in place of $f_{\mathcal W}$: in Section 3 $f_{\mathcal W}$ is the decoded $\hat y\in\mathbb R^{d_\mathrm{out}}$,
 # which can be added to a token only where $d_\mathrm{out}=d$.
@@ -24,8 +22,7 @@
 # <!-- claim memorization/remark-2 -->
 # <blockquote>
 #
-# **Remark 2 (Theorem 1 with a skip connection)**
-# *Section 4.4; Appendix C*
+# **Remark 2 (Theorem 1 with a skip connection)** *Section 4.4; Appendix C*
 #
 # Theorem 1 holds for the layer with a skip connection: build for the labels $y^{(t)}-I_{d_\mathrm{out}\times
 # d}\,e^{(t)}$, the labels less the first $d_\mathrm{out}$ entries of the query.

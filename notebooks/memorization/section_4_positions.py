@@ -5,18 +5,16 @@
 # <!-- claim memorization/remark-positional-full-rank -->
 # <blockquote>
 #
-# **Section 4.4 (Are sinusoidal positions of full rank?)**
-# *Section 4.4*
+# **Section 4.4 (Are sinusoidal positions of full rank?)** *Section 4.4*
 #
 # **As printed.** The positional encoding matrix is inherently full rank, and this carries over to the context matrix.
 #
 # **Corrected.** The first $n\le d$ sinusoidal encodings are linearly independent in exact arithmetic. Together with
-# generic
-# tokens the contexts have rank $n$.
+# generic tokens the contexts have rank $n$.
 #
-# The first part is true in exact arithmetic (in float64 the rank of 512 encodings of width 1024 is about 171). It
-# does not carry over by itself: full rank of the positions does not give full rank of tokens plus positions. It does
-# for generic tokens.
+# The first part is true in exact arithmetic (in float64 the rank of 512 encodings of width 1024 is about 171). It does
+# not carry over by itself: full rank of the positions does not give full rank of tokens plus positions. It does for
+# generic tokens.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -5,12 +5,11 @@
 # <!-- claim memorization/synthetic-task -->
 # <blockquote>
 #
-# **Section 5.2 (The synthetic memorisation task)**
-# *Section 5.2; Appendix A*
+# **Section 5.2 (The synthetic memorisation task)** *Section 5.2; Appendix A*
 #
-# Queries and context tokens are uniform on $[0,1]^{64}$, with one context for all examples or one for each;
-# labels are uniform over 100 classes or over $[0,1]$. The model is an embedding, positions and one attention
-# layer, read at the query. (With 100 classes $d_\mathrm{out}>d=64$, outside what Theorem 1 covers.)
+# Queries and context tokens are uniform on $[0,1]^{64}$, with one context for all examples or one for each; labels are
+# uniform over 100 classes or over $[0,1]$. The model is an embedding, positions and one attention layer, read at the
+# query. (With 100 classes $d_\mathrm{out}>d=64$, outside what Theorem 1 covers.)
 #
 # </blockquote>
 # <!-- /claim -->

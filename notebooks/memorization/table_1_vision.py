@@ -5,12 +5,11 @@
 # <!-- claim memorization/table-1 -->
 # <blockquote>
 #
-# **Table 1 (The assumptions in a vision transformer)**
-# *Section 5.1*
+# **Table 1 (The assumptions in a vision transformer)** *Section 5.1*
 #
-# On 2000 images: at the embedding Assumption 1 fails (every query is the class token) and Assumption 2 holds;
-# after random attention, a random or a trained first layer of ViT both hold; general position fails everywhere.
-# The last is a statement about numerical rank in float32.
+# On 2000 images: at the embedding Assumption 1 fails (every query is the class token) and Assumption 2 holds; after
+# random attention, a random or a trained first layer of ViT both hold; general position fails everywhere. The last is a
+# statement about numerical rank in float32.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -18,11 +17,10 @@
 # <!-- claim memorization/figure-1 -->
 # <blockquote>
 #
-# **Figure 1 (Kruskal rank after random attention)**
-# *Section 5.1*
+# **Figure 1 (Kruskal rank after random attention)** *Section 5.1*
 #
-# The share of independent subsets of $k$ queries after random attention is 1 at $k=n$ and falls to 0 well before
-# $k=d$: the Kruskal rank is only slightly larger than $n$ and much smaller than $d$. (In float32, the precision of the
+# The share of independent subsets of $k$ queries after random attention is 1 at $k=n$ and falls to 0 well before $k=d$:
+# the Kruskal rank is only slightly larger than $n$ and much smaller than $d$. (In float32, the precision of the
 # authors' code.)
 #
 # </blockquote>

@@ -15,6 +15,8 @@ BLOCK = re.compile(r"^<!-- claim (\S+) -->\n(?:.*\n)*?<!-- /claim -->$", re.MULT
 _BLOCK_IN_SOURCE = re.compile(r"^# <!-- claim (\S+) -->\n(?:#.*\n)*?# <!-- /claim -->$", re.MULTILINE)
 _ANY_COMMENT = re.compile(r"^(?:# )?<!-- /?claim\b.*$", re.MULTILINE)
 _WIDTH = 118
+#: What begins a line whose breaks mean something.
+_SET_BY_HAND = re.compile(r"^(?:[-*|] |\d+\. |\s|\$\$|```)", re.MULTILINE)
 
 AS_PRINTED, BESIDE_IT = "As printed", "Beside it, as printed"
 #: Headings under which stands what the paper has and should not.
@@ -104,6 +106,9 @@ def replace_blocks(markdown: str, by: Callable[[str], str]) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Lines too long for a source are broken at a space; all others stay as the registry has them."""
-    wrap = textwrap.TextWrapper(_WIDTH, break_long_words=False, break_on_hyphens=False, drop_whitespace=True)
-    return "\n".join(line if len(line) <= _WIDTH else "\n".join(wrap.wrap(line)) for line in text.split("\n"))
+    """Paragraphs set anew to the width of a source; lists, tables and displayed formulas as the registry has them."""
+    wrap = textwrap.TextWrapper(_WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "\n\n".join(
+        part if _SET_BY_HAND.search(part) else "\n".join(wrap.wrap(" ".join(part.split())))
+        for part in text.split("\n\n")
+    )

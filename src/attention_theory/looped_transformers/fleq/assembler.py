@@ -1,4 +1,4 @@
-"""From program text to a :class:`~attention_theory.looped_transformers.fleq.language.Program`.
+"""From program text to a :class:`~attention_theory.looped_transformers.fleq.language.FleqProgram`.
 
 One statement a line, ``#`` begins a comment, ``name:`` in front of a statement labels it::
 
@@ -22,7 +22,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from attention_theory.looped_transformers.fleq.language import FUNCTIONS, Field, Instruction, PointerMove, Program
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, Field, FleqProgram, Instruction, PointerMove
 from attention_theory.looped_transformers.machine.listing import AssemblyError, find, labelled_lines, refuse_twice
 from attention_theory.validation import require
 
@@ -40,7 +40,9 @@ _MOVE = re.compile(
 )
 
 
-def assemble(text: str, variables: Mapping[str, Value], size: int, columns: Mapping[str, int] | None = None) -> Program:
+def assemble(
+    text: str, variables: Mapping[str, Value], size: int, columns: Mapping[str, int] | None = None
+) -> FleqProgram:
     """Make a program.
 
     Args:
@@ -61,7 +63,7 @@ def assemble(text: str, variables: Mapping[str, Value], size: int, columns: Mapp
             for place, (number, line) in enumerate(statements)]  # fmt: skip
     if not statements or statements[-1][1] != "halt":
         raise AssemblyError("the last statement must be 'halt'")
-    return Program(tuple(code), memory, addresses, labels)
+    return FleqProgram(tuple(code), memory, addresses, labels)
 
 
 def _layout(variables: Mapping[str, Value], size: int, columns: Mapping[str, int]) -> tuple[Tensor, dict[str, int]]:

@@ -13,13 +13,13 @@ from torch import Tensor
 
 from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import (
+    BlockSetting,
     FunctionBlock,
-    Setting,
     fill_template,
     scratch_columns,
     template_sizes,
 )
-from attention_theory.looped_transformers.fleq.language import Instruction, Program
+from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction
 from attention_theory.rows import Rows
 from attention_theory.validation import require
 
@@ -50,7 +50,7 @@ class FleqLayout:
         self.scratch = scratch_columns(size)
         self.first_instruction = self.scratch + cells
         self.columns = self.first_instruction + instructions
-        self.setting = Setting(size, self.columns, temperature)
+        self.setting = BlockSetting(size, self.columns, temperature)
         self.bits = math.ceil(math.log2(self.columns))
         self.function_bits = max(1, math.ceil(math.log2(len(self.blocks))))
         fields = dict.fromkeys(FIELDS, self.bits) | {"function": self.function_bits, "height": 1, "width": 1}
@@ -83,7 +83,7 @@ class FleqLayout:
         first, last = self.rows[FIELDS[0]], self.rows[FIELDS[-1]]
         return range(first.start, last.stop)
 
-    def pack(self, program: Program) -> Float[Tensor, "columns rows"]:
+    def pack(self, program: FleqProgram) -> Float[Tensor, "columns rows"]:
         """The state in which the machine starts a program.
 
         Raises:

@@ -1,4 +1,4 @@
-"""From the text of a SUBLEQ program to a :class:`~attention_theory.looped_transformers.subleq.language.Program`.
+"""From the text of a SUBLEQ program to a :class:`~attention_theory.looped_transformers.subleq.language.SubleqProgram`.
 
 One statement a line is one instruction; ``#`` begins a comment, ``name:`` in front of a statement labels it::
 
@@ -18,7 +18,7 @@ from importlib import resources
 
 from attention_theory.looped_transformers.machine.codes import address_bits as least_address_bits
 from attention_theory.looped_transformers.machine.listing import AssemblyError, find, labelled_lines, refuse_twice
-from attention_theory.looped_transformers.subleq.language import RESERVED, Program
+from attention_theory.looped_transformers.subleq.language import RESERVED, SubleqProgram
 from attention_theory.validation import require
 
 _NAMES = ("zero", "minus_one")
@@ -29,7 +29,7 @@ _STATEMENT = re.compile(
 _GOTO = re.compile(r"goto\s+(?P<c>\w+)")
 
 
-def assemble(text: str, bits: int = 8, address_bits: int | None = None, scratch: int = 1) -> Program:
+def assemble(text: str, bits: int = 8, address_bits: int | None = None, scratch: int = 1) -> SubleqProgram:
     """Make a program, or refuse it before anything runs.
 
     Args:
@@ -62,7 +62,7 @@ def assemble(text: str, bits: int = 8, address_bits: int | None = None, scratch:
     blocks["mem"] = range(len(memory))
     code = [_instruction(number, line, place, blocks, labels) for place, (number, line) in enumerate(statements)]
     cells = {name: block.start for name, block in blocks.items() if name != "mem"}
-    made = Program(tuple(memory), tuple(code), cells, labels)
+    made = SubleqProgram(tuple(memory), tuple(code), cells, labels)
     _refuse_too_many_columns(made, address_bits, scratch)
     return made
 
@@ -140,7 +140,7 @@ def _refuse_no_end(statements: list[tuple[int, str]]) -> None:
             raise AssemblyError(f"line {number}: 'halt' must be the last statement; use a label and 'goto'")
 
 
-def _refuse_too_many_columns(made: Program, address_bits: int | None, scratch: int) -> None:
+def _refuse_too_many_columns(made: SubleqProgram, address_bits: int | None, scratch: int) -> None:
     columns = made.columns(scratch)
     if address_bits is not None and columns > 2**address_bits:
         raise AssemblyError(
