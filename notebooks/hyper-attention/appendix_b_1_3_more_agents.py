@@ -76,12 +76,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-half_grid = 3  # N/2 of the grid with two coordinates, at least 2
+half_grid = 3  # N/2 of the grid with two coordinates, from 2 to 6
 radius = 1  # R, at least 0
 far = 2  # distance from which on a collision is dear, at least 1
-labelled_half_grid = 2  # N/2 of the grid with policies, at least 2
-agents = 9  # agents in a configuration, at least 2
-samples = 200  # configurations tried, at least 1
+labelled_half_grid = 2  # N/2 of the grid with policies, from 2 to 4
+agents = 9  # agents in a configuration, from 2 to 100
+samples = 200  # configurations tried, from 1 to 5000
 seed = 0  # of every draw, at least 0
 
 # %%

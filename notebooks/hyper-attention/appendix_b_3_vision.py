@@ -43,7 +43,7 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 images_tried = 300  # digits, from 10 to 1797
 threshold = 8  # grey value from which on a pixel is black, from 1 to 16
-random_images = 50  # images of random pixels, at least 1
+random_images = 50  # images of random pixels, from 1 to 5000
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -45,10 +45,10 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-width = 3  # d_2, values at a time, at least 2
-length = 12  # L, times that are known, at least 5
-samples = 50  # series, at least 1
-picture_length = 60  # times in the picture, at least 20
+width = 3  # d_2, values at a time, from 2 to 50
+length = 12  # L, times that are known, from 5 to 300
+samples = 50  # series, from 1 to 5000
+picture_length = 60  # times in the picture, from 20 to 300
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -100,9 +100,9 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 size = 12  # cells along each axis N, from 2 to 40
-entities = 12  # entities in a world L, at least 2
-worlds = 200  # random worlds, at least 10
-paper_size = 360  # N of the paper's count, at least 2
+entities = 12  # entities in a world L, from 2 to 100
+worlds = 200  # random worlds, from 10 to 10000
+paper_size = 360  # N of the paper's count, from 2 to 10000
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -72,7 +72,7 @@ rank = 5  # features of queries, keys and values R, from 2 to 32
 linear_lengths = [64, 256, 1024, 4096]  # lengths for the linear form, each from 16 to 65536
 cubic_lengths = [32, 64, 128, 256]  # lengths for the cubic form, each from 16 to 400
 degrees = [0, 1, 2, 3, 4, 5]  # degrees p of the series, each from 0 to 8
-bounds = [0.3, 1.0, 2.0]  # largest entry c of queries and keys, from 0.1 to 4, rising, the first at most 0.5
+bounds = [0.3, 1.0, 2.0]  # largest entry c of queries and keys, each from 0.1 to 4, rising, the first at most 0.5
 short = 24  # tokens for the softmax, from 3 to 60
 seed = 0  # of every draw, at least 0
 

@@ -55,10 +55,10 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-size = 4  # symbols |S| and embedding dimension d, at least 2
-features = 2  # d_2, at least 1
-length = 7  # tokens L, at least 2
-samples = 100  # sequences tried, at least 1
+size = 4  # symbols |S| and embedding dimension d, from 2 to 50
+features = 2  # d_2, from 1 to 20
+length = 7  # tokens L, from 2 to 100
+samples = 100  # sequences tried, from 1 to 5000
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -97,13 +97,13 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-sizes = [2, 3, 4]  # values of each feature, each at least 2
-heads = 3  # heads of the target, at least 1
-order = 3  # factors of a head, at least 2
+sizes = [2, 3, 4]  # values of each feature, each from 2 to 50
+heads = 3  # heads of the target, from 1 to 20
+order = 3  # factors of a head, from 2 to 8
 sequences = 50  # random sequences, at least 1
-tokens = 8  # entities in a sequence, at least 2
-most_features = 6  # features M in the count, at least 4
-feature_size = 4  # values of each feature in the count, at least 2
+tokens = 8  # entities in a sequence, from 2 to 200
+most_features = 6  # features M in the count, from 4 to 12
+feature_size = 4  # values of each feature in the count, from 2 to 100
 seed = 0  # of every draw, at least 0
 
 # %%

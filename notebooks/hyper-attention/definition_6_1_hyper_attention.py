@@ -84,8 +84,8 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 size = 4  # symbols |S|, from 3 to 8
 tokens = 8  # tokens in a sequence L, from 3 to 30
-sequences = 400  # random sequences, at least 100
-rank = 5  # terms of the low-rank form R, at least 2
+sequences = 400  # random sequences, from 100 to 20000
+rank = 5  # terms of the low-rank form R, from 2 to 100
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -83,10 +83,10 @@ from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-width = 48  # features of a token d, a multiple of 48
-tokens = 10  # tokens in a sequence, at least 4
-batch = 3  # sequences, at least 1
-shifts = [1, 7, 1000]  # positions of the first token for rotary encoding, each at least 1
+width = 48  # features of a token d, a multiple of 48 from 48 to 4080
+tokens = 10  # tokens in a sequence, from 4 to 500
+batch = 3  # sequences, from 1 to 100
+shifts = [1, 7, 1000]  # positions of the first token for rotary encoding, each from 1 to 100000
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -55,12 +55,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-grid = 20  # N of the simulated environment, at least 4
-agents = 8  # L of the simulated environment, at least 2
+grid = 20  # N of the simulated environment, from 4 to 400
+agents = 8  # L of the simulated environment, from 2 to 60
 radius = 1  # R, at least 0
-starts = 100  # simulated starts, at least 1
-large_grid = 36  # N of the comparison with the layer, at least 4
-large_agents = 20  # L of that comparison, at least 2
+starts = 100  # simulated starts, from 1 to 1000
+large_grid = 36  # N of the comparison with the layer, from 4 to 400
+large_agents = 20  # L of that comparison, from 2 to 100
 large_radius = 2  # R of that comparison, at least 0
 seed = 31  # of every draw, at least 0
 

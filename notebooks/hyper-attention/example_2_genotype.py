@@ -76,7 +76,7 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 trained_length = 3  # the L that the printed weights are made for, from 2 to 5
-samples = 300  # strands of the larger dictionary, at least 20
+samples = 300  # strands of the larger dictionary, from 20 to 10000
 seed = 0  # of every draw, at least 0
 
 # %%

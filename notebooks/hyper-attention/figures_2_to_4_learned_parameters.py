@@ -102,16 +102,16 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-grid = 120  # N, even, at least 24; 360 in the paper
-trained_length = 20  # L*, at least 2
-radius = 5  # R, at least 1 with 4 R + 1 at most N
-samples = 20_000  # training sequences B, at least 1000; 100 000 in the paper
-steps = 1000  # descent steps, at least 100
-rate = 0.15  # step size in one-hot coordinates; about 0.11 over the largest eigenvalue of G
-lengths = [2, 5, 10, 20, 30, 40]  # lengths of the tests, each at least 1
-tests = 500  # fresh sequences of each length, at least 50
-adam_grid = 60  # N of the comparison with Adam, even, at least 24
-adam_steps = 4000  # its steps, at least 100
+grid = 120  # N, even, from 24 to 720; 360 in the paper
+trained_length = 20  # L*, from 2 to 60
+radius = 5  # R, from 1 to (grid - 1) // 4
+samples = 20_000  # training sequences B, from 1000 to 1000000; 100 000 in the paper
+steps = 1000  # descent steps, from 100 to 100000
+rate = 0.15  # step size in one-hot coordinates, from 0.0001 to 2; about 0.11 over the largest eigenvalue of G
+lengths = [2, 5, 10, 20, 30, 40]  # lengths of the tests, each from 1 to 200
+tests = 500  # fresh sequences of each length, from 50 to 100000
+adam_grid = 60  # N of the comparison with Adam, even, from 24 to 360
+adam_steps = 4000  # its steps, from 100 to 100000
 seed = 0  # of every draw, at least 0
 
 # %%

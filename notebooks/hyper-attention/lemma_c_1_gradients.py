@@ -36,9 +36,9 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-size = 4  # symbols |S| and embedding dimension d, at least 2
-length = 6  # tokens L, at least 2
-samples = 60  # sequences B, at least 5
+size = 4  # symbols |S| and embedding dimension d, from 2 to 12
+length = 6  # tokens L, from 2 to 30
+samples = 60  # sequences B, from 5 to 500
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -70,12 +70,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-sizes = [3, 4]  # values of the features a and b, each at least 2
-tokens = 12  # tokens in a sequence, at least 4; the first four are the corners
-depths = [1, 2, 3, 4]  # layers of the stacks tried, each at least 1
-heads = 3  # heads of each layer, at least 1
-draws = 50  # random stacks of each depth, at least 1
-sequences = 300  # random sequences for the best fit, at least 50
+sizes = [3, 4]  # values of the features a and b, each from 2 to 30
+tokens = 12  # tokens in a sequence, from 4 to 200; the first four are the corners
+depths = [1, 2, 3, 4]  # layers of the stacks tried, each from 1 to 20
+heads = 3  # heads of each layer, from 1 to 20
+draws = 50  # random stacks of each depth, from 1 to 2000
+sequences = 300  # random sequences for the best fit, from 50 to 20000
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -73,12 +73,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-length = 12  # tokens in a sequence, at least 2
-width = 8  # d, at least 2
-inner = 4  # d_k, at least 2
-features = 3  # d_2, at least 1
-size = 7  # symbols, at least 2
-samples = 50  # sequences tried, at least 1
+length = 12  # tokens in a sequence, from 2 to 200
+width = 8  # d, from 2 to 200
+inner = 4  # d_k, from 2 to 200
+features = 3  # d_2, from 1 to 100
+size = 7  # symbols, from 2 to 200
+samples = 50  # sequences tried, from 1 to 10000
 seed = 0  # of every draw, at least 0
 
 # %%

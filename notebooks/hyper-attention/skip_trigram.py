@@ -61,7 +61,7 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 contexts = 3  # context words in the larger task c, from 3 to 8
 queries = 3  # query words in the larger task q, from 3 to 8
-draws = 200  # random heads tried, at least 1
+draws = 200  # random heads tried, from 1 to 10000
 seed = 0  # of every draw, at least 0
 
 # %%

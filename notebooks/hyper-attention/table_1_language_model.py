@@ -78,18 +78,18 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens_folder = ""  # token files to train on; empty for the stand-in
-width = 48  # features of a token, a multiple of 12
+width = 48  # features of a token, a multiple of 12 from 12 to 4092
 window = 32  # tokens in a sequence, at least 2
 batch = 16  # sequences in a step, at least 1
-micro_batch = 16  # sequences held at once, from 1 to the batch
+micro_batch = 16  # sequences held at once, from 1 to batch
 steps = 300  # gradient steps, at least 1
-short_steps = 60  # gradient steps of a second, shorter training, fewer than the first; 0 for none
-warm_up = 30  # steps of rising rate, at least 0, in the shorter training in proportion
+short_steps = 60  # gradient steps of a second, shorter training, from 0 to steps - 1; 0 for none
+warm_up = 30  # steps of rising rate, from 0 to steps, in the shorter training in proportion
 rate = 0.004  # largest learning rate, from 1e-7 to 1
 evaluate_every = 50  # steps between two validations, at least 1
 validation_windows = 150  # sequences a validation is taken on, at least 1
-seeds = [0, 1, 2]  # of weights and batches, at least 3 for an interval worth the name
-device = "cpu"  # "cpu" or "cuda"
+seeds = [0, 1, 2]  # of weights and batches, at least 3 for an interval worth the name, each at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(width=(width, range(12, 4097, 12)))

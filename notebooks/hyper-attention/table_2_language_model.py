@@ -56,18 +56,18 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens_folder = ""  # token files to train on; empty for the stand-in
-width = 48  # features of a token, a multiple of 24
+width = 48  # features of a token, a multiple of 24 from 24 to 4080
 layers = 3  # blocks, at least 1
 window = 48  # tokens in a sequence, at least 2
 batch = 16  # sequences in a step, at least 1
-micro_batch = 16  # sequences held at once, from 1 to the batch
+micro_batch = 16  # sequences held at once, from 1 to batch
 steps = 220  # gradient steps, at least 1
-warm_up = 22  # steps of rising rate, at least 0
+warm_up = 22  # steps of rising rate, from 0 to steps
 rate = 0.004  # largest learning rate, from 1e-7 to 1
 evaluate_every = 22  # steps between two validations, at least 1
 validation_windows = 100  # sequences a validation is taken on, at least 1
-seeds = [0, 1, 2]  # of weights and batches, at least 3 for an interval worth the name
-device = "cpu"  # "cpu" or "cuda"
+seeds = [0, 1, 2]  # of weights and batches, at least 3 for an interval worth the name, each at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(width=(width, range(24, 4097, 24)), layers=(layers, 1, None))

@@ -53,8 +53,8 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-width = 16  # features of a head d_h, a multiple of 4, from 8 to 64
-factors = 2  # order A of HyperFeatureAttention, 2 or 4
+width = 16  # features of a head d_h, a multiple of 4 from 8 to 64
+factors = 2  # order A of HyperFeatureAttention, one of 2, 4
 quadratic_lengths = [160, 320, 640, 1280, 1600]  # for the L^2 forms, each from 16 to 4096
 cubic_lengths = [50, 100, 200, 400, 500]  # for the L^3 forms, each from 16 to 512
 linear_lengths = [3200, 6400, 12800, 25600, 32000]  # for the linear forms, each from 16 to 200000

@@ -59,13 +59,13 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-size = 7  # symbols |S|, at least 2
-features = 3  # d_2, at least 1
-lengths = [1, 2, 12, 50]  # sequence lengths tried with the same weights, each at least 1
-samples = 200  # sequences of each length, at least 1
-small_size = 5  # symbols in the search for narrow layers, at least 3
-restarts = 24  # random starts of that search, at least 1
-steps = 1500  # training steps of that search, at least 100
+size = 7  # symbols |S|, from 2 to 300
+features = 3  # d_2, from 1 to 50
+lengths = [1, 2, 12, 50]  # sequence lengths tried with the same weights, each from 1 to 1000
+samples = 200  # sequences of each length, from 1 to 10000
+small_size = 5  # symbols in the search for narrow layers, from 3 to 12
+restarts = 24  # random starts of that search, from 1 to 500
+steps = 1500  # training steps of that search, from 100 to 50000
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -67,9 +67,9 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-size = 3  # symbols |S|, at least 2; all size ** length sequences are listed
-length = 4  # tokens L, at least 2
-longest = 6  # the largest L in the picture, at least 3
+size = 3  # symbols |S|, from 2 to 5; all size ** length sequences are listed
+length = 4  # tokens L, from 2 to 6
+longest = 6  # the largest L in the picture, from 3 to 7
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -103,11 +103,11 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-size = 4  # symbols |S|, at least 2
-length = 6  # tokens L, at least 2
-samples = 60  # sequences B, at least 20
-least = 0.5  # b, the least entry of w at the start, above 0
-end = 20.0  # the last time, at least 1
+size = 4  # symbols |S|, from 2 to 10
+length = 6  # tokens L, from 2 to 50
+samples = 60  # sequences B, from 20 to 5000
+least = 0.5  # b, the least entry of w at the start, from 0.01 to 5
+end = 20.0  # the last time, from 1 to 1000
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -76,13 +76,19 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-grid = 36  # N, the number of symbols, at least 12
-length = 10  # L*, at least 2
+grid = 36  # N, the number of symbols, from 12 to 80
+length = 10  # L*, from 2 to 40
 radius = 2  # R, at least 1
-samples = [4000, 1000, 400, 150, 60]  # training sequences B, at least three sizes of 20 or more; the last one too few
-tests = 1000  # fresh sequences, at least 100
-steps = 6000  # descent steps, at least 1000
-rate = 0.05  # step size, above 0
+samples = [
+    4000,
+    1000,
+    400,
+    150,
+    60,
+]  # training sequences B, at least three sizes of 20 or more, each from 20 to 100000; the last one too few
+tests = 1000  # fresh sequences, from 100 to 100000
+steps = 6000  # descent steps, from 1000 to 100000
+rate = 0.05  # step size, from 0.0001 to 0.2
 seed = 0  # of every draw, at least 0
 
 # %%

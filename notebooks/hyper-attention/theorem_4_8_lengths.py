@@ -84,14 +84,14 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-grid = 36  # N, the number of symbols, at least 12
-trained_length = 10  # L*, at least 3
+grid = 36  # N, the number of symbols, from 12 to 80
+trained_length = 10  # L*, from 3 to 40
 radius = 2  # R, at least 1
-samples = 4000  # training sequences B, at least 500
-lengths = [2, 5, 10, 20, 30, 40]  # lengths of the tests, each at least 1; those up to N serve for unique tokens
-tests = 500  # fresh sequences of each length, at least 50
-steps = 6000  # descent steps, at least 1000
-rate = 0.05  # step size, above 0
+samples = 4000  # training sequences B, from 500 to 100000
+lengths = [2, 5, 10, 20, 30, 40]  # lengths of the tests, each from 1 to 200; those up to N serve for unique tokens
+tests = 500  # fresh sequences of each length, from 50 to 100000
+steps = 6000  # descent steps, from 1000 to 100000
+rate = 0.05  # step size, from 0.0001 to 0.2
 seed = 0  # of every draw, at least 0
 
 # %%

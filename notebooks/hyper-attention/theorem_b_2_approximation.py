@@ -63,10 +63,10 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 size = 12  # symbols |S|, from 3 to 100
 length = 9  # tokens L, from 1 to 500
-features = 4  # d_2, from 1 to the number of symbols
-ranks = [1, 2, 3, 4]  # ranks tried, the same for F and W, each from 1 to d_2 and below the number of symbols
-samples = 500  # sequences tried, at least 1
-restarts = 30  # random starts of the search on the counter-example, at least 1
+features = 4  # d_2, from 1 to size
+ranks = [1, 2, 3, 4]  # ranks tried, the same for F and W, each from 1 to min(features, size - 1)
+samples = 500  # sequences tried, from 1 to 10000
+restarts = 30  # random starts of the search on the counter-example, from 1 to 500
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -38,9 +38,9 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-period = 360  # N of the environment, even, at least 20
-radius = 5  # R, at least 1 with 4 R + 1 at most N
-small_period = 16  # N of the random functions, even, at least 6
+period = 360  # N of the environment, even, from 20 to 2000
+radius = 5  # R, from 1 to (period - 1) // 4
+small_period = 16  # N of the random functions, even, from 6 to 400
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -97,11 +97,11 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-size = 6  # symbols |S|, at least 3
-length = 8  # L, at least 3
-many = 20_000  # sequences for the moments, at least 1000
-sample_sizes = [6, 7, 8, 9, 10, 12, 15]  # B, each at least |S|, rising
-draws = 20_000  # data sets for each B, at least 100
+size = 6  # symbols |S|, from 3 to 20
+length = 8  # L, from 3 to 50
+many = 20_000  # sequences for the moments, from 1000 to 1000000
+sample_sizes = [6, 7, 8, 9, 10, 12, 15]  # B, each from size to 200, rising
+draws = 20_000  # data sets for each B, from 100 to 1000000
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -66,7 +66,7 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 size = 3  # symbols |S|, from 2 to 6
 lengths = [3, 4, 5, 6, 7, 8]  # sequence lengths, each from 2 to 20
-sequences = 150  # random sequences of each length, at least 50
+sequences = 150  # random sequences of each length, from 50 to 5000
 looped = 4  # sequences of each length whose sum is written out tuple by tuple, from 1 to 50
 orders = [2, 3, 4]  # orders n for the full tensors, each from 2 to 4, one above 2
 seed = 0  # of every draw, at least 0

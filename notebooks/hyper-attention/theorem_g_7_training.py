@@ -119,7 +119,7 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 size = 3  # symbols |S|, from 2 to 4
 tokens = 6  # tokens in a sequence L, from 3 to 12
-samples = 60  # training sequences B, at least 30
+samples = 60  # training sequences B, from 30 to 5000
 least = 0.5  # b, the least entry of w at the start, from 0.1 to 3
 end = 60.0  # time of the flow, from 1 to 500
 tolerance = 1e-11  # relative error of a step of the integrator, from 1e-13 to 1e-6

@@ -71,12 +71,12 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens = 61  # N + 1, at least 10
-alpha = 0.2  # chance of the noise token as label, between 0 and 1
-rate = 0.1  # eta, positive
+alpha = 0.2  # chance of the noise token as label, from 0.05 to 0.95
+rate = 0.1  # eta, from 0.001 to 0.2
 steps = 2_000  # T, at least 1000
 samples = 400  # M, at least 50
 length = 24  # H, at least 14
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

@@ -59,12 +59,12 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 count = 10_000  # sentences drawn, at least 1000
-tokens = 20  # size of the vocabulary with the noise token, at least 10
+tokens = 20  # size of the vocabulary with the noise token, at least triggers + outputs + 3
 length = 32  # H, words in a sentence, at least 16
 triggers = 3  # size of Q, at least 2
 outputs = 4  # size of O, at least 2
-noise = 0.2  # alpha, the chance that the noise token comes next, between 0 and 1
-seed = 0  # any integer from 0 on
+noise = 0.2  # alpha, the chance that the noise token comes next, from 0.05 to 0.95
+seed = 0  # at least 0
 
 # %%
 require(

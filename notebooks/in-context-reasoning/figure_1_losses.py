@@ -113,9 +113,9 @@ length = 256  # H, at least 16
 batch = 128  # sentences a step, at least 16; the paper has 512
 steps = 600  # T, at least 400, and the product of eta and T at least 55; the paper has 2000
 rate = 0.1  # eta, from 0.05 to 0.5
-alpha = 0.8  # noise level of the lower row, between 0 and 1
+alpha = 0.8  # noise level of the lower row, from 0.05 to 0.95
 evaluation = 256  # sentences in each evaluation set, at least 64
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

@@ -68,10 +68,10 @@ tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 256  # H, at least 16
 samples = 2_048  # M, at least 512
 passes = 100  # epochs, at least 50 and so few that the product of eta and the steps is at most 40
-batch = 512  # sentences a step, from 64 to M
+batch = 512  # sentences a step, from 64 to samples
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 256  # evaluation sentences, at least 64; the paper has 20480
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

@@ -53,12 +53,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-tokens = 12  # N, at least 8
-width = 30  # d, at least 2N
+tokens = 12  # N, at least triggers + 5
+width = 30  # d, at least 2 * tokens
 length = 20  # H, at least 10
 triggers = 3  # size of Q, at least 1
 count = 500  # sentences, at least 10
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

@@ -65,11 +65,11 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens = 13  # N + 1, at least 8
-width = 30  # d, at least 2 (N + 1)
+width = 30  # d, at least 2 * tokens
 length = 20  # H, at least 14
 count = 500  # sentences, at least 10
-scale = 1.3  # lambda in the check of the logits, positive
-seed = 0  # any integer from 0 on
+scale = 1.3  # lambda in the check of the logits, from 0.01 to 20
+seed = 0  # at least 0
 
 # %%
 require(

@@ -82,10 +82,10 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 tokens = 14  # size of the vocabulary with the noise token, at least 8
 length = 20  # H, words in a sentence, at least 8
-width = 32  # d, at least twice the vocabulary
+width = 32  # d, at least 2 * tokens
 count = 100  # sentences, at least 10
-noise = 0.3  # alpha, between 0 and 1
-seed = 0  # any integer from 0 on
+noise = 0.3  # alpha, from 0.01 to 0.99
+seed = 0  # at least 0
 
 # %%
 require(

@@ -48,10 +48,10 @@ tokens = 60  # size of the vocabulary, at least 15
 length = 256  # H, at least 16
 batch = 64  # sentences a step, at least 16; the paper has 512
 steps = 1_000  # T, at least 500; the paper has 2000
-rate = 0.1  # eta of the slow runs, positive
-fast = 0.5  # eta of the fast runs, positive
+rate = 0.1  # eta of the slow runs, from 0.01 to 1
+fast = 0.5  # eta of the fast runs, from 0.01 to 1
 torch_steps = 600  # steps of the fast run in ordinary PyTorch, at least 200
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

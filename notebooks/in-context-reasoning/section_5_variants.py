@@ -46,9 +46,9 @@ steps = 15  # training steps, at least 5
 batch = 64  # sentences a step, at least 8
 tokens = 30  # size of the vocabulary, at least 12
 length = 32  # H, at least 8
-rate = 0.1  # eta, positive
-noise = 0.5  # alpha, between 0 and 1
-seed = 0  # any integer from 0 on
+rate = 0.1  # eta, from 0.001 to 1
+noise = 0.5  # alpha, from 0.01 to 0.99
+seed = 0  # at least 0
 
 # %%
 require(

@@ -70,7 +70,7 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 tokens = 60  # N, at least 3
 triggers = 5  # size of Q, at least 2
-rate = 0.1  # eta, positive
+rate = 0.1  # eta, from 0.001 to 1
 steps = 400  # t, at least 200
 
 # %%

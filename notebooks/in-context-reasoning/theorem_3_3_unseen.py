@@ -43,12 +43,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-tokens = 60  # N, at least 12
+tokens = 60  # N, at least triggers + 6
 triggers = 5  # size of Q in the second case, at least 2
-rate = 0.1  # eta, positive
+rate = 0.1  # eta, from 0.001 to 1
 length = 64  # H, at least 16
 count = 200  # test sentences, at least 10
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

@@ -85,9 +85,9 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 plain_steps = 5_000  # steps of plain descent, at least 1000
-plain_rate = 0.5  # eta of plain descent, positive
+plain_rate = 0.5  # eta of plain descent, from 0.001 to 1
 steps = 3_000  # steps of normalised descent, at least 1000
-rate = 0.1  # eta of normalised descent, positive
+rate = 0.1  # eta of normalised descent, from 0.001 to 1
 seeds = 4  # Gaussian starts, at least 2
 
 # %%

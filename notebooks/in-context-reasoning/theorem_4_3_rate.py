@@ -62,10 +62,10 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens = 60  # N, at least 3
-rate = 0.1  # eta, positive
+rate = 0.1  # eta, from 0.001 to 1
 steps = 400  # t, at least 200
 samples = 2048  # M, at least 500
-delta = 0.05  # allowed chance of failure, between 0 and 1
+delta = 0.05  # allowed chance of failure, from 1e-6 to 0.5
 datasets = 200  # data sets drawn, at least 20
 
 # %%

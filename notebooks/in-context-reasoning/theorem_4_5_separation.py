@@ -60,10 +60,10 @@ from bookpress import Claim, show
 tokens = 61  # N + 1, at least 12
 rate = 0.1  # eta, from 0.01 to 0.5
 samples = 2048  # M, at least 500
-delta = 0.05  # allowed chance of failure, between 0 and 1
+delta = 0.05  # allowed chance of failure, from 1e-6 to 0.5
 count = 2_000  # test sentences, at least 100
 length = 32  # H, at least 14
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

@@ -57,8 +57,8 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-most_cases = 3  # the largest k, at least 2; the work grows with outcomes ** most_cases
-outcomes = 3  # letters that a case can lead to, at least 2
+most_cases = 3  # the largest k, from 2 to 5; the work grows with outcomes ** most_cases
+outcomes = 3  # letters that a case can lead to, from 2 to 4
 
 # %%
 require(most_cases=(most_cases, 2, 5), outcomes=(outcomes, 2, 4))

@@ -47,13 +47,13 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 widths = [2]  # d, each from 2 to 16
 runs = 7  # runs of each kind of linear student, each with a teacher of its own, at least 3
-full_runs = 3  # runs of the full transformer, on the first of these teachers, from 3 to the number of runs
+full_runs = 3  # runs of the full transformer, on the first of these teachers, from 3 to runs
 sequences = 512  # N, at least 16
 tokens = 100  # T, at least 2
 hidden = 16  # width of the transformer, an even number, at least 2
 batch = 16  # sequences of a step, at least 1
 steps = 1200  # steps of training, at least 100
-rate = 0.01  # learning rate, above 0
+rate = 0.01  # learning rate, from 1e-6 to 1
 seed = 0  # seed of the teachers, the data and the students, at least 0
 
 # %%

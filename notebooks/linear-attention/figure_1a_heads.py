@@ -57,9 +57,9 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-widths = [2, 4]  # d, each at least 2; the first is the one with the strictest checks
+widths = [2, 4]  # d, each from 2 to 16; the first is the one with the strictest checks
 heads = [1, 2, 4, 8, 16]  # heads of the students, rising, each from 1 to 64
-rates = [0.01]  # learning rates, each above 0; the figure shows the first
+rates = [0.01]  # learning rates, each from 1e-6 to 1; the figure shows the first
 seeds = 20  # runs of each setting, with their own teachers, at least 3
 sequences = 256  # N, at least 10
 tokens = 100  # T, at least 2

@@ -59,9 +59,9 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-samples = 16384  # memories in each data set, from 2048; the paper has 2**14
+samples = 16384  # memories in each data set, at least 2048; the paper has 2**14
 repeats = 3  # data sets drawn for each mixture, at least 3
-noise = 0.1  # standard deviation of the label noise in the last curve, above 0
+noise = 0.1  # standard deviation of the label noise in the last curve, at least 1e-6
 seed = 0  # seed of every draw, at least 0
 
 # %%

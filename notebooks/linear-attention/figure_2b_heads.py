@@ -56,7 +56,7 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-samples = 16384  # memories in each data set, from 2048; the paper has 2**14
+samples = 16384  # memories in each data set, at least 2048; the paper has 2**14
 runs = 4  # runs for each number of heads, at least 3, and four times as many for one head; the paper has 3
 steps = 3000  # full-batch steps on orthogonal memories, half on the mixture, at least 1000; not given in the paper
 rate = 0.02  # learning rate of Adam at the start of its cosine, from 0.001 to 0.1

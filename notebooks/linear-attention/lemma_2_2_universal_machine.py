@@ -89,12 +89,12 @@ add   0 -> accept 1 S
 add   _ -> accept 1 S
 """  # lines 'state letter -> state letter move', the first with the start state and the blank
 word = "1011"  # what stands on its tape, in its letters (a word of digits may be given as a number)
-start = 2  # the cell of the word's first letter, where the head starts, at least 0
+start = 2  # the cell of the word's first letter, where the head starts, from 0 to window - 1
 states = 4  # most states of a machine (accept and reject count), at least 1
 letters = 3  # size of the alphabet, at least 1
-window = 8  # cells of the tape, at least 5
-steps = 8  # steps of every machine, at least 1; the work grows with (window * steps) ** 2
-machines = 10  # random machines run beside it, at least 1
+window = 8  # cells of the tape, from 5 to 16
+steps = 8  # steps of every machine, from 1 to 16; the work grows with (window * steps) ** 2
+machines = 10  # random machines run beside it, from 1 to 200
 seed = 0  # seed of the random machines, at least 0
 
 # %%

@@ -51,7 +51,7 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 d = 3  # width of a token in the first part, from 2 to 4
 n = 4  # tokens of an input in the first part, at least 2
-samples = 100  # inputs with random labels, from 60
+samples = 100  # inputs with random labels, at least 60
 starts = 30  # random starts of each fit in the second part, at least 10
 seed = 0  # seed of every draw, at least 0
 

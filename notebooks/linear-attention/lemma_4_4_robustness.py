@@ -65,7 +65,7 @@ d = 2  # width of a token in the first part, from 1 to 4
 n = 4  # tokens of an input, at least 2
 samples = 60  # training inputs of the first part, at least 50
 pairs = 300  # pairs of models of the first part, at least 30
-epsilon = 1e-4  # loss of each model of a pair, above 0
+epsilon = 1e-4  # loss of each model of a pair, at least 1e-12
 seed = 0  # seed of every draw, at least 0
 
 # %%

@@ -80,10 +80,10 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-states = 3  # q, states of a machine, 2 or 3
-steps = 6  # Φ, steps of a run, at least 1
+states = 3  # q, states of a machine, from 2 to 3
+steps = 6  # Φ, steps of a run, from 1 to 20
 orders = 3  # random orders in which machines are added to the training data, at least 1
-noises = [0.02, 0.05, 0.1, 0.2, 0.4, 0.8]  # standard deviations of the label noise, each above 0
+noises = [0.02, 0.05, 0.1, 0.2, 0.4, 0.8]  # standard deviations of the label noise, each at least 1e-6
 extra = 50  # Gaussian training inputs beyond the number of features, at least 1
 seed = 0  # seed of orders and noise, at least 0
 

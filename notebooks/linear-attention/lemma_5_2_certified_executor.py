@@ -63,9 +63,9 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-states = 3  # q, states of a machine, 2 or 3
-steps = 20  # steps that the certified model must run without a mistake, at least 1
-short = 6  # steps of the histories used for training, at least 1
+states = 3  # q, states of a machine, from 2 to 3
+steps = 20  # steps that the certified model must run without a mistake, from 1 to 50
+short = 6  # steps of the histories used for training, from 1 to 20
 extra = 50  # Gaussian training inputs beyond the number of features, at least 1
 orders = 3  # random orders in which machines are added, at least 1
 aimed_at = 20  # inputs at which models near the gate are aimed, about, at least 1

@@ -48,7 +48,7 @@ states = 4  # Q, at least 2
 letters = 4  # V, at least 2
 word = 4  # L, letters of the word, at least 1
 strings = 200  # strings that are written and read back, at least 1
-reduced_width = 48  # width of the reduced decoder, a multiple of 8
+reduced_width = 48  # width of the reduced decoder, at least 8
 reduced_layers = 2  # its layers, at least 1
 seed = 0  # seed of automata and words, at least 0
 

@@ -46,12 +46,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-bits = 10  # N, bits of an integer, 10 to 32
-x = 37  # operand of multiplication, division and square root, 1 to 60
-y = 6  # operand of multiplication and division, 1 to 8
-n = 5  # the factorial and the Fibonacci number that are wanted, 1 to 5
-wide_columns = 1024  # n of the large machine, 16 to 1024
-wide_bits = 32  # N of the large machine, 4 to 50
+bits = 10  # N, bits of an integer, from 10 to 32
+x = 37  # operand of multiplication, division and square root, from 1 to 60
+y = 6  # operand of multiplication and division, from 1 to 8
+n = 5  # the factorial and the Fibonacci number that are wanted, from 1 to 5
+wide_columns = 1024  # n of the large machine, from 16 to 1024
+wide_bits = 32  # N of the large machine, from 4 to 50
 temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 

@@ -76,7 +76,7 @@ from bookpress import Claim, show
 machines = 3000  # random Minsky machines for the interpreters, at least 100
 transformed = 1000  # halting ones run inside the transformer, at least 20
 steps = 100  # steps of a Minsky machine after which it counts as not halting, at least 10
-bits = 8  # N, bits of an integer in the transformer, 6 to 32
+bits = 8  # N, bits of an integer in the transformer, from 6 to 32
 temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 

@@ -73,10 +73,10 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 width = 12  # d, rows of the state in the first part, at least 4
 columns = 20  # n, columns of the state in the first part, at least 2
-key_rows = 5  # k, rows of K and Q, at least 1 and not width
+key_rows = 5  # k, rows of K and Q, at least 1
 program = "multiply"  # what runs in the second part: a program of the library
-bits = 8  # N, bits of an integer, 8 to 50
-temperature = 30.0  # lambda, at least 20 for exact steps
+bits = 8  # N, bits of an integer, from 8 to 50
+temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 
 # %%

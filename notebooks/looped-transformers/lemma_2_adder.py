@@ -43,11 +43,11 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-bits = 6  # d, bits of each number: all pairs are added, 2 to 9
-wide_bits = 40  # bits of the random sums, 2 to 50
+bits = 6  # d, bits of each number: all pairs are added, from 2 to 9
+wide_bits = 40  # bits of the random sums, from 2 to 50
 sums = 2000  # random sums, at least 1
-noise_bits = 16  # bits of the adder whose noise is measured, 2 to 40
-noise = 1e-9  # error of each input bit there, above 0 and at most 1e-3
+noise_bits = 16  # bits of the adder whose noise is measured, from 2 to 40
+noise = 1e-9  # error of each input bit there, from 1e-15 to 0.001
 seed = 0  # seed of every draw, at least 0
 
 # %%

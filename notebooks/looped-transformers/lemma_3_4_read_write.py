@@ -81,7 +81,7 @@ from attention_theory.validation import Form, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-columns = 32  # n, at least 3
+columns = 32  # n, from 3 to 512
 height = 8  # d, rows of the data, at least 3
 temperature = 40.0  # lambda for exact copies, at least 20
 draws = 100  # random states, at least 1

@@ -37,8 +37,8 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-columns = 32  # n, a power of 2 so that addresses wrap at n, 8 to 256
-widths = [1, 4]  # columns of a variable: what an address moves by, each 1 to 7
+columns = 32  # n, a power of 2 so that addresses wrap at n, one of 8, 16, 32, 64, 128, 256
+widths = [1, 4]  # columns of a variable: what an address moves by, each from 1 to 7
 passes = 12  # times that an address moves on before it is set back, at least 1
 rounds = 3  # loops of so many passes, at least 1
 temperature = 30.0  # lambda, at least 20

@@ -52,7 +52,7 @@ batches = 6  # batches of random programs for each machine, at least 1
 batch_size = 100  # programs in a batch, at least 20
 steps = 40  # steps of each at most, at least 5
 temperature = 30.0  # lambda, at least 20
-size = 4  # d, rows and columns of the matrices in the FLEQ programs: 4 or 8
+size = 4  # d, rows and columns of the matrices in the FLEQ programs: one of 4, 8
 seed = 0  # seed of every draw, at least 0
 
 # %%

@@ -68,11 +68,11 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-address_bits = [4, 6, 9]  # L for the exact law, each 1 to 12
-temperatures = [0.5, 1.0, 2.0, 4.0]  # lambda for the exact law, each above 0
-columns = 900  # n of the permutation that is copied, 2 to 4000
+address_bits = [4, 6, 9]  # L for the exact law, each from 1 to 12
+temperatures = [0.5, 1.0, 2.0, 4.0]  # lambda for the exact law, each at least 0.001
+columns = 900  # n of the permutation that is copied, from 2 to 4000
 height = 30  # d, rows of the data that is copied, at least 1
-integer_bits = 12  # N of the two's complement round trip, 2 to 20
+integer_bits = 12  # N of the two's complement round trip, from 2 to 20
 seed = 0  # seed of every draw, at least 0
 
 # %%

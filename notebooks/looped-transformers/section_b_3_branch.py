@@ -62,8 +62,8 @@ from attention_theory.validation import Form, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-lengths = [5, 8]  # N, bits of the numbers whose flag is taken: all of them, each 2 to 14
-address_bits = 4  # L: all pairs of counter and target, 2 to 7
+lengths = [5, 8]  # N, bits of the numbers whose flag is taken: all of them, each from 2 to 14
+address_bits = 4  # L: all pairs of counter and target, from 2 to 7
 
 # %%
 require(lengths=(lengths, 2, 14), address_bits=(address_bits, 2, 7))

@@ -84,8 +84,8 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 context = 5  # n, at least 3
-width = 10  # d, at least n + 2
-examples_count = 12  # T, more than n
+width = 10  # d, at least context + 2
+examples_count = 12  # T, at least context + 1
 seed = 0  # seed of every draw, at least 0
 
 # %%

@@ -28,16 +28,16 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 width = 16  # d, at least 2
-head_counts = [1, 2, 3, 4]  # H in the first panel, ascending
+head_counts = [1, 2, 3, 4]  # H in the first panel, ascending, each at least 1
 heads_context = 8  # n in the first panel, at least 1
-contexts = [1, 2, 4, 8]  # n in the second panel, ascending from 1
+contexts = [1, 2, 4, 8]  # n in the second panel, ascending from 1, each at least 1
 contexts_heads = 4  # H in the second panel, at least 1
-examples_counts = [200, 300]  # T, one curve each
+examples_counts = [200, 300]  # T, one curve each, each at least 10
 seeds = 3  # models for each point, at least 3
 steps = 3000  # at least 100
 batch = 64  # examples a step, at least 1
-rate = 0.02  # Adam's rate at its height, above 0
-device = "cpu"  # where to train: cpu or cuda
+rate = 0.02  # Adam's rate at its height, from 1e-6 to 1
+device = "cpu"  # where to train: one of "cpu", "cuda"
 
 # %%
 require(

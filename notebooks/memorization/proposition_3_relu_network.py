@@ -46,9 +46,9 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-context = 3  # n, 2 or 3: all subsets of n queries are tried
+context = 3  # n, from 2 to 3: all subsets of n queries are tried
 hidden = 4  # m, at least 1
-width = 6  # d, more than n
+width = 6  # d, at least context + 1
 points = 200  # random parameters at which the derivative is taken, at least 10
 seed = 0  # seed of every draw, at least 0
 

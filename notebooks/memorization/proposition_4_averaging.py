@@ -58,9 +58,9 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-examples_count = 12  # T, from n to 16
+examples_count = 12  # T, from context to 16
 context = 4  # n, from 2 to 4
-width = 7  # d, from n + 1 to 7
+width = 7  # d, from context + 1 to 7
 seed = 0  # seed of every draw, at least 0
 
 # %%

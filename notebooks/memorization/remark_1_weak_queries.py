@@ -38,8 +38,8 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 heads = 4  # H, at least 2
-context = 6  # n, at least 3
-width = 12  # d, more than n
+context = 6  # n, from 3 to width - 1
+width = 12  # d, at least 4
 seed = 0  # seed of every draw, at least 0
 
 # %%

@@ -48,9 +48,9 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 heads = 3  # H, at least 1
-context = 4  # n, at least 2
-width = 8  # d, more than n
-outputs = 2  # d_out, from 1 to d - 1
+context = 4  # n, from 2 to width - 1
+width = 8  # d, at least 3
+outputs = 2  # d_out, from 1 to width - 1
 seed = 0  # seed of every draw, at least 0
 
 # %%

@@ -102,13 +102,13 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-examples_count = 7  # T, at least 2
+examples_count = 7  # T, from 2 to heads * (context - 1) + 1
 heads = 3  # H, at least 1
-context = 4  # n, at least 2
-width = 6  # d, more than n
+context = 4  # n, from 2 to width - 1
+width = 6  # d, at least 3
 head_width = 2  # d_h, at least 1
-values = 3  # d_v, at least d_out
-outputs = 2  # d_out, at least 2
+values = 3  # d_v, at least outputs
+outputs = 2  # d_out, from 2 to width
 seed = 0  # seed of every draw, at least 0
 
 # %%

@@ -53,9 +53,9 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 images_count = 1000  # crops at the small size, at least 200
-side = 32  # their side in pixels, a multiple of the patch
+side = 32  # their side in pixels, a multiple of patch from patch to 512
 patch = 8  # side of a patch in pixels, at least 1
-heads = 3  # heads of the random and trained transformer, a divisor of the width
+heads = 3  # heads of the random and trained transformer, a divisor of the width, at least 1
 draws = 200  # random subsets a test, at least 100
 train_steps = 150  # steps of the stand-in for a trained model, at least 10
 large_images = 800  # crops at ViT size (224 pixels, 197 tokens of 768 features); at least 780, or 0 to leave them out

@@ -58,14 +58,14 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-gpt_tokens = 64  # n of the small GPT-2, at least 8
-gpt_width = 160  # d of the small GPT-2, more than n, a multiple of 4
-bert_tokens = 256  # n of BERT, at least 8
-bert_width = 512  # d of BERT, more than n, a multiple of 16
-texts_count = 300  # texts for each, more than the larger n and at least the width of GPT-2
+gpt_tokens = 64  # n of the small GPT-2, from 8 to gpt_width - 1
+gpt_width = 160  # d of the small GPT-2, a multiple of 4 from 12 to 2048
+bert_tokens = 256  # n of BERT, from 8 to bert_width - 1
+bert_width = 512  # d of BERT, a multiple of 16 from 16 to 2048
+texts_count = 300  # texts for each, at least max(gpt_width, bert_tokens + 1)
 gpt_draws = 2000  # random subsets a test of GPT-2, at least 100
 bert_draws = 50  # random subsets a test of BERT, at least 10
-contexts_count = 20  # contexts tested for Assumption 2, from 4 to the number of texts
+contexts_count = 20  # contexts tested for Assumption 2, from 4 to texts_count
 checkpoint = ""  # folder of a BERT or GPT-2 checkpoint with tokens.pt (texts by tokens); tested if given
 seed = 0  # seed of every draw, at least 0
 

@@ -83,10 +83,10 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 heads = 8  # H, at least 2
-context = 16  # n, tokens in the context, at least 2
-width = 32  # d, more than n and at least 3
+context = 16  # n, tokens in the context, from 2 to width - 1
+width = 32  # d, at least 3
 head_width = 32  # d_h, at least 2
-outputs = 3  # d_out, from 1 to d
+outputs = 3  # d_out, from 1 to width
 seed = 0  # seed of every draw, at least 0
 
 # %%
