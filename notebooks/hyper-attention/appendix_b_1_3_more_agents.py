@@ -16,8 +16,8 @@
 # **App. B.1.3 (Agents with two coordinates)** *Appendix B.1.3*
 #
 # **As printed.** The layer is said to recover the sum over $j \ne i$ exactly. The scores come from a Fourier series in
-# two coordinates. (For collisions that cost 10 from afar and 1 from close by, $V_i = -\sum_{j \ne i} \mathbb I\{|n_i^y
-# - n_j^y| \le 2R\}\,(1 + 9\,\mathbb I\{\mathrm{dist} \le R_2\})$.)
+# two coordinates. (For collisions that cost 10 from afar and 1 from close by, $V_i = -\sum_{j \ne i} \mathbb
+# I\{|n_i^y - n_j^y| \le 2R\}\,(1 + 9\,\mathbb I\{\mathrm{dist} \le R_2\})$.)
 #
 # **Corrected.** With $p = p^x \otimes p^y \in \mathbb R^{N^2}$ one layer with $N^4$ scores represents any $V_i = \sum_j
 # f(r_i - r_j)\, w_{r_j}$ on an $N \times N$ grid: $C = (2/N)^4 P^\top F P$, $W^V = (2/N)^2 P^\top w$. If $f$ is taken

@@ -151,8 +151,8 @@ claim.verdict()
 #
 # **As printed.** The same for any $R$.
 #
-# **Corrected.** For $f[n] = \mathbb I\{|n| \le 2R\}$ on a loop of $N \ge 4R + 1$ places, $F[0] = (4R + 1)/N$ and $F[k]
-# = \frac1N \sin\bigl(\tfrac{2\pi}{N}(2R + \tfrac12)k\bigr) / \sin\bigl(\tfrac{\pi}{N}k\bigr)$ for $k \ne 0$.
+# **Corrected.** For $f[n] = \mathbb I\{|n| \le 2R\}$ on a loop of $N \ge 4R + 1$ places, $F[0] = (4R + 1)/N$ and
+# $F[k] = \frac1N \sin\bigl(\tfrac{2\pi}{N}(2R + \tfrac12)k\bigr) / \sin\bigl(\tfrac{\pi}{N}k\bigr)$ for $k \ne 0$.
 #
 # $4R + 1 \le N$ is needed: a wider window meets itself.
 #
@@ -286,8 +286,8 @@ claim.verdict()
 # $C_{nn} = 2F[\lceil n/2 \rceil]$ and $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot construction, $F$ being
 # the series of the window.
 #
-# **Beside it, as printed.** The entry before the last of $p(n)$ is $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac N2
-# - 1)n\bigr)$.
+# **Beside it, as printed.** The entry before the last of $p(n)$ is $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac
+# N2 - 1)n\bigr)$.
 #
 # **Corrected.** The factor $1/\sqrt2$ belongs to the constant and to $\cos \pi n$ only, as $p_i^\top p_j = \tfrac N2
 # \delta_{ij}$ asks.

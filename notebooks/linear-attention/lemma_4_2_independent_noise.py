@@ -143,8 +143,8 @@ claim.printed("n = 1: such minimisers on inputs of two tokens, difference", apar
 
 # %% [markdown]
 # The proof in the paper goes another way: it names the least eigenvalue, $\min(m_2^3, (m_4 - m_2^2)\,m_2)$ in a scale
-# in which the features are divided by $\sqrt n$. For normal entries this is 1 for every $n$; the least eigenvalue is $1
-# - 1/n$. The argument at the top of the page takes its place.
+# in which the features are divided by $\sqrt n$. For normal entries this is 1 for every $n$; the least eigenvalue is
+# $1 - 1/n$. The argument at the top of the page takes its place.
 
 # %%
 for tokens in (2, 3, most_tokens):

@@ -19,9 +19,10 @@
 # \frac{\varepsilon}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$, without the square that Eq. 53 of the proof has, and without
 # the 4. Eq. 55 of the proof bounds the difference of the two models on the data by $\varepsilon$.
 #
-# **Corrected.** If two models have training loss at most $\varepsilon$, then on every input $\|\mathrm{MHLA}_\Theta(Z)
-# - \mathrm{MHLA}_{\Theta'}(Z)\|^2 \le \frac{4\varepsilon}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$. No realizability is
-# needed, and the constant 4 is attained; if one of the two has loss 0, the constant is 1.
+# **Corrected.** If two models have training loss at most $\varepsilon$, then on every input
+# $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\|^2 \le \frac{4\varepsilon}{\lambda_{\min}(\Lambda_D)}
+# \|Z\|_F^6$. No realizability is needed, and the constant 4 is attained; if one of the two has loss 0, the constant
+# is 1.
 #
 # The square on the left, and $4\varepsilon$, in Eqs. 53, 55 and 56 too: each of the two predictions may be
 # $\sqrt\varepsilon$ off the labels, in opposite directions. In Eq. 55 the mean over the data is missing.

@@ -7,8 +7,8 @@
 #
 # **Figure 5 (Regression with real labels)** *Appendix A*
 #
-# With labels from $[0,1]$ the mean squared error falls with $H$ and with $n$, as the memorised fraction rises in Figure
-# 2.
+# With labels from $[0,1]$ the mean squared error falls with $H$ and with $n$, as the memorised fraction rises in
+# Figure 2.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -15,6 +15,8 @@ BLOCK = re.compile(r"^<!-- claim (\S+) -->\n(?:.*\n)*?<!-- /claim -->$", re.MULT
 _BLOCK_IN_SOURCE = re.compile(r"^# <!-- claim (\S+) -->\n(?:#.*\n)*?# <!-- /claim -->$", re.MULTILINE)
 _ANY_COMMENT = re.compile(r"^(?:# )?<!-- /?claim\b.*$", re.MULTILINE)
 _WIDTH = 118
+#: A space behind which Markdown would find a list or a heading, were the line broken there.
+_BEGINS_A_LIST = re.compile(r" (?=(?:[-+*>#=|]+|\d+[.)])(?: |$))")
 #: What begins a line whose breaks mean something.
 _SET_BY_HAND = re.compile(r"^(?:[-*|] |\d+\. |\s|\$\$|```)", re.MULTILINE)
 
@@ -107,8 +109,10 @@ def replace_blocks(markdown: str, by: Callable[[str], str]) -> str:
 
 def _wrapped(text: str) -> str:
     """Paragraphs set anew to the width of a source; lists, tables and displayed formulas as the registry has them."""
-    wrap = textwrap.TextWrapper(_WIDTH, break_long_words=False, break_on_hyphens=False)
-    return "\n\n".join(
-        part if _SET_BY_HAND.search(part) else "\n".join(wrap.wrap(" ".join(part.split())))
-        for part in text.split("\n\n")
-    )
+    return "\n\n".join(part if _SET_BY_HAND.search(part) else _set_anew(part) for part in text.split("\n\n"))
+
+
+def _set_anew(paragraph: str) -> str:
+    whole = _BEGINS_A_LIST.sub("\N{NO-BREAK SPACE}", " ".join(paragraph.split(" ")).replace("\n", " "))
+    lines = textwrap.wrap(whole, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
