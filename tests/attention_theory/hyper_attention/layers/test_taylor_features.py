@@ -44,8 +44,8 @@ def test_equal_products_are_one_feature() -> None:
 
 @pytest.mark.parametrize("sum_over", ["lt", "gt"])
 def test_a_token_without_a_pair_gets_0(sum_over: Sum) -> None:
-    factors = normal(5, 4, 2, seed=0).unbind()
-    ours = approximate_pair_attention(*factors, 3, sum_over=sum_over, causal=True)
+    q, k1, k2, v1, v2 = normal(5, 4, 2, seed=0)
+    ours = approximate_pair_attention(q, k1, k2, v1, v2, 3, sum_over=sum_over, causal=True)
     assert torch.equal(ours[0], torch.zeros(2, dtype=torch.float64))
     assert torch.isfinite(ours).all()
 
