@@ -7,14 +7,43 @@
 # ---
 
 # %% [markdown]
-# # More complex agents: two coordinates, two policies
+# # Appendix B.1.3 · More complex agents: two coordinates, two policies
 # *Ustaomeroglu, Qu: Appendix B.1.3, Eq. 18.*
 #
-# ```{claim} hyper-attention/two-coordinate-construction
-# ```
+# <!-- claim hyper-attention/two-coordinate-construction -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/non-identical-construction
-# ```
+# **App. B.1.3 (Agents with two coordinates)** *Appendix B.1.3*
+#
+# **As printed.** The layer is said to recover the sum over $j \ne i$ exactly. The scores come from a Fourier series in
+# two coordinates. (For collisions that cost 10 from afar and 1 from close by, $V_i = -\sum_{j \ne i} \mathbb I\{|n_i^y
+# - n_j^y| \le 2R\}\,(1 + 9\,\mathbb I\{\mathrm{dist} \le R_2\})$.)
+#
+# **Corrected.** With $p = p^x \otimes p^y \in \mathbb R^{N^2}$ one layer with $N^4$ scores represents any $V_i = \sum_j
+# f(r_i - r_j)\, w_{r_j}$ on an $N \times N$ grid: $C = (2/N)^4 P^\top F P$, $W^V = (2/N)^2 P^\top w$. If $f$ is taken
+# around loops in both coordinates, $C$ has the block structure of the Fourier series; otherwise more of it is needed.
+#
+# The layer adds the self term $f(0)\, w_{r_i}$. A series asks for loops in both coordinates, and the $x$ axis ends at a
+# wall; Theorem 3.1 gives the scores without them. (Misprints: $\mathrm{dist} \ge R_2$ in the second indicator, and the
+# distance around the loop in the first one.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/non-identical-construction -->
+# <blockquote>
+#
+# **App. B.1.3 (Agents with policies)** *Appendix B.1.3, Eq. 18*
+#
+# **As printed.** The sum leaves out $j = i$.
+#
+# **Corrected.** With $z = q \otimes p^x \otimes p^y \in \mathbb R^{2N^2}$ one layer with $4N^4$ scores represents any
+# $V_i = \sum_j f(r_i - r_j, q_i, q_j)\, w_{r_j, q_j}$, the term $j = i$ included.
+#
+# The layer adds $f(0, q_i, q_i)\, w_{r_i, q_i}$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Theorem 3.1 does not care what a symbol is. A symbol may be a cell of a grid, or a cell with a policy. The paper
 # codes it by the Kronecker product of the codes of its parts: $p = p^x \otimes p^y$, and
@@ -113,8 +142,8 @@ show.figure(
     name="scores",
     caption="Which scores are not zero, in the product of two sinusoidal codes. Small blocks for effects of looped "
     "differences; a symmetric effect needs still fewer; many more without the loop in x.",
-    alt="Three black and white square images: a pattern of small blocks along the diagonal; a thinner pattern of "
-    "points on the diagonal; and a pattern with many more filled cells.",
+    alt="Three square images of filled and empty cells: a pattern of small blocks along the diagonal; a thinner "
+    "pattern of points on the diagonal; and a pattern with many more filled cells.",
 )
 
 # %% [markdown]
@@ -191,9 +220,9 @@ axes[0].set_ylabel("y of the other")
 show.figure(
     fig,
     name="policies",
-    caption="From which cells (dark) another agent ends up meeting the one at the dot, who steps right. One with the "
+    caption="From which cells (blue) another agent ends up meeting the one at the dot, who steps right. One with the "
     "same policy must start at the same cell; one that steps up may start anywhere on a diagonal.",
-    alt="Two small grids. On the left only the cell of the dot is dark, on the right a falling diagonal around the "
+    alt="Two small grids. On the left only the cell of the dot is filled, on the right a falling diagonal around the "
     "torus.",
 )
 

@@ -7,11 +7,20 @@
 # ---
 
 # %% [markdown]
-# # Looking for a pattern of pixels
+# # Appendix B.3 · Looking for a pattern of pixels
 # *Ustaomeroglu, Qu: Appendix B.3.*
 #
-# ```{claim} hyper-attention/vision-construction
-# ```
+# <!-- claim hyper-attention/vision-construction -->
+# <blockquote>
+#
+# **App. B.3 (Patterns of pixels)** *Appendix B.3*
+#
+# With tokens $[b_i, p_i]$, $C = \mathrm{diag}(0, \tilde C)$, $\tilde C_{ij} = 1$ where $p_j$ is at one of the offsets
+# $\Delta$ from $p_i$, and $W^V = [1; 0]$, output $i$ is the number of black pixels at the offsets; the pattern is there
+# if it is $|\Delta|$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Each pixel of an image is a token: its colour $b_i$ (1 for black) and a one-hot for its place. The scores look at
 # places only: 1 from a place to those at the offsets $\Delta$. The value reads the colour only. So the output at a

@@ -7,11 +7,24 @@
 # ---
 
 # %% [markdown]
-# # The next value of a series
+# # Appendix B.4 · The next value of a series
 # *Ustaomeroglu, Qu: Appendix B.4.*
 #
-# ```{claim} hyper-attention/time-series-construction
-# ```
+# <!-- claim hyper-attention/time-series-construction -->
+# <blockquote>
+#
+# **App. B.4 (Time series with delays)** *Appendix B.4*
+#
+# For $m[t] = \sum_{k \in D} a_k A\, m[t - k]$ and tokens $[m[t], p[t]]$ with $L + 1$ places, the layer with $C =
+# \mathrm{diag}(0, \tilde C)$, $\tilde C_{uv} = \sum_{k \in D} a_k \mathbb I\{u - v = k\}$ and $W^V = [A^\top; 0]$
+# returns $m[L+1]$ in its last row, whatever value the last token holds.
+#
+# **Beside it, as printed.** $W^V = [A; 0]$, places $1, \dots, L$, and $\tilde C_{uv} \in \{0, 1\}$ called equivalent.
+#
+# **Corrected.** $W^V = [A^\top; 0]$, $L + 1$ places, and the factors $a_k$ in $\tilde C$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A series follows $m[t] = \sum_{k \in D} a_k\, A\, m[t-k]$, for example with delays 2 and 5. A token is the value and
 # a one-hot for its time. The scores look at times only: time $u$ looks at time $u - k$ with strength $a_k$. The value

@@ -7,14 +7,47 @@
 # ---
 
 # %% [markdown]
-# # Hunters and prey: an HFA layer that is the value function
+# # Appendix F.1 · Hunters and prey: an HFA layer that is the value function
 # *Ustaomeroglu, Qu: Appendix F.1, "Non-identical agents revisited", Eqs. 35 and 36.*
 #
-# ```{claim} hyper-attention/predator-prey-construction
-# ```
+# <!-- claim hyper-attention/predator-prey-construction -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/remark-predator-prey-counts
-# ```
+# **App. F.1 (The value function of hunters and prey as one layer)** *Appendix F.1*
+#
+# Hunters and prey move right (R) or up (U) on a grid. The value of each is four heads of HyperFeatureAttention:
+# opposite species times (R, U), $n^x_i + n^y_i = n^x_j + n^y_j$ and $n^x_i \le n^x_j$; the same turned round; opposite
+# species times (R, R) and equal rows; opposite species times (U, U) and equal columns. The weight is $+1$ for prey,
+# $-1$ for hunters. Pairs of one policy are played with walls, pairs of different policies without: in no single world
+# are the heads the value.
+#
+# **Beside it, as printed.** Three heads; for different policies the condition is $n^x_i - n^x_j \approx n^y_i - n^y_j$.
+# (Each of the three factors of a head has the weight $\mathbb I\{\ell_j = P\} - \mathbb I\{\ell_j = H\}$.)
+#
+# **Corrected.** The meeting must not lie in the past, and so the two directions of the pair need a head each. The sign
+# is right if $y$ points down; with $y$ upwards the coordinates add. The diagonal needs a one-hot of its own. Pairs of
+# one policy meet only at a wall. (One weight is enough; the product of three has the right sign because three is odd.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-predator-prey-counts -->
+# <blockquote>
+#
+# **App. F.1 text (Parameters for hunters and prey at N = 360)** *Appendix F.1*
+#
+# **As printed.** About $10^6$ parameters suffice for HyperFeatureAttention, and self-attention needs about $10^7$. (Its
+# order is given as $|\mathcal S|^2 |\mathcal S_{\mathrm{spcs}}|^2 |\mathcal S_q|^2$.)
+#
+# **Corrected.** At $N = 360$ the printed heads have 776,185 table entries if the diagonal has a one-hot of its own, the
+# correct ones 1,552,354. Self-attention on product symbols needs $(4N^2)^2 = 2.7 \cdot 10^{11}$.
+#
+# The first is right in order of magnitude, but not with the printed features, where positions are $N^2$ symbols and the
+# count is $5.0 \cdot 10^{10}$. The second is $2.7 \cdot 10^{11}$; $8.3 \cdot 10^6$ comes out with $2N$ in the place of
+# $N^2$. ($|\mathcal S_r|^2$ in the place of $|\mathcal S|^2$.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Entities on a grid are hunters or prey and move right (R) or up (U), one cell a step. A hunter gains 1 for every prey
 # that it ever meets, and the prey loses 1. What an entity gains is a sum over the others of a product: the species

@@ -7,14 +7,39 @@
 # ---
 
 # %% [markdown]
-# # Order 3 in linear time
+# # Appendix G.3 · Order 3 in linear time
 # *Ustaomeroglu, Qu: Appendix G.3, Eqs. 42 and 43.*
 #
-# ```{claim} hyper-attention/efficient-linear-form
-# ```
+# <!-- claim hyper-attention/efficient-linear-form -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/softmax-approximation
-# ```
+# **App. G.3 efficient linear HyperAttention (Linear HyperAttention in linear time)** *Appendix G.3, Eqs. 42 and 43*
+#
+# **As printed.** Equation 43 is offered for Definition 6.1, which sums over $j_1 \le j_2$. (Its two outer sums are both
+# over $\tilde\sigma$.)
+#
+# **Corrected.** With factors of rank $R$ the sum over all pairs is $Q [(K_1^\top V_1) \odot (K_2^\top V_2)] V_3^\top$,
+# in time $O(L R^2)$ in the place of $O(L^3 R)$. Ordered and causal sums take prefix sums along the sequence, in the
+# same time.
+#
+# It holds for the sum over all pairs only; the others need prefix sums. (The outer sums are over $\sigma$ and
+# $\tilde\sigma$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/softmax-approximation -->
+# <blockquote>
+#
+# **App. G.3 approximation of softmax HyperAttention (The softmax by a series)** *Appendix G.3*
+#
+# With $O(R)$ features $\phi$ whose three-way product approximates the exponential of the score, softmax HyperAttention
+# becomes two linear sums. (The exponential series cut after degree $p$ has $\binom{R+p}{p}$ features; for entries up to
+# 1 its error falls with each $p$, and it grows with the entries. Whether $O(R)$ other features can do is open here, and
+# so is the rate $1/\mathrm{poly}(L)$ for entries $o(\sqrt[3]{\log L})$, which is quoted from elsewhere.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Written out, linear HyperAttention of order 3 with factors sums over all triples of tokens: $O(L^3 R)$. Taken in
 # another order, the sums over $j_1$ and $j_2$ come apart, $$\mathrm{HA} = Q \bigl[ (K_1^\top V_1) \odot (K_2^\top

@@ -7,17 +7,47 @@
 # ---
 
 # %% [markdown]
-# # Three at a time: linear HyperAttention
+# # Definition 6.1 · Three at a time: linear HyperAttention
 # *Ustaomeroglu, Qu: Definitions 6.1 and G.5, the ternary synergies of Section 6, the low-rank form of Appendix G.1.*
 #
-# ```{claim} hyper-attention/definition-6-1
-# ```
+# <!-- claim hyper-attention/definition-6-1 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/low-rank-form
-# ```
+# **Definition 6.1 (Linear HyperAttention)** *Section 6; Appendices G.1 and G.4; also Definition G.5*
 #
-# ```{claim} hyper-attention/ternary-synergy
-# ```
+# **As printed.** Appendix G.1 has $C, W^V \in \mathbb R^{d \times n}$. (But for Remark G.2 the paper moves between the
+# five sums without a word.)
+#
+# **Corrected.** Order 3: $\mathrm{HA}_{i\tau} = \sum_{j_1 \le j_2} A_{i j_1 j_2} V_{j_1 j_2 \tau}$ with $A_{i j_1 j_2}$
+# trilinear in $x_i, x_{j_1}, x_{j_2}$ through $C \in \mathbb R^{d \times d \times d}$ and $V_{j_1 j_2 \tau}$ bilinear
+# through $W^V \in \mathbb R^{d \times d \times d_2}$. At order $n$, $C$ has $d^n$ and $W^V$ has $d^{n-1} d_2$ entries.
+# The sum over $j_1 \le j_2$, over all pairs, over $j_1 \ge j_2$ and the strict sums are five different functions.
+#
+# Tensors with $n$ axes, as in Section 6. (The sum is part of the definition.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/low-rank-form -->
+# <blockquote>
+#
+# **Low-rank (Low-rank scores and values)** *Appendix G.1*
+#
+# If $C$ and $W^V$ are sums of $R$ outer products, scores and values are sums over $R$ products of projected tokens.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/ternary-synergy -->
+# <blockquote>
+#
+# **Section 6 example (Alliances of three)** *Section 6*
+#
+# A payoff $V_i = \sum_{j<k} f(X(i), X(j), X(k))\, w_{X(j) X(k)}$ that asks that $i$ be allied with $j$ and $k$ and that
+# $j$ and $k$ not be allied is one linear HyperAttention layer of order 3, and no linear self-attention layer.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Self-attention weighs tokens one by one. HyperAttention of order $n$ weighs tuples of $n - 1$ tokens: the score of a
 # tuple is multilinear in the token that looks and the tokens looked at, and so is its value. At order 3,

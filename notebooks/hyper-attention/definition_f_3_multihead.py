@@ -7,20 +7,58 @@
 # ---
 
 # %% [markdown]
-# # Heads: self-attention and HyperFeatureAttention side by side
+# # Definitions F.2 and F.3 · Heads: self-attention and HyperFeatureAttention side by side
 # *Ustaomeroglu, Qu: Definitions F.2 and F.3, Remarks F.4 and F.5, Appendix F.2.*
 #
-# ```{claim} hyper-attention/definition-f-2
-# ```
+# <!-- claim hyper-attention/definition-f-2 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/definition-f-3
-# ```
+# **Definition F.2 (Multihead self-attention)** *Appendix F.2*
 #
-# ```{claim} hyper-attention/remark-f-4
-# ```
+# $H$ heads $\mathrm{softmax}(Q^h K^{h\top}) V^h$ with $d_h = d/H$ features side by side, times $W^O$: $4 d^2$
+# parameters. (The print leaves out the scale $1/\sqrt{d_h}$ here, which Section 2 has. The queries can take it up; the
+# models of this book use it.)
 #
-# ```{claim} hyper-attention/remark-f-5
-# ```
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/definition-f-3 -->
+# <blockquote>
+#
+# **Definition F.3 (Multihead HyperFeatureAttention)** *Appendix F.2*
+#
+# A head of order $A$ has $A$ queries and keys of $d_h / A$ features each; its weights are the softmax of the entrywise
+# product of their scores, and its value is one matrix, or the entrywise product of $A$ of them. Order 1 is
+# self-attention.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-f-4 -->
+# <blockquote>
+#
+# **Remark F.4 (Parameters with and without value product)** *Appendix F.2*
+#
+# **As printed.** With value product there are slightly more parameters.
+#
+# **Corrected.** Without value product a block has $4 d^2$ parameters at every order, as self-attention has. With it,
+# $(A - 1) d^2$ more.
+#
+# The excess is $(A - 1) d^2$: a quarter at order 2, three quarters at order 4.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-f-5 -->
+# <blockquote>
+#
+# **Remark F.5 (Rotary positions on every factor)** *Appendix F.2*
+#
+# With a rotary encoding on the queries and keys of every factor, the product of the scores depends on positions through
+# their distances alone.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A head of HyperFeatureAttention of order $A$ cuts its $d_h$ features into $A$ parts. Every part has its own scores;
 # the scores are multiplied entry by entry, and then comes the softmax. Because the parts share the head's features,

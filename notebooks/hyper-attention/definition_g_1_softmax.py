@@ -7,20 +7,59 @@
 # ---
 
 # %% [markdown]
-# # HyperAttention with a softmax
+# # Definitions G.1 and G.3 · HyperAttention with a softmax
 # *Ustaomeroglu, Qu: Definitions G.1 and G.3, Remark G.2, Appendix G.1.*
 #
-# ```{claim} hyper-attention/definition-g-1
-# ```
+# <!-- claim hyper-attention/definition-g-1 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/remark-g-2
-# ```
+# **Definition G.1 (HyperAttention with a softmax, shared projections)** *Appendix G.1*
 #
-# ```{claim} hyper-attention/definition-g-3
-# ```
+# **As printed.** A mask of $-\infty$ and $0$ multiplies the scores, in $\mathbb R^{T \times n}$. (Nothing asks for $j_1
+# \le i$.)
 #
-# ```{claim} hyper-attention/remark-ha-counts
-# ```
+# **Corrected.** $A_{i j_1 \dots j_{n-1}}$ is the softmax, over the tuples $j_1 \ge \dots \ge j_{n-1}$, of $\sum_\sigma
+# Q_{i\sigma} K_{j_1\sigma} \cdots K_{j_{n-1}\sigma}$; values are $\sum_\sigma V^1_{j_1\sigma} \cdots
+# V^1_{j_{n-1}\sigma} V^2_{\tau\sigma}$. In a language model the tuples lie in the past too, $j_1 \le i$.
+#
+# The mask is added, and has $n$ axes of length $T$. (In a language model the tuples lie in the past.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-g-2 -->
+# <blockquote>
+#
+# **Remark G.2 (Strict tuples)** *Appendix G.1*
+#
+# With $j_1 > j_2 > \dots$ only tuples of different tokens count, so that a block specialises in $n$-way interactions.
+# The first tokens have no tuple; their output is 0.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/definition-g-3 -->
+# <blockquote>
+#
+# **Definition G.3 (HyperAttention with a softmax, separate projections)** *Appendix G.1*
+#
+# As Definition G.1, with keys $K^m$ and values $V^m$ of their own for every member $m$ of the tuple.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-ha-counts -->
+# <blockquote>
+#
+# **App. G parameter counts and the words same count (Parameters of HyperAttention)** *Section 7.2, caption of Table 1;
+# Appendix G.1*
+#
+# Order 3 with one head and rank $d$ has the parameters of self-attention with sharing, $4 d^2$. Without sharing it has
+# $6 d^2$, which makes the model of Table 1 slightly larger, by 2.6%. (With several heads the definition lists $W^{V^2}$
+# and $W^O$, two linear maps in a row; kept apart they take $d^2$ more.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # In a network the weights of the pairs $(j_1, j_2)$ go through one softmax for each token. Keys and values are
 # projections of the tokens. In Definition G.1 both members of a pair share one projection; in G.3 each has its own.

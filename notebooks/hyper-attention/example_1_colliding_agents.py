@@ -7,11 +7,26 @@
 # ---
 
 # %% [markdown]
-# # Colliding agents
+# # Example 1 · Colliding agents
 # *Ustaomeroglu, Qu: Example 1, Section 3; Eqs. 4 and 5, Section 7.1; Eqs. 13 to 15, Appendix B.1.*
 #
-# ```{claim} hyper-attention/example-1
-# ```
+# <!-- claim hyper-attention/example-1 -->
+# <blockquote>
+#
+# **Example 1 (Colliding agents)** *Section 3; Section 7.1, Eqs. 4 and 5; Appendix B.1, Eqs. 13 to 15*
+#
+# **As printed.** Eqs. 4 and 13 sum over $j \ne i$: $V_i = -\sum_{j \ne i} \mathbb I\{\mathrm{dist}(n_i, n_j) \le 2R\}$.
+# (The sentence before Eq. 13 adds a bias of $-1$ to all values, which is the term $j = i$; the equations and the main
+# text are without it.)
+#
+# **Corrected.** The layer with one-hot heights, $W^V = -\mathbf 1$ and $C_{mn} = \mathbb I\{\mathrm{dist}(m, n) \le
+# 2R\}$ on the loop returns $V_i - 1$ for every agent, where $V_i$ is minus the number of other agents within $2R$,
+# which is the number that agent $i$ touches in the environment.
+#
+# With the bias: the sum over all $j$, which is $V_i - 1$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Agents stand on an $N \times N$ grid. The $y$ axis is a loop, the $x$ axis ends at a wall: think of ants on a pipe.
 # Each agent is a disc of radius $R$ and walks right, one cell a step, until it stands at the wall. It pays 1 for

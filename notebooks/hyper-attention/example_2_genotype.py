@@ -7,14 +7,39 @@
 # ---
 
 # %% [markdown]
-# # Which alleles are active?
+# # Example 2 · Which alleles are active?
 # *Ustaomeroglu, Qu: Example 2, Section 3; Appendix B.2.*
 #
-# ```{claim} hyper-attention/example-2
-# ```
+# <!-- claim hyper-attention/example-2 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/remark-genotype-length
-# ```
+# **Example 2 (Genotype and phenotype)** *Section 3; Appendix B.2*
+#
+# For strands without repeats one layer with one-hot alleles and $W^V = \mathbf 1$ returns for every allele the share of
+# its activators that are present, and 1 if it is always active: $C_{\mu\nu} = 1/m$ for the $m$ activators $\nu$ of
+# $\mu$, and for an always active $\mu$ a row of $1/L$, which is right at the length $L$, or $C_{\mu\mu} = 1$, which is
+# right at all lengths.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-genotype-length -->
+# <blockquote>
+#
+# **App. B.2 (One linear layer and the length of a strand)** *Appendix B.2*
+#
+# **As printed.** A single linear self-attention layer cannot length-generalise on this task; with a dense ReLU layer
+# after it, it does.
+#
+# **Corrected.** On the genotype task without repeats, being right at one length does not make a linear layer right at
+# others: the layer with rows of $1/L$ is not. With $C_{\mu\mu} = 1$ in their place it is exact at every length. A dense
+# ReLU layer after the first one repairs it, too.
+#
+# It can: with $C_{\mu\mu} = 1$ for always active alleles one linear layer is exact at every length. Sequences of one
+# length do not tell this layer from others, because strands without repeats are not versatile (Remark D.1).
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A strand holds alleles, each at most once. A dictionary says who is active: `1: [3]` means that allele 1 is active
 # if allele 3 is somewhere on the strand; `2: []` means that allele 2 is always active; who is not listed is never
@@ -106,7 +131,7 @@ show.figure(
     name="lengths",
     caption="Two score matrices for the paper's dictionary, and their errors. The printed one is right at the length "
     "it was made for; the other one everywhere.",
-    alt="Two small heat maps which differ in row two: evenly filled on the left, a single dark cell on the right. "
+    alt="Two small heat maps which differ in row two: evenly filled on the left, a single blue cell on the right. "
     "Beside them a line that touches zero at length three only, and a line that is zero throughout.",
 )
 

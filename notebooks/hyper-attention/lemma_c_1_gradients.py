@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # The loss and how it moves
+# # Lemmas C.1, C.3 and C.4 · The loss and how it moves
 # *Ustaomeroglu, Qu: training loss, Section 4; Lemmas C.1, C.3 and C.4, gradients and Eq. 21, Appendix C.*
 #
 # The proof that gradient flow reaches zero loss rests on a chain of small steps. This page runs each of them on
@@ -57,8 +57,16 @@ residual = residuals(tokens, targets, score, value)
 
 # %% [markdown]
 # ## The loss
-# ```{claim} hyper-attention/definition-loss
-# ```
+# <!-- claim hyper-attention/definition-loss -->
+# <blockquote>
+#
+# **Training loss (The training loss)** *Section 4*
+#
+# $L(C, W^V) = \frac1B \sum_{n=1}^B \|\mathrm{SA}(X^{(n)}) - Y^{(n)}\|_F^2$: a sum over the tokens of a sequence, a mean
+# over the sequences only.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 outputs = linear_attention(tokens, score, value[:, None])
@@ -74,8 +82,16 @@ claim.verdict()
 
 # %% [markdown]
 # ## Counts on the diagonal
-# ```{claim} hyper-attention/lemma-c-1
-# ```
+# <!-- claim hyper-attention/lemma-c-1 -->
+# <blockquote>
+#
+# **Lemma C.1 (Counts on the diagonal)** *Appendix C*
+#
+# For an orthonormal embedding $B$, $\;B X^\top X B^\top = \mathrm{diag}(s)$, with $s_\mu$ the number of tokens that are
+# $\mu$.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 diagonals = torch.diag_embed(counts(symbols, size))
@@ -91,8 +107,21 @@ claim.verdict()
 
 # %% [markdown]
 # ## Gradients
-# ```{claim} hyper-attention/gradients-matrix-form
-# ```
+# <!-- claim hyper-attention/gradients-matrix-form -->
+# <blockquote>
+#
+# **App. C (Gradients of the loss)** *Appendix C*
+#
+# With $D^{(n)} = \mathrm{SA}(X^{(n)}) - y^{(n)}$: $\;\partial L/\partial C = \frac2B \sum_n X^\top D\, w^\top X^\top X$
+# and $\partial L/\partial w = \frac2B \sum_n X^\top X\, C^\top X^\top D$.
+#
+# **Beside it, as printed.** The display that begins the derivation has $\frac1B$. (Around it: these pages are announced
+# for the proof of Theorem 3.1.)
+#
+# **Corrected.** $\frac2B$, as in the displays that follow. (Theorem 4.4.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Against central differences, entry by entry. The display that begins the derivation in the paper has $\frac1B$ where
 # the later ones have $\frac2B$: half the gradient. Two displays of the proof of Theorem 4.4 drop the transpose on $C$
@@ -132,8 +161,22 @@ claim.verdict()
 
 # %% [markdown]
 # ## The residuals
-# ```{claim} hyper-attention/equation-21
-# ```
+# <!-- claim hyper-attention/equation-21 -->
+# <blockquote>
+#
+# **Eq. 21 (How the residuals move)** *Appendix C, Eq. 21*
+#
+# Under gradient flow with rate $\eta$ the stacked residuals obey $\dot D = -\frac{2\eta}B (M M^\top + M_2 M_2^\top) D$,
+# with $M^{(n)} = (w^\top X^\top X) \otimes X$ and $M_2^{(n)} = X C X^\top X$; in one-hot terms $D =
+# M\,\mathrm{vec}\bigl(C - C^*\mathrm{diag}(w^*/w)\bigr)$, vec stacking columns.
+#
+# **Beside it, as printed.** In the displays before Eq. 21 the second term ends in $X^{(n)} C X^{(n)\top} D^{(n)}$.
+#
+# **Corrected.** $X^{(n)} C^\top X^{(n)\top} D^{(n)}$, as in Eq. 21 itself. (The norm in the step after Lemma C.3 must
+# be $\|M\,\mathrm{vec}(\cdot)\|^2$.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # When $C$ and $w$ move against their gradients, the residuals move by
 # $\dot D = -\frac{2}{B}(M M^\top + M_2 M_2^\top) D$. In one-hot terms
@@ -172,11 +215,26 @@ claim.verdict()
 
 # %% [markdown]
 # ## Two lemmas
-# ```{claim} hyper-attention/lemma-c-3
-# ```
+# <!-- claim hyper-attention/lemma-c-3 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/lemma-c-4
-# ```
+# **Lemma C.3 (A lower bound on a quartic form)** *Appendix C, Eq. 28*
+#
+# $x^\top (M^\top M)^2 x \ge \lambda_{\min}(M^\top M)\, \|M x\|^2$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/lemma-c-4 -->
+# <blockquote>
+#
+# **Lemma C.4 (Decay under positive definite matrices)** *Appendix C, Eq. 29*
+#
+# If $\dot x = -\eta A(t) x$ with $A(t)$ symmetric and $\lambda_{\min}(A(t)) \ge \psi > 0$, then $x(t) \to 0$; in fact
+# $\|x(t)\| \le \|x(0)\|\,e^{-\eta\psi t}$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Lemma C.3 is tried on many random matrices. With the largest eigenvalue in place of the least one it is false.
 

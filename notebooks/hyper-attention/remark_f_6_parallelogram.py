@@ -7,11 +7,27 @@
 # ---
 
 # %% [markdown]
-# # What no stack of linear self-attention can do
+# # Remark F.6 · What no stack of linear self-attention can do
 # *Ustaomeroglu, Qu: Remark F.6, Appendix F.2.*
 #
-# ```{claim} hyper-attention/remark-f-6
-# ```
+# <!-- claim hyper-attention/remark-f-6 -->
+# <blockquote>
+#
+# **Remark F.6 (No stack of linear self-attention couples features)** *Appendix F.2*
+#
+# On tokens $x_i = (a_i, b_i)$ made of one-hots side by side, multihead linear self-attention cannot represent $\sum_j
+# f_1(a_i, a_j) f_2(b_i, b_j)$ or $\sum_j f_1(a_i, b_j) f_2(b_i, a_j)$: with two layers (the paper), and at any depth,
+# with skip connections too. One head of HyperFeatureAttention of order 2 can.
+#
+# **Beside it, as printed.** The justification: multihead attention adds up bilinear terms and does not multiply them,
+# so it cannot give a product of two.
+#
+# **Corrected.** This holds of linear attention on one symbol for every combination of values too, which can. What
+# counts is that the features stand side by side: then the outputs obey $Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0$, at any
+# depth, and the targets do not.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Let a token be two features side by side, $x = (e_a, e_b)$. The remark says that two layers of multihead linear
 # self-attention cannot represent $\sum_j f_1(a_i, a_j) f_2(b_i, b_j)$, while one head of HyperFeatureAttention of

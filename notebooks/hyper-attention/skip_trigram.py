@@ -7,11 +7,23 @@
 # ---
 
 # %% [markdown]
-# # The skip-trigram bug
+# # Appendix G.2.1 · The skip-trigram bug
 # *Ustaomeroglu, Qu: Appendix G.2.1.*
 #
-# ```{claim} hyper-attention/skip-trigram
-# ```
+# <!-- claim hyper-attention/skip-trigram -->
+# <blockquote>
+#
+# **Skip-trigram example (Keep in mind, keep at bay)** *Appendix G.2.1*
+#
+# What one context word contributes to the next-word scores of a head has rank 1 over the queries, so that one head
+# cannot give "mind" after "keep ... in" and "bay" after "keep ... at" by it (squared error at least 1). Order 3 can:
+# the paper's way, by a third word and the vector $w_{\mathrm{keep}, \mathrm{deadline}}$ of the two context words, or by
+# the vector of a context word and the query. The first meets the same bug where the same two words want two answers.
+# The queries' own vectors also count: a head on $c$ contexts and $q$ queries has rank at most $c + q$, with a softmax
+# and without, so it fails for certain only where $c q > c + q$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # After "keep ... in" the word "mind" should follow, after "keep ... at" the word "bay". One head of self-attention
 # gives the next-word scores $f(\text{in}, \text{keep})\, w_{\text{keep}}$ and $f(\text{at}, \text{keep})\,

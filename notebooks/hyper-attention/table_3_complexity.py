@@ -7,11 +7,20 @@
 # ---
 
 # %% [markdown]
-# # What each attention costs
+# # Table 3 · What each attention costs
 # *Ustaomeroglu, Qu: Table 3, Appendix H.*
 #
-# ```{claim} hyper-attention/table-3
-# ```
+# <!-- claim hyper-attention/table-3 -->
+# <blockquote>
+#
+# **Table 3 (Cost of the six kinds of attention)** *Appendix H*
+#
+# In the length $L$: self-attention and HyperFeatureAttention $\Theta(L^2)$, HyperAttention of order $n$ $\Theta(L^n)$,
+# and the linear form of each $\Theta(L)$. Linear HyperFeatureAttention hides the factor $(d_h / A)^A$, and order 3 in
+# blocks holds $\Theta(L^2)$ numbers.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The table gives the cost of six kinds of attention as powers of the length $L$. Here each of them is run at several
 # lengths and three things are taken: the operations in its matrix products and the bytes that its tensors hold at

@@ -7,14 +7,31 @@
 # ---
 
 # %% [markdown]
-# # One layer holds every pairwise interaction
+# # Theorem 3.1 · One layer holds every pairwise interaction
 # *Ustaomeroglu, Qu: Theorem 3.1, Section 3; Corollary B.1, Appendix B.*
 #
-# ```{claim} hyper-attention/theorem-3-1
-# ```
+# <!-- claim hyper-attention/theorem-3-1 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/corollary-b-1
-# ```
+# **Theorem 3.1 (One layer represents every pairwise interaction)** *Section 3; proof in Appendix B*
+#
+# With embedding dimension $d = |\mathcal S|$ one linear self-attention layer equals any aggregate pairwise interaction,
+# for all tokens and all lengths at once. With $d < |\mathcal S|$ some interactions cannot be represented: for
+# $f(\alpha, \beta) = \delta_{\alpha\beta}$, $w = 1$ the squared distance of the functional tensors is at least
+# $|\mathcal S| - d$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/corollary-b-1 -->
+# <blockquote>
+#
+# **Corollary B.1 (Turning the embedding)** *Appendix B*
+#
+# For orthogonal $Q$, the embedding $Q x(\alpha)$ with $C' = Q C Q^\top$ and $W'^V = Q W^V$ gives the same function.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # **Enough.** Stack the embeddings as rows of a square matrix $B$. A sequence is $X = E B$ with one-hot rows $E$, so
 # the layer computes $E (B C B^\top) E^\top E (B W^V)$. Choose $C$ with $B C B^\top = F$ and $W^V$ with $B W^V = W$,

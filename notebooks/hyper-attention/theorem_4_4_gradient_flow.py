@@ -7,17 +7,55 @@
 # ---
 
 # %% [markdown]
-# # Gradient flow reaches zero loss, and we can say where
+# # Theorem 4.4 · Gradient flow reaches zero loss, and we can say where
 # *Ustaomeroglu, Qu: Assumption 4.3, Theorem 4.4, Section 4.1; Lemma C.2, Appendix C.*
 #
-# ```{claim} hyper-attention/theorem-4-4
-# ```
+# <!-- claim hyper-attention/theorem-4-4 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/assumption-4-3
-# ```
+# **Theorem 4.4 (Gradient flow reaches zero training loss)** *Section 4.1; proof in Appendix C*
 #
-# ```{claim} hyper-attention/lemma-c-2
-# ```
+# Let $d = |\mathcal S|$, $d_2 = 1$, $C(0) = 0$, $\langle x(\alpha), w(0) \rangle \ge b > 0$ for all $\alpha$, and let
+# Assumptions 4.2 and 4.3 hold. Then gradient flow on the loss converges to zero loss. (The proof gives $L(t) \le
+# L(0)\,e^{-4b^2\zeta^2 t/B}$, with $\zeta$ the least singular value of the data matrices.)
+#
+# **Beside it, as printed.** In the proof: $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$ for the wide $S^\top$, and Lemma C.4
+# for the residuals. ($X^\top X$ is called a projection.)
+#
+# **Corrected.** $u^\top S^\top \mathrm{diag}(s_\mu) S u \ge \zeta^2 \|u\|^2$, since $s_\mu \ge 1$. The matrix that
+# moves the residuals is singular; Gronwall's inequality for the loss takes the place of Lemma C.4. ($X^\top X =
+# \mathrm{diag}(s)$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/assumption-4-3 -->
+# <blockquote>
+#
+# **Assumption 4.3 (Weak realizability)** *Section 4.1*
+#
+# Some $C^*, w^*$ fit the training targets exactly: $y^{(n)} = (X^{(n)} C^* X^{(n)\top}) X^{(n)} w^*$. (It holds for
+# targets that are aggregate pairwise interactions.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/lemma-c-2 -->
+# <blockquote>
+#
+# **Lemma C.2 (The value weights never fall)** *Appendix C*
+#
+# Gradient flow keeps $w_\alpha^2 - \|C_{:,\alpha}\|^2$ for every symbol, in the one-hot basis. From $C(0) = 0$ and
+# $w_\alpha(0) \ge b > 0$ it follows that $w_\alpha(t) \ge b$.
+#
+# **Beside it, as printed.** In the proof: $\mathrm{Tr}\{C \dot C \Lambda\}$ in one display; the one-hot form of
+# $\Lambda$ is $B C B^\top$; $t^*$ is a time with $w_\alpha \le b$.
+#
+# **Corrected.** $\mathrm{Tr}\{C^\top \dot C \Lambda\}$, as in the displays around it; $B \Lambda B^\top$; $w_\alpha <
+# b$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A layer with one output is trained by gradient flow from $C = 0$ and a positive $w$. The theorem says that the loss
 # goes to zero. The proof gives more, and this page collects it.

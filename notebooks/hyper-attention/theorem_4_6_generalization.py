@@ -7,20 +7,51 @@
 # ---
 
 # %% [markdown]
-# # Fitting the training data is knowing the function
+# # Theorem 4.6 · Fitting the training data is knowing the function
 # *Ustaomeroglu, Qu: Definition 4.1, Assumptions 4.2 and 4.5, Theorem 4.6, Section 4.2; proof in Appendix D.1.*
 #
-# ```{claim} hyper-attention/theorem-4-6
-# ```
+# <!-- claim hyper-attention/theorem-4-6 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/definition-4-1
-# ```
+# **Theorem 4.6 (Zero training error generalises)** *Section 4.2; proof in Appendix D.1*
 #
-# ```{claim} hyper-attention/assumption-4-2
-# ```
+# Under Assumptions 4.2 and 4.5, parameters with zero training error have zero error on all sequences of length $L^*$.
 #
-# ```{claim} hyper-attention/assumption-4-5
-# ```
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/definition-4-1 -->
+# <blockquote>
+#
+# **Definition 4.1 (Data matrix of a symbol)** *Section 4*
+#
+# $s^{(n)}$ counts the symbols of sequence $n$. $S_{\mathcal B_\mu}$ has the rows $s^{(n)\top}$ of those sequences that
+# hold $\mu$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/assumption-4-2 -->
+# <blockquote>
+#
+# **Assumption 4.2 (Versatility of the training data)** *Section 4*
+#
+# $S_{\mathcal B_\mu}$ has full column rank $|\mathcal S|$ for every $\mu$. (Uniform sequences satisfy it when there are
+# enough of them.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/assumption-4-5 -->
+# <blockquote>
+#
+# **Assumption 4.5 (Strong realizability)** *Section 4.2*
+#
+# Some $C^\dagger, W^{V\dagger}$ are exact almost surely on sequences of length $L^*$. (It holds for aggregate pairwise
+# interactions.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A layer shows itself only through $T_{\mu\nu} = C_{\mu\nu} w_\nu$. On a sequence with counts $s$ that holds $\mu$,
 # the output at $\mu$ is $\sum_\nu s_\nu T_{\mu\nu}$. So zero training error says:

@@ -7,20 +7,52 @@
 # ---
 
 # %% [markdown]
-# # From one length to all lengths
+# # Theorem 4.8 · From one length to all lengths
 # *Ustaomeroglu, Qu: Assumption 4.7, Theorem 4.8, Section 4.3; illustration and Remark D.1, Appendix D.2.*
 #
-# ```{claim} hyper-attention/theorem-4-8
-# ```
+# <!-- claim hyper-attention/theorem-4-8 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/assumption-4-7
-# ```
+# **Theorem 4.8 (Length generalisation)** *Section 4.3; proof in Appendix D.2*
 #
-# ```{claim} hyper-attention/theorem-4-8-illustration
-# ```
+# Under Assumptions 4.2 and 4.7, parameters that are exact at length $L^*$ are exact at every length.
 #
-# ```{claim} hyper-attention/remark-d-1
-# ```
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/assumption-4-7 -->
+# <blockquote>
+#
+# **Assumption 4.7 (Universal realizability)** *Section 4.3*
+#
+# Some $C^{\forall L}, W^{V,\forall L}$ are exact almost surely on sequences of every length. (It holds for aggregate
+# pairwise interactions, self term included. It does not hold for Eq. 4 to the letter, which leaves the self term out.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/theorem-4-8-illustration -->
+# <blockquote>
+#
+# **Illustration of Theorem 4.8 (A change that one length cannot see)** *Appendix D.2*
+#
+# If no token repeats, $\Delta_{\mu\mu} = a$, $\Delta_{\mu\nu} = -a/(L^* - 1)$ adds $a\frac{L^* - L}{L^* - 1}$ to every
+# output at length $L$: nothing at $L^*$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-d-1 -->
+# <blockquote>
+#
+# **Remark D.1 (Unique tokens are not versatile)** *Appendix D.2*
+#
+# If no token repeats, every data matrix has rank at most $|\mathcal S| - 1$: it does not see $(-(L^*-1), 1, \dots, 1)$,
+# the first entry at $\mu$. Some layers are exact at $L^*$ and wrong at every other length. (The column of ones lowers
+# the rank because all rows have the sum $L^*$.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Versatile data fix $T$. If *one* layer is right at all lengths, then it is this one, and training at a single length
 # $L^*$ finds it. Both conditions matter, and each can fail in a natural way.

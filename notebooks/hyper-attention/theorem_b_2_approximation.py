@@ -7,11 +7,29 @@
 # ---
 
 # %% [markdown]
-# # Narrow embeddings: a bound that is zero where the error is not
+# # Theorem B.2 · Narrow embeddings: a bound that is zero where the error is not
 # *Ustaomeroglu, Qu: Theorem B.2, Appendix B.*
 #
-# ```{claim} hyper-attention/theorem-b-2
-# ```
+# <!-- claim hyper-attention/theorem-b-2 -->
+# <blockquote>
+#
+# **Theorem B.2 (Narrow embeddings)** *Appendix B*
+#
+# **As printed.** An embedding of dimension $d$ with error at most $\zeta_1 L\,\sigma_{d+1}(F)$, plus $\zeta_2 L
+# \bigl(\sum_{i>d}\sigma_i^2(W)\bigr)^{1/2}$ when $d < d_2$. (The last display of the proof has $\sigma_i$ in that sum,
+# and a norm is bounded by itself.)
+#
+# **Corrected.** For ranks $r$ and $q$ and an embedding of dimension $d = 2r + q \le |\mathcal S|$ there are weights
+# with $\|\mathrm{SA}_i - y_i\| \le L\bigl(\max_\mu \|w_\mu\|\,\sigma_{r+1}(F) + \max|F_r|\,\sigma_{q+1}(W)\bigr)$ for
+# every token, where $F_r$ is $F$ truncated to rank $r$.
+#
+# $d$ dimensions do not hold $d$ left and $d$ right singular vectors of $F$ and those of $W$ at once, and with one
+# embedding $\tilde C = B C B^\top$ is not any matrix of rank $d$: $d = 2r + q$, with $F$ truncated after $r$ and $W$
+# after $q$. On two symbols the printed bound is $0$ and the functional tensor of the best layer is at a squared
+# distance of $0.723$. (The squares $\sigma_i^2$; $\|A\|_2 \le \|A\|_F$.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # With $d < |\mathcal S|$ a layer can only approximate. The printed bound treats $\tilde C = B C B^\top$ and
 # $\tilde W = B W^V$ as two free matrices of rank at most $d$, and truncates the singular values of $F$ and of $W$

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Sines and cosines as positions
+# # Theorem B.6 · Sines and cosines as positions
 # *Ustaomeroglu, Qu: Definition B.3, Lemmas B.4 and B.5, Theorem B.6, Remark B.7, Appendix B.1.2; Figure 1.*
 #
 # An effect that depends on the difference $n_i - n_j$ alone is a convolution, and Fourier's basis makes convolutions
@@ -49,11 +49,37 @@ require(small_period=(small_period, 6, 400))
 
 # %% [markdown]
 # ## The series
-# ```{claim} hyper-attention/definition-b-3
-# ```
+# <!-- claim hyper-attention/definition-b-3 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/lemma-b-5
-# ```
+# **Definition B.3 (Discrete-time Fourier series)** *Appendix B.1.2*
+#
+# **As printed.** $F[k] = \sum_{n=0}^{N-1} f[n]\, e^{-2\pi i kn/N}$
+#
+# **Corrected.** $F[k] = \frac1N \sum_{n=0}^{N-1} f[n]\, e^{-2\pi i kn/N}$, so that $f[n] = \sum_{k=0}^{N-1} F[k]\,
+# e^{2\pi i kn/N}$.
+#
+# The factor $1/N$, which the series of Lemma B.5 asks for and Lemma B.4 has.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/lemma-b-5 -->
+# <blockquote>
+#
+# **Lemma B.5 (Real form of the series)** *Appendix B.1.2*
+#
+# With $a_k = 2\,\mathrm{Re}\,F[k]$ and $b_k = -2\,\mathrm{Im}\,F[k]$, where $F$ carries the factor $1/N$: $f[n] =
+# \tfrac{a_0}2 + \tfrac{a_{N/2}}2 \cos\pi n + \sum_{k=1}^{N/2-1} \bigl(a_k \cos\tfrac{2\pi kn}N + b_k \sin\tfrac{2\pi
+# kn}N\bigr)$ for even $N$, and without the second term, up to $k = (N-1)/2$, for odd $N$.
+#
+# **Beside it, as printed.** In the proof: $\mathrm{Im}\,F[k] + \mathrm{Im}\,F[N - k] = 0$ "because cosine function has
+# period of $\pi$", and the same of sine.
+#
+# **Corrected.** Because $f$ is real; cosine is even and sine is odd about $\pi$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A random real function $f$ is taken apart and put together again, in the complex and in the real form. The proof of
 # Lemma B.5 pairs the terms $k$ and $N - k$ "because cosine has period of $\pi$". Its period is $2\pi$; what is used is
@@ -118,8 +144,20 @@ claim.verdict()
 
 # %% [markdown]
 # ## The window
-# ```{claim} hyper-attention/lemma-b-4
-# ```
+# <!-- claim hyper-attention/lemma-b-4 -->
+# <blockquote>
+#
+# **Lemma B.4 (Series of the window)** *Appendix B.1.2*
+#
+# **As printed.** The same for any $R$.
+#
+# **Corrected.** For $f[n] = \mathbb I\{|n| \le 2R\}$ on a loop of $N \ge 4R + 1$ places, $F[0] = (4R + 1)/N$ and $F[k]
+# = \frac1N \sin\bigl(\tfrac{2\pi}{N}(2R + \tfrac12)k\bigr) / \sin\bigl(\tfrac{\pi}{N}k\bigr)$ for $k \ne 0$.
+#
+# $4R + 1 \le N$ is needed: a wider window meets itself.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The window is 1 up to the distance $2R$. The closed form is a geometric sum over $4R + 1$ places. If there are more
 # places than the loop has, some are counted twice: the series of the closed form is then 2 there, and the window is
@@ -147,11 +185,31 @@ claim.verdict()
 
 # %% [markdown]
 # ## Any effect of a difference
-# ```{claim} hyper-attention/theorem-b-6
-# ```
+# <!-- claim hyper-attention/theorem-b-6 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/remark-b-7
-# ```
+# **Theorem B.6 (Any effect of a difference)** *Appendix B.1.2, Eq. 17*
+#
+# **As printed.** $f[n_i - n_j] = p_i C p_j^\top$ with $a_k$, $b_k$ from Definition B.3, which lacks $1/N$.
+#
+# **Corrected.** For every $f : [N] \to \mathbb R$, $N$ even, the block-diagonal $C$ with $a_0$, the blocks
+# $\begin{pmatrix} a_k & b_k \\ -b_k & a_k \end{pmatrix}$ and $a_{N/2}$ gives $p_i^\top C\, p_j = f[(n_i - n_j) \bmod
+# N]$.
+#
+# Coefficients with the factor $1/N$; $p_i^\top C\, p_j$ for column vectors.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-b-7 -->
+# <blockquote>
+#
+# **Remark B.7 (Symmetric effects have a diagonal score matrix)** *Appendix B.1.2*
+#
+# If $f[n] = f[-n]$, the matrix $C$ of Theorem B.6 is diagonal.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The code of a position lists a constant, then sine and cosine of each frequency. A $2 \times 2$ block for each
 # frequency turns it, and $p_i^\top C p_j = f[(n_i - n_j) \bmod N]$. If $f$ is symmetric, all $b_k$ vanish and $C$ is
@@ -219,11 +277,35 @@ claim.verdict()
 
 # %% [markdown]
 # ## The colliding agents, and Figure 1
-# ```{claim} hyper-attention/sinusoidal-construction
-# ```
+# <!-- claim hyper-attention/sinusoidal-construction -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/figure-1
-# ```
+# **Sinusoidal construction (Colliding agents in the sinusoidal code)** *Section 7.1; Appendix B.1.2, Eq. 16*
+#
+# With $p(n) = \bigl(\tfrac1{\sqrt2}, \dots, \sin\tfrac{2\pi kn}{N}, \cos\tfrac{2\pi kn}{N}, \dots,
+# \tfrac1{\sqrt2}\cos\pi n\bigr)$, $N$ even, $p(m)^\top p(n) = \tfrac N2 \delta_{mn}$. For $4R + 1 \le N$ the diagonal
+# $C_{nn} = 2F[\lceil n/2 \rceil]$ and $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot construction, $F$ being
+# the series of the window.
+#
+# **Beside it, as printed.** The entry before the last of $p(n)$ is $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac N2
+# - 1)n\bigr)$.
+#
+# **Corrected.** The factor $1/\sqrt2$ belongs to the constant and to $\cos \pi n$ only, as $p_i^\top p_j = \tfrac N2
+# \delta_{ij}$ asks.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/figure-1 -->
+# <blockquote>
+#
+# **Figure 1 (Diagonal of the devised score matrix)** *Appendix B.1.2*
+#
+# The diagonal entries $C_{nn}$ of the devised score matrix in the sinusoidal code, $N = 360$ grid cells (the caption
+# says agents), $R = 5$: a wave that dies away, each value twice but the first and the last.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The window is symmetric, so its score matrix is diagonal: twice the coefficients of Lemma B.4, each frequency for
 # its sine and its cosine.

@@ -7,17 +7,58 @@
 # ---
 
 # %% [markdown]
-# # How many sequences are enough?
+# # Theorem E.2 · How many sequences are enough?
 # *Ustaomeroglu, Qu: Assumption E.1, Theorem E.2, Remark E.3, Appendix E.*
 #
-# ```{claim} hyper-attention/assumption-e-1
-# ```
+# <!-- claim hyper-attention/assumption-e-1 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/theorem-e-2
-# ```
+# **Assumption E.1 (Positive definite covariance of the counts)** *Appendix E*
 #
-# ```{claim} hyper-attention/remark-e-3
-# ```
+# **As printed.** $\mathrm{Cov}(s^{(n)}) \succeq \zeta_{\min}^2 I$ with $\zeta_{\min} > 0$.
+#
+# **Corrected.** The counts $s^{(n)}$ are independent, with $\mathbb E[s s^\top] \succeq g I$, $g > 0$, and bounded
+# norm. Uniform sequences of length $L$ have $g = L/|\mathcal S|$.
+#
+# At one length $\mathrm{Cov}(s)\,\mathbf 1 = 0$, so there this never holds. The second moment $\mathbb E[s s^\top]$ is
+# what is needed, and it is positive definite wherever the covariance is.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/theorem-e-2 -->
+# <blockquote>
+#
+# **Theorem E.2 (Full rank with high probability)** *Appendix E*
+#
+# Under Assumption E.1 the count matrix of $B$ independent sequences has rank below $|\mathcal S|$ with a probability
+# that falls exponentially in $B$. So it does if only $\mathbb E[s s^\top] \succeq g I$, as for sequences of one length:
+# it is at most $2|\mathcal S| \exp\bigl(-B\,\tfrac{g^2/8}{R^2 + Rg/6}\bigr)$, $R = L^2 + \|\mathbb E[s s^\top]\|$.
+#
+# **Beside it, as printed.** In the proof: the rows minus their mean have the rank of the rows. (One matrix goes by the
+# names $S$, $X$ and $A$.)
+#
+# **Corrected.** Subtracting the mean can lower the rank, and at one length it does, by one. The same proof goes through
+# for the rows as they are, with the second moment in place of the covariance.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-e-3 -->
+# <blockquote>
+#
+# **Remark E.3 (The scenario that should justify the assumption)** *Appendix E*
+#
+# **As printed.** In this scenario $\lambda_{\min}(\Sigma) > 0$.
+#
+# **Corrected.** With one $\mu$ in each sequence and the other tokens drawn from $\mathcal S \setminus \{\mu\}$, the
+# covariance of the counts is singular and the rank is $|\mathcal S| - 1$.
+#
+# $\lambda_{\min}(\Sigma) = 0$, and the rank is never full: this is the case of Remark D.1. Sequences in which $\mu$ may
+# repeat have full rank.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The appendix wants to show that random sequences are versatile: the count matrix has full column rank, except with a
 # probability that falls exponentially in the number of sequences. It asks for a positive definite covariance of the

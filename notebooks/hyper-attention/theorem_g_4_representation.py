@@ -7,11 +7,28 @@
 # ---
 
 # %% [markdown]
-# # Every interaction of $n$ bodies is one layer
+# # Theorem G.4 · Every interaction of $n$ bodies is one layer
 # *Ustaomeroglu, Qu: Theorem G.4, Appendix G.2.*
 #
-# ```{claim} hyper-attention/theorem-g-4
-# ```
+# <!-- claim hyper-attention/theorem-g-4 -->
+# <blockquote>
+#
+# **Theorem G.4 (HyperAttention represents every n-body interaction)** *Appendix G.2*
+#
+# **As printed.** The theorem sums over all tuples and speaks of layers that are defined with ordered ones; its proof is
+# the argument of Theorem 3.1. (No rank is asked for.)
+#
+# **Corrected.** With $d = |\mathcal S|$ a layer of order $n$ that sums over *all* tuples equals $F_i = \sum_{j_1,
+# \dots, j_{n-1}} f(X(i), X(j_1), \dots)\, w_{X(j_1), \dots}$ for every $f$ and $w$, at all lengths at once; factors of
+# rank $R = d^{\,n-1}$ are enough. With shared projections the same holds for $f$ symmetric in its last $n - 1$
+# arguments and $w$ symmetric. (At order 3 either symmetry alone is enough, and with one output none is needed, since a
+# sum over all pairs sees the symmetric part of $f w$ only.)
+#
+# The layer must sum over all tuples as well, and then the argument is right. An ordered layer does it at one length
+# only.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # With one symbol a dimension, put $C = f$ and $W = w$: in one-hot coordinates the layer *is* the sum. Two things are
 # to be added to the statement.

@@ -7,23 +7,81 @@
 # ---
 
 # %% [markdown]
-# # Gradient flow learns three-way interactions
+# # Theorem G.7 · Gradient flow learns three-way interactions
 # *Ustaomeroglu, Qu: Theorem G.7, Lemmas G.8 and G.9, Assumptions G.6 and G.10, Appendix G.4.*
 #
-# ```{claim} hyper-attention/theorem-g-7
-# ```
+# <!-- claim hyper-attention/theorem-g-7 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/lemma-g-8
-# ```
+# **Theorem G.7 (HyperAttention trains to zero error)** *Appendix G.4*
 #
-# ```{claim} hyper-attention/lemma-g-9
-# ```
+# **As printed.** The start is $C(t) = 0$. The proof takes $w_{\alpha\beta}(t) \ge b$ from Lemma G.9, though the theorem
+# asks for $w_{\alpha\beta}^2(0) \ge b$ only. (In the proof, the motion of the residuals lacks its $D$, Eq. 47 has
+# $w_{\mu\nu}$, and the two displays after it sum over the free index $\mu$. $D_i$ lacks its sum over $k$ and $j$ and
+# has $\sigma$ for $\theta$ twice, and $\|u\|$ stands for $\|u\|^2$.)
 #
-# ```{claim} hyper-attention/assumption-g-6
-# ```
+# **Corrected.** Order 3, $d = |\mathcal S|$, one output, $C(0) = 0$, $w_{\alpha\beta}^2(0) \ge b^2 > 0$: under G.6 and
+# G.10 gradient flow on the squared error reaches zero training error, with $L(t) \le L(0) e^{-4 b^2 \zeta^2 t / B}$,
+# where $\zeta$ is the least singular value of the matrices of G.10.
 #
-# ```{claim} hyper-attention/assumption-g-10
-# ```
+# $C(0) = 0$. What the flow keeps gives $w_{\alpha\beta}(t)^2 \ge w_{\alpha\beta}(0)^2$ from either sign, and the proof
+# needs no more. (The residuals move by $\dot D = -\frac{2\eta}B (M M^\top + M_2 M_2^\top) D$; $w_{\nu\sigma}$; $\mu$ is
+# not summed over.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/lemma-g-8 -->
+# <blockquote>
+#
+# **Lemma G.8 (Four factors make pair counts)** *Appendix G.4*
+#
+# **As printed.** The last factor is $X_{j\theta}$, here and in the gradients. (Before that, the derivative of the layer
+# in $C$ is summed over $\sigma$ twice and not over $\theta$, and that in $w$ not over $\mu, \nu, \sigma$.)
+#
+# **Corrected.** In one-hot coordinates $\sum_k \sum_{j \le k} X_{j\nu} X_{j\gamma} X_{k\sigma} X_{k\theta} =
+# \Gamma_{\nu\sigma} \delta_{\nu\gamma} \delta_{\sigma\theta}$, where $\Gamma_{\nu\sigma}$ counts the positions $j \le
+# k$ that hold $\nu$ and $\sigma$.
+#
+# $X_{k\theta}$. (The first is summed over $\gamma$ and $\theta$, the second over $\mu, \nu, \sigma$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/lemma-g-9 -->
+# <blockquote>
+#
+# **Lemma G.9 (Positive weights stay positive)** *Appendix G.4*
+#
+# Along the flow $w_{\alpha\beta}^2 - \|C_{:,\alpha\beta}\|^2$ is constant, so from $C(0) = 0$, $w(0) \ge b > 0$ it
+# follows that $w(t) \ge b$. (In the proof $w_{\nu\theta}$ stands twice for $w_{\nu\sigma}$,
+# $\Lambda_{\nu\nu}\Lambda_{\sigma\sigma}$ under a sum over $\gamma, \theta$, and $B C B^\top$ for the one-hot form of
+# $\Lambda$; $dC/dt$ keeps an $X_{k\sigma} X_{j\theta}$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/assumption-g-6 -->
+# <blockquote>
+#
+# **Assumption G.6 (Some layer fits the training data)** *Appendix G.4*
+#
+# There are $C^*$ and $w^*$ with which the layer of order 3 gives every training target. In one-hot coordinates: the
+# targets are linear in own symbol times pair counts.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/assumption-g-10 -->
+# <blockquote>
+#
+# **Assumption G.10 (Versatile pair counts)** *Appendix G.4*
+#
+# For every symbol $\mu$ the matrix with rows $\mathrm{vec}(\Gamma^{(n)})$, over the sequences that hold $\mu$, has rank
+# $|\mathcal S|^2$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # In one-hot coordinates a linear layer of order 3 with one output is $\mathrm{HA}_i = \sum_{\nu\sigma}
 # \Gamma_{\nu\sigma}\, C_{X(i)\nu\sigma}\, w_{\nu\sigma}$, where $\Gamma_{\nu\sigma}$ counts the positions $j \le k$

@@ -7,11 +7,19 @@
 # ---
 
 # %% [markdown]
-# # Layers and a full transformer instead of heads
+# # Figure 1 · Layers and a full transformer instead of heads
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 1, Section 6.1.*
 #
-# ```{claim} linear-attention/figure-1-depth
-# ```
+# <!-- claim linear-attention/figure-1-depth -->
+# <blockquote>
+#
+# **Figure 1 (Layers and a full transformer instead of heads)** *Section 6.1*
+#
+# On the same task, students with 2 and 4 layers of linear attention end higher than a single layer, and 4 layers can
+# end higher than 2; a full transformer layer does not end lower than a single layer.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Heads are one way to have more parameters than needed. Layers are another. Here the students have two and four layers
 # of linear attention with a single head, or are a full transformer layer with softmax attention, a feed-forward part

@@ -7,11 +7,20 @@
 # ---
 
 # %% [markdown]
-# # Programs that rewrite their own addresses
+# # Appendix O · Programs that rewrite their own addresses
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: the pointer blocks of Algorithms 13, 15 and 16, Appendix O.*
 #
-# ```{claim} looped-transformers/pointer-blocks
-# ```
+# <!-- claim looped-transformers/pointer-blocks -->
+# <blockquote>
+#
+# **Pointer increment and reset blocks (Instructions that rewrite themselves)** *Appendix O, Algorithms 13, 15 and 16*
+#
+# A block reads an instruction's column, adds 1 (or the width of a variable) to one of its addresses by Lemma 10 and
+# writes the column back; another restores the starting address. The block must move all rows of the instruction: within
+# Theorem 2, whose steps move $d$ rows, the instruction may be at most $d$ rows high.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A loop over data needs an address that moves. The machine has no such thing: an instruction names its operands. The
 # paper therefore lets programs *rewrite their instructions*: one block adds to an address within an instruction,

@@ -1,12 +1,27 @@
 # %% [markdown]
-# # A context for each example
+# # Figure 4 · A context for each example
 # *Mahdavi, Liao, Thrampoulidis: Figure 4 and the conjecture, Appendix I.1.*
 #
-# ```{claim} memorization/figure-4
-# ```
+# <!-- claim memorization/figure-4 -->
+# <blockquote>
 #
-# ```{claim} memorization/conjecture-i-1
-# ```
+# **Figure 4 (A context for each example)** *Appendix I.1*
+#
+# With a random context for each example the memorised fraction is still linear in $H$, while its linearity in $n$ is
+# weakened.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/conjecture-i-1 -->
+# <blockquote>
+#
+# **Appendix I.1 (A bound of order Hd under general position)** *Appendix I.1*
+#
+# Under general position of all tokens the memorisation capacity is conjectured to be of order $Hd$ instead of $Hn$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Now every example has its own random context, so that all tokens are in general position. The rank of $Z$ can
 # then reach about $Hd$ instead of $H(n-1)+1$. The paper reports that the memorised fraction stays linear in $H$

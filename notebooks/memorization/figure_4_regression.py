@@ -1,9 +1,17 @@
 # %% [markdown]
-# # A context for each example, real labels
+# # Figure 4 · A context for each example, real labels
 # *Mahdavi, Liao, Thrampoulidis: Figure 4, Appendix I.1.*
 #
-# ```{claim} memorization/figure-4-regression
-# ```
+# <!-- claim memorization/figure-4-regression -->
+# <blockquote>
+#
+# **Figure 4 (A context for each example, real labels)** *Appendix I.1*
+#
+# With a random context for each example and labels from $[0,1]$ the mean squared error still falls linearly in $H$,
+# while its dependence on $n$ is weakened.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The other half of {doc}`/notebooks/memorization/figure_4_general_position`: the same models and examples with labels
 # from $[0, 1]$ and the mean squared error, where less is better and a constant answer has about $1/12$. The paper's

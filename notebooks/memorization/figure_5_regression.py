@@ -1,9 +1,17 @@
 # %% [markdown]
-# # The same with real labels
+# # Figure 5 · The same with real labels
 # *Mahdavi, Liao, Thrampoulidis: Figure 5, Appendix A.*
 #
-# ```{claim} memorization/figure-5
-# ```
+# <!-- claim memorization/figure-5 -->
+# <blockquote>
+#
+# **Figure 5 (Regression with real labels)** *Appendix A*
+#
+# With labels from $[0,1]$ the mean squared error falls with $H$ and with $n$, as the memorised fraction rises in Figure
+# 2.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # As {doc}`/notebooks/memorization/figure_2_memorised_fraction`, with labels from $[0, 1]$ and the mean squared
 # error in place of accuracy. A constant answer has the error of the label's variance, about $1/12$. The control is

@@ -12,9 +12,13 @@ from torch import Tensor
 
 from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import CLOSED, gated_move
+from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Combination, Rows, combine, moves
 from attention_theory.validation import FORMS, Form, require
+
+#: Where Lemma 12 and Corollary 2 are wrong in print.
+PLACES = ("empty column", "sum row")
 
 #: Keys and queries of a head that attends to all columns alike.
 _EVEN: list[Combination] = [{}]
@@ -122,8 +126,8 @@ class OneHead:
         c: the coefficients, 1 unless given.
         height: C.
         temperature: factor on the scores.
-        empty_column: without it every weight is 1, as printed.
-        form: ``printed`` adds the sum into the row of the sigmoids.
+        form: of the places in :data:`PLACES`. Printed, there is no ``empty column``, and every weight is 1; the
+            ``sum row`` is that of the sigmoids, to which the sum is added.
 
     Raises:
         ParameterError: a negative height, a temperature that is not positive, or an unknown form.
@@ -135,13 +139,14 @@ class OneHead:
         c: Float[Tensor, " terms"] | None = None,
         height: float = 50.0,
         temperature: float = 30.0,
-        empty_column: bool = True,
-        form: Form = "correct",
+        form: Forms = "correct",
     ) -> None:
-        require(height=(height, 0.0, None), temperature=(temperature, 1e-6, None), form=(form, FORMS))
+        require(height=(height, 0.0, None), temperature=(temperature, 1e-6, None))
+        printed = printed_places(form, PLACES)
         terms, width = a.shape
-        self.terms, self.temperature, self.form = terms, temperature, form
-        self.columns = terms + (1 if empty_column else 0)
+        self.terms, self.temperature = terms, temperature
+        self.columns = terms + (0 if "empty column" in printed else 1)
+        self.summed = "sigmoid" if "sum row" in printed else "sum"
         self.rows = Rows(x=width, sigmoid=1, others=terms, own=terms, sum=1)
         rows, strength = self.rows, 1 / temperature
         copies, sigmoids = self._copy_layer(), Layer(rows, "sigmoids")
@@ -156,8 +161,7 @@ class OneHead:
         not_empty = dict.fromkeys(rows["own"], CLOSED)
         gated_move(sigmoids, sigmoid, sigmoid, not_empty, gain=-1.0)
         total = Layer(rows, "sum")
-        target = rows["sum"] if form == "correct" else rows["sigmoid"]
-        total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], target, self.columns))
+        total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], rows[self.summed], self.columns))
         self.machine = LoopedTransformer(rows, [copies, sigmoids, total], device=a.device)
 
     def _copy_layer(self) -> Layer:
@@ -190,7 +194,56 @@ class OneHead:
         state = self.start(x)
         for layer in self.machine.dense[0 if copied else 1 :]:
             state = layer(state, self.temperature)
-        return self.rows.of(state, "sum" if self.form == "correct" else "sigmoid")[..., 0]
+        return self.rows.of(state, self.summed)[..., 0]
+
+
+class OwnColumns:
+    """Corollary 2 on its own input of d columns: no empty column, three layers, one head each, O(d) rows.
+
+    Layer 1 copies x into all columns, and its ReLU part leaves a_l · x in row l of column l alone. In layer 2 column l
+    scores a_l · x + log(d - 1) with itself and 0 with the d - 1 others, so that its weight on itself is the sigmoid.
+    Layer 3 adds up, in a row of its own. Gates close up to |a_l · x| = 1e9.
+
+    Args:
+        a: the directions, at least 2: as many as columns.
+        c: the coefficients, 1 unless given.
+        temperature: factor on the scores.
+
+    Raises:
+        ParameterError: fewer than two directions, a temperature that is not positive.
+    """
+
+    def __init__(
+        self, a: Float[Tensor, "terms width"], c: Float[Tensor, " terms"] | None = None, temperature: float = 30.0
+    ) -> None:
+        terms, width = a.shape
+        require(terms=(terms, 2, None), temperature=(temperature, 1e-6, None))
+        self.terms, self.temperature = terms, temperature
+        heights = a.new_ones(terms) if c is None else c
+        self.rows = rows = Rows(x=width, others=terms, own=terms, score=terms, weight=terms, sigmoid=1, sum=1)
+        copies, sigmoids, total = (Layer(rows, name) for name in ("copies", "sigmoids", "sum"))
+        copies.head("copy", _EVEN, _EVEN, moves(rows["x"], rows["x"], terms))
+        for term, (score, others) in enumerate(zip(rows["score"], rows["others"], strict=True)):
+            direction = a[term] / (2 if term == 0 else 1)  # the first column has x twice
+            for sign in (1.0, -1.0):
+                copies.unit("score", {**_weights(rows["x"], sign * direction), others: CLOSED}, {score: sign})
+        strength, bias = 1 / temperature, math.log(terms - 1)
+        keys = [{score: strength, own: bias * strength} for score, own in zip(rows["score"], rows["own"], strict=True)]
+        sigmoids.head("sigmoids", keys, combine(rows["own"]), moves(rows["own"], rows["weight"]))
+        for weight, others, height in zip(rows["weight"], rows["others"], heights.tolist(), strict=True):
+            gated_move(sigmoids, weight, rows["sigmoid"][0], {others: CLOSED}, gain=height)
+        sigmoids.clear([*rows["weight"], *rows["score"]])
+        total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], rows["sum"], terms))
+        self.machine = LoopedTransformer(rows, [copies, sigmoids, total], device=a.device)
+
+    def sums(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... columns"]:
+        """The sum, as found in every column."""
+        state = torch.zeros(*x.shape[:-1], self.terms, self.rows.size, dtype=torch.float64, device=x.device)
+        own = torch.eye(self.terms, dtype=torch.float64, device=x.device)
+        self.rows.of(state, "x")[..., 0, :] = x
+        self.rows.of(state, "own")[...] = own
+        self.rows.of(state, "others")[...] = 1 - own
+        return self.rows.of(self.machine.cycle(state, self.temperature), "sum")[..., 0]
 
 
 def _weights(block: range, weights: Float[Tensor, " block"]) -> Combination:

@@ -13,13 +13,13 @@ from torch import Tensor
 
 from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import (
+    BlockSetting,
     FunctionBlock,
-    Setting,
     fill_template,
     scratch_columns,
     template_sizes,
 )
-from attention_theory.looped_transformers.fleq.language import Instruction, Program
+from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction
 from attention_theory.rows import Rows
 from attention_theory.validation import require
 
@@ -50,7 +50,7 @@ class FleqLayout:
         self.scratch = scratch_columns(size)
         self.first_instruction = self.scratch + cells
         self.columns = self.first_instruction + instructions
-        self.setting = Setting(size, self.columns, temperature)
+        self.setting = BlockSetting(size, self.columns, temperature)
         self.bits = math.ceil(math.log2(self.columns))
         self.function_bits = max(1, math.ceil(math.log2(len(self.blocks))))
         fields = dict.fromkeys(FIELDS, self.bits) | {"function": self.function_bits, "height": 1, "width": 1}
@@ -83,7 +83,7 @@ class FleqLayout:
         first, last = self.rows[FIELDS[0]], self.rows[FIELDS[-1]]
         return range(first.start, last.stop)
 
-    def pack(self, program: Program) -> Float[Tensor, "columns rows"]:
+    def pack(self, program: FleqProgram) -> Float[Tensor, "columns rows"]:
         """The state in which the machine starts a program.
 
         Raises:
@@ -117,8 +117,8 @@ class FleqLayout:
         fields = {f"to {name}": self.codes[address] for name, address in addresses.items()}
         fields["to target"] = self.codes[self.first_instruction + instruction.target]
         fields["function"] = self.function_codes[names.index(instruction.function)]
-        fields["height"] = torch.tensor([float(self.size)], dtype=torch.float64)
-        fields["width"] = torch.tensor([float(instruction.width)], dtype=torch.float64)
+        fields["height"] = self.codes.new_tensor([self.size])
+        fields["width"] = self.codes.new_tensor([instruction.width])
         return torch.cat([fields[name] for name in FIELDS])
 
     def memory(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... cells d"]:

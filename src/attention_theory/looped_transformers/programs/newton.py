@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import Program
+from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.validation import FORMS, Form, require
 
 #: ``mul(a, b)`` is A^T B, so line 1 makes X = A^T (eps I), and line 5 turns X for X (2I - A X).
@@ -59,7 +59,7 @@ def newton_residuals(
     return torch.stack(residuals)
 
 
-def newton_program(matrix: Float[Tensor, "d d"], rounds: int, form: Form = "correct") -> Program:
+def newton_program(matrix: Float[Tensor, "d d"], rounds: int, form: Form = "correct") -> FleqProgram:
     """The program for one matrix, with ``rounds`` + 1 iterations as the paper counts T. The inverse ends in ``x``.
 
     Raises:

@@ -8,14 +8,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.subleq.conformance import conformance
-from attention_theory.looped_transformers.subleq.language import Program, interpret
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import require
 
 
 def least_temperature(
     machine: SubleqMachine,
-    programs: Sequence[Program],
+    programs: Sequence[SubleqProgram],
     steps: int,
     dense: bool = False,
     low: float = 0.5,
@@ -77,7 +77,7 @@ def temperature_law(bits: int, address_bits: int, adders: int = 1) -> float:
 
 
 def noise_before_correction(
-    machine: SubleqMachine, source: Program, temperature: float, steps: int
+    machine: SubleqMachine, source: SubleqProgram, temperature: float, steps: int
 ) -> Float[Tensor, " steps"]:
     """The largest distance of any entry from -1, 0 and 1 before the last layer, in each of ``steps`` cycles.
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.machine.codes import from_bits
 from attention_theory.looped_transformers.machine.layers import DenseHead, DenseLayer
-from attention_theory.looped_transformers.subleq.language import Program
+from attention_theory.looped_transformers.subleq.language import SubleqProgram
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import ParameterError, require
 
@@ -36,7 +36,7 @@ class SubleqRunner:
         ParameterError: a machine of another kind.
     """
 
-    def __init__(self, machine: SubleqMachine, programs: Sequence[Program], temperature: float = 30.0) -> None:
+    def __init__(self, machine: SubleqMachine, programs: Sequence[SubleqProgram], temperature: float = 30.0) -> None:
         require(scratch=(machine.scratch, 1, 1), temperature=(temperature, 0.0, None))
         if machine.dtype != torch.float64 or machine.device.type != "cpu":
             raise ParameterError(f"the machine must be float64 on the CPU, got {machine.dtype} on {machine.device}")

@@ -1,9 +1,11 @@
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead
+from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead, OwnColumns
 from attention_theory.randomness import generator, normal
+from attention_theory.validation import ParameterError
 
 
 @given(
@@ -58,4 +60,17 @@ def test_the_first_layer_turns_the_input_of_the_corollary_into_that_of_the_lemma
 
 def test_without_the_empty_column_every_sigmoid_is_one() -> None:
     a = normal(4, 2, seed=0)
-    assert torch.allclose(OneHead(a, empty_column=False).sigmoids(a[:1]), torch.ones(1, 4, dtype=torch.float64))
+    assert torch.allclose(
+        OneHead(a, form={"empty column": "printed"}).sigmoids(a[:1]), torch.ones(1, 4, dtype=torch.float64)
+    )
+
+
+@pytest.mark.parametrize(("terms", "width"), [(2, 3), (5, 5), (8, 2)])
+def test_the_sum_needs_no_empty_column(terms: int, width: int) -> None:
+    draw = generator(3)
+    a, c, x = normal(terms, width, seed=draw), normal(terms, seed=draw), normal(10, width, seed=draw)
+    sums = OwnColumns(a, c).sums(x)
+    assert sums.shape == (10, terms)
+    assert (sums - ((x @ a.mT).sigmoid() @ c)[:, None]).abs().max() < 1e-13
+    with pytest.raises(ParameterError, match="terms"):
+        OwnColumns(a[:1])

@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import FUNCTIONS, Program, interpret, variable
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, FleqProgram, interpret, variable
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
-def program(text: str, **variables: float | torch.Tensor) -> Program:
+def program(text: str, **variables: float | torch.Tensor) -> FleqProgram:
     return assemble(text, variables, size=3)
 
 

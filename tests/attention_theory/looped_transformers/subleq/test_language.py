@@ -17,7 +17,7 @@ def test_a_program_worked_by_hand() -> None:
 def test_zero_branches_and_the_strict_reading_does_not() -> None:
     source = program([5], [(2, 2, 0), (0, 2, 2)])
     assert interpret(source, 8, 3).counters.tolist() == [0, 0, 0]
-    assert interpret(source, 8, 3, branch_on_zero=False).counters.tolist() == [1, 2]
+    assert interpret(source, 8, 3, form="printed").counters.tolist() == [1, 2]
 
 
 def test_subtraction_wraps() -> None:
