@@ -68,22 +68,6 @@ EXEMPT = {
 }
 #: Functions that do not follow the input yet. A name that is mended must go.
 TO_DO = {
-    "hyper_attention.interactions.approximation.best_residual",
-    "hyper_attention.interactions.connected.concatenated_features",
-    "hyper_attention.interactions.flow.gradient_flow",
-    "hyper_attention.interactions.fourier.real_series",
-    "hyper_attention.interactions.gram.descend",
-    "hyper_attention.interactions.gram.gram_tensors",
-    "hyper_attention.interactions.interactions.outputs_from_counts",
-    "hyper_attention.interactions.versatility.visible_part",
-    "hyper_attention.layers.linear_hyper_attention.factors_of",
-    "hyper_attention.layers.linear_sums.cubic_pair_sum",
-    "hyper_attention.layers.pair_gram.four_fold_counts",
-    "hyper_attention.layers.pair_gram.pair_versatility",
-    "hyper_attention.layers.tuple_softmax.tuple_attention",
-    "hyper_attention.worlds.collisions.simulate",
-    "hyper_attention.worlds.time_series.series_tokens",
-    "hyper_attention.worlds.vision.pixel_tokens",
     "in_context_reasoning.closed_form.noisy_loss",
 }
 #: So many functions can be called with arguments made from their annotations; fewer would be a check that fell asleep.

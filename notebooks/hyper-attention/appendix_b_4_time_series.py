@@ -76,7 +76,7 @@ not_transposed = prediction_error(
     delay_score(delays, slots, width), transition_value(transition, slots, form="printed")
 )
 ones_for_factors = prediction_error(
-    delay_score(delays, slots, width, entries="indicator"), transition_value(transition, slots)
+    delay_score(delays, slots, width, form="printed"), transition_value(transition, slots)
 )
 other_query = series_tokens(known, query=100 * torch.ones(samples, width, dtype=torch.float64))
 any_query = prediction_error(delay_score(delays, slots, width), transition_value(transition, slots), tokens=other_query)
@@ -95,7 +95,7 @@ for time in range(6, picture_length):
     before = series_tokens(wave[:time], query=torch.zeros(1, dtype=torch.float64))
     value = transition_value(identity, time + 1)
     predicted.append(linear_attention(before, delay_score(gentle, time + 1, 1), value)[-1, 0])
-    with_ones = delay_score(gentle, time + 1, 1, entries="indicator")
+    with_ones = delay_score(gentle, time + 1, 1, form="printed")
     predicted_with_ones.append(linear_attention(before, with_ones, value)[-1, 0])
 
 fig, axis = show.axes(width=7)

@@ -71,6 +71,8 @@
 # take up the factor, and both are checked here.
 
 # %%
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -95,7 +97,7 @@ require(shifts=(shifts, 1, 100_000), seed=(seed, 0, None))
 
 
 # %%
-def block(orders: list[int], **options: bool) -> HyperFeatureAttention:
+def block(orders: list[int], **options: Any) -> HyperFeatureAttention:
     """A block in float64 with weights of the seed."""
     torch.manual_seed(seed)
     return HyperFeatureAttention(width, orders, **options).double()
@@ -123,7 +125,7 @@ by_head, by_head_printed = (
     plain.out(torch.cat([attention(q, k, v, mask=mask, scale=scale) for q, k, v in parts], dim=-1))
     for scale in ((width / 3) ** -0.5, 1.0)
 )
-plain_printed = block([1, 1, 1], scaled=False)
+plain_printed = block([1, 1, 1], form="printed")
 leaks = {
     causal: (one(x) - one(with_last_token_changed(x)))[:, :-1].abs().max().item()
     for causal, one in ((True, plain), (False, block([1, 1, 1], causal=False)))
@@ -157,7 +159,7 @@ def one_head(module: HyperFeatureAttention, scale: float = (width / order) ** -0
 products, values_too = block([order]), block([order], value_product=True)
 hybrid = block([1, 1, 2, 2])
 hybrid_leak = (hybrid(x) - hybrid(with_last_token_changed(x)))[:, :-1].abs().max()
-unscaled, first = block([order], scaled=False), block([1])
+unscaled, first = block([order], form="printed"), block([1])
 usual = first.out(attention(first.queries(x), first.keys(x), first.values(x), mask=mask, scale=width**-0.5))
 try:
     block([5])
@@ -184,7 +186,7 @@ claim.check(
     "order 4 against its factors one by one, error", relative_error(products(x), one_head(products)), "<=", 1e-12
 )
 claim.check("with value product, error", relative_error(values_too(x), one_head(values_too)), "<=", 1e-12)
-for name, module in (("order 4", unscaled), ("with value product", block([order], value_product=True, scaled=False))):
+for name, module in (("order 4", unscaled), ("with value product", block([order], value_product=True, form="printed"))):
     error = relative_error(module(x), one_head(module, scale=1.0))
     claim.check(f"{name} as printed, without the scale, error", error, "<=", 1e-12)
 claim.check("order 1 against self-attention, error", relative_error(first(x), usual), "<=", 1e-12)

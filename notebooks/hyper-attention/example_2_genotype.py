@@ -97,7 +97,7 @@ def outputs(symbols, score):
     return linear_attention(one_hot(len(score))[symbols], score, ones).squeeze(-1)
 
 
-printed = activation_score(dictionary, size, always="printed", length=trained_length)
+printed = activation_score(dictionary, size, form="printed", length=trained_length)
 diagonal = activation_score(dictionary, size)
 lengths = list(range(1, size + 1))
 strands = {length: torch.tensor(list(permutations(range(size), length))) for length in lengths}

@@ -92,6 +92,7 @@ from attention_theory.hyper_attention.interactions.flow import (
     flow_limit,
     gradient_flow,
     loss_bound,
+    midway,
 )
 from attention_theory.hyper_attention.interactions.gradients import residual_maps
 from attention_theory.hyper_attention.interactions.gram import descend, gram_gradients, gram_tensors
@@ -271,12 +272,11 @@ right, tripled = (
     for times in (1.0, 3.0)
 )
 
-midway = int((early.losses - early.losses[0] / 2).abs().argmin())
-score, value = early.score[midway], early.value[midway]
-by_score, by_value, _ = gram_gradients(gram, target, score, value)
+score, value = midway(early)
+gradients = gram_gradients(gram, target, score, value)
 weights = torch.rand(size, generator=draw, dtype=torch.float64)  # the diagonal of Λ
-wanted = (weights * by_value * value).sum()
-traces = {name: ((one @ by_score).diagonal() * weights).sum() for name, one in (("C^T", score.mT), ("C", score))}
+wanted = (weights * gradients.value * value).sum()
+traces = {name: ((one @ gradients.score).diagonal() * weights).sum() for name, one in (("C^T", score.mT), ("C", score))}
 apart = {name: (trace - wanted).abs() / wanted.abs() for name, trace in traces.items()}
 
 claim = Claim("hyper-attention/lemma-c-2")

@@ -49,7 +49,7 @@
 import torch
 
 from attention_theory.encodings import random_orthonormal
-from attention_theory.hyper_attention.interactions.approximation import approximate, best_residual, printed_bound
+from attention_theory.hyper_attention.interactions.approximation import approximate, best_residual, truncation_bound
 from attention_theory.hyper_attention.interactions.interactions import (
     aggregate_interactions,
     functional_tensor,
@@ -82,7 +82,7 @@ require(samples=(samples, 1, 10_000), restarts=(restarts, 1, 500), seed=(seed, 0
 effect = torch.tensor([[0.0, 1.0], [0.0, 0.0]], dtype=torch.float64)
 weights = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
 target = functional_tensor(torch.eye(2, dtype=torch.float64), effect, weights)
-bound = printed_bound(effect, weights, width=1)
+bound = truncation_bound(effect, weights, 1, 1, form="printed")
 trained = best_residual(target, 1, restarts, steps=1500, seed=seed)
 
 ratios = torch.logspace(-2, 2, 2001, dtype=torch.float64)  # t = (b_2 / b_1)^2

@@ -168,7 +168,8 @@ window = window_matrix(period, radius)[0]
 closed = window_coefficients(period, radius)
 numerical = dtfs(window)
 too_wide = (period + 3) // 4  # 4 R + 1 > N
-wrapped = synthesis(window_coefficients(period, too_wide).to(torch.complex128)) - window_matrix(period, too_wide)[0]
+of_printed = window_coefficients(period, too_wide, form="printed").to(torch.complex128)
+wrapped = synthesis(of_printed) - window_matrix(period, too_wide)[0]
 
 claim = Claim("hyper-attention/lemma-b-4")
 claim.check("closed form against the numerical series", (closed - numerical).abs().max(), "<=", 1e-12)
@@ -318,7 +319,8 @@ scaled_identity = period / 2 * torch.eye(period, dtype=torch.float64)
 value = torch.zeros(period, dtype=torch.float64)
 value[0] = -math.sqrt(2)
 scores = code @ diagonal.diag() @ code.mT
-spoiled = code @ window_diagonal(period, too_wide).diag() @ code.mT - window_matrix(period, too_wide)
+too_wide_diagonal = window_diagonal(period, too_wide, form="printed").diag()
+spoiled = code @ too_wide_diagonal @ code.mT - window_matrix(period, too_wide)
 
 claim = Claim("hyper-attention/sinusoidal-construction")
 orthogonal = (code @ code.mT - scaled_identity).abs().max()
@@ -332,7 +334,7 @@ claim.number("code as printed: error of P P^T", printed_error)
 claim.verdict()
 
 # %%
-wider = window_diagonal(period, 2 * radius)
+wider = window_diagonal(period, 2 * radius, form="printed")  # it may meet itself on the loop
 fig, axis = show.axes(width=7)
 axis.plot(wider, color=show.COLOURS[4], linewidth=1, label=f"R = {2 * radius}, for comparison")
 axis.plot(diagonal, color=show.COLOURS[0], label=f"R = {radius}")

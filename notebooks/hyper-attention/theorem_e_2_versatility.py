@@ -115,7 +115,7 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 # %%
 draw = generator(seed)
 symbols = sample_sequences(many, length, size, draw)
-covariance, moment = count_moments(symbols, size)
+drawn = count_moments(symbols, size)
 theory = uniform_second_moment(length, size)
 
 
@@ -143,9 +143,9 @@ claim.estimate(
 )
 claim.check("least eigenvalue of E[s s^T], given that a symbol is there", least_eigenvalue(given), ">", 1e-9)
 claim.check("counts add up to L, largest distance", (counts(symbols, size).sum(dim=1) - length).abs().max(), "==", 0)
-claim.printed("fixed length: least eigenvalue of Cov(s)", least_eigenvalue(covariance), ">", 1e-9)
+claim.printed("fixed length: least eigenvalue of Cov(s)", least_eigenvalue(drawn.covariance), ">", 1e-9)
 claim.control("lengths that vary: least eigenvalue of Cov(s)", least_eigenvalue(varied_covariance), "<=", 1e-9)
-claim.number("least eigenvalue of E[s s^T], drawn", least_eigenvalue(moment))
+claim.number("least eigenvalue of E[s s^T], drawn", least_eigenvalue(drawn.second))
 claim.number("lengths that vary: least eigenvalue of Cov(s)", least_eigenvalue(varied_covariance))
 claim.verdict()
 

@@ -175,11 +175,12 @@ claim.control("random labels: residual of the best fit", residual["random"], "<=
 claim.verdict()
 
 # %%
-ranks, singular = pair_versatility(symbols, size)
+found = pair_versatility(symbols, size)
+ranks, singular = found.ranks, found.least
 by_length = {
-    length: int(pair_versatility(sample_sequences(400, length, 3, seed), 3)[0].min()) for length in (1, 2, 3, 4, 6)
+    length: int(pair_versatility(sample_sequences(400, length, 3, seed), 3).ranks.min()) for length in (1, 2, 3, 4, 6)
 }
-unique = int(pair_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5)[0].max())
+unique = int(pair_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5).ranks.max())
 show.table(["length L, 3 symbols", "least rank, of 9"], by_length.items())
 
 claim = Claim("hyper-attention/assumption-g-10")
