@@ -1,4 +1,9 @@
 import pytest
+from hypothesis import settings
+
+# A machine under load is no fault of the code: no test is timed.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

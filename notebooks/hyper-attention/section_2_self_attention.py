@@ -7,17 +7,43 @@
 # ---
 
 # %% [markdown]
-# # Attention as a sum over pairs
+# # Section 2 · Attention as a sum over pairs
 # *Ustaomeroglu, Qu: Section 2; Eqs. 1 and 2.*
 #
-# ```{claim} hyper-attention/definition-softmax-attention
-# ```
+# <!-- claim hyper-attention/definition-softmax-attention -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/definition-linear-attention
-# ```
+# **Softmax self-attention (Self-attention with softmax)** *Section 2*
 #
-# ```{claim} hyper-attention/definition-pairwise-interaction
-# ```
+# For tokens $X \in \mathbb R^{L \times d}$ as rows and $W^Q, W^K, W^V \in \mathbb R^{d \times d_k}$,
+# $\mathrm{SA}^\sigma(X) = \sigma\bigl(X W^Q (X W^K)^\top / \sqrt{d_k}\bigr)\, X W^V$ with $\sigma$ the softmax of each
+# row.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/definition-linear-attention -->
+# <blockquote>
+#
+# **Eq. 1 (Linear self-attention)** *Section 2, Eq. 1; Appendix B, Eq. 7*
+#
+# $\mathrm{SA}^{\mathrm{lin}}(X) = (X C X^\top)\, X W^V$ with $C \in \mathbb R^{d \times d}$ and $W^V \in \mathbb R^{d
+# \times d_2}$: $d^2 + d\,d_2$ parameters, and a cost linear in $L$ when the products are taken from the right.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/definition-pairwise-interaction -->
+# <blockquote>
+#
+# **Eq. 2 (Aggregate pairwise interaction)** *Section 3, Eq. 2; Appendix B, Eq. 8*
+#
+# For symbols $\mathcal X(0), \dots, \mathcal X(L-1)$ of a finite set $\mathcal S$, strengths $f(\alpha, \beta)$ and
+# directions $w_\beta$: $\;y_i = \sum_{j \in [L]} f(\mathcal X(i), \mathcal X(j))\, w_{\mathcal X(j)}$, the term $j = i$
+# included.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The paper looks at a sequence of tokens as a crowd: token $j$ acts on token $i$ with a strength $f$ that depends on
 # what the two are, and the action of $j$ has a direction $w$. The sum over $j$ is what an attention layer computes.
@@ -47,12 +73,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-length = 12  # tokens in a sequence, at least 2
-width = 8  # d, at least 2
-inner = 4  # d_k, at least 2
-features = 3  # d_2, at least 1
-size = 7  # symbols, at least 2
-samples = 50  # sequences tried, at least 1
+length = 12  # tokens in a sequence, from 2 to 200
+width = 8  # d, from 2 to 200
+inner = 4  # d_k, from 2 to 200
+features = 3  # d_2, from 1 to 100
+size = 7  # symbols, from 2 to 200
+samples = 50  # sequences tried, from 1 to 10000
 seed = 0  # of every draw, at least 0
 
 # %%

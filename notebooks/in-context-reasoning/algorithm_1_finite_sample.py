@@ -1,15 +1,52 @@
 # %% [markdown]
-# # Training on M sentences
+# # Algorithm 1 · Training on M sentences
 # *Nguyen, Nguyen-Tang: Algorithm 1 and Appendix B.2.1; Section 4.2.*
 #
-# ```{claim} in-context-reasoning/section-b-2-1
-# ```
+# <!-- claim in-context-reasoning/section-b-2-1 -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/algorithm-1
-# ```
+# **Appendix B.2.1 (Descent with a known noise level)** *Appendix B.2.1*
 #
-# ```{claim} in-context-reasoning/remark-unbiased-estimates
-# ```
+# With $\gamma=\ln\frac\alpha{1-\alpha}$ fixed, normalised descent on the population loss gives $\lambda_t=\eta t$ and
+# $L(\lambda_t,\gamma)\le L_{\text{Bayes}}+(N-1)e^{-\eta t}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/algorithm-1 -->
+# <blockquote>
+#
+# **Algorithm 1 (Training with an unknown noise level)** *Section 4.2; Appendix B.2*
+#
+# **As printed.** The listing has a loss with $+\hat\alpha\hat\gamma$, the update
+# $\lambda_t=\lambda_{t-1}-\eta\,dL_{\text{emp}}/d\lambda_t$, and $\hat\alpha\in\{0,1\}$ is let through. Section 4.2
+# calls the data $M$ sentences $z_{H+1}$.
+#
+# **Corrected.** From $M$ sentences take $\hat\alpha=M_\tau/M$ and $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$, and
+# run normalised descent from $\lambda_0=0$ on $L_{\text{emp}}(\lambda)=\frac1M\sum_m \big[-C^{(m)}\lambda +
+# \ln\big(\tfrac{e^{C^{(m)}\lambda}}{1-\hat\alpha}+N-1\big)\big] - \hat\alpha\hat\gamma$. Then $\lambda_t=\eta t$.
+#
+# $-\hat\alpha\hat\gamma$; the step is divided, as in Section 4.2 and Eq. (26), by $|dL_{\text{emp}}/d\lambda|$ at
+# $\lambda_{t-1}$; labels must include both $\tau$ and another word. The sentences are $z_{1:H+1}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/remark-unbiased-estimates -->
+# <blockquote>
+#
+# **Section 4 text (One estimate is unbiased)** *Section 4.2*
+#
+# **As printed.** $\hat\alpha$ and $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$ are unbiased estimates of $\alpha$
+# and $\gamma$.
+#
+# **Corrected.** $\hat\alpha=M_\tau/M$ is an unbiased estimate of $\alpha$.
+#
+# $\hat\gamma$ is infinite with positive probability, so it has no mean; given $0<\hat\alpha<1$ its bias is not 0, and
+# falls like $\frac{2\alpha-1}{2\alpha(1-\alpha)M}$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The loss of the noisy task has no least point, so the paper does not descend in $\gamma$ at all: it sets $\gamma$ from
 # the frequency of $\tau$ among the labels and runs normalised descent on $\lambda$ alone. By Lemma C.1 the slope in
@@ -34,12 +71,12 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens = 61  # N + 1, at least 10
-alpha = 0.2  # chance of the noise token as label, between 0 and 1
-rate = 0.1  # eta, positive
+alpha = 0.2  # chance of the noise token as label, from 0.05 to 0.95
+rate = 0.1  # eta, from 0.001 to 0.2
 steps = 2_000  # T, at least 1000
 samples = 400  # M, at least 50
 length = 24  # H, at least 14
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

@@ -1,18 +1,51 @@
 # %% [markdown]
-# # Training on 2048 sentences
+# # Figure 2 · Training on 2048 sentences
 # *Nguyen, Nguyen-Tang: Figure 2, Section 5.3.*
 #
-# ```{claim} in-context-reasoning/figure-2a
-# ```
+# <!-- claim in-context-reasoning/figure-2a -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/figure-2b
-# ```
+# **Figure 2(a) (2048 sentences, α = 0.2: population loss)** *Section 5.3*
 #
-# ```{claim} in-context-reasoning/figure-2c
-# ```
+# Reparam-ReLU-FA, Reparam-ReLU-W-FA and Origin-ReLU-FA come near the Bayes risk on trained outputs. The Origin model
+# learns noisy labels by heart: its loss on its own labels ends far below that on fresh sentences.
 #
-# ```{claim} in-context-reasoning/figure-2d
-# ```
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-2b -->
+# <blockquote>
+#
+# **Figure 2(b) (2048 sentences, α = 0.2: unseen outputs)** *Section 5.3*
+#
+# On unseen outputs the full reparameterisation is at the Bayes risk, W only above it, and Origin fails.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-2c -->
+# <blockquote>
+#
+# **Figure 2(c) (2048 sentences, α = 0.8: population loss)** *Section 5.3*
+#
+# **As printed.** All three models generalise to in-distribution sentences.
+#
+# **As run here.** As Figure 2(a), with $\alpha=0.8$.
+#
+# Origin-ReLU-FA ends nearer to a model that does not know which output it is than to the Bayes risk.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-2d -->
+# <blockquote>
+#
+# **Figure 2(d) (2048 sentences, α = 0.8: unseen outputs)** *Section 5.3*
+#
+# As Figure 2(b), with $\alpha=0.8$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Three ReLU models see the same 2048 labelled sentences a hundred times. The fully reparameterised one has a single
 # number to learn and cannot overfit. The other two can: their labels are noisy, and with enough parameters a model
@@ -40,7 +73,7 @@ tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 128  # H, at least 16; the paper has 256
 samples = 2_048  # M, at least 512
 passes = 100  # epochs, at least 20
-batch = 512  # sentences a step, from 64 to M
+batch = 512  # sentences a step, from 64 to samples
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 256  # sentences in each evaluation set, at least 64; the paper has 20480 and 512
 seeds = 3  # data sets, at least 1

@@ -1,15 +1,44 @@
 # %% [markdown]
-# # What each layer learns to predict
+# # Figures 10 to 12 · What each layer learns to predict
 # *Nguyen, Nguyen-Tang: Figures 10 to 12, Appendix D.2.2.*
 #
-# ```{claim} in-context-reasoning/figure-10
-# ```
+# <!-- claim in-context-reasoning/figure-10 -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/figure-11
-# ```
+# **Figure 10 (The layers of Origin-Linear-FA)** *Appendix D.2.2*
 #
-# ```{claim} in-context-reasoning/figure-12
-# ```
+# **As printed.** For $\alpha\le0.5$ attention predicts $y$ perfectly. The model is called Origin-Softmax-FA, and the
+# feed-forward layer is compared by $\xi_{F,\tau}=\max_j\xi_{F,\tau}$.
+#
+# **As run here.** At $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not always predict $\tau$; at
+# $\alpha=0.8$ it is the other way round. At $\alpha=0.5$ the share of sentences on which attention predicts $y$ depends
+# on the run: about one half in some, above nine tenths in others.
+#
+# Not on every sentence at $\alpha=0.5$. The figure shows Origin-Linear-FA, and the comparison is with
+# $\max_j\xi_{F,j}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-11 -->
+# <blockquote>
+#
+# **Figure 11 (The layers of Reparam-Linear-W-FA)** *Appendix D.2.2*
+#
+# Attention predicts $y$ and the feed-forward layer $\tau$ at every noise level.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-12 -->
+# <blockquote>
+#
+# **Figure 12 (The layers of Reparam-Linear-FA)** *Appendix D.2.2*
+#
+# The layers are separated on every sentence, with logits $\eta t$ at $y$ and $\eta t+\hat\gamma$ at $\tau$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Attention is said to predict the output if its largest logit is at $y$, and the feed-forward layer the noise if its
 # largest is at $\tau$. The paper draws mean logits, $\xi_{A,y}$ beside $\max_j\xi_{A,j}$ and $\xi_{F,\tau}$ beside
@@ -39,10 +68,10 @@ tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 256  # H, at least 16
 samples = 2_048  # M, at least 512
 passes = 100  # epochs, at least 50 and so few that the product of eta and the steps is at most 40
-batch = 512  # sentences a step, from 64 to M
+batch = 512  # sentences a step, from 64 to samples
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 256  # evaluation sentences, at least 64; the paper has 20480
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

@@ -1,12 +1,35 @@
 # %% [markdown]
-# # One look-up solves the noiseless task
+# # Lemma 3.1 · One look-up solves the noiseless task
 # *Nguyen, Nguyen-Tang: Lemma 3.1, Section 3.1; Lemma A.1, Appendix A.1.*
 #
-# ```{claim} in-context-reasoning/lemma-a-1
-# ```
+# <!-- claim in-context-reasoning/lemma-a-1 -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/lemma-3-1
-# ```
+# **Lemma A.1 (Only what follows the trigger scores)** *Appendix A.1*
+#
+# Under the same weights the score of position $h$ in a sentence with trigger $q$ is $x_H^\top Wx_h=\lambda_q\,\mathbb
+# 1\{z_{h-1}=q\}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/lemma-3-1 -->
+# <blockquote>
+#
+# **Lemma 3.1 (The noiseless task is solved)** *Section 3.1; Appendix A.1*
+#
+# With orthonormal codes, $U=[E(1)\dots E(N)]^\top$, $V=I$, $F=0$ and $W=\sum_{k\in\mathcal Q}\lambda_kE(k)\tilde
+# E(k)^\top$, $\lambda_k\ge0$, linear and ReLU attention give the logits $\xi_j=\lambda_q\,C\,\mathbb 1\{j=y\}$. The
+# loss is $\mathbb E\ln\big(1+(N-1)e^{-C\lambda_q}\big)$ and tends to 0 as all $\lambda_k\to\infty$.
+#
+# **Beside it, as printed.** The sketch has the attention score $\mathbb 1\{z_{h-1}=q\}$. The proof has $e_q$ and
+# $\mathbb 1\{j=q\}$ for the word after the trigger.
+#
+# **Corrected.** The score is $\lambda_q\mathbb 1\{z_{h-1}=q\}$; the word after the trigger is $y$: $e_y$ and $\mathbb
+# 1\{j=y\}$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The matrix $W=\sum_k\lambda_kE(k)\tilde E(k)^\top$ asks: the word I end in, where was it the *previous* word? Every
 # position after the trigger scores $\lambda_q$ and every other position scores zero. With $V=I$ the word at such a
@@ -30,12 +53,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-tokens = 12  # N, at least 8
-width = 30  # d, at least 2N
+tokens = 12  # N, at least triggers + 5
+width = 30  # d, at least 2 * tokens
 length = 20  # H, at least 10
 triggers = 3  # size of Q, at least 1
 count = 500  # sentences, at least 10
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

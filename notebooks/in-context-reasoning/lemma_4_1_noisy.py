@@ -1,15 +1,48 @@
 # %% [markdown]
-# # Reasoning in attention, noise in the feed-forward layer
+# # Lemma 4.1 · Reasoning in attention, noise in the feed-forward layer
 # *Nguyen, Nguyen-Tang: Section 4.1, Lemma 4.1 and Remark 4.2; Lemma B.1, Appendix B.1.*
 #
-# ```{claim} in-context-reasoning/bayes-risk
-# ```
+# <!-- claim in-context-reasoning/bayes-risk -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/lemma-4-1
-# ```
+# **Bayes risk (The least loss of the noisy task)** *Section 4.1*
 #
-# ```{claim} in-context-reasoning/remark-4-2
-# ```
+# The least expected loss is $L_{\text{Bayes}}=-\alpha\ln\alpha-(1-\alpha)\ln(1-\alpha)$, reached by predicting $\tau$
+# with probability $\alpha$ and $y$ with probability $1-\alpha$: the same probabilities as the label's.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/lemma-4-1 -->
+# <blockquote>
+#
+# **Lemma 4.1 (The noisy task is solved)** *Section 4.1; Appendix B.1; also Lemma B.1*
+#
+# With $|\mathcal Q|=1$, $U=[E(1)\dots E(N+1)]^\top$, $V=I$, $W=\lambda\,E(q)(\tilde E(q)-E(\tau))^\top$,
+# $F=E(\tau)(\gamma E(q)+\tilde E(q))^\top$ and $\kappa=1$, linear and ReLU attention give $\xi_{A,j}=\lambda C\,\mathbb
+# 1\{j=y\}$ and $\xi_{F,j}=(\gamma+\lambda C)\,\mathbb 1\{j=\tau\}$. At $\gamma=\ln\frac\alpha{1-\alpha}$ the loss is
+# $L_{\text{Bayes}}+\mathbb E\ln\big(1+(1-\alpha)(N-1)e^{-C\lambda}\big)$ and tends to the Bayes risk as
+# $\lambda\to\infty$.
+#
+# **Beside it, as printed.** The proof takes the limits of the two probabilities "for any bounded $0\le C\le H$", and
+# computes $\xi_{F,j}$ for $j\in[N]$.
+#
+# **Corrected.** $1\le C\le H$, as the data model has it: at $C=0$ the probability of $y$ stays at
+# $1/(\frac1{1-\alpha}+N-1)$. $j\in[N+1]$, of which $\tau=N+1$ is the one that counts.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/remark-4-2 -->
+# <blockquote>
+#
+# **Remark 4.2 (Any law, any noise level)** *Section 4.1*
+#
+# Lemma 4.1 holds whatever the law of the sentences, as long as the conditions of the data model do, and for
+# $\alpha>1/2$ too.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # With noisy labels the best prediction is $y$ with probability $1-\alpha$ and $\tau$ with probability $\alpha$, and
 # its loss is the entropy of the label. The construction gets there in two moves. In $W$ the term $-E(q)E(\tau)^\top$
@@ -32,11 +65,11 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens = 13  # N + 1, at least 8
-width = 30  # d, at least 2 (N + 1)
+width = 30  # d, at least 2 * tokens
 length = 20  # H, at least 14
 count = 500  # sentences, at least 10
-scale = 1.3  # lambda in the check of the logits, positive
-seed = 0  # any integer from 0 on
+scale = 1.3  # lambda in the check of the logits, from 0.01 to 20
+seed = 0  # at least 0
 
 # %%
 require(

@@ -1,18 +1,55 @@
 # %% [markdown]
-# # The model, its loss and its codes
+# # Assumption 2.2 · The model, its loss and its codes
 # *Nguyen, Nguyen-Tang: Eq. (1) and (2), Assumption 2.2 and Remark 2.3, Section 2.*
 #
-# ```{claim} in-context-reasoning/definition-model
-# ```
+# <!-- claim in-context-reasoning/definition-model -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/definition-loss
-# ```
+# **Model (The one-layer transformer)** *Section 2*
 #
-# ```{claim} in-context-reasoning/assumption-2-2
-# ```
+# With codes $E$ of words and $\tilde E$ of previous words, $x_h=E(z_h)+\tilde E(z_{h-1})$ and $x_1=E(z_1)$. Attention
+# collects $a=\sum_h\sigma(x_H^\top W x_h)\,x_h$ and gives the logits $\xi_A=UVa$. A linear layer gives
+# $\xi_F=UF(x_H+\kappa a)$, where $\kappa=1$ in the paper's model (FA) and $\kappa=0$ in the one that it compares with
+# (F). The logits are $\xi=\xi_A+\xi_F$. The activation $\sigma$ is the identity, ReLU, or the softmax over $h$.
 #
-# ```{claim} in-context-reasoning/remark-2-3
-# ```
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/definition-loss -->
+# <blockquote>
+#
+# **Loss (The loss)** *Section 2*
+#
+# **As printed.** $-\ln\big(e^{\xi_y}/\sum_j e^{\xi_j}\big)$, for both tasks.
+#
+# **Corrected.** The population loss is the mean of $-\ln\big(e^{\xi_{z_{H+1}}}/\sum_j e^{\xi_j}\big)$ over sentences
+# and labels.
+#
+# The label is $z_{H+1}$, as in Eqs. (6) and (7); it is $y$ in the noiseless task alone.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/assumption-2-2 -->
+# <blockquote>
+#
+# **Assumption 2.2 (Orthonormal codes)** *Section 2*
+#
+# $E(i)^\top E(j)=\tilde E(i)^\top\tilde E(j)=\mathbb 1\{i=j\}$ and $E(i)^\top\tilde E(j)=0$ for all words $i,j$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/remark-2-3 -->
+# <blockquote>
+#
+# **Remark 2.3 (How wide the codes must be)** *Section 2*
+#
+# Assumption 2.2 implies $d\ge N$. More than that is true: it asks for $2N$ orthonormal vectors, so that codes that
+# satisfy it exist exactly when $d\ge 2N$ ($d\ge 2(N+1)$ with the noise token).
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # One attention layer reads the sentence, a linear layer reads what attention collected, and the sum of their logits
 # names the next word. The codes of words never change. With axes as codes, $x_h$ is a vector with two ones, so a score
@@ -45,10 +82,10 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 tokens = 14  # size of the vocabulary with the noise token, at least 8
 length = 20  # H, words in a sentence, at least 8
-width = 32  # d, at least twice the vocabulary
+width = 32  # d, at least 2 * tokens
 count = 100  # sentences, at least 10
-noise = 0.3  # alpha, between 0 and 1
-seed = 0  # any integer from 0 on
+noise = 0.3  # alpha, from 0.01 to 0.99
+seed = 0  # at least 0
 
 # %%
 require(
@@ -214,5 +251,5 @@ show.figure(
     name="attention",
     caption="Attention weights of the construction of Lemma 4.1 on five sentences: the weight is λ at the y that "
     "follows the trigger q, and 0 at the τ that follows it too.",
-    alt="Five rows of positions, dark but for one bright cell in each row, which carries the letter y and follows a q.",
+    alt="Five rows of positions, blue but for one yellow cell in each row, which carries the letter y and follows a q.",
 )

@@ -1,12 +1,37 @@
 # %% [markdown]
-# # The loss surface of the noisy task
+# # Section 4.2 · The loss surface of the noisy task
 # *Nguyen, Nguyen-Tang: Section 4.2; Lemma C.1, Appendix C.*
 #
-# ```{claim} in-context-reasoning/claim-f-c
-# ```
+# <!-- claim in-context-reasoning/claim-f-c -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/lemma-c-1
-# ```
+# **Section 4 claim on f_C (The shape of the noisy loss)** *Section 4.2*
+#
+# **As printed.** It is $\tfrac12$-smooth, and both partial derivatives are negative.
+#
+# **Corrected.** $f_C(\lambda,\gamma)=-C\lambda-\alpha\gamma+\ln(e^{C\lambda}+e^{C\lambda+\gamma}+N-1)$ is jointly
+# convex and $\tfrac{C^2+1}4$-smooth, has no finite minimiser, and $\partial f_C/\partial\lambda<0$ everywhere.
+#
+# The smoothness constant is $(C^2+1)/4$, which is $1/2$ at $C=1$ only. $\partial f_C/\partial\gamma=p_\tau-\alpha$
+# changes sign.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/lemma-c-1 -->
+# <blockquote>
+#
+# **Lemma C.1 (The slope in the scale is negative)** *Appendix C*
+#
+# **As printed.** $\alpha\in[0,1]$.
+#
+# **Corrected.** For $N>1$, $\alpha\in[0,1)$ and $C>0$, $f(x)=-Cx+\ln\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)$ has
+# $f'(x)=-C(N-1)\big/\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)<0$.
+#
+# $\alpha\in[0,1)$, as in Definition 2.1: at $\alpha=1$ the function is not defined.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # For a sentence with $C$ bigrams the loss is
 # $f_C(\lambda,\gamma)=-C\lambda-\alpha\gamma+\ln(e^{C\lambda}+e^{C\lambda+\gamma}+N-1)$. It is a log-sum-exp of

@@ -1,9 +1,25 @@
 # %% [markdown]
-# # A word that was never an output
+# # Theorem 3.3 · A word that was never an output
 # *Nguyen, Nguyen-Tang: Theorem 3.3, Section 3.2; Appendix A.3.*
 #
-# ```{claim} in-context-reasoning/theorem-3-3
-# ```
+# <!-- claim in-context-reasoning/theorem-3-3 -->
+# <blockquote>
+#
+# **Theorem 3.3 (Unseen outputs, noiseless)** *Section 3.2; Appendix A.3*
+#
+# **As printed.** $\Pr[y_{\text{test}}]\ge e^{\eta t}/(e^{\eta t}+N-1)$, at least one half from $t\ge\ln(N)/\eta$ on;
+# the proof has $\lambda_{q,t}=\eta t$. "Every bigram $(b,y)$", in the text that we have.
+#
+# **Corrected.** Let $C$ have the same law after every trigger. Replace every bigram $(q,y)$ of a noiseless sentence by
+# $(q,y_{\text{test}})$ with a word that is neither trigger nor output. After $t$ steps
+# $\Pr[y_{\text{test}}]\ge\big(1+(N-1)e^{-\eta t/\sqrt{|\mathcal Q|}}\big)^{-1}$, so it is at least one half from
+# $t\ge\sqrt{|\mathcal Q|}\,\ln(N-1)/\eta$ on.
+#
+# $\eta$ must be $\eta/\sqrt{|\mathcal Q|}$ throughout, under equal laws of $C$ as in Theorem 3.2; with unequal laws the
+# bound fails for the triggers whose scale lags behind. As printed it is true for one trigger only.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The construction looks at positions, not at words. Put any neutral word in the place of $y$, and it collects the same
 # logit $C\lambda_{q,t}$. So its probability is $1/(1+(N-1)e^{-C\lambda})$ with $\lambda=\eta t/\sqrt{|\mathcal Q|}$.
@@ -27,12 +43,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-tokens = 60  # N, at least 12
+tokens = 60  # N, at least triggers + 6
 triggers = 5  # size of Q in the second case, at least 2
-rate = 0.1  # eta, positive
+rate = 0.1  # eta, from 0.001 to 1
 length = 64  # H, at least 16
 count = 200  # test sentences, at least 10
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

@@ -1,15 +1,50 @@
 # %% [markdown]
-# # Where descent on the full matrix points
+# # Theorem 3.4 · Where descent on the full matrix points
 # *Nguyen, Nguyen-Tang: Theorem 3.4 and Remark 3.5, Section 3.2; Appendix A.4.*
 #
-# ```{claim} in-context-reasoning/theorem-3-4-data
-# ```
+# <!-- claim in-context-reasoning/theorem-3-4-data -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/theorem-3-4
-# ```
+# **Theorem 3.4 data distribution (The instance behind Theorem 3.4)** *Appendix A.4*
 #
-# ```{claim} in-context-reasoning/remark-3-5
-# ```
+# One trigger $q$, two outputs $y_1,y_2$, a non-empty set of neutral words with one of them, $\square$, fixed. Draw $y$
+# and $\zeta\in\{1,\dots,H-3\}$ uniformly, put $(q,y)$ at $\zeta,\zeta+1$, uniform neutral words at the other positions
+# up to $H-2$, then $z_{H-1}=\square$ and $z_H=q$. It is a case of Definition 2.1 with $C=1$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/theorem-3-4 -->
+# <blockquote>
+#
+# **Theorem 3.4 (Descent on W misses the construction)** *Section 3.2; Appendix A.4*
+#
+# On that instance, with $U,V$ of Lemma 3.1, linear attention and $W_0=0$, gradient descent on $W$ has
+# $\lim_t\cos(W_t,E(q)\tilde E(q)^\top)=2/\sqrt{12}<1$. The limit direction is $A=(E(q)+\tilde
+# E(\square))(E(y_1)+E(y_2)+2\tilde E(q))^\top$, the hard-margin solution of the task.
+#
+# **Beside it, as printed.** The proof sets the logits of all words but $y$ to 0, finds $W_t=r_tA$ at every step, and
+# has $x_\zeta$ for the input at $y$. In the text that we have, it writes $A$ with $E(y_1)$ twice, and the theorem
+# begins "Under Theorem 2.2".
+#
+# **Corrected.** Neutral words have logits of their own, so $W_1$ is not along $A$. The limit is right all the same: the
+# logits are linear in $W$, descent goes to the hard-margin direction, and that is $A$ with $E(y_1)+E(y_2)$. Plain
+# descent nears it like $1/\ln t$. The input at $y$ is $x_{\zeta+1}$; it is Assumption 2.2.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/remark-3-5 -->
+# <blockquote>
+#
+# **Remark 3.5 (A Gaussian start changes nothing)** *Section 3.2*
+#
+# From a Gaussian $W_0$ the direction of $W_t$ has the same limit: what lies across $x_H$ stays as it was, and the rest
+# goes to the hard-margin direction. With $m$ outputs the cosine is $1/\sqrt{2(1+1/m)}$. The paper gives no proof. The
+# direction of the limit does not tell all solutions: the loss goes to 0 along $W^*$ too.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Lemma 3.1 *builds* $W^*=E(q)\tilde E(q)^\top$. Would descent on all of $W$ find it? On this instance it does not: the
 # direction of $W_t$ goes to $A/\lVert A\rVert$ with $A=(E(q)+\tilde E(\square))(E(y_1)+E(y_2)+2\tilde E(q))^\top$,
@@ -50,9 +85,9 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 plain_steps = 5_000  # steps of plain descent, at least 1000
-plain_rate = 0.5  # eta of plain descent, positive
+plain_rate = 0.5  # eta of plain descent, from 0.001 to 1
 steps = 3_000  # steps of normalised descent, at least 1000
-rate = 0.1  # eta of normalised descent, positive
+rate = 0.1  # eta of normalised descent, from 0.001 to 1
 seeds = 4  # Gaussian starts, at least 2
 
 # %%

@@ -1,12 +1,44 @@
 # %% [markdown]
-# # The loss after t steps on M sentences
+# # Theorem 4.3 · The loss after t steps on M sentences
 # *Nguyen, Nguyen-Tang: Theorem 4.3, Section 4.2; Appendix B.2.2; Lemma C.2, Appendix C.*
 #
-# ```{claim} in-context-reasoning/lemma-c-2
-# ```
+# <!-- claim in-context-reasoning/lemma-c-2 -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/theorem-4-3
-# ```
+# **Lemma C.2 (How far the estimated coin can be)** *Appendix C*
+#
+# **As printed.** No condition on $\varepsilon$; the proof passes from
+# $2(\alpha-\hat\alpha)^2/\min(\hat\alpha,1-\hat\alpha)$ to the bound as if the 2 were not there.
+#
+# **Corrected.** For the mean $\hat\alpha$ of $M$ tosses of a coin $\alpha$ and
+# $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}<\min(\alpha,1-\alpha)$: with probability at least $1-\delta$,
+# $\mathrm{KL}(\alpha\Vert\hat\alpha)\le\varepsilon^2/(\min(\alpha,1-\alpha)-\varepsilon)$.
+#
+# $\varepsilon<\min(\alpha,1-\alpha)$. The constant is right, by $\mathrm{KL}(a\Vert
+# b)\le\frac{(a-b)^2}{2}\max_s\frac1{s(1-s)}$ with $s$ between $a$ and $b$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/theorem-4-3 -->
+# <blockquote>
+#
+# **Theorem 4.3 (The loss after t steps on M sentences)** *Section 4.2; Appendix B.2.2*
+#
+# **As printed.** The same, for every $M$ and $\delta$. In Appendix B.2.2 the empirical loss has $+\beta^{(m)}$ in its
+# first sum and $+\frac{M_\tau}M\ln\frac{\hat\alpha}{1-\hat\alpha}$, "$\xi_j=0$ for $j\notin\{q,y\}$", and
+# $\hat\gamma_t$.
+#
+# **Corrected.** Let $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}<\min(\alpha,1-\alpha)$. With probability at least $1-\delta$
+# over the data, for all $t$: $L(\lambda_t,\hat\gamma)\le
+# L_{\text{Bayes}}+\frac{\varepsilon^2}{\min(\alpha,1-\alpha)-\varepsilon}+(N-1)e^{-\eta t}$. In fact $0\le
+# L(\lambda_t,\hat\gamma)-L_{\text{Bayes}}-\mathrm{KL}(\alpha\Vert\hat\alpha)\le(N-1)e^{-\eta t}$.
+#
+# It needs $\varepsilon<\min(\alpha,1-\alpha)$; otherwise the middle term is negative or undefined. Both signs are
+# minus, $\xi_j=0$ for $j\notin\{\tau,y\}$, and $\hat\gamma$ does not depend on $t$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Two things stand between the trained loss and the Bayes risk: too few steps, and a wrong $\hat\alpha$. The first
 # term is at most $(N-1)e^{-\eta t}$. The second is exactly $\mathrm{KL}(\alpha\Vert\hat\alpha)$, which Lemma C.2
@@ -30,10 +62,10 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens = 60  # N, at least 3
-rate = 0.1  # eta, positive
+rate = 0.1  # eta, from 0.001 to 1
 steps = 400  # t, at least 200
 samples = 2048  # M, at least 500
-delta = 0.05  # allowed chance of failure, between 0 and 1
+delta = 0.05  # allowed chance of failure, from 1e-6 to 0.5
 datasets = 200  # data sets drawn, at least 20
 
 # %%
@@ -156,6 +188,6 @@ show.figure(
     caption=f"M = {samples}: each data set's loss falls geometrically and then stops at KL(α||α̂), below the bound "
     "(dashed).",
     alt="Blue curves fall together on a logarithmic axis and level off at different heights, all below a dashed "
-    "curve; a grey curve for known noise falls on.",
+    "curve; a curve for known noise falls on.",
 )
 claim.verdict()

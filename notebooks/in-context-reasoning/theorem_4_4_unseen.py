@@ -1,9 +1,25 @@
 # %% [markdown]
-# # An unseen output under noise
+# # Theorem 4.4 · An unseen output under noise
 # *Nguyen, Nguyen-Tang: Theorem 4.4, Section 4.2; Appendix B.3.*
 #
-# ```{claim} in-context-reasoning/theorem-4-4
-# ```
+# <!-- claim in-context-reasoning/theorem-4-4 -->
+# <blockquote>
+#
+# **Theorem 4.4 (Unseen outputs, noisy)** *Section 4.2; Appendix B.3*
+#
+# **As printed.** The deviations are $O\big(\sqrt{\ln(1/\delta)/M}+N^2e^{-2\eta t}\big)$. The bigrams replaced are
+# $(b,y)$, the unseen word is $\hat y$ in the formula, and the numerator of Eq. (30) has $C_{q,y}$.
+#
+# **Corrected.** Let $\varepsilon<\min(\alpha,1-\alpha)$, without which Algorithm 1 may have no model. Replace every
+# $(q,y)$ of a noisy sentence by $(q,y_{\text{test}})$, $y_{\text{test}}$ neither trigger nor output. With probability
+# at least $1-\delta$, after $t$ steps $\lvert\Pr[y_{\text{test}}]-(1-\alpha)\rvert$ and $\lvert\Pr[\tau]-\alpha\rvert$
+# are at most $\varepsilon+(N-1)e^{-\eta t}$.
+#
+# $O\big(\sqrt{\ln(1/\delta)/M}+N e^{-\eta t}\big)$, for $\varepsilon<\min(\alpha,1-\alpha)$: the first-order term does
+# not vanish. $(q,y)$, $y_{\text{test}}$, $C_{q,y_{\text{test}}}$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The trained model gives a word that was never an output the probability
 # $\frac{1-\hat\alpha}{1+(N-1)(1-\hat\alpha)e^{-C\eta t}}$, and $\tau$ the same with $\hat\alpha$ on top. So it misses
@@ -26,12 +42,12 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens = 61  # N + 1, at least 12
-alpha = 0.2  # chance of the noise token as label, between 0 and 1
-rate = 0.1  # eta, positive
+alpha = 0.2  # chance of the noise token as label, from 0.05 to 0.95
+rate = 0.1  # eta, from 0.001 to 0.5
 samples = 2048  # M, at least 200
-delta = 0.05  # allowed chance of failure, between 0 and 1
+delta = 0.05  # allowed chance of failure, from 1e-6 to 0.5
 length = 32  # H, at least 14
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

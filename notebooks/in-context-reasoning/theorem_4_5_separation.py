@@ -1,12 +1,37 @@
 # %% [markdown]
-# # Which layer says what
+# # Theorem 4.5 · Which layer says what
 # *Nguyen, Nguyen-Tang: condition (8) and Theorem 4.5, Section 4.2; Appendix B.4.*
 #
-# ```{claim} in-context-reasoning/definition-separation
-# ```
+# <!-- claim in-context-reasoning/definition-separation -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/theorem-4-5
-# ```
+# **Layer separation condition (Separated layers)** *Section 4.2*
+#
+# The layers are separated on a sentence if $\xi_{A,y}>\max_{j\ne y}\xi_{A,j}$ and
+# $\xi_{F,\tau}>\max_{j\ne\tau}\xi_{F,j}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/theorem-4-5 -->
+# <blockquote>
+#
+# **Theorem 4.5 (When the layers separate)** *Section 4.2; Appendix B.4*
+#
+# **As printed.** $t\ge\max(1,\tfrac1\eta)\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert$ in the text
+# that we have, against the proof; no condition on $\varepsilon$. The proof recalls
+# $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$, and has separation from $t\ge\max(1,-\hat\gamma/\eta)$ on.
+#
+# **Corrected.** Let $\varepsilon<\min(\alpha,1-\alpha)$. With probability at least $1-\delta$, for
+# $t\ge\max\big(1,\tfrac1\eta\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert\big)$, the layers of
+# Algorithm 1's model are separated on every sentence of the data model.
+#
+# The bracket closes after the second term, as in the proof; $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$. At
+# $t=-\hat\gamma/\eta$ the logits of the feed-forward layer are equal for $C=1$; $t$ must be above it, as it is when
+# $\lvert\hat\alpha-\alpha\rvert<\varepsilon$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # In the trained model attention's only positive logit is $\lambda_tC$ at $y$, and the feed-forward layer's only one
 # that is not zero is $\lambda_tC+\hat\gamma$ at $\tau$. The layers are separated as soon as $\eta
@@ -35,10 +60,10 @@ from bookpress import Claim, show
 tokens = 61  # N + 1, at least 12
 rate = 0.1  # eta, from 0.01 to 0.5
 samples = 2048  # M, at least 500
-delta = 0.05  # allowed chance of failure, between 0 and 1
+delta = 0.05  # allowed chance of failure, from 1e-6 to 0.5
 count = 2_000  # test sentences, at least 100
 length = 32  # H, at least 14
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(

@@ -7,14 +7,43 @@
 # ---
 
 # %% [markdown]
-# # One step of a machine, cell by cell
+# # Algorithms 6 and 7 · One step of a machine, cell by cell
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Algorithms 6 and 7, Appendix C.1.*
 #
-# ```{claim} linear-attention/algorithm-6
-# ```
+# <!-- claim linear-attention/algorithm-6 -->
+# <blockquote>
 #
-# ```{claim} linear-attention/algorithm-7
-# ```
+# **Algorithm 6 (The cells a new cell is made from)** *Appendix C.1*
+#
+# **As printed.** The offsets count tokens, although a block has several; and the copies read $s_0$, which a block has
+# loaded, not returned.
+#
+# **Corrected.** For each cell of the new tape a block of tokens copies letter and state of the same cell and of its two
+# neighbours from the tape one step before, and runs the branches of Algorithm 7. With a window of $N$ cells these are
+# the blocks at the offsets $-N-1$, $-N$ and $-N+1$, as far as they are inside the window, and what is copied is what
+# they returned.
+#
+# The offsets count blocks; the copies read the letter and state that a block returned.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/algorithm-7 -->
+# <blockquote>
+#
+# **Algorithm 7 (Left of the head, at the head, right of it, elsewhere)** *Appendix C.1*
+#
+# **As printed.** Both conditions left of the head ask for $L$ (a slip); the rule is picked by the letter of $s_2$, a
+# column that holds every letter (another); there is no branch for the other cells.
+#
+# **Corrected.** Let $\delta(q, a) = (q', w', m)$ for the state $q$ and the letter $a$ under the head. The cell left of
+# the head keeps its letter and takes $q'$ if $m = L$; the cell at the head takes the letter $w'$ and no state; the cell
+# right of the head keeps its letter and takes $q'$ if $m = R$; every other cell keeps its letter and has no state.
+#
+# The second condition asks for $R$; the rule is picked by the letter under the head; a fourth branch keeps the letter.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # To run a Turing machine, the layer writes the whole tape anew at every step. A cell of the new tape depends on three
 # cells of the old one: itself and its two neighbours. Algorithm 6 copies these three to the end of the sequence.

@@ -7,11 +7,35 @@
 # ---
 
 # %% [markdown]
-# # A universal Turing machine in one layer
+# # Lemma 2.2 · A universal Turing machine in one layer
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 2.2, Section 5 and Appendix C.*
 #
-# ```{claim} linear-attention/lemma-2-2
-# ```
+# <!-- claim linear-attention/lemma-2-2 -->
+# <blockquote>
+#
+# **Lemma 2.2 (A universal Turing machine in one layer)** *Section 2, Section 5, Appendix C*
+#
+# **As printed.** The construction is that of Algorithms 6 and 7 as they stand. In Section 2 the slice of the last
+# tokens lacks its colon.
+#
+# **Corrected.** For all bounds on states $\hat{\mathcal{Q}}$, letters $\hat\Sigma$, words $\hat n$ and steps $\hat\Phi$
+# there is one $\Theta$ with $H = O(\hat n \hat\Phi \hat\Sigma)$ heads in dimension $d = O(\hat n \hat\Phi \hat\Sigma
+# \max(\hat\Sigma, \hat{\mathcal{Q}}))$ whose autoregressive run on the embedding of any machine $M$ within the bounds
+# and any word $x$ has the configuration $x^t$ as its last tokens after $c(t) \le O((n+t)t)$ steps; two bits of
+# precision are enough.
+#
+# What is run here is the paper's construction, repaired. On a window of $N$ cells it runs every machine exactly, with
+# $H = O(N\hat\Phi\hat\Sigma)$, $d = O(N\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal{Q}}))$ and $c(t) = 4Nt$, the
+# cells standing in every fourth of the last tokens. All entries of $\Theta$ lie in $\{-1, 0, 1\}$ and all entries of
+# the tokens in $\{0, 1\}$. A head that walks on needs $N \ge \hat n + \hat\Phi$, so that these heads do not decide
+# whether the sizes of the lemma can be had.
+#
+# The construction needs the corrections to Algorithms 5, 6 and 7 and to the proof of Lemma C.1: placement of the
+# blocks, a head for the position, what is carried along, the fourth branch, and the bookkeeping of cells without the
+# head.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # One set of heads is fixed. The prompt brings a machine, as a table, and a tape. The layer is applied again and again,
 # each output becoming the next token, and the tokens spell out the machine's tape at every step. There is no softmax,
@@ -65,12 +89,12 @@ add   0 -> accept 1 S
 add   _ -> accept 1 S
 """  # lines 'state letter -> state letter move', the first with the start state and the blank
 word = "1011"  # what stands on its tape, in its letters (a word of digits may be given as a number)
-start = 2  # the cell of the word's first letter, where the head starts, at least 0
+start = 2  # the cell of the word's first letter, where the head starts, from 0 to window - 1
 states = 4  # most states of a machine (accept and reject count), at least 1
 letters = 3  # size of the alphabet, at least 1
-window = 8  # cells of the tape, at least 5
-steps = 8  # steps of every machine, at least 1; the work grows with (window * steps) ** 2
-machines = 10  # random machines run beside it, at least 1
+window = 8  # cells of the tape, from 5 to 16
+steps = 8  # steps of every machine, from 1 to 16; the work grows with (window * steps) ** 2
+machines = 10  # random machines run beside it, from 1 to 200
 seed = 0  # seed of the random machines, at least 0
 
 # %%

@@ -7,11 +7,27 @@
 # ---
 
 # %% [markdown]
-# # Pure noise is identifiable
+# # Lemma 4.2 · Pure noise is identifiable
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.2, Section 4 and Appendix B.*
 #
-# ```{claim} linear-attention/lemma-4-2
-# ```
+# <!-- claim linear-attention/lemma-4-2 -->
+# <blockquote>
+#
+# **Lemma 4.2 (Independent input noise yields identifiability)** *Section 4; Appendix B*
+#
+# **As printed.** The lemma is stated for every $n$. For $n = 1$ and $d \ge 2$ it is false. The condition $m_2 > 0$
+# follows from $m_4 > m_2^2$. The proof arrives at $\min(m_2^3, (m_4 - m_2^2) m_2)$ for the least eigenvalue.
+#
+# **Corrected.** Let the entries of $Z \in \mathbb{R}^{d \times n}$, $n \ge 2$, be drawn independently from a law $\nu$
+# whose square is not constant ($m_4 > m_2^2$). Then all minimisers of the population risk on realizable data are the
+# same function; if the sixth moment is finite, $\lambda_{\min}(\mathbb{E}\,\mathcal{H}\mathcal{H}^\top) > 0$ says so.
+# No symmetry and no zero mean is needed.
+#
+# $n \ge 2$ (or $d = 1$). For standard normal entries with $d \ge 3$ the least eigenvalue is $n - 1$ in the features of
+# Algorithm 2, which is $1 - 1/n$ in the scale of the proof.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Why it is true: suppose some combination of the features is zero almost surely. Fix the last token $w$. What is left
 # is a sum over the $n - 1 \ge 1$ other tokens of one quadratic form, and this sum must be constant. If the square of
@@ -127,8 +143,8 @@ claim.printed("n = 1: such minimisers on inputs of two tokens, difference", apar
 
 # %% [markdown]
 # The proof in the paper goes another way: it names the least eigenvalue, $\min(m_2^3, (m_4 - m_2^2)\,m_2)$ in a scale
-# in which the features are divided by $\sqrt n$. For normal entries this is 1 for every $n$; the least eigenvalue is $1
-# - 1/n$. The argument at the top of the page takes its place.
+# in which the features are divided by $\sqrt n$. For normal entries this is 1 for every $n$; the least eigenvalue is
+# $1 - 1/n$. The argument at the top of the page takes its place.
 
 # %%
 for tokens in (2, 3, most_tokens):
@@ -140,8 +156,29 @@ claim.verdict()
 
 # %% [markdown]
 # ## The moments in the proof
-# ```{claim} linear-attention/lemma-4-2-moments
-# ```
+# <!-- claim linear-attention/lemma-4-2-moments -->
+# <blockquote>
+#
+# **Lemma 4.2 proof (The moments in the proof of Lemma 4.2)** *Appendix B, Eqs. 48 to 52*
+#
+# **As printed.** Expectation $m_2^3$ for a pair with itself, $(m_4 - m_2^2) m_2$ for a single with itself, 0 for all
+# others with $\ell = \ell'$, and $m_2^2$ for the linear feature $m_2 z_\ell$ with itself and 0 with all others, for
+# every law. (For $\ell \ne \ell'$ the proof says "near zero", and they go to 0.) Lemma B.1 is invoked.
+#
+# **Corrected.** In the proof, $n m_2$ is subtracted from each $\|z_j\|^2$ and all features are divided by $\sqrt n$.
+# For a symmetric law the products of these features have the expectations given below as the correct form; they contain
+# terms in $1/n$ wherever $\ell$ or $\ell'$ is a row of either feature.
+#
+# A pair with itself, $\ell \in \{j,k\}$: $m_2^3 + (m_4 m_2 - m_2^3)/n$. A single with itself, $\ell = j$: $((n-1)(m_4 -
+# m_2^2) m_2 + m_6 - 2 m_2 m_4 + m_2^3)/n$. Pairs $\{1,2\}, \ell = 2$ and $\{1,3\}, \ell = 3$: $m_2^3/n$. Single 1,
+# $\ell = 1$, and pair $\{1,2\}, \ell = 2$: $(m_4 - m_2^2) m_2/n$. The linear feature: $m_2^3$, and $m_2 (m_4 -
+# m_2^2)/\sqrt n$ with single $\ell$. Pairs $\{1,2\}, \ell = 3$ and $\{1,3\}, \ell' = 2$: $m_2^3/n$. Single 1, $\ell =
+# 3$, and pair $\{1,3\}, \ell' = 1$: $(m_4 - m_2^2) m_2/n$. The printed values hold where $\ell = \ell'$ is in neither
+# feature, for laws whose mean and third moment are zero. With the subtraction, $p$ depends on $n$, so that Lemma B.1
+# applies to one length at a time.
+#
+# </blockquote>
+# <!-- /claim -->
 # The proof subtracts $n m_2$ from the squared norms, divides by $\sqrt n$, and reads off a matrix that is diagonal.
 # It forgets that the last token, whose entry $z_\ell$ is a factor, is itself a part of $\langle z_j, z_k\rangle$.
 # Where $\ell$ is one of $j, k$ this gives terms in $1/n$. They do not make $\Lambda$ singular, so the lemma stands;

@@ -7,11 +7,28 @@
 # ---
 
 # %% [markdown]
-# # The certificate with error
+# # Lemmas 4.4 and B.2 · The certificate with error
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemmas 4.4 and B.2, Section 4 and Appendix B.*
 #
-# ```{claim} linear-attention/lemma-4-4
-# ```
+# <!-- claim linear-attention/lemma-4-4 -->
+# <blockquote>
+#
+# **Lemma 4.4 (Identifiability with error)** *Section 4, Eqs. 19 and 20; Appendix B, Eqs. 53 to 56*
+#
+# **As printed.** $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\| \le
+# \frac{\varepsilon}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$, without the square that Eq. 53 of the proof has, and without
+# the 4. Eq. 55 of the proof bounds the difference of the two models on the data by $\varepsilon$.
+#
+# **Corrected.** If two models have training loss at most $\varepsilon$, then on every input
+# $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\|^2 \le \frac{4\varepsilon}{\lambda_{\min}(\Lambda_D)}
+# \|Z\|_F^6$. No realizability is needed, and the constant 4 is attained; if one of the two has loss 0, the constant
+# is 1.
+#
+# The square on the left, and $4\varepsilon$, in Eqs. 53, 55 and 56 too: each of the two predictions may be
+# $\sqrt\varepsilon$ off the labels, in opposite directions. In Eq. 55 the mean over the data is missing.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The right form takes three lines. Both predictions are within $\sqrt\varepsilon$ of the labels in the mean square
 # over the data, so they are within $2\sqrt\varepsilon$ of each other: the mean of their squared difference is at most
@@ -49,7 +66,7 @@ d = 2  # width of a token in the first part, from 1 to 4
 n = 4  # tokens of an input, at least 2
 samples = 60  # training inputs of the first part, at least 50
 pairs = 300  # pairs of models of the first part, at least 30
-epsilon = 1e-4  # loss of each model of a pair, above 0
+epsilon = 1e-4  # loss of each model of a pair, at least 1e-12
 seed = 0  # seed of every draw, at least 0
 
 # %%
@@ -137,8 +154,26 @@ claim.verdict()
 # paper's bound is off by the factor 4, and no more.
 #
 # ## With noise
-# ```{claim} linear-attention/lemma-b-2
-# ```
+# <!-- claim linear-attention/lemma-b-2 -->
+# <blockquote>
+#
+# **Lemma B.2 (Identifiability with error and noise)** *Appendix B, Eqs. 57 and 58*
+#
+# **As printed.** $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\| \le \frac{\varepsilon - \|\zeta\|_N^2 +
+# \frac{B^2}{N} \log \delta^{-1}}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$ with $\|Z_i\|_F \le B$; $\delta$ is not
+# introduced, and the noise is "bounded" by no constant that is named. The noise term scales with the data and not with
+# the noise, so the right side can be negative while there are models of loss at most $\varepsilon$.
+#
+# **Corrected.** If two models have training loss at most $\varepsilon$ on labels with noise $\zeta$, then on every
+# input $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\|^2 \le \frac{4(\varepsilon -
+# L)}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$ with the least-squares loss $L = \|\zeta\|_N^2 - \|\Pi\zeta\|_N^2$, where
+# $\|\cdot\|_N^2$ is the mean over the data and $\Pi$ the projection onto the span of the features. In the mean,
+# $\|\Pi\zeta\|_N^2 = \sigma^2 d\psi/N$.
+#
+# The square on the left, the factor 4, and $\|\Pi\zeta\|_N^2$ in place of $\frac{B^2}{N}\log\delta^{-1}$.
+#
+# </blockquote>
+# <!-- /claim -->
 # With noisy labels the loss of least squares is not zero. Models of loss at most $\varepsilon$ leave the
 # least-squares solution by $\varepsilon - L$ only, and this is what stands in the numerator. We take $d = n = 4$, $N
 # = 2000$, noise uniform on $[-1, 1]$, and inputs of scale 0.05, as small inputs show the misprint; $\delta = 0.05$.

@@ -7,11 +7,27 @@
 # ---
 
 # %% [markdown]
-# # The general certificate
+# # Lemma B.1 · The general certificate
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma B.1, Appendix B.*
 #
-# ```{claim} linear-attention/lemma-b-1
-# ```
+# <!-- claim linear-attention/lemma-b-1 -->
+# <blockquote>
+#
+# **Lemma B.1 (The general certificate)** *Appendix B, Eqs. 34 to 39*
+#
+# Let a model satisfy $f_\Theta(Z)[a] = \langle p_a(\Theta), \mathcal{H}_n(Z) \rangle$ for all $Z$ of all lengths $n$,
+# with $p$ free of $n$, and let the data be realizable. If $\lambda_{\min}(\mathbb{E}_D \mathcal{H}\mathcal{H}^\top) >
+# 0$, all empirical risk minimisers are the same function, and each has $p(\Theta) \in v_{\mathrm{ERM}}$, the one
+# minimiser of the linear regression. Nothing about attention is used.
+#
+# **Beside it, as printed.** The proof gives $p$ and $v$ the shape $\psi$, one row for all outputs, where the statement
+# has $d$ rows, and writes $p(\Theta) \subseteq v_{\mathrm{ERM}}$.
+#
+# **Corrected.** $d \times \psi$, and $p(\Theta) \in v_{\mathrm{ERM}}$. That equal functions have equal $p$ is owed to
+# $\lambda_{\min} > 0$; without it that fails.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The certificate of Lemma 4.1 is not about attention. Any model that is linear in some features, after a change of
 # parameters $p$, has one. This page tries two more pairs $(p, \mathcal{H})$: one that works and one that never can.

@@ -7,14 +7,43 @@
 # ---
 
 # %% [markdown]
-# # A lookup is a head
+# # Lemma C.1 · A lookup is a head
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma C.1 and Algorithm 3, Appendix C.*
 #
-# ```{claim} linear-attention/lemma-c-1
-# ```
+# <!-- claim linear-attention/lemma-c-1 -->
+# <blockquote>
 #
-# ```{claim} linear-attention/algorithm-3
-# ```
+# **Lemma C.1 (A lookup is a head)** *Appendix C*
+#
+# Let every letter of an attribute be a unit vector in rows of its own. For every program of lookups there are heads,
+# one a lookup, whose output at the last token is the token that the program writes next. For a lookup that turns the
+# source letter into a key by a function $B_Q$ and the value found into the destination letter by $B_V$, $Q$ holds the
+# matrix of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value
+# columns. A key that several tokens hold returns the sum of their values, an absent key returns zero.
+#
+# **Beside it, as printed.** The proof puts a block in the source rows and key columns of $V$, and $B_V$ in the value
+# rows and destination columns of $Q$. It has heads for the lookups alone, and none for line 5 of Algorithm 3, which
+# numbers the new token. The programs meant are those of Algorithm 3; the lemma names Algorithm 6, which is one of them.
+#
+# **Corrected.** $Q[\text{key}, \text{source}] = B_Q$ and $V[\text{destination}, \text{value}] = B_V$: the printed
+# places with the names $V$ and $Q$ exchanged and rows read as columns. One head more writes the position: $B_Q$ is the
+# identity on the position rows and $B_V$ the shift by one.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/algorithm-3 -->
+# <blockquote>
+#
+# **Algorithm 3 (Autoregressive programs of lookups)** *Appendix C*
+#
+# Tokens are objects with attributes. To write the next token, the last token makes lookups: its source attribute,
+# mapped by $B_Q$, is the query; where a token's key attribute equals the query, that token's value attribute, mapped by
+# $B_V$, becomes the new token's destination attribute. The new token is numbered (line 5). In heads this is a lookup as
+# well: the last token finds itself, and the position found is moved on by one.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A head of linear attention computes $V Z (Z^\top Q z_n)$. Let the last token $z_n$ hold a letter in its *source* rows.
 # A block $B_Q$ of $Q$ turns this letter into a *key*. The inner products $Z^\top Q z_n$ are then 1 at the tokens that
@@ -179,8 +208,8 @@ show.figure(
     name="walk",
     caption="A program as the layer writes it: tokens from left to right, ones filled. Left of the dashed line is the "
     "prompt with the graph; right of it every column is computed by the heads from the columns before it.",
-    alt="A black and white image of the token matrix. Named row blocks from position to before; each generated column "
-    "has one dark cell in the blocks position, here, mark and before.",
+    alt="An image of the token matrix. Named row blocks from position to before; each generated column "
+    "has one filled cell in the blocks position, here, mark and before.",
 )
 
 # %%

@@ -7,11 +7,25 @@
 # ---
 
 # %% [markdown]
-# # Strings that hold an automaton, and what a full-size run costs
+# # Section 6.3 · Strings that hold an automaton, and what a full-size run costs
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Section 6.3 and Appendix D.2.*
 #
-# ```{claim} linear-attention/task-6-3
-# ```
+# <!-- claim linear-attention/task-6-3 -->
+# <blockquote>
+#
+# **Section 6.3 task (Strings that hold an automaton)** *Section 6.3*
+#
+# **As printed.** The word is $w_0 w_1 \dots w_L$, which has $L + 1$ letters, and the last triplet is $(s^{L-1} w_L
+# s^L)$.
+#
+# **Corrected.** A string holds the table of an automaton with $Q$ states and $V$ letters, one bracketed triplet $(s\,
+# w\, s')$ for every state and letter, $5QV$ tokens in all; a word $w_0 \dots w_{L-1}$ of $L$ letters; and the run on it
+# as $L$ bracketed triplets $(s^t\, w_t\, s^{t+1})$ that start with $s^0 = s_0$.
+#
+# The word is $w_0 \dots w_{L-1}$, and the last triplet $(s^{L-1} w_{L-1} s^L)$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A deterministic automaton has a table: in state $s$, reading letter $w$, go to state $s'$. A string of the task
 # spells out the whole table, then a word, then the automaton's run on it, as triplets. A model is trained to continue
@@ -34,7 +48,7 @@ states = 4  # Q, at least 2
 letters = 4  # V, at least 2
 word = 4  # L, letters of the word, at least 1
 strings = 200  # strings that are written and read back, at least 1
-reduced_width = 48  # width of the reduced decoder, a multiple of 8
+reduced_width = 48  # width of the reduced decoder, at least 8
 reduced_layers = 2  # its layers, at least 1
 seed = 0  # seed of automata and words, at least 0
 
@@ -54,13 +68,13 @@ tables, words = random_automata(strings, form, seed)
 written = write_strings(tables, words, form)
 right_tables = right_words = right_runs = 0
 for string, table, read in zip(written, tables.tolist(), words.tolist(), strict=True):
-    shown, letters_read, history = read_string(string, form)
-    right_tables += all(shown[s, w] == table[s][w] for s in range(states) for w in range(letters))
-    right_words += letters_read == read
+    parts = read_string(string, form)
+    right_tables += all(parts.table[s, w] == table[s][w] for s in range(states) for w in range(letters))
+    right_words += parts.word == read
     visited = [0]
     for letter in read:
         visited.append(table[visited[-1]][letter])
-    right_runs += history == list(zip(visited[:-1], read, visited[1:], strict=True))
+    right_runs += parts.history == list(zip(visited[:-1], read, visited[1:], strict=True))
 
 # %%
 corrupted = tables.clone()
@@ -68,8 +82,8 @@ corrupted[:, 0, :] = (corrupted[:, 0, :] + 1) % states
 changed = write_strings(tables, words, form, shown=corrupted)
 agree = 0
 for string in changed:
-    shown, _, history = read_string(string, form)
-    agree += all(shown[before, letter] == after for before, letter, after in history)
+    parts = read_string(string, form)
+    agree += all(parts.table[before, letter] == after for before, letter, after in parts.history)
 print(f"{strings} strings of {form.length} tokens, {form.table} of them for the table")
 print(" ".join("#" if token == form.vocabulary - 1 else str(token) for token in written[0].tolist()))
 

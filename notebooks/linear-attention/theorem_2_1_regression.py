@@ -7,11 +7,36 @@
 # ---
 
 # %% [markdown]
-# # Linear attention is a regression
+# # Theorem 2.1 · Linear attention is a regression
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Theorem 2.1 with Algorithms 1 and 8, Sections 2 and 3, Appendix A.*
 #
-# ```{claim} linear-attention/theorem-2-1
-# ```
+# <!-- claim linear-attention/theorem-2-1 -->
+# <blockquote>
+#
+# **Theorem 2.1 (Linear attention is learnable in polynomial time)** *Section 2.1; Section 3; Appendix A*
+#
+# **As printed.** The theorem asks nothing of the law of inputs and labels. In its proof, Eq. 33 ends with a training
+# loss of at most $\varepsilon$, for any labels at all, and its second line lacks $e_a^\top$; Eqs. 12 and 31 have
+# indices from $00$ to $dd$.
+#
+# **Corrected.** Let $(Z_i, y_i)$, $i \le N$, be drawn independently, $Z_i \in \mathbb{R}^{d \times n_i}$ of any length
+# with any labels. Least squares over all matrices $W \in \mathbb{R}^{d^2 \times d^2}$ in the cubic features, split into
+# heads by a singular value decomposition, gives a model with at most $d^2$ heads whose training loss is the least that
+# any number of heads can reach. For features that are well conditioned and noise of light tails, the theory of least
+# squares gives a risk at most $\varepsilon$ above the best with probability $1 - \delta$ once $N$ is of the order of
+# $(d^4 + \log \delta^{-1}) / \varepsilon$. This is checked here for Gaussian inputs, in the mean, the median and one
+# quantile.
+#
+# Inputs and labels both need light tails: with bounded moments alone the dependence on $\delta$ is a power, and heavy
+# tails break the rate even where labels and features have finite variances. Eq. 33: at most $\varepsilon$ above the
+# least loss, as the text before it says; with exact least squares, equal to it, and Eq. 32 holds without $\varepsilon$.
+# Indices run over $d$ values. The running time $O(N d^4 n_{\max} \varepsilon^{-1})$ is that of plain gradient descent
+# on Eq. 10, of which $1/\varepsilon$ steps take $O(N d^4)$ each; it is not run here. Exact least squares in the $\psi$
+# distinct features takes $O(N(d^2 n_{\max} + \psi^2) + \psi^3)$, and the number of coefficients that data can tell is
+# $d\,\psi = d^3(d+1)/2$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Attention without its softmax is cubic in the tokens, but it is *linear* in the matrix $\mathcal{T}_\Theta = \sum_h
 # \mathrm{flat}(V_h)\,\mathrm{flat}(Q_h)^\top$. With $H$ heads this matrix has rank at most $H$, which makes training
@@ -61,8 +86,18 @@ def gaussian_tokens(count, tokens=n):
 
 # %% [markdown]
 # ## The model
-# ```{claim} linear-attention/definition-mhla
-# ```
+# <!-- claim linear-attention/definition-mhla -->
+# <blockquote>
+#
+# **Definition (Multi-head linear attention)** *Section 2, Eqs. 1 and 2*
+#
+# A model with $H$ heads, $\Theta = \{(V_h, Q_h)\}$ with $V_h, Q_h \in \mathbb{R}^{d \times d}$, maps $Z \in
+# \mathbb{R}^{d \times n}$, one token a column, to $\sum_h V_h Z (Z^\top Q_h Z)$. What is studied is the last column,
+# $\mathrm{MHLA}_\Theta(Z) = \sum_h V_h Z (Z^\top Q_h z_n)$. There is no softmax, no scaling and no mask: the last token
+# attends to itself as well.
+#
+# </blockquote>
+# <!-- /claim -->
 # The full output and the form for the last token alone go by way of the Gram matrix $Z Z^\top$. Beside them stands a
 # plain sum of single products, for every column.
 
@@ -92,10 +127,38 @@ claim.verdict()
 
 # %% [markdown]
 # ## The features
-# ```{claim} linear-attention/definition-feature-map
-# ```
-# ```{claim} linear-attention/algorithm-8
-# ```
+# <!-- claim linear-attention/definition-feature-map -->
+# <blockquote>
+#
+# **Feature map X(Z) (The cubic feature map)** *Section 2.1, Eq. 4; Section 3, Eq. 8; Appendix D, Eq. 68*
+#
+# **As printed.** The matrices in Eqs. 4, 8 and 68 list the columns with $k$ running fastest, at odds with Eq. 12, with
+# Algorithm 8 and with a fold by rows.
+#
+# **Corrected.** $\mathcal{X}(Z) \in \mathbb{R}^{d \times d^2}$ holds $\langle z_j, z_k \rangle z_{\ell n}$ in row $j$
+# and column $k d + \ell$ (counted from 0), where $z_j$ is the $j$-th feature row of $Z$. Output $a$ of a model is the
+# sum of the products of $\mathcal{X}(Z)$ with the $a$-th block of $d$ rows of $\mathcal{T}_\Theta = \sum_h
+# \mathrm{flat}(V_h)\, \mathrm{flat}(Q_h)^\top$, flattened row by row.
+#
+# $\ell$ runs fastest: column $k d + \ell$. With the printed order every $Q_h$ comes out transposed.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim linear-attention/algorithm-8 -->
+# <blockquote>
+#
+# **Algorithm 8 (Extracting the cubic features)** *Appendix D*
+#
+# **As printed.** What line 13 returns, the matrix of Eq. 68, has $k$ fastest, against line 8. With rows counted from 1,
+# as in line 3, $k d + \ell$ goes beyond $d^2$.
+#
+# **Corrected.** For every sample, three loops over $j$, $k$, $\ell$ set $\mathcal{X}[j, k d + \ell] = \langle z_j, z_k
+# \rangle z_{\ell n}$. This column order, with $j$, $k$, $\ell$ from 0 on, is the one that fits the rest of the paper.
+#
+# $\ell$ fastest, and indices from 0.
+#
+# </blockquote>
+# <!-- /claim -->
 # Output $a$ is $\sum_{j,k,\ell} \big(\sum_h V_h[a,j]\, Q_h[k,\ell]\big) \langle z_j, z_k\rangle z_{\ell n}$. The
 # bracket is an entry of $\mathcal{T}_\Theta$, whose columns are indexed by $(k,\ell)$ with $\ell$ fastest. The
 # printed feature matrices have $k$ fastest; they fit only if every $Q_h$ is transposed.
@@ -132,8 +195,22 @@ claim.verdict()
 
 # %% [markdown]
 # ## The algorithm
-# ```{claim} linear-attention/algorithm-1
-# ```
+# <!-- claim linear-attention/algorithm-1 -->
+# <blockquote>
+#
+# **Algorithm 1 (Learning by regression)** *Section 3*
+#
+# **As printed.** The columns of Eq. 8 have $k$ fastest. The minimiser of Eq. 10 is written as if there were one.
+#
+# **Corrected.** Regress the labels on the cubic features with a free matrix $W$ in the place of $\mathcal{T}_\Theta$,
+# take $\hat W = \sum_h \sigma_h u_h v_h^\top$, and fold $\sqrt{\sigma_h} u_h$ into $V_h$ and $\sqrt{\sigma_h} v_h$ into
+# $Q_h$ row by row. The minimiser is never unique, since only the part of $W$ symmetric in $j$ and $k$ meets the data:
+# the one of least norm is taken, and results are compared by outputs or by $p(\Theta)$.
+#
+# Columns with $\ell$ fastest, and the minimiser of least norm.
+#
+# </blockquote>
+# <!-- /claim -->
 # A teacher with one head labels random inputs. The minimiser of Eq. 10 is never unique: $\langle z_j, z_k\rangle$ is
 # symmetric, so of the $d^3$ columns only $\psi = d^2(d+1)/2$ are distinct, and a matrix antisymmetric in $j$ and $k$
 # can be added at no cost. We take the minimiser $\hat W$ of least norm. It is *not* the teacher's matrix, and has full

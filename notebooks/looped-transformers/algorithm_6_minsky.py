@@ -7,14 +7,39 @@
 # ---
 
 # %% [markdown]
-# # From counters to SUBLEQ, and what "Turing complete" means here
+# # Algorithm 6 · From counters to SUBLEQ, and what "Turing complete" means here
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Algorithm 6, Appendix H.*
 #
-# ```{claim} looped-transformers/algorithm-6
-# ```
+# <!-- claim looped-transformers/algorithm-6 -->
+# <blockquote>
 #
-# ```{claim} looped-transformers/turing-completeness
-# ```
+# **Algorithm 6 (Minsky machines in SUBLEQ)** *Appendix H*
+#
+# **As printed.** The first two operands of each instruction the other way round: $(a, c_{-1}, j+1)$; $(b,b,j+1)$,
+# $(b,a,j+3)$, $(a,c_{+1},j+5)$, $(a,c_0,n')$, $(a,c_{+1},j+5)$. Three cases, among them $\text{mem}[a] \le -1$.
+#
+# **Corrected.** With cells $c_{-1}, c_0, c_{+1}$ that hold $-1, 0, 1$ and a spare cell $b$, `add(a)` at place $j$
+# becomes $(c_{-1}, a, j+1)$, and `sub(a, n)` becomes $(b,b,j+1)$, $(a,b,j+3)$, $(c_{+1},a,j+5)$, $(c_0,a,n')$,
+# $(c_{+1},a,j+5)$, where $n'$ is the place of the translation of instruction $n$. Since registers are never negative,
+# $(c_0,a,n')$, $(c_{+1},a,j+2)$ does as well.
+#
+# SUBLEQ(a, b, c) changes `mem[b]`, so the register must be the second operand: the lines say which register each
+# instruction is to change. The case of a negative register does not occur.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/turing-completeness -->
+# <blockquote>
+#
+# **Turing completeness (What completeness means for a fixed input)** *Appendix H*
+#
+# SUBLEQ with unlimited memory is Turing complete. A transformer with $L$ address bits and $N$-bit integers is a finite
+# machine for any input, and stands in for it: it runs Minsky machines exactly as long as cells, columns and bits
+# suffice.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A Minsky machine has registers of non-negative integers and two instructions: add 1 to a register, or subtract 1 and
 # jump if that cannot be done. Such machines compute everything that is computable. Appendix H translates them to
@@ -25,20 +50,21 @@
 # one of the three cases that the proof distinguishes never occurs: **two** instructions are enough.
 
 # %%
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import torch
 
 from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.subleq.conformance import conformance
-from attention_theory.looped_transformers.subleq.language import Program, interpret
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.looped_transformers.subleq.minsky import (
     FIRST_REGISTER,
     Add,
     Instruction,
     Sub,
-    Translation,
     interpret_minsky,
     random_minsky,
     translate,
@@ -50,7 +76,7 @@ from bookpress import Claim, show
 machines = 3000  # random Minsky machines for the interpreters, at least 100
 transformed = 1000  # halting ones run inside the transformer, at least 20
 steps = 100  # steps of a Minsky machine after which it counts as not halting, at least 10
-bits = 8  # N, bits of an integer in the transformer, 6 to 32
+bits = 8  # N, bits of an integer in the transformer, from 6 to 32
 temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 
@@ -63,11 +89,17 @@ require(bits=(bits, 6, 32), temperature=(temperature, 20.0, None), seed=(seed, 0
 # Move register 0 into register 1; register 2 stays 0 and makes the jump back unconditional.
 
 # %%
+Translate = Callable[..., SubleqProgram]
 code: list[Instruction] = [Sub(0, 3), Add(1), Sub(2, 0)]
 names = ["0", "-1", "+1", "b", "r0", "r1", "r2"]
-lists = {form: translate(code, [3, 1, 0], form).code for form in ("correct", "printed", "short")}
+ways: dict[str, Translate] = {
+    "corrected": translate,
+    "as printed": partial(translate, form="printed"),
+    "two for five": partial(translate, short=True),
+}
+lists = {way: made(code, [3, 1, 0]).code for way, made in ways.items()}
 show.table(
-    ["instruction", "corrected", "as printed", "two for five"],
+    ["instruction", *ways],
     [
         [
             place,
@@ -76,7 +108,7 @@ show.table(
                 for one in lists.values()
             ),
         ]
-        for place in range(len(lists["correct"]))
+        for place in range(len(lists["corrected"]))
     ],
     caption="SUBLEQ(a, b, c) for the machine (sub r0 else 3; add r1; sub r2 else 0), by the names of the cells.",
 )
@@ -88,7 +120,7 @@ show.table(
 
 
 # %%
-def outcome(source: Program, registers: int) -> tuple[int, ...] | None:
+def outcome(source: SubleqProgram, registers: int) -> tuple[int, ...] | None:
     """The registers at the end of a translated program, if it comes to its end."""
     run = interpret(source, 32, 12 * steps)
     memory = run.memories[-1].tolist() if len(run) else list(source.memory)
@@ -103,14 +135,13 @@ for number in range(machines):
     run = interpret_minsky(instructions, registers, steps)
     if run.halted:
         halting.append((instructions, registers, run.registers))
-forms: tuple[Translation, ...] = ("correct", "printed", "short")
 few = halting[:300]
 exchanged = 0
 for code, start, end in few:
     source = translate(code, start)
     zero, minus, plus, *rest = source.memory
     exchanged += outcome(replace(source, memory=(zero, plus, minus, *rest)), 3) != end
-right = {form: sum(outcome(translate(code, start, form), 3) == end for code, start, end in halting) for form in forms}
+right = {way: sum(outcome(made(code, start), 3) == end for code, start, end in halting) for way, made in ways.items()}
 show.table(["translation", f"right, of {len(halting)} that halt"], right.items())
 
 # %% [markdown]
@@ -120,11 +151,11 @@ show.table(["translation", f"right, of {len(halting)} that halt"], right.items()
 
 
 # %%
-def run_inside(form: Translation, count: int) -> tuple[int, int, int]:
+def run_inside(made: Translate, count: int) -> tuple[int, int, int]:
     """Programs wrong at some step, steps compared, and programs run, of the first ``count`` halting machines."""
-    shapes: dict[tuple[int, int], list[Program]] = {}
+    shapes: dict[tuple[int, int], list[SubleqProgram]] = {}
     for code, start, _ in halting[:count]:
-        source = translate(code, start, form)
+        source = made(code, start)
         shapes.setdefault((len(source.memory), len(source.code)), []).append(source)
     wrong = compared = 0
     for programs in shapes.values():
@@ -134,11 +165,11 @@ def run_inside(form: Translation, count: int) -> tuple[int, int, int]:
     return wrong, compared, sum(len(programs) for programs in shapes.values())
 
 
-inside = {form: run_inside(form, transformed) for form in ("correct", "short")}
+inside = {way: run_inside(ways[way], transformed) for way in ("corrected", "two for five")}
 fits = sum(max(end) < 2 ** (bits - 1) for _, _, end in halting[:transformed])
-show.table(["translation", "wrong", "steps compared", "programs"], [[form, *found] for form, found in inside.items()])
+show.table(["translation", "wrong", "steps compared", "programs"], [[way, *found] for way, found in inside.items()])
 fig, axis = show.axes(width=6, height=2.6)
-ratio = [len(translate(code, start).code) / len(translate(code, start, "short").code) for code, start, _ in halting]
+ratio = [len(translate(code, start).code) / len(translate(code, start, short=True).code) for code, start, _ in halting]
 axis.hist(ratio, bins=20)
 axis.set(xlabel="instructions of the paper's translation over ours", ylabel="machines")
 show.figure(
@@ -150,14 +181,14 @@ show.figure(
 
 # %%
 claim = Claim("looped-transformers/algorithm-6")
-claim.check("halting machines translated wrong", len(halting) - right["correct"], "==", 0)
-claim.check("the same with two instructions for five", len(halting) - right["short"], "==", 0)
-claim.check("wrong in the ten-layer machine", inside["correct"][0], "==", 0)
-claim.check("wrong in the ten-layer machine, two instructions", inside["short"][0], "==", 0)
-claim.check("programs run there whose registers fit the bits", fits, "==", inside["correct"][2])
-claim.printed("halting machines translated wrong by the printed order", len(halting) - right["printed"], "==", 0)
+claim.check("halting machines translated wrong", len(halting) - right["corrected"], "==", 0)
+claim.check("the same with two instructions for five", len(halting) - right["two for five"], "==", 0)
+claim.check("wrong in the ten-layer machine", inside["corrected"][0], "==", 0)
+claim.check("wrong in the ten-layer machine, two instructions", inside["two for five"][0], "==", 0)
+claim.check("programs run there whose registers fit the bits", fits, "==", inside["corrected"][2])
+claim.misprint("halting machines translated wrong by the printed order", len(halting) - right["as printed"], "==", 0)
 claim.control(f"of {len(few)}, translated wrong with the cells for 1 and -1 exchanged", exchanged, "==", 0)
-claim.number("share right by the printed order", right["printed"] / len(halting))
+claim.number("share right by the printed order", right["as printed"] / len(halting))
 claim.verdict()
 
 # %% [markdown]
@@ -181,9 +212,9 @@ kept = machine.memory(machine.cycle(machine.load(below), temperature), below)[FI
 claim = Claim("looped-transformers/turing-completeness")
 claim.check(
     "halting machines that the transformer runs as they are",
-    inside["correct"][2] - inside["correct"][0],
+    inside["corrected"][2] - inside["corrected"][0],
     "==",
-    inside["correct"][2],
+    inside["corrected"][2],
 )
 claim.check("the largest integer is reached", kept, "==", top)
 claim.control(

@@ -7,17 +7,48 @@
 # ---
 
 # %% [markdown]
-# # A transformer in a loop
+# # Section 2 · A transformer in a loop
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: equations (1a), (1b) and (2), Figure 1, Section 2.*
 #
-# ```{claim} looped-transformers/definition-architecture
-# ```
+# <!-- claim looped-transformers/definition-architecture -->
+# <blockquote>
 #
-# ```{claim} looped-transformers/definition-input-format
-# ```
+# **Architecture (A layer, and the loop around it)** *Section 2*
 #
-# ```{claim} looped-transformers/figure-1
-# ```
+# **As printed.** The scores read $X^\top K^i Q^i X$.
+#
+# **Corrected.** A layer takes $X \in \mathbb R^{d\times n}$, one column a token, to $f(X) = A + W_2\,\sigma(W_1 A + b_1
+# 1^\top) + b_2 1^\top$ with $A = X + \sum_i V^i X\,\sigma_S\big((K^iX)^\top Q^iX\big)$, where $\sigma$ is the ReLU and
+# $\sigma_S$ the softmax of each column of its argument times $\lambda$. A looped transformer feeds its output back as
+# its input.
+#
+# They are $X^\top K^{i\top} Q^i X$: the product $K^iQ^i$ of two $k\times d$ matrices does not exist, and where $k=d$ it
+# is another matrix.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/definition-input-format -->
+# <blockquote>
+#
+# **Input format (Scratchpad, memory, commands)** *Section 2*
+#
+# The input is $X = [S\;|\;M\;|\;C]$ above the row of encodings $p_1 \dots p_n$: $s$ scratchpad columns, $m$ memory
+# columns and $n-m-s$ columns of commands, each column with the code of its own place.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/figure-1 -->
+# <blockquote>
+#
+# **Figure 1 (The loop)** *Section 2*
+#
+# A sketch: the input holds scratchpad, memory and commands; a cycle reads commands, changes scratchpad and memory, and
+# its output is the next input.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The paper builds computers out of one network: an encoder transformer of constant depth with fixed weights, whose
 # output is fed back as its next input. What it computes depends on the input alone. The input is a matrix $X$ with one
@@ -34,7 +65,6 @@ from attention_theory.looped_transformers.machine.layers import DenseHead, Dense
 from attention_theory.looped_transformers.machine.trace import draw_state
 from attention_theory.looped_transformers.subleq.assembler import assemble, library, library_text
 from attention_theory.looped_transformers.subleq.language import interpret
-from attention_theory.looped_transformers.subleq.layers import Defects
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.rows import Rows, combine
 from attention_theory.validation import require
@@ -43,10 +73,10 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 width = 12  # d, rows of the state in the first part, at least 4
 columns = 20  # n, columns of the state in the first part, at least 2
-key_rows = 5  # k, rows of K and Q, at least 1 and not width
+key_rows = 5  # k, rows of K and Q, at least 1
 program = "multiply"  # what runs in the second part: a program of the library
-bits = 8  # N, bits of an integer, 8 to 50
-temperature = 30.0  # lambda, at least 20 for exact steps
+bits = 8  # N, bits of an integer, from 8 to 50
+temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 
 # %%
@@ -111,8 +141,8 @@ claim.check(
 )
 claim.check("largest distance of a softmax sum from 1", (weights.sum(1) - 1).abs().max(), "<=", 1e-14)
 claim.check("a head against (1a) by columns, lambda = 0.1 and 0.5: largest error", literal, "<=", 1e-10)
-claim.printed("K Q as printed has inner sizes d and k that agree", width, "==", key_rows)
-claim.printed("where k = d: largest difference of X' K Q X from (K X)' Q X", (printed - meant).abs().max(), "<=", 1e-9)
+claim.misprint("K Q as printed has inner sizes d and k that agree", width, "==", key_rows)
+claim.misprint("where k = d: largest difference of X' K Q X from (K X)' Q X", (printed - meant).abs().max(), "<=", 1e-9)
 claim.control("a head at lambda = 0.5 against (1a) without lambda: largest error", unheated, "<=", 1e-10)
 claim.control("entries changed by a layer with one hidden unit", changed(bent), "==", 0)
 claim.verdict()
@@ -185,7 +215,7 @@ claim.check("columns of the state", len(loaded), "==", 1 + cells + len(source_pr
 claim.check("command columns changed by the whole run", touched[first_command:].sum(), "==", 0)
 claim.check("memory columns changed", touched[1:first_command].sum(), ">", 0)
 claim.check("the scratchpad column is changed", bool(touched[0]), "==", True)
-leaky = SubleqMachine(machine.address_bits, bits, defects=Defects(masked=False))
+leaky = SubleqMachine(machine.address_bits, bits, form={"constants": "printed"})
 leaked = (leaky.run(loaded, steps, temperature) != loaded).any(dim=1)
 claim.control("command columns changed if constants act in every column", leaked[first_command:].sum(), "==", 0)
 silenced = loaded.clone()

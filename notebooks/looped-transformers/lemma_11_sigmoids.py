@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Sigmoids out of a softmax
+# # Lemmas 11 and 12 · Sigmoids out of a softmax
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 11 and 12, Corollary 2, Appendix J.1.*
 #
 # A softmax over one score $u$ and $n-1$ scores 0 gives the weight $e^u/(e^u+n-1)$ to the first. That is the sigmoid
@@ -17,7 +17,7 @@
 # %%
 import torch
 
-from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead
+from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead, OwnColumns
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.randomness import generator
 from attention_theory.validation import require
@@ -45,8 +45,24 @@ exact = torch.stack([(x @ a[chosen].mT).sigmoid() @ c[chosen] for chosen in rang
 
 # %% [markdown]
 # ## A head for each sigmoid
-# ```{claim} looped-transformers/lemma-11
-# ```
+# <!-- claim looped-transformers/lemma-11 -->
+# <blockquote>
+#
+# **Lemma 11 (Sums of sigmoids, one head each)** *Appendix J.1*
+#
+# Three layers and $m$ heads compute $\sum_{i\le m}c_{ji}\,\phi(a_{ji}\cdot x)$ for the function $j$ that the input
+# selects by $e_j$ in its first column. Each head carries the bias $+\log(n-1)$, where $n$ is the number of *all*
+# columns, and keys divided by the temperature factor. The sum goes to a row of its own, which is cleared in the
+# result's column before the copy arrives there.
+#
+# **Beside it, as printed.** In the proof the bias is $-\log(3d-1)$, and it is said to follow that of Lemma 11, which is
+# itself.
+#
+# **Corrected.** $+\log(3d-1)$: only then is its last fraction a sigmoid. (Within a machine $\log(n-1)$ with all $n$
+# columns, and keys over the temperature.)
+#
+# </blockquote>
+# <!-- /claim -->
 # Column 1 holds the choice of the function, $e_j$, and is the only one with a key, $a_{ji}$ for head $i$. The column
 # of $x$ scores $a_{ji}\cdot x$ there and 0 everywhere else. Three things are needed for the weight to be
 # $\phi(a_{ji}\cdot x)$: the bias must be *plus* $\log(n-1)$; $n$ must count all columns that the softmax runs over,
@@ -85,7 +101,8 @@ claim.check("largest error, all functions and inputs", error(), "<=", 1e-13)
 claim.check("20 more columns, all counted: largest error", error(spare=20), "<=", 1e-13)
 claim.check("layers", size.layers, "==", 3)
 claim.check("heads", size.heads, "==", terms)
-claim.printed("bias -log(3d-1), n = 3d: largest error", error(form="printed"), "<=", 1e-13)
+claim.check("bias +log(3d-1), n = 3d, in the proof's matrices: largest error", error(), "<=", 1e-13, of="proof")
+claim.misprint("bias -log(3d-1), n = 3d: largest error", error(form="printed"), "<=", 1e-13, of="proof")
 claim.control("result's column not cleared before the copy: largest error", error(cleared=False), "<=", 1e-13)
 claim.control("20 columns not counted: largest error", error(spare=20, counted=3 * d), "<=", 0.1)
 claim.control("factor 10 not divided out: largest error", error(temperature=10.0, scaled=False), "<=", 0.1)
@@ -93,17 +110,37 @@ claim.verdict()
 
 # %% [markdown]
 # ## A single head
-# ```{claim} looped-transformers/lemma-12
-# ```
+# <!-- claim looped-transformers/lemma-12 -->
+# <blockquote>
+#
+# **Lemma 12 (All sigmoids in one head)** *Appendix J.1*
+#
+# **As printed.** $d$ columns, none of them zero, and keys with one row more than queries.
+#
+# **Corrected.** With columns $(x;0;1-e_l;e_l)$ for $l\le d$ and one column of zeros, one layer with one head leaves
+# $\phi(a_l\cdot x)$ in column $l$, up to $(d-1)e^{a_l\cdot x-C}$.
+#
+# $d+1$ columns, the last of them zero; queries get a zero row. Without that column every weight is 1, and no other
+# matrices help: along some direction the layer's output is affine in $x$.
+#
+# </blockquote>
+# <!-- /claim -->
 # Now column $l$ asks for term $l$. Its own key answers $a_l\cdot x$, the keys of the others $a_l\cdot x-C$. As
 # printed that is all, and then the softmax of $d$ scores gives weight 1 to the own column: the sigmoid's second
 # alternative is missing. One more column, all zero, supplies it.
+#
+# No other $K$, $Q$ and $V$ can do without that column. All $d$ columns hold the same $x$. So in the difference of two
+# scores of one query, $(KX_k-KX_1)^\top QX_l$, the key's part $K(X_k-X_1)$ does not depend on $x$, and the difference
+# is affine in $x$; its slope $Q_x^\top K(X_k-X_1)$ is the same for every $l$. Along a direction $v$ that is orthogonal
+# to these $d-1$ slopes all weights of the softmax are constant, and what the layer puts out is affine in $x$.
+# $\phi(a_l\cdot x)$ is not, wherever $a_l\cdot v\ne0$; and if the $a_l$ are a basis, one of them has $a_l\cdot v\ne0$.
+# Random matrices show it below.
 
 # %%
 directions = draw(5, d)
 wanted = (x @ directions.mT).sigmoid()
 head = OneHead(directions)
-printed_weights = OneHead(directions, empty_column=False).sigmoids(x)
+printed_weights = OneHead(directions, form={"empty column": "printed"}).sigmoids(x)
 heights = [5.0, 10.0, 15.0, 20.0, 30.0, 50.0]
 errors = [(OneHead(directions, height=height).sigmoids(x) - wanted).abs().max().item() for height in heights]
 scores = x @ directions.mT
@@ -121,37 +158,90 @@ show.figure(
     "that; the dashed bound lies above it up to there.",
 )
 
+
+# %%
+def along_blind_direction(places=9):
+    """Second differences along v: of the output of a random head on the printed columns, and of the sigmoids."""
+    own = torch.eye(d, dtype=torch.float64)
+    fixed = torch.cat([torch.zeros(d, 1, dtype=torch.float64), 1 - own, own], dim=1)  # the rows below x, by column
+    key, query, value = draw(d, 3 * d + 1), draw(d, 3 * d + 1), draw(3 * d + 1)
+    slopes = (fixed - fixed[0])[1:] @ key[:, d:].mT @ query[:, :d]
+    v = torch.linalg.svd(slopes).Vh[-1]
+    line = torch.linspace(-2, 2, places, dtype=torch.float64)[:, None, None] * v
+    state = torch.cat([line.expand(-1, d, -1), fixed.expand(places, -1, -1)], dim=-1)
+    scores = (state @ query.mT) @ (state @ key.mT).mT
+    output = (scores.softmax(dim=-1) @ (state @ value)[..., None])[..., 0]
+    sigmoids = (line[:, 0] @ draw(d, d)).sigmoid()
+    return (one.diff(n=2, dim=0).abs().max().item() for one in (output, sigmoids))
+
+
+bent, wanted_bend = along_blind_direction()
 claim = Claim("looped-transformers/lemma-12")
+claim.check("any matrices, no zero column: second differences of the output along v", bent, "<=", 1e-12)
+claim.printed("the same of the sigmoids, which the output is to be", wanted_bend, "<=", 1e-12)
 claim.check("largest error of a sigmoid, C = 50", (head.sigmoids(x) - wanted).abs().max(), "<=", 1e-12)
 within = all(ours <= bound + 1e-15 for ours, bound in zip(errors, bounds, strict=True))
 claim.check("errors within (d-1) exp(u-C) for all C", within, "==", True)
 claim.check("heads of the layer", len(head.machine.layers[0].heads), "==", 1)
-claim.printed("without the zero column: largest error", (printed_weights - wanted).abs().max(), "<=", 1e-12)
+claim.check(
+    "with the zero column, the proof's weights: error", (head.sigmoids(x) - wanted).abs().max(), "<=", 1e-12, of="proof"
+)
+label = "the proof's weights, without the zero column: largest error"
+claim.printed(label, (printed_weights - wanted).abs().max(), "<=", 1e-12, of="proof")
 claim.control("C = 5: largest error", errors[0], "<=", 1e-12)
 claim.verdict()
 
 # %% [markdown]
-# ```{claim} looped-transformers/corollary-2
-# ```
+# <!-- claim looped-transformers/corollary-2 -->
+# <blockquote>
+#
+# **Corollary 2 (Their sum, in one head)** *Appendix J.1*
+#
+# From $x$ in the first of $d$ columns, three layers with one head put $\sum_l c_l\,\phi(a_l\cdot x)$ into every column:
+# the first copies $x$ into all columns, the second makes a sigmoid in each, the third, whose scores are all equal, adds
+# them up in a row of its own.
+#
+# **Beside it, as printed.** In the proof the sum is added to the row of the sigmoids, and $\phi(a_l\cdot x)$ is lost
+# from the result; $\sum_i\phi(a_1\cdot x)$ is written; the scores, printed as $d$, are $d^2$; there is no column of
+# zeros.
+#
+# **Corrected.** $\sum_i\phi(a_i\cdot x)$, with coefficients if wanted, in a fresh row, the residual being in the way
+# otherwise. One more column, of zeros; or a second layer in which a column weighs its own $a_l\cdot x$ against the
+# other columns.
+#
+# </blockquote>
+# <!-- /claim -->
 # Here $x$ stands in the first column only. A layer with the same score for every column copies it into all; in the
 # first it is then there twice, and the feed-forward layer halves it. Lemma 12 follows, and a third layer, again with
 # equal scores: it averages over all columns, and a value matrix that multiplies by their number turns the mean into the
 # sum. The sum must go to a row of its own: in the row of the sigmoids it is added to the one that is there.
+#
+# This proof needs Lemma 12 and with it the column of zeros. The corollary does not, since it has a ReLU layer in
+# between: let that leave $a_l\cdot x$ in row $l$ of column $l$ alone. Then column $l$ can score
+# $a_l\cdot x+\log(d-1)$ with itself and 0 with the $d-1$ others, and its weight on itself is the sigmoid, as in
+# Lemma 11.
 
 # %%
 weights = draw(5)
 summing = OneHead(directions, weights)
 sums, uncopied = summing.sums(x), summing.sums(x, copied=False)
 total = (wanted * weights).sum(-1, keepdim=True)
-same_row = OneHead(directions, weights, form="printed").sums(x)[..., :5]
-unfinished = OneHead(directions, weights, empty_column=False).sums(x)
+same_row = OneHead(directions, weights, form={"sum row": "printed"}).sums(x)[..., :5]
+unfinished = OneHead(directions, weights, form={"empty column": "printed"}).sums(x)
 
 claim = Claim("looped-transformers/corollary-2")
-claim.check("weighted sum in every column, largest error", (sums - total).abs().max(), "<=", 1e-12)
-claim.check("layers", summarise(summing.machine).layers, "==", 3)
-claim.check("heads", summarise(summing.machine).heads, "==", 1)
+own = OwnColumns(directions, weights)
+size = summarise(own.machine)
+claim.check("on d columns, sum in every column: largest error", (own.sums(x) - total).abs().max(), "<=", 1e-12)
+claim.check("its layers and heads", f"{size.layers} and {size.heads}", "==", "3 and 1")
+claim.check("with a column of zeros, as in the proof: largest error", (sums - total).abs().max(), "<=", 1e-12)
+claim.check("its layers", summarise(summing.machine).layers, "==", 3)
+claim.check("its heads", summarise(summing.machine).heads, "==", 1)
 claim.check("as printed, less the sigmoid there", (same_row - wanted * weights - total).abs().max(), "<=", 1e-11)
-claim.printed("sum added to the sigmoids' row: largest error", (same_row - total).abs().max(), "<=", 1e-12)
+claim.check("the proof's three layers, sum in a fresh row: error", (sums - total).abs().max(), "<=", 1e-12, of="proof")
+label = "sum added to the sigmoids' row: largest error"
+claim.printed(label, (same_row - total).abs().max(), "<=", 1e-12, of="proof")
 claim.control("without the copies: largest error", (uncopied - total).abs().max(), "<=", 1e-12)
-claim.control("without the zero column: largest error", (unfinished - total).abs().max(), "<=", 1e-12)
+label = "Lemma 12 without the zero column: largest error"
+claim.printed(label, (unfinished - total).abs().max(), "<=", 1e-12, of="proof")
 claim.verdict()

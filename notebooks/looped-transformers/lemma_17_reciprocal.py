@@ -7,12 +7,12 @@
 # ---
 
 # %% [markdown]
-# # The reciprocal and the root by steps and by sigmoids
+# # Lemmas 17 to 20 · The reciprocal and the root by steps and by sigmoids
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 17 to 20, Corollaries 8 and 9, Appendix M.*
 #
 # To divide and to take roots, the calculator approximates $1/x$ and $\sqrt x$ by sums of sigmoids. The paper cuts the
 # axis into intervals on which the function changes by less than $\epsilon$, takes a step for each, and replaces the
-# steps by steep sigmoids. The intervals are right. The steps as printed are not: the second indicator points the
+# steps by steep sigmoids. That is right, but for a misprint in the proofs: the second indicator of a step points the
 # wrong way. For the root on a long interval steps are not enough, but sigmoids are.
 
 # %%
@@ -49,41 +49,69 @@ def grid(least, most):
 
 # %% [markdown]
 # ## Steps and sigmoids for $1/x$
-# ```{claim} looped-transformers/lemma-17
-# ```
-# ```{claim} looped-transformers/lemma-18
-# ```
+# <!-- claim looped-transformers/lemma-17 -->
+# <blockquote>
+#
+# **Lemma 17 (1/x by steps)** *Appendix M*
+#
+# On $[\delta,C]$ steps of height $1/a_i$ on $[a_i,a_{i+1})$ with $a_1=\delta$, $a_{i+1}=a_i(1+\epsilon a_i)$ are within
+# $\epsilon$ of $1/x$, and $O(\log(1/\epsilon\delta)/\epsilon\delta+\log C)$ of them are enough (in fact about
+# $1/\epsilon\delta$ and a multiple of $\log\log C$); their mirror images do the same on $[-C,-\delta]$.
+#
+# **Beside it, as printed.** In the proof, $\frac1{a_i}1_{x\ge a_i}-\frac1{a_i}1_{x<a_i(1+\epsilon a_i)}$; the intervals
+# reach $a_i\ge1$.
+#
+# **Corrected.** $\frac1{a_i}1_{x\ge a_i}-\frac1{a_i}1_{x\ge a_i(1+\epsilon a_i)}$; the intervals reach
+# $a_i\ge1/\epsilon$.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/lemma-18 -->
+# <blockquote>
+#
+# **Lemma 18 (1/x by sigmoids)** *Appendix M*
+#
+# Steep sigmoids in place of the steps keep the error below $\epsilon$ on $[\delta,C]$ if the first of them rises below
+# $\delta$, for instance at $\delta/2$.
+#
+# **Beside it, as printed.** The number of sigmoids is $d=\Omega(\cdot)$.
+#
+# **Corrected.** It is $m=\Omega(\cdot)$.
+#
+# </blockquote>
+# <!-- /claim -->
 # An interval that begins at $a$ ends at $a(1+\epsilon a)$. The number of intervals is about $1/(\epsilon\delta)$ plus
 # a multiple of $\log\log C$, as $a$ is nearly squared in each once $\epsilon a$ is large; the printed bound has more.
 # The mirror images of the steps, $f(x)-f(-x)$, carry the approximation to $[-C,-\delta]$. With sigmoids the first one
 # must rise before $\delta$: at its knot a sigmoid is one half, and half of $1/\delta$ is missing there.
 
 # %%
-cases = [(0.1, 0.1, 10.0, 104), (0.05, 0.05, 100.0, 407), (0.1, 0.1, 1e6, 108), (0.02, 0.05, 10.0, 1001)]
+cases = [(0.1, 0.1, 10.0), (0.05, 0.05, 100.0), (0.1, 0.1, 1e6), (0.02, 0.05, 10.0)]
 rows = []
-for error, least, most, earlier in cases:
+for error, least, most in cases:
     x, partition = grid(least, most), reciprocal_partition(error, least, most)
     wanted = 1 / x
     smooth, late = reciprocal_sigmoids(error, least, most), reciprocal_sigmoids(error, least, most, first_knot=least)
     bound = math.log(1 / (error * least)) / (error * least) + math.log(most)
     largest = [(f - wanted).abs().max().item() for f in (partition(x), smooth(x), partition(x, "printed"), late(x))]
     mirrored = (partition(-x) - partition(x) + wanted).abs().max().item()  # f(y) - f(-y) - 1/y at y = -x
-    rows.append([error, least, most, partition.intervals, bound, *largest, mirrored, earlier])
+    rows.append([error, least, most, partition.intervals, bound, *largest, mirrored])
 titles = ["ε", "δ", "C", "intervals", "printed bound", "steps", "sigmoids", "steps as printed", "first knot at δ"]
 show.table(
     [*titles, "steps on [-C, -δ]"],
-    [row[:-1] for row in rows],
+    rows,
     caption="Largest errors on [δ, C], and at the right on the other side of 0.",
 )
 
 claim = Claim("looped-transformers/lemma-17")
-for error, least, most, intervals, bound, steps, _, printed, _, other_side, earlier in rows:
+for error, least, most, intervals, bound, steps, _, printed, _, other_side in rows:
     label = f"ε = {error}, δ = {least}, C = {most:.0f}"
     claim.check(f"{label}: largest error of the steps", steps, "<=", error)
     claim.check(f"{label}: largest error of their mirror images on [-C, -δ]", other_side, "<=", error)
     claim.check(f"{label}: intervals within the bound", intervals, "<=", bound)
     claim.number(f"{label}: intervals", intervals)
-    claim.printed(f"{label}: largest error as printed", printed, "<=", error)
+    claim.check(f"{label}: the proof's intervals, second indicator x >= a(1 + εa)", steps, "<=", error, of="proof")
+    claim.misprint(f"{label}: second indicator as printed, largest error", printed, "<=", error, of="proof")
 coarse = reciprocal_partition(0.2, 0.1, 10.0)
 claim.control(
     "half the intervals: largest error", (coarse(grid(0.1, 10.0)) - 1 / grid(0.1, 10.0)).abs().max(), "<=", 0.1
@@ -91,9 +119,8 @@ claim.control(
 claim.verdict()
 
 # %%
-earlier_sigmoids = [0.0875, 0.0441, 0.0875, 0.0177]
 claim = Claim("looped-transformers/lemma-18")
-for (error, least, most, intervals, bound, _, smooth, _, late, *_), earlier in zip(rows, earlier_sigmoids, strict=True):
+for error, least, most, intervals, bound, _, smooth, _, late, _ in rows:
     label = f"ε = {error}, δ = {least}, C = {most:.0f}"
     claim.check(f"{label}: largest error of the sigmoids", smooth, "<=", error)
     claim.check(f"{label}: sigmoids m within the bound", intervals, "<=", bound)
@@ -103,8 +130,16 @@ for (error, least, most, intervals, bound, _, smooth, _, late, *_), earlier in z
 claim.verdict()
 
 # %% [markdown]
-# ```{claim} looped-transformers/corollary-8
-# ```
+# <!-- claim looped-transformers/corollary-8 -->
+# <blockquote>
+#
+# **Corollary 8 (1/x with m heads)** *Appendix M*
+#
+# A function block with $m$ heads computes $1/x$ up to $\tilde O(1/\sqrt m)$ for $x\in[\tilde\Omega(1/\sqrt m),\tilde
+# O(e^m)]$ (two layers here, three claimed).
+#
+# </blockquote>
+# <!-- /claim -->
 # Now as a transformer: the block of Lemma 11, a head a sigmoid. With $\epsilon=\delta=k/\sqrt m$ the error is
 # $O(1/\sqrt m)$ on $[\delta,e^{O(m)}]$. The reach runs far: squaring $C$ costs about one more interval once
 # $a_i>1/\epsilon$.
@@ -137,6 +172,8 @@ squarings = math.ceil(math.log2(math.log2(0.1 * 1e9)))  # of ε a, from 2 up to 
 claim = Claim("looped-transformers/corollary-8")
 claim.check("heads used, over m", max(heads / m for m, heads, *_ in reciprocal), "<=", 1.0)
 claim.check("error times √m, largest", max(error * math.sqrt(m) for m, _, error, *_ in reciprocal), "<=", 1.5)
+shares = max(heads / m for m, heads, *_ in reciprocal)
+claim.check("Lemma 18 in the block of Lemma 11, ε = δ = 1.5/√m: heads over m", shares, "<=", 1.0, of="proof")
 claim.check("heads for a reach of 1e9 rather than 10", more_heads, "<=", squarings + 1)
 worst_half = min(half * math.sqrt(m) for m, _, _, half, _ in reciprocal)
 claim.control("half the heads: error times √m, smallest", worst_half, "<=", 1.5)
@@ -144,33 +181,54 @@ claim.verdict()
 
 # %% [markdown]
 # ## Steps and sigmoids for the root
-# ```{claim} looped-transformers/lemma-19
-# ```
-# ```{claim} looped-transformers/lemma-20
-# ```
+# <!-- claim looped-transformers/lemma-19 -->
+# <blockquote>
+#
+# **Lemma 19 (Root by steps)** *Appendix M*
+#
+# On $[0,C]$ the steps $i\epsilon$ on $[i^2\epsilon^2,(i+1)^2\epsilon^2)$, $\sqrt C/\epsilon$ of them, are within
+# $\epsilon$ of $\sqrt x$.
+#
+# **Beside it, as printed.** In the proof, $i\epsilon\,1_{x\ge i^2\epsilon^2}-i\epsilon\,1_{x<(i+1)^2\epsilon^2}$.
+#
+# **Corrected.** $i\epsilon\,1_{x\ge i^2\epsilon^2}-i\epsilon\,1_{x\ge(i+1)^2\epsilon^2}$.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/lemma-20 -->
+# <blockquote>
+#
+# **Lemma 20 (Root by sigmoids)** *Appendix M*
+#
+# $m=\sqrt C/\epsilon$ steep sigmoids are within $\epsilon$ of $\sqrt x$ on $[0,C]$.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
-root_cases = [(0.1, 1.0, 10, 0.0951), (0.1, 100.0, 100, 0.0923), (0.05, 4.0, 40, 0.0469)]
+root_cases = [(0.1, 1.0, 10), (0.1, 100.0, 100), (0.05, 4.0, 40)]
 root_rows = []
-for error, most, _, _ in root_cases:
+for error, most, _ in root_cases:
     x, partition = grid(0.0, most), root_partition(error, most)
-    values = (partition(x), root_sigmoids(error, most)(x), partition(x, "printed"))
+    values = (partition(x), root_sigmoids(error, most)(x), partition(x, "printed"), root_partition(2 * error, most)(x))
     root_rows.append([partition.intervals, *((value - x.sqrt()).abs().max().item() for value in values)])
 claim = Claim("looped-transformers/lemma-19")
-for (error, most, count, _), (intervals, steps, _, printed) in zip(root_cases, root_rows, strict=True):
+for (error, most, count), (intervals, steps, _, printed, coarse) in zip(root_cases, root_rows, strict=True):
     label = f"ε = {error}, C = {most:.0f}"
     claim.check(f"{label}: largest error of the steps", steps, "<=", error * (1 + 1e-9))
-    claim.number(f"{label}: intervals", intervals)
-    claim.printed(f"{label}: largest error as printed", printed, "<=", error)
+    claim.check(f"{label}: intervals", intervals, "<=", count)
+    claim.control(f"{label}: half the intervals, largest error", coarse, "<=", error)
+    right = "second indicator x >= (i + 1)² ε²"
+    claim.check(f"{label}: the proof's intervals, {right}", steps, "<=", error * (1 + 1e-9), of="proof")
+    claim.misprint(f"{label}: second indicator as printed, largest error", printed, "<=", error, of="proof")
 claim.verdict()
 
 # %% [markdown]
 # The errors of the sigmoids are the largest on a grid, half of it in proportion to $x$, which finds the steep start.
-# An earlier run on another grid came out up to 3% lower; the band around its values, first 2%, is 5% for that reason.
 
 # %%
 claim = Claim("looped-transformers/lemma-20")
-for (error, most, count, earlier), (_, _, smooth, _) in zip(root_cases, root_rows, strict=True):
+for (error, most, count), (_, _, smooth, *_) in zip(root_cases, root_rows, strict=True):
     label = f"ε = {error}, C = {most:.0f}"
     claim.check(f"{label}: largest error of the sigmoids", smooth, "<=", error)
     claim.check(f"{label}: sigmoids", root_sigmoids(error, most).terms, "<=", count)
@@ -181,8 +239,21 @@ for (error, most, count, earlier), (_, _, smooth, _) in zip(root_cases, root_row
 claim.verdict()
 
 # %% [markdown]
-# ```{claim} looped-transformers/corollary-9
-# ```
+# <!-- claim looped-transformers/corollary-9 -->
+# <blockquote>
+#
+# **Corollary 9 (Root with m heads)** *Appendix M*
+#
+# A function block of three layers with $m$ heads computes $\sqrt x$ up to $O(1/m)$ for all $x\in[0,O(m^2)]$. The steps
+# of Lemma 20, from which the paper draws it, do not give this: their error is $\sqrt C/m$, of order 1 on $[0,m^2]$.
+# Sigmoids whose slopes form a geometric sequence do, and $O(\log^2m)$ of them are enough.
+#
+# **Beside it, as printed.** It is drawn from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$.
+#
+# **Corrected.** The steps of Lemma 20 are replaced by sigmoids whose slopes form a geometric sequence.
+#
+# </blockquote>
+# <!-- /claim -->
 # Lemma 20 does not give this: with $C=m^2$ and $m$ steps its error is $\sqrt C/m=1$. Steps of equal height are a poor
 # choice on a long interval, though, and the corollary does not ask for them. The root is an integral over sigmoids of
 # all slopes,
@@ -249,6 +320,11 @@ claim.check("as a transformer, m = 25, 50, 100 heads: largest error times m", ma
 shares = [k / math.log(m) ** 2 for k, m in zip(fewest, counts, strict=True)]
 claim.check("heads for 1/m over log² m, largest", max(shares), "<=", 3.0)
 claim.check("layers (3 claimed)", SigmoidSumBlock.depth, "<=", 3)
+too_few = [
+    root_error(root_at_scales(k // 2, float(m**2), 1 / m), m**2) * m for k, m in zip(fewest, counts, strict=True)
+]
 step_times_m = [error * m for error, m in zip(steps, counts, strict=True)]
-claim.control("m equal steps, as in Lemma 20: smallest error times m", min(step_times_m), "<=", 1.0)
+claim.control("half the sigmoids for 1/m: smallest error times m", min(too_few), "<=", 1.0)
+claim.check("slopes in geometric sequence: largest error times m", max(times_m), "<=", 1.0, of="proof")
+claim.printed("m equal steps, from Lemma 20: smallest error times m", min(step_times_m), "<=", 1.0, of="proof")
 claim.verdict()

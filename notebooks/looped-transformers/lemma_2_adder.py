@@ -7,11 +7,26 @@
 # ---
 
 # %% [markdown]
-# # Adding in one layer
+# # Lemma 2 · Adding in one layer
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 2 (Lemma 10), Appendices B.1 and F.1.*
 #
-# ```{claim} looped-transformers/lemma-2
-# ```
+# <!-- claim looped-transformers/lemma-2 -->
+# <blockquote>
+#
+# **Lemma 2 (Binary addition in one layer)** *Appendices B.1 and F.1; also Lemma 10*
+#
+# **As printed.** The numbers may have any sum below $2^{d+1}$ (both statements); in the proof $a_i$ is the $i$-th
+# *most* significant bit, and the layer has $8d$ units, where Lemma 10 says $6d$.
+#
+# **Corrected.** One hidden ReLU layer adds two numbers of $d$ bits, **modulo $2^d$**. Bit $i$ of the sum is a function
+# of $s = a_{[i]} + b_{[i]}$, the sum of the lowest $i$ bits: it is 1 for $s \in [2^{i-1}, 2^i)$ and for $s \in [3\cdot
+# 2^{i-1}, 2^{i+1})$. That takes 6 units a bit, and 8 where the residual connection has to be cancelled.
+#
+# Below $2^d$, as the proof assumes: a sum from there on wraps around. $a_i$ is the $i$-th *least* significant bit. $6d$
+# units in a network by itself, $8d$ with the residual.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Bit $i$ of a sum depends on the lowest $i$ bits of both numbers, through their sum $s$ alone. It is 1 when
 # $2^{i-1} \le s < 2^i$, or when $3\cdot 2^{i-1} \le s < 2^{i+1}$. On the integers each of these windows is a difference
@@ -20,7 +35,7 @@
 # %%
 import torch
 
-from attention_theory.looped_transformers.machine.adder import Variant, add
+from attention_theory.looped_transformers.machine.adder import add
 from attention_theory.looped_transformers.machine.codes import from_bits, to_bits
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Rows
@@ -28,11 +43,11 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-bits = 6  # d, bits of each number: all pairs are added, 2 to 9
-wide_bits = 40  # bits of the random sums, 2 to 50
+bits = 6  # d, bits of each number: all pairs are added, from 2 to 9
+wide_bits = 40  # bits of the random sums, from 2 to 50
 sums = 2000  # random sums, at least 1
-noise_bits = 16  # bits of the adder whose noise is measured, 2 to 40
-noise = 1e-9  # error of each input bit there, above 0 and at most 1e-3
+noise_bits = 16  # bits of the adder whose noise is measured, from 2 to 40
+noise = 1e-9  # error of each input bit there, from 1e-15 to 0.001
 seed = 0  # seed of every draw, at least 0
 
 # %%
@@ -41,17 +56,17 @@ require(noise_bits=(noise_bits, 2, 40), noise=(noise, 1e-15, 1e-3), seed=(seed, 
 
 
 # %%
-def adder(length: int, variant: Variant = "complete") -> tuple[Rows, Layer]:
+def adder(length: int, last_pair: bool = True) -> tuple[Rows, Layer]:
     """A layer that puts a + b in the place of a, in every column."""
     rows = Rows(a=length, b=length)
     layer = Layer(rows, "add")
-    add(layer, [(rows["a"], 1), (rows["b"], 1)], rows["a"], variant=variant)
+    add(layer, [(rows["a"], 1), (rows["b"], 1)], rows["a"], last_pair=last_pair)
     return rows, layer
 
 
-def total(a: torch.Tensor, b: torch.Tensor, length: int, variant: Variant = "complete") -> torch.Tensor:
+def total(a: torch.Tensor, b: torch.Tensor, length: int, last_pair: bool = True) -> torch.Tensor:
     """The bits of a + b as the layer computes them."""
-    rows, layer = adder(length, variant)
+    rows, layer = adder(length, last_pair)
     return rows.of(layer.dense.feed_forward(torch.cat([to_bits(a, length), to_bits(b, length)], dim=1)), "a")
 
 
@@ -76,7 +91,7 @@ show.figure(
     name="windows",
     caption="The two windows for the third bit. Between integers they are ramps; every integer sits at the end of a "
     "ramp or on a plateau. At the ends of a ramp there is no room for noise on one side.",
-    alt="Two trapezes over the sum s from 0 to 15, one from 4 to 7 and one from 12 on, with black dots at 0 or 1 for "
+    alt="Two trapezes over the sum s from 0 to 15, one from 4 to 7 and one from 12 on, with dots at 0 or 1 for "
     "the third bit of each integer, all on the curves.",
 )
 
@@ -84,7 +99,7 @@ show.figure(
 a, b = (side.flatten() for side in torch.meshgrid(torch.arange(2**bits), torch.arange(2**bits), indexing="ij"))
 found = total(a, b, bits)
 right = to_bits((a + b) % 2**bits, bits)
-without = total(a, b, bits, "without last pair")
+without = total(a, b, bits, last_pair=False)
 carries = torch.stack([(a >> k) & (b >> k) & 1 for k in range(bits)]).any(dim=0)
 beyond = a + b >= 2**bits
 generator = torch.Generator().manual_seed(seed)
@@ -129,18 +144,24 @@ claim.check(
     noise_bits + 1,
     tolerance=0.01,
 )
-claim.printed(
+claim.misprint(
     "sums from 2**d to 2**(d+1) that come out as they are",
     (from_bits(found) == a + b)[beyond].sum(),
     "==",
     beyond.sum(),
 )
+turned = (found.flip(1) != right).sum()
+claim.check(
+    "the proof's windows over the lowest bits: bits that are wrong", (found != right).sum(), "==", 0, of="proof"
+)
+claim.misprint("the same with bit i counted from the top, as printed", turned, "==", 0, of="proof")
 claim.control("wrong bits without the last two units", (without != right).sum(), "==", 0)
 claim.check("pairs it gets wrong although no place carries", (~carries & (without != right).any(dim=1)).sum(), "==", 0)
 claim.number("bits compared", right.numel())
 claim.verdict()
 
 # %% [markdown]
-# The paper's condition "as long as the sum is less than $2^{d+1}$" cannot be meant: $d$ bits come out, and a sum from
-# $2^d$ on wraps around. The machine needs exactly that, since $b - a$ is computed as $b + (2^N - a)$. The six
-# units of Lemma 10 are eight with the residual, as Lemma 2 says and the end of the proof too.
+# The paper's condition "as long as the sum is less than $2^{d+1}$" is not meant: $d$ bits come out, and the proof
+# assumes a sum below $2^d$. From there on the sum wraps around. Nor is $a_i$ the $i$-th *most* significant bit: the
+# same sentence calls $a_1$ the least significant one. The machine needs exactly that, since $b - a$ is computed as $b +
+# (2^N - a)$. The six units of Lemma 10 are eight with the residual, as Lemma 2 says and the end of the proof too.

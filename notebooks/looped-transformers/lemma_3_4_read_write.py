@@ -7,20 +7,59 @@
 # ---
 
 # %% [markdown]
-# # Reading and writing by address
+# # Lemmas 3 and 4 · Reading and writing by address
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 3 and 4, Figures 2 and 3, Appendices B.2 and F.2.*
 #
-# ```{claim} looped-transformers/lemma-3
-# ```
+# <!-- claim looped-transformers/lemma-3 -->
+# <blockquote>
 #
-# ```{claim} looped-transformers/lemma-4
-# ```
+# **Lemma 3 (Reading by address)** *Appendices B.2 and F.2*
 #
-# ```{claim} looped-transformers/figure-2
-# ```
+# One layer with one head copies the data of the column whose code the scratchpad's pointer holds into the scratchpad,
+# and changes nothing else. Its width is $O(\log n + d)$. With a softmax the error is below $\epsilon$ for $\lambda \ge
+# \log(n^3/\epsilon)$ (and falls in fact as $e^{-2\lambda}$); with a hard maximum it is zero.
 #
-# ```{claim} looped-transformers/figure-3
-# ```
+# **Beside it, as printed.** In the proof, after the head the indicator of the scratchpad is shown as $\frac12$.
+#
+# **Corrected.** It stays 1: the value matrix does not touch it.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/lemma-4 -->
+# <blockquote>
+#
+# **Lemma 4 (Writing by address)** *Appendices B.2 and F.2*
+#
+# One layer with one head puts a vector of the scratchpad into the column to which the pointer points, and changes
+# nothing else: outside the scratchpad $v := v + \sigma(2v_\text{new} - 2v - Cb) - \sigma(2v - 2v_\text{new} - Cb)$.
+#
+# **Beside it, as printed.** In the proof both ReLUs are added, though the construction is to be that of Lemma 3.
+#
+# **Corrected.** The second is subtracted. As printed, $[1,-1,1]$ written over $[-1,1,1]$ gives $[1,3,1]$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/figure-2 -->
+# <blockquote>
+#
+# **Figure 2 (A read)** *Appendix B.2*
+#
+# A sketch: a command is copied from its column into the scratchpad, found by its encoding.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/figure-3 -->
+# <blockquote>
+#
+# **Figure 3 (A write)** *Appendix B.2*
+#
+# A sketch: data of the scratchpad is copied into a column of the memory, found by its encoding.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The scratchpad column holds a *pointer*, the code of another column; that column holds the same code in its *encoding*
 # rows. Keys and queries are the sum of both blocks, so these two columns have the highest score with each other and
@@ -42,7 +81,7 @@ from attention_theory.validation import Form, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-columns = 32  # n, at least 3
+columns = 32  # n, from 3 to 512
 height = 8  # d, rows of the data, at least 3
 temperature = 40.0  # lambda for exact copies, at least 20
 draws = 100  # random states, at least 1
@@ -213,6 +252,10 @@ sizes = summarise(LoopedTransformer(rows, [access("read")]))
 no_indicator, aim = random_state(0)
 rows.of(no_indicator, "indicator")[0] = 0
 unread = access("read").dense(no_indicator, temperature)
+kept = {}  # the indicator behind the head of the proof, which is said to be 1/2 there
+for number in range(20):
+    state, _ = random_state(number)
+    kept[number] = rows.of(access("read").dense.attend(state, temperature), "indicator")[0, 0].item()
 claim = Claim("looped-transformers/lemma-3")
 claim.check("states read wrong with hardmax, any column", wrong("read", "hardmax"), "==", 0)
 claim.check("states read wrong with softmax, any column", wrong("read"), "==", 0)
@@ -222,6 +265,9 @@ claim.check("slope of the logarithm of the error", slope, "==", -2.0, tolerance=
 claim.check("layers and heads", f"{sizes.layers} and {sizes.heads}", "==", "1 and 1")
 claim.check("rows: 3 d + 2 L + 1", sizes.width, "==", 3 * height + 2 * bits + 1)
 claim.check("states read wrong with the gate C = 2, the least that will do", wrong("read", gate=2.0), "==", 0)
+claim.check("the proof's matrices, hardmax: states read wrong", wrong("read", "hardmax"), "==", 0, of="proof")
+claim.check("indicator of the scratchpad behind its head", kept, "==", 1.0, of="proof")
+claim.misprint("the same as printed", kept, "==", 0.5, of="proof")
 claim.control("states read wrong with the gate C = 1", wrong("read", gate=1.0), "==", 0)
 claim.control("states read wrong without clearing the buffer", wrong("read", clear=False), "==", 0)
 claim.control(
@@ -234,7 +280,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Writing, and a sign
-# In print the second unit of a write is *added*, so the update is $|2(v_\text{new} - v_\text{old})|$ in place of
+# The lemma is right. In its proof the second unit of a write is *added*, though the construction is to be that of a
+# read; so the update is $|2(v_\text{new} - v_\text{old})|$ in place of
 # $2(v_\text{new} - v_\text{old})$: a bit that should fall from $1$ to $-1$ rises to $3$. What this does to whole
 # programs is seen in the notebook on SUBLEQ.
 
@@ -253,9 +300,11 @@ claim = Claim("looped-transformers/lemma-4")
 claim.check("states written wrong with hardmax, any column", wrong("write", "hardmax"), "==", 0)
 claim.check("states written wrong with softmax, any column", wrong("write"), "==", 0)
 claim.check("real numbers, hardmax: largest error, any column", real_error("write"), "<=", 1e-14)
-claim.check("[1, -1, 1] written over [-1, 1, 1]", str(write_three("correct")), "==", "[1, -1, 1]")
-claim.printed("the same with both units added", str(write_three("printed")), "==", "[1, -1, 1]")
-claim.printed("states written wrong with both units added", wrong("write", form="printed"), "==", 0)
+claim.check("layers and heads", f"{sizes.layers} and {sizes.heads}", "==", "1 and 1")
+proof = ("[1, -1, 1] written over [-1, 1, 1]", "==", "[1, -1, 1]")
+claim.check(f"{proof[0]}, second unit subtracted", str(write_three("correct")), *proof[1:], of="proof")
+claim.misprint(f"{proof[0]}, both units added", str(write_three("printed")), *proof[1:], of="proof")
+claim.misprint("states written wrong with both units added", wrong("write", form="printed"), "==", 0, of="proof")
 claim.control("states written wrong with the gate C = 1", wrong("write", gate=1.0), "==", 0)
 claim.number("the printed form gives 3 where -1 is due", write_three("printed")[1])
 claim.verdict()

@@ -7,17 +7,45 @@
 # ---
 
 # %% [markdown]
-# # If at most zero, go to
+# # Appendix B.3 · If at most zero, go to
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: equations (3) and (4), Appendices B.3 and F.3.*
 #
-# ```{claim} looped-transformers/equation-3-flag
-# ```
+# <!-- claim looped-transformers/equation-3-flag -->
+# <blockquote>
 #
-# ```{claim} looped-transformers/equation-4-flag
-# ```
+# **Branch flag for integers (Is an integer at most zero?)** *Appendices B.3 and F.3*
 #
-# ```{claim} looped-transformers/branch-select
-# ```
+# For an integer $x$, $1 - \sigma(x) + \sigma(x-1)$ is 1 if $x \le 0$ and 0 otherwise.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/equation-4-flag -->
+# <blockquote>
+#
+# **Branch flag for two's complement vectors (Is a vector of bits at most zero?)** *Appendix F.3*
+#
+# **As printed.** $\sigma(b_N) + \sigma(1 + N - \sum_i b_i)$.
+#
+# **Corrected.** For $b \in \{\pm1\}^N$ in two's complement, $\sigma(b_N) + \sigma(1 - N - \sum_i b_i)$ is 1 if the
+# number is at most zero and 0 otherwise.
+#
+# $1 - N$ in place of $1 + N$. As printed the flag is wrong for every number.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/branch-select -->
+# <blockquote>
+#
+# **Program counter selection (The next program counter)** *Appendices B.3 and F.3*
+#
+# $p_\text{next} = 2\sigma(p_{PC+1} - f\,1) + 2\sigma(p_i - (1-f)1) - 1$ is the target $p_i$ if the flag $f$ is 1 and
+# $p_{PC+1}$ if it is 0. The whole branch takes two layers: flag and increment side by side, then the choice. (The
+# text's reason, that three ReLU networks make two layers, is not one: a layer has one. Appendix G uses three.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A branch has three parts: a flag that is 1 if a number is at most zero, the counter plus one, and a choice between
 # that and the target. Each part is one ReLU network. The adder gives the second; the first and third are here.
@@ -34,8 +62,8 @@ from attention_theory.validation import Form, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-lengths = [5, 8]  # N, bits of the numbers whose flag is taken: all of them, each 2 to 14
-address_bits = 4  # L: all pairs of counter and target, 2 to 7
+lengths = [5, 8]  # N, bits of the numbers whose flag is taken: all of them, each from 2 to 14
+address_bits = 4  # L: all pairs of counter and target, from 2 to 7
 
 # %%
 require(lengths=(lengths, 2, 14), address_bits=(address_bits, 2, 7))
@@ -95,6 +123,9 @@ show.figure(
 claim = Claim("looped-transformers/equation-3-flag")
 longest = every[max(lengths)].double()
 claim.check("integers with a wrong flag", (integer_flags(longest) != (longest <= 0)).sum(), "==", 0)
+formula = 1 - torch.relu(longest) + torch.relu(longest - 1)
+unlike = (integer_flags(longest) != formula).sum()
+claim.check("integers where the layer, as printed, is not the formula", unlike, "==", 0, of="proof")
 quarters = torch.arange(-8, 9, dtype=torch.float64) / 4
 undecided = (integer_flags(quarters) != (quarters <= 0)).sum()
 claim.control("multiples of 1/4 from -2 to 2 with a wrong flag", undecided, "==", 0)
@@ -105,7 +136,13 @@ for length, values in every.items():
     wanted = (values <= 0).double()
     claim.check(f"numbers of {length} bits with a wrong flag", (bit_flags(values, length) != wanted).sum(), "==", 0)
     printed = int((bit_flags(values, length, "printed") != wanted).sum())
-    claim.printed(f"numbers of {length} bits with a wrong flag as printed", printed, "==", 0)
+    claim.misprint(f"numbers of {length} bits with a wrong flag as printed", printed, "==", 0)
+    total = to_bits(values, length).sum(dim=1)
+    fires = {name: torch.relu(1 + sign * length - total) for name, sign in (("1 - N", -1), ("1 + N", 1))}
+    label = f"numbers of {length} bits for which the second term is not 1 at zero alone"
+    wrong_terms = {name: int((term != (values == 0)).sum()) for name, term in fires.items()}
+    claim.check(f"{label}, 1 - N", wrong_terms["1 - N"], "==", 0, of="proof")
+    claim.misprint(f"{label}, 1 + N", wrong_terms["1 + N"], "==", 0, of="proof")
 claim.control(
     "numbers with a wrong flag if the sign alone is looked at",
     (torch.relu(to_bits(longest.long(), max(lengths))[:, -1]) != (longest <= 0)).sum(),
@@ -173,6 +210,7 @@ valid = (undecided.abs() == 1).all(dim=-1).sum()
 
 claim = Claim("looped-transformers/branch-select")
 claim.check("wrong next counters, three layers", wrong(3), "==", 0)
+claim.check("the paper's three networks, one after the other: wrong next counters", wrong(3), "==", 0, of="proof")
 claim.check("wrong next counters, two layers, flag beside increment", wrong(2), "==", 0)
 claim.control("wrong next counters, all in one layer", wrong(1), "==", 0)
 claim.control("pairs for which a flag of 1/2 gives a code", valid, "==", 4**address_bits)

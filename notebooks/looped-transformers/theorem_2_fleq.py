@@ -7,11 +7,27 @@
 # ---
 
 # %% [markdown]
-# # A transformer that runs FLEQ programs
+# # Theorem 2 · A transformer that runs FLEQ programs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Theorem 2, Remark 1, Corollary 1, Definition 1, Appendix C.2.*
 #
-# ```{claim} looped-transformers/theorem-2
-# ```
+# <!-- claim looped-transformers/theorem-2 -->
+# <blockquote>
+#
+# **Theorem 2 (The FLEQ machine)** *Section 3 (Theorem 1); Appendices C.2 and K; also Theorem 1*
+#
+# With $M$ function blocks of $l_1,\dots,l_M$ layers there is a transformer of $9+\max_i l_i$ layers and $O(Md+\log n)$
+# rows that, looped, executes one instruction a pass: $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$, then a
+# jump to $p$ if $\mathrm{mem}[\mathit{flag}]\le 0$, where the flag is an integer. The error vanishes as the temperature
+# factor grows, apart from that of the blocks. A layer has as many heads as the blocks active in it have together.
+#
+# **Beside it, as printed.** In step 1 of the proof, column $i$ of the scratchpad reads from $a+i$, $b+i-d$, $c+i-2d$;
+# the first mask is $\sigma(2d+d_w-i+1)-\sigma(2d+d_w-i)$. The instruction of the informal Theorem 1 has no $p$.
+#
+# **Corrected.** $a+i-1$, $b+i-1-d$, $c+i-1-2d$ with columns counted from 1; the first mask is
+# $\sigma(d_w-i+1)-\sigma(d_w-i)$. With $p$, to which it jumps.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A FLEQ instruction computes $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$ with one of $M$ functions and
 # then jumps to $p$ if $\mathrm{mem}[\mathit{flag}]\le 0$. The machine holds scratchpad, memory and program side by
@@ -77,7 +93,7 @@ axis.tick_params(axis="y", labelsize=7)
 show.figure(
     fig,
     name="layout",
-    caption="The input of the machine at the start: scratchpad, memory and program, divided by the black lines. The "
+    caption="The input of the machine at the start: scratchpad, memory and program, divided by the upright lines. The "
     "program lies in the memory rows of its columns; the counter's rows hold the first instruction's address. Below "
     "the addresses and marks lie the function blocks.",
     alt="Coloured matrix of rows and columns in three vertical parts. The right part holds columns of plus and minus "
@@ -90,10 +106,25 @@ counts = summarise(machine.transformer)
 show.table(*counts.table(), caption="The layers of the machine for this program.")
 
 # %% [markdown]
-# ```{claim} looped-transformers/figure-5
-# ```
-# ```{claim} looped-transformers/figure-7
-# ```
+# <!-- claim looped-transformers/figure-5 -->
+# <blockquote>
+#
+# **Figure 5 (Layout of the FLEQ input)** *Figures 5 and 6; also Figure 6*
+#
+# A drawing of the input: scratchpad, memory and program side by side, the function blocks below. Redrawn from the
+# packed input of a program.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/figure-7 -->
+# <blockquote>
+#
+# **Figure 7 (Structure of X)** *Figure 7, Appendix K*
+#
+# A drawing of the rows of the input with the matrix that spells it out. Redrawn from the packed input of a program.
+#
+# </blockquote>
+# <!-- /claim -->
 # The figures of the paper that show the input are schematic. Figure 7 comes with a matrix. It lists, from the top,
 # memory, counter, instruction, three operands, addresses, the scratchpad's addresses, and one block for each function;
 # and it says for each of them in which of the three parts it is filled, empty, or of no interest. It shows the middle
@@ -191,9 +222,9 @@ show.figure(
 
 # %% [markdown]
 # ## What is wrong in print
-# Two formulas of the machine do not work as printed; each is put back alone here. The pointers of the operands are
-# one column too far, because column $i$ is counted from 1 and $p_a+i$ should be $p_a+i-1$. The first mask has the
-# bound $2d+d_w$ where $d_w$ is meant.
+# The theorem is right. Two formulas of its proof do not work as printed; each is put back alone here. The pointers of
+# the operands are one column too far, because column $i$ is counted from 1 and $p_a+i$ should be $p_a+i-1$. The first
+# mask has the bound $2d+d_w$ where $d_w$ is meant. The lines around both of them say so.
 #
 # The theorem counts as many heads as the blocks have together. Step 2 of its proof reads $a$, $b$ and $c$ with three
 # heads, and the sums of this book have two. Neither is needed: no column wants more than one of $a$, $b$, $c$, so that
@@ -209,7 +240,7 @@ def faulty(**options):
     return compare(broken.run(program, limit), reference)
 
 
-offsets, mask = faulty(faults=["pointer offsets"]), faulty(faults=["first mask"])
+offsets, mask = faulty(form={"pointers": "printed"}), faulty(form={"first mask": "printed"})
 cold, low_gate = faulty(temperature=5.0), faulty(gate=1.0)
 blocks = standard_blocks(program)
 lean = FleqMachine(program, standard_blocks(program, sum_heads=1), temperature=temperature, one_reader=True)
@@ -233,16 +264,27 @@ claim.check("one head for reading: heads in the widest layer, the blocks' sum", 
 claim.check("counter right at temperature 20", by_heat[heats.index(20.0)].counters_agree, "==", True)
 claim.control("counter right in every cycle at temperature 5", cold.counters_agree and cold.deviation < 1, "==", True)
 claim.control("gate constant 1, below the data: largest deviation", low_gate.deviation, "<=", 1e-5)
-claim.printed("pointers p+i as printed: counter right in every cycle", offsets.counters_agree, "==", True)
-claim.printed("first mask as printed: counter right in every cycle", mask.counters_agree, "==", True)
+counters = with_products.counters_agree and without_products.counters_agree
+claim.check("the seven steps: counter right in every cycle", counters, "==", True, of="proof")
+for label, run in (("pointers p+i", offsets), ("first mask", mask)):
+    claim.misprint(f"{label} as printed: counter right in every cycle", run.counters_agree, "==", True, of="proof")
 claim.number("cycles before the first mask as printed loses the counter", mask.first_departure)
 claim.number("heads in the widest layer", counts.heads)
 claim.verdict()
 
 # %% [markdown]
 # ## Function blocks
-# ```{claim} looped-transformers/definition-1
-# ```
+# <!-- claim looped-transformers/definition-1 -->
+# <blockquote>
+#
+# **Definition 1 (Function block)** *Section C.2; Appendix I*
+#
+# A *function block* is a transformer that finds $A$ in the first $d$ columns and $B$ in the next $d$, both padded with
+# zeros to $d\times d$, and leaves $f(A,B)$ in the $d$ columns after those. It may use $s\ge 3d$ columns and rows of its
+# own.
+#
+# </blockquote>
+# <!-- /claim -->
 # The same declarations that serve inside the machine run by themselves on a batch of matrices. A number put beside
 # the agreed columns must change the result: it is then part of an operand.
 
@@ -271,14 +313,32 @@ claim.verdict()
 
 # %% [markdown]
 # ## Smaller matrices, and either half of an instruction
-# ```{claim} looped-transformers/remark-1
-# ```
-# ```{claim} looped-transformers/corollary-1
-# ```
-# One instruction has one width for both operands and the result. Here $A$ has two columns, $B$ and the result
-# $A^\top B$ have one. The width must be two, for $A$; and if the variables are packed without gaps, the instruction
-# reads the column behind $B$ and overwrites the column behind the result. With two columns for each, nothing is
-# touched. So every variable gets $d$ columns in this book, unless all that meet have the same width.
+# <!-- claim looped-transformers/remark-1 -->
+# <blockquote>
+#
+# **Remark 1 (Operands smaller than d)** *Appendix C.2, Remark 1*
+#
+# Operands of $d_h\times d_w$ with $d_h,d_w\le d$ are padded with zeros; the machine then leaves the padding zero. One
+# width serves operands and result, so each of them needs room for as many columns as any instruction on it touches, $d$
+# at the most.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/corollary-1 -->
+# <blockquote>
+#
+# **Corollary 1 (Computing and jumping apart)** *Appendix C.2, Corollary 1*
+#
+# The machine also runs instructions that only compute, with a flag cell holding 1, and instructions that only jump,
+# with dummy operands.
+#
+# </blockquote>
+# <!-- /claim -->
+# One instruction has one width for both operands and the result, the largest of them. Here $A$ has two columns, $B$ and
+# the result $A^\top B$ have one. The width is two, for $A$, and $B$ and the result are padded with a column of zeros
+# each. The padding needs room in memory: with one column for $B$ and for the result, the instruction reads the column
+# behind $B$ and overwrites the column behind the result. So every variable gets $d$ columns in this book, unless all
+# that meet have the same width.
 
 # %%
 left, right = torch.zeros(2, d, 2, dtype=torch.float64)
@@ -305,7 +365,7 @@ claim.check("one width for all, packed side by side: change of the neighbour", k
 exact = left.mT @ right[:, :1]
 claim.check("2 by 2 with 2 by 1, two columns each: error", (narrow[:2, :1] - exact).abs().max(), "<=", 1e-5)
 claim.check("2 by 2 with 2 by 1, two columns each: change of the neighbour", spared, "<=", 1e-5)
-claim.printed("2 by 2 with 2 by 1, packed side by side: change of the neighbour", overwritten, "<=", 1e-5)
+claim.control("2 by 2 with 2 by 1, one column for the smaller: change of the neighbour", overwritten, "<=", 1e-5)
 claim.verdict()
 
 # %%
@@ -329,5 +389,6 @@ claim = Claim("looped-transformers/corollary-1")
 claim.check("counter right in every cycle", half.counters_agree, "==", True)
 claim.check("instructions executed", half.cycles, "==", 3)
 claim.check("largest deviation in memory", half.deviation, "<=", 1e-11)
+claim.check("a flag cell of 1, dummy operands, as printed: deviation", half.deviation, "<=", 1e-11, of="proof")
 claim.control("flag cell 0 in place of 1: next instruction", flagged.counters[0], "==", 1)
 claim.verdict()

@@ -1,9 +1,18 @@
 # %% [markdown]
-# # Tokens with a constant sum
+# # Proposition 5 · Tokens with a constant sum
 # *Mahdavi, Liao, Thrampoulidis: Proposition 5, Appendix I.*
 #
-# ```{claim} memorization/proposition-5
-# ```
+# <!-- claim memorization/proposition-5 -->
+# <blockquote>
+#
+# **Proposition 5 (Tokens with a constant sum)** *Appendix I*
+#
+# Let $d_h=d$, $n<d$ and $\mathbf 1^\top e_i^{(t)}=C$ for all tokens. Then $\mathrm{rank}\,Z\le H(d-1)+1$ for all
+# weights, without any assumption on the queries. The tokens may be in general position for all that, if $C\ne0$; with
+# $C=0$ they lie in a hyperplane and the rank is at most $H(d-1)$. (The header's "$d=d_h=d$" means $d_h=d$.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # With a context for each example $Z$ can have rank $Hd$. If the entries of every token sum to the same number
 # $C$, it cannot: a convex combination of such tokens has the sum $C$ too, in every head, so the difference of two
@@ -60,8 +69,7 @@ claim.check("singular value after the bound", max(after), "<=", 1e-12)
 claim.check("12 whole tokens, d = 4, sum 3: general position", is_in_general_position(whole_tokens(3)), "==", True)
 claim.control("12 whole tokens, d = 4, sum 0: general position", is_in_general_position(whole_tokens(0)), "==", True)
 claim.control("free tokens: largest rank less the bound", max(row[4] - row[1] for row in rows), "<=", 0)
-for row, earlier in zip(rows, (22, 45, 76), strict=True):
+for row in rows:
     claim.number(f"rank at {row[0]}", row[2])
-for row, earlier in zip(rows, (21, 44, 75), strict=True):
     claim.number(f"rank at {row[0]}, sum 0", row[3])
 claim.verdict()

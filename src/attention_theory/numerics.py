@@ -4,18 +4,31 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attention_theory.validation import ParameterError, require
+
 #: A prime whose products fit in 64-bit integers: 2**31 - 1.
 PRIME = 2_147_483_647
 
 
 def relative_error(ours: Tensor, reference: Tensor) -> float:
-    """Largest absolute difference over the largest absolute value of the reference (or 1, if that is 0)."""
+    """Largest absolute difference over the largest absolute value of the reference (or 1, if that is 0).
+
+    Raises:
+        ParameterError: two shapes, which would be stretched to fit each other, or no entry at all.
+    """
+    if ours.shape != reference.shape or not ours.numel():
+        raise ParameterError(f"shapes must be equal, with an entry, got {[*ours.shape]} and {[*reference.shape]}")
     scale = reference.abs().max().item() or 1.0
     return (ours - reference).abs().max().item() / scale
 
 
 def numerical_rank(matrix: Float[Tensor, "... rows columns"], rtol: float = 1e-9) -> Int[Tensor, "..."]:
-    """The number of singular values above ``rtol`` times the largest."""
+    """The number of singular values above ``rtol`` times the largest.
+
+    Raises:
+        ParameterError: ``rtol`` outside [0, 1].
+    """
+    require(rtol=(rtol, 0.0, 1.0))
     values = torch.linalg.svdvals(matrix)
     return (values > rtol * values[..., :1]).sum(dim=-1)
 
@@ -24,7 +37,11 @@ def modular_rank(matrix: Int[Tensor, "rows columns"], prime: int = PRIME) -> int
     """The rank of an integer matrix modulo a prime, exactly: a lower bound on its rank over the rationals.
 
     The two agree unless the prime divides a minor. Entries are int64; the elimination never leaves the integers.
+
+    Raises:
+        ParameterError: a modulus below 2, or so large that a product overflows.
     """
+    require(prime=(prime, 2, PRIME))
     work = matrix.remainder(prime).clone()
     rank = 0
     for column in range(work.shape[1]):

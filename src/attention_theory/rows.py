@@ -61,9 +61,9 @@ class Rows:
     def __contains__(self, name: str) -> bool:
         return name in self.blocks
 
-    def indices(self, name: str) -> Int[Tensor, " block"]:
+    def indices(self, name: str, device: torch.device | str = "cpu") -> Int[Tensor, " block"]:
         """The rows of ``name`` as a tensor, to index with and to pick from."""
-        return torch.arange(self.blocks[name].start, self.blocks[name].stop)
+        return torch.arange(self.blocks[name].start, self.blocks[name].stop, device=device)
 
     def of(self, state: Shaped[Tensor, "... columns rows"], name: str) -> Shaped[Tensor, "... columns block"]:
         """The block ``name`` of a state: a view, so that assigning to it changes the state."""

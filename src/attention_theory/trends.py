@@ -1,4 +1,8 @@
-"""Reading a sweep: its slope, its power law, whether it is linear, whether it is monotone within the seeds' spread."""
+"""Reading a sweep: its slope, its power law, whether it is linear, whether it is monotone within the seeds' spread.
+
+Theorems that speak of rates ("of order n", "falls as 1/N") are read off sweeps by these few rules, the same on every
+page, in its tests and in the benchmarks.
+"""
 
 from collections.abc import Sequence
 
@@ -21,20 +25,28 @@ def linear_fit_r2(x: Float[Tensor, " points"], y: Float[Tensor, " points"]) -> f
 
 
 def slope(x: Float[Tensor, " points"] | Sequence[float], y: Float[Tensor, " points"] | Sequence[float]) -> float:
-    """The slope of the best straight line through at least two points."""
+    """The slope of the best straight line through at least two points.
+
+    Raises:
+        ParameterError: fewer than two points.
+    """
     require(points=(len(x), 2, None))
-    x, y = torch.as_tensor(x, dtype=torch.float64), torch.as_tensor(y, dtype=torch.float64)
+    x, y = _double(x), _double(y)
     x = x - x.mean()
     return ((x @ y) / (x @ x)).item()
 
 
 def exponent(x: Float[Tensor, " points"] | Sequence[float], y: Float[Tensor, " points"] | Sequence[float]) -> float:
     """The exponent p of the best power law ``y = c x^p`` through positive points, by least squares on logarithms."""
-    return slope(torch.as_tensor(x, dtype=torch.float64).log(), torch.as_tensor(y, dtype=torch.float64).log())
+    return slope(_double(x).log(), _double(y).log())
 
 
 def increments(values: Float[Tensor, "points seeds"]) -> Float[Tensor, " steps"]:
-    """The steps from one mean to the next, in standard errors of the step (at least three seeds)."""
+    """The steps from one mean to the next, in standard errors of the step (at least three seeds).
+
+    Raises:
+        ParameterError: fewer than three seeds.
+    """
     require(seeds=(values.shape[1], 3, None))
     return gain(values[:-1], values[1:])
 
@@ -44,3 +56,7 @@ def gain(before: Float[Tensor, "... seeds"], after: Float[Tensor, "... seeds"]) 
     seeds = before.shape[-1]
     error = ((before.var(dim=-1) + after.var(dim=-1)) / seeds).sqrt().clamp(min=torch.finfo(before.dtype).tiny ** 0.5)
     return (after.mean(dim=-1) - before.mean(dim=-1)) / error
+
+
+def _double(values: Float[Tensor, " points"] | Sequence[float]) -> Float[Tensor, " points"]:
+    return values.double() if isinstance(values, Tensor) else torch.tensor(values, dtype=torch.float64)

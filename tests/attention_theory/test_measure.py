@@ -1,7 +1,7 @@
 """The counters against what can be counted by hand."""
 
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.measure import cpu_seconds, entries_touched, matrix_operations, peak_bytes
@@ -12,7 +12,6 @@ def test_operations_of_a_product() -> None:
     assert matrix_operations(lambda: a @ b) == 2 * 3 * 4 * 5
 
 
-@settings(deadline=None)
 @given(st.integers(1, 20), st.integers(1, 20))
 def test_an_entrywise_product_touches_its_factors_and_its_result(rows: int, columns: int) -> None:
     left, right = torch.ones(rows, columns), torch.ones(columns)

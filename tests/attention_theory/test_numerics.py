@@ -2,12 +2,14 @@
 
 from fractions import Fraction
 
+import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.numerics import modular_rank, numerical_rank, relative_error
 from attention_theory.randomness import generator, normal
+from attention_theory.validation import ParameterError
 
 
 def rational_rank(rows: list[list[int]]) -> int:
@@ -29,7 +31,6 @@ def rational_rank(rows: list[list[int]]) -> int:
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**31))
-@settings(deadline=None)
 def test_modular_rank_is_the_rational_rank(rows: int, columns: int, inner: int, seed: int) -> None:
     source = generator(seed)
     left = torch.randint(-9, 10, (rows, inner), generator=source)
@@ -49,3 +50,19 @@ def test_numerical_rank_sees_planted_rank_and_batches() -> None:
 def test_relative_error_is_relative_and_absolute_at_zero() -> None:
     assert relative_error(torch.tensor([2.0, 4.0]), torch.tensor([2.0, 5.0])) == 0.2
     assert relative_error(torch.tensor([0.5]), torch.tensor([0.0])) == 0.5
+
+
+def test_equal_values_of_two_shapes_are_not_compared() -> None:
+    column = torch.tensor([[1.0], [2.0], [3.0]])
+    with pytest.raises(ParameterError, match=r"shapes must be equal, with an entry, got \[3\] and \[3, 1\]"):
+        relative_error(column[:, 0], column)
+    with pytest.raises(ParameterError, match="with an entry"):
+        relative_error(torch.ones(0), torch.ones(0))
+
+
+def test_tolerances_and_moduli_out_of_range_are_refused() -> None:
+    with pytest.raises(ParameterError, match="rtol"):
+        numerical_rank(torch.eye(2), rtol=-1.0)
+    for modulus in (1, 2**40):
+        with pytest.raises(ParameterError, match="prime"):
+            modular_rank(torch.eye(2, dtype=torch.int64), modulus)

@@ -28,6 +28,9 @@ def photograph_crops(
 
     Returns:
         the crops, and for each the photograph (0 or 1) and the place of its centre (0 to 1 across and down).
+
+    Raises:
+        ParameterError: a count below 1, a side below 8, or a smallest side outside 8 to 400.
     """
     require(count=(count, 1, None), side=(side, 8, None), smallest=(smallest, 8, 400))
     pictures = [Image.fromarray(picture) for picture in load_sample_images().images]

@@ -178,7 +178,11 @@ def open_corpus(folder: str = "") -> Corpus:
 
 
 def byte_tokens(text: str, validation_share: float = 0.1) -> tuple[Tokens, Tokens]:
-    """A text as bytes, in memory: 256 tokens, the last part kept for validation."""
+    """A text as bytes, in memory: 256 tokens, the last part kept for validation.
+
+    Raises:
+        ParameterError: a share outside [0, 0.9].
+    """
     require(validation_share=(validation_share, 0.0, 0.9))
     tokens = np.frombuffer(text.encode(), np.uint8)
     cut = len(tokens) - int(len(tokens) * validation_share)

@@ -1,7 +1,7 @@
 """The grid of runs behind Figures 2 to 5 (Section 5.2, Appendices A, H, I): 342 runs a seed.
 
-All at d = 64 with batches of 256. Ranges that the text does not give are read off the figures' axes and legends,
-the number of seeds, six, off the authors' published code.
+All at d = 64 with batches of 256. Ranges that the text does not give, and the number of seeds, six, are those of the
+commands that the authors publish with their code.
 """
 
 from collections.abc import Sequence

@@ -17,6 +17,9 @@ def memory_teacher(width: int) -> Heads:
     """The one head that looks up a value by its key: V keeps the value half of a token, Q the key half.
 
     ``width`` is d, the length of a key and of a value; a token has 2d features.
+
+    Raises:
+        ParameterError: a width below 1.
     """
     require(width=(width, 1, None))
     identity, nothing = torch.eye(width, dtype=torch.float64), torch.zeros(width, width, dtype=torch.float64)
@@ -68,10 +71,15 @@ def mix_memories(
     share: float,
     seed: Seed,
 ) -> Float[Tensor, "count tokens features"]:
-    """Each table from the orthogonal set with probability ``share``, otherwise from the Gaussian one."""
+    """Each table from the orthogonal set with probability ``share``, otherwise from the Gaussian one.
+
+    Raises:
+        ParameterError: a share outside [0, 1].
+    """
     require(share=(share, 0.0, 1.0))
-    chance = torch.rand(len(gaussian), generator=generator(seed), dtype=torch.float64)
-    return torch.where((chance < share)[:, None, None], orthogonal, gaussian)
+    source = generator(seed)
+    chance = torch.rand(len(gaussian), generator=source, dtype=torch.float64, device=source.device)
+    return torch.where((chance < share).to(gaussian.device)[:, None, None], orthogonal, gaussian)
 
 
 def printed_labels(tokens: Float[Tensor, "count tokens features"]) -> Float[Tensor, "count features"]:

@@ -22,6 +22,9 @@ class StringForm:
         states: Q, at least 1.
         letters: V, at least 1.
         word: L, letters of the word, at least 1.
+
+    Raises:
+        ParameterError: a size below 1.
     """
 
     states: int
@@ -59,7 +62,11 @@ class StringForm:
 def random_automata(
     count: int, form: StringForm, seed: Seed
 ) -> tuple[Int[Tensor, "count states letters"], Int[Tensor, "count word"]]:
-    """Transition functions and words, every entry drawn evenly."""
+    """Transition functions and words, every entry drawn evenly.
+
+    Raises:
+        ParameterError: a count below 1.
+    """
     require(count=(count, 1, None))
     draws = generator(seed)
     tables = torch.randint(form.states, (count, form.states, form.letters), generator=draws)
@@ -77,7 +84,7 @@ def part_of(tables: Int[Tensor, "count states letters"], seed: int = 0) -> Int[T
 
     Equal tables are always in the same part, and about as many tables are in each.
     """
-    weights = torch.randint(1, _PRIME, tables.shape[1:], generator=generator(seed))
+    weights = torch.randint(1, _PRIME, tables.shape[1:], generator=generator(seed), device="cpu").to(tables.device)
     return (tables * weights).sum(dim=(1, 2)) % _PRIME % PARTS
 
 
@@ -94,7 +101,7 @@ def automata_of_parts(
     found = tries = 0
     while found < count:
         drawn, read = random_automata(count, form, draws)
-        kept = torch.isin(part_of(drawn, seed), torch.tensor(list(parts)))
+        kept = torch.isin(part_of(drawn, seed), torch.tensor(list(parts), device=drawn.device))
         tables.append(drawn[kept])
         words.append(read[kept])
         found, tries = found + int(kept.sum()), tries + 1
@@ -104,8 +111,8 @@ def automata_of_parts(
 
 def runs(tables: Int[Tensor, "count states letters"], words: Int[Tensor, "count word"]) -> Int[Tensor, "count longer"]:
     """The states that each automaton visits on its word, the start state 0 first."""
-    each = torch.arange(len(tables))
-    visited = [torch.zeros(len(tables), dtype=torch.int64)]
+    each = torch.arange(len(tables), device=tables.device)
+    visited = [torch.zeros_like(each)]
     for letter in words.mT:
         visited.append(tables[each, visited[-1], letter])
     return torch.stack(visited, dim=1)
@@ -131,10 +138,10 @@ def write_strings(
     count, states, letters = tables.shape
     require(states=(states, [form.states]), letters=(letters, [form.letters]), word=(words.shape[1], [form.word]))
     shown = tables if shown is None else shown
-    state = torch.arange(states)[:, None].expand(count, states, letters).flatten(1)
-    letter = torch.arange(letters).expand(count, states, letters).flatten(1)
+    state = torch.arange(states, device=tables.device)[:, None].expand(count, states, letters).flatten(1)
+    letter = torch.arange(letters, device=tables.device).expand(count, states, letters).flatten(1)
     visited = runs(tables, words)
-    bar = torch.full((count, 1), form.vocabulary - 1)
+    bar = torch.full((count, 1), form.vocabulary - 1, device=tables.device)
     return torch.cat(
         [
             _triplets(state, letter, shown.flatten(1), form),
@@ -147,9 +154,22 @@ def write_strings(
     )
 
 
-def read_string(
-    string: Int[Tensor, " length"], form: StringForm
-) -> tuple[dict[tuple[int, int], int], list[int], list[tuple[int, int, int]]]:
+@dataclass(frozen=True)
+class StringParts:
+    """What one string says.
+
+    Attributes:
+        table: the next state, by state and letter.
+        word: the letters.
+        history: for each letter the state before, the letter and the state after.
+    """
+
+    table: dict[tuple[int, int], int]
+    word: list[int]
+    history: list[tuple[int, int, int]]
+
+
+def read_string(string: Int[Tensor, " length"], form: StringForm) -> StringParts:
     """Table, word and history of one string, token by token: the reference for :func:`write_strings`.
 
     Raises:
@@ -168,7 +188,7 @@ def read_string(
         raise ValueError(f"a string of this form has {form.length} tokens and two bars, not {tokens}")
     table = {(before, letter): after for before, letter, after in map(triplet, range(0, form.table, 5))}
     word = [token - form.states for token in tokens[form.table + 1 : form.prompt - 1]]
-    return table, word, [triplet(start) for start in range(form.prompt, form.length, 5)]
+    return StringParts(table, word, [triplet(start) for start in range(form.prompt, form.length, 5)])
 
 
 def _triplets(before: Tensor, letter: Tensor, after: Tensor, form: StringForm) -> Int[Tensor, "count tokens"]:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
 
 from attention_theory.encodings import rotate
-from attention_theory.randomness import generator, normal
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 
@@ -19,6 +19,9 @@ class DecoderSize:
     width: d, a multiple of twice the heads.
     heads: attention heads.
     layers: at least 1.
+
+    Raises:
+        ParameterError: a size out of its range, or a width that is no multiple of twice the heads.
     """
 
     vocabulary: int
@@ -44,7 +47,7 @@ class DecoderSize:
 class Decoder(nn.Module):
     """Logits for the next token at the last ``outputs`` places. float32; weights drawn from a seed."""
 
-    def __init__(self, size: DecoderSize, seed: int) -> None:
+    def __init__(self, size: DecoderSize, seed: Seed) -> None:
         super().__init__()
         self.size = size
         draws = generator(seed)

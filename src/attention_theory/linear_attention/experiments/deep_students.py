@@ -10,7 +10,7 @@ from torch.nn.functional import gelu, layer_norm, pad, scaled_dot_product_attent
 from attention_theory.layers import attention, causal_mask
 from attention_theory.linear_attention.experiments.teacher_task import SharedInputs
 from attention_theory.linear_attention.model.mhla import causal_gram
-from attention_theory.randomness import generator, normal
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.training import Parameters, Trained, train_many
 from attention_theory.validation import require
 
@@ -23,6 +23,9 @@ def linear_layers_start(width: int, layers: int, heads: int, seeds: Sequence[int
 
     ``values`` and ``queries`` have shape (models, layers, heads, width, width). Of the last layer's values only the
     first row is used: the output is one number.
+
+    Raises:
+        ParameterError: a size below 1, no seed, or a seed below 0.
     """
     require(width=(width, 1, None), layers=(layers, 1, None), heads=(heads, 1, None), seeds=(list(seeds), 0, None))
     shape = (2, layers, heads, width, width)
@@ -54,7 +57,7 @@ def _read(
     length, width = stream.shape[-2:]
     if width**2 <= length:
         return (keys[..., None, :] @ causal_gram(stream)[:, None]).squeeze(-2)
-    return attention(keys, stream[:, None], stream[:, None], "linear", causal_mask(length))
+    return attention(keys, stream[:, None], stream[:, None], "linear", causal_mask(length, stream.device))
 
 
 def _read_merged(
@@ -74,6 +77,9 @@ def transformer_start(width: int, hidden: int, seeds: Sequence[int]) -> Paramete
     The last row of the map that reads tokens in is a bias. Without it layer normalisation would throw away the size of
     a token: ``z`` and ``7z`` would look the same. All are float32: softmax over every prefix is the costliest part of
     the figure, and these students stay far above the rounding of either type.
+
+    Raises:
+        ParameterError: a width below 1, fewer than 2 hidden features, no seed, or a seed below 0.
     """
     require(width=(width, 1, None), hidden=(hidden, 2, None), seeds=(list(seeds), 0, None))
     shapes = {
@@ -124,7 +130,7 @@ def train_students(
     batch: int,
     steps: int,
     rate: float,
-    seed: int,
+    seed: Seed,
     record_every: int | None = None,
 ) -> Trained:
     """Train stacked students by Adam on mini-batches, the same batches for all; the last record is on the whole data.
@@ -138,9 +144,14 @@ def train_students(
         rate: the learning rate, falling along a cosine.
         seed: draws the batches.
         record_every: steps between records of the mini-batch loss.
+
+    Raises:
+        ParameterError: a batch below 1, or an argument that ``train_many`` refuses.
     """
     require(batch=(batch, 1, None))
-    picks = torch.randint(len(task.tokens), (steps, batch), generator=generator(seed))
+    source = generator(seed)
+    picks = torch.randint(len(task.tokens), (steps, batch), generator=source, device=source.device)
+    picks = picks.to(task.tokens.device)
 
     def loss(models: Parameters, step: int) -> Tensor:
         rows = picks[step] if step < steps else slice(None)

@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from attention_theory.linear_attention.experiments.automata import StringForm, automata_of_parts, write_strings
 from attention_theory.linear_attention.experiments.decoder import Decoder, DecoderSize
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, streams
 from attention_theory.validation import require
 
 #: The accuracy on history tokens that ends a training, as in the paper.
@@ -64,6 +64,9 @@ def one_pass(
         seed: draws weights, examples, the strings of the tests, and which tables are kept from training.
         every: steps between tests.
         tested: strings in a test for stopping; the result is measured on four times as many.
+
+    Raises:
+        ParameterError: a batch, steps or steps between tests below 1, or fewer than 2 tested strings.
     """
     require(batch=(batch, 1, None), steps=(steps, 1, None), every=(every, 1, None), tested=(tested, 2, None))
     draws = generator(seed)
@@ -80,7 +83,7 @@ def data_sets(
     rate: float,
     seed: int,
     tested: int = 256,
-    device: str = "cpu",
+    device: torch.device | str = "cpu",
 ) -> Reached:
     """The paper's way: one training for each number of examples, in order, up to the first that reaches the target.
 
@@ -89,6 +92,9 @@ def data_sets(
         examples: the numbers N of examples to try.
         epochs: passes through the data; a training stops early at the target.
         device: where to train.
+
+    Raises:
+        ParameterError: no number of examples, a number, batch or epochs below 1, or fewer than 2 tested strings.
     """
     require(examples=(list(examples), 1, None), epochs=(epochs, 1, None), batch=(batch, 1, None))
     require(tested=(tested, 2, None))
@@ -113,11 +119,12 @@ def _train(
     seed: int,
     every: int,
     tested: int,
-    device: str = "cpu",
+    device: torch.device | str = "cpu",
 ) -> Reached:
     model = Decoder(size, seed).to(device)
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0)
-    test_draws = generator(seed + 1_000_003)
+    (tests,) = streams(seed, 1)
+    test_draws = generator(tests)
     stopping = write_strings(*automata_of_parts(STOPPING, tested, form, test_draws, seed), form).to(device)
     history = stopping.shape[1] - form.prompt
     seen, curve, examples = 0, [], None
@@ -142,7 +149,7 @@ def _train(
     return Reached(examples, right.double().mean().item(), states, misled, curve)
 
 
-def _moved(batches: Iterable[Tensor], device: str) -> Iterator[Tensor]:
+def _moved(batches: Iterable[Tensor], device: torch.device | str) -> Iterator[Tensor]:
     return (strings.to(device) for strings in batches)
 
 

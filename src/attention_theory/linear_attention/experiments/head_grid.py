@@ -15,7 +15,7 @@ from torch import Tensor
 from attention_theory.linear_attention.experiments.teacher_task import TeacherTask
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients
-from attention_theory.randomness import generator
+from attention_theory.randomness import Seed, generator
 from attention_theory.training import Parameters, Trained, train_many
 from attention_theory.validation import require
 
@@ -36,7 +36,7 @@ class Grid:
 
     @property
     def rates(self) -> Float[Tensor, " models"]:
-        return torch.tensor([rate for _, rate, _ in self.runs], dtype=torch.float64)
+        return torch.tensor([rate for _, rate, _ in self.runs], dtype=torch.float64, device=self.start.values.device)
 
     def of(self, heads: int, rate: float) -> list[int]:
         """The places in the stack of the students with these settings, one for each seed."""
@@ -44,7 +44,11 @@ class Grid:
 
 
 def head_grid(width: int, heads: Sequence[int], rates: Sequence[float], seeds: Sequence[int]) -> Grid:
-    """All combinations. Each seed draws a teacher, then a student; all entries have standard deviation ``1/√d``."""
+    """All combinations. Each seed draws a teacher, then a student; all entries have standard deviation ``1/√d``.
+
+    Raises:
+        ParameterError: an empty list, heads below 1, a rate that is not positive, or a seed below 0.
+    """
     require(heads=(list(heads), 1, None), rates=(list(rates), 1e-9, None), seeds=(list(seeds), 0, None))
     runs = list(product(heads, rates, seeds))
     students, teachers = [], []
@@ -81,7 +85,7 @@ def train_in_gram_form(
     return train_many(loss, start, steps, grid.rates, schedule="cosine", record_every=record_every)
 
 
-def train_literally(task: TeacherTask, start: Heads, rate: float, batch: int, steps: int, seed: int) -> Trained:
+def train_literally(task: TeacherTask, start: Heads, rate: float, batch: int, steps: int, seed: Seed) -> Trained:
     """The reference: one model, trained by Adam on mini-batches of sequences, every output computed.
 
     Args:
@@ -91,10 +95,14 @@ def train_literally(task: TeacherTask, start: Heads, rate: float, batch: int, st
         batch: sequences in a step, drawn with replacement.
         steps: the number of steps.
         seed: draws the batches.
+
+    Raises:
+        ParameterError: a batch below 1, or an argument that ``train_many`` refuses.
     """
     require(batch=(batch, 1, None))
-    draws = generator(seed)
-    picks = torch.randint(len(task.tokens), (steps + 1, batch), generator=draws)
+    source = generator(seed)
+    picks = torch.randint(len(task.tokens), (steps + 1, batch), generator=source, device=source.device)
+    picks = picks.to(task.tokens.device)
 
     def loss(models: Parameters, step: int) -> Tensor:
         heads = Heads(models["values"][0], models["queries"][0])

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.linear_attention.model.features import certificate_features
+from attention_theory.validation import require, require_finite
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,23 @@ def second_moment(features: Float[Tensor, "samples features"]) -> Float[Tensor, 
 
 
 def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float = 1e-9) -> Certificate:
-    """The certificate of a data set in the features of Algorithm 2."""
+    """The certificate of a data set in the features of Algorithm 2.
+
+    Raises:
+        ParameterError: no sample, values that are not finite, or ``rtol`` outside [0, 1].
+    """
+    require(samples=(len(tokens), 1, None))
     return certificate_of(second_moment(certificate_features(tokens)), rtol)
 
 
 def certificate_of(moment: Float[Tensor, "features features"], rtol: float = 1e-9) -> Certificate:
-    """The certificate of a second moment. Eigenvalues up to ``rtol`` times the largest count as zero."""
+    """The certificate of a second moment. Eigenvalues up to ``rtol`` times the largest count as zero.
+
+    Raises:
+        ParameterError: values that are not finite, or ``rtol`` outside [0, 1].
+    """
+    require(rtol=(rtol, 0.0, 1.0))
+    require_finite(moment=moment)
     values, vectors = torch.linalg.eigh(moment)
     zero = values <= rtol * values[-1]
     smallest = 0.0 if zero[0] else values[0].item()

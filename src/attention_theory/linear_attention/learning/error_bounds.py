@@ -34,7 +34,11 @@ def printed_bound(epsilon: float, smallest: float, tokens: Float[Tensor, "... to
 def printed_noise_numerator(
     epsilon: float, noise: Float[Tensor, "samples out"], data: Float[Tensor, "samples tokens width"], failure: float
 ) -> float:
-    """The numerator of Eq. 58 as printed: ``ε − mean ‖ζ‖² + B² log(1/δ) / N`` with B the largest ``‖Z_i‖_F``."""
+    """The numerator of Eq. 58 as printed: ``ε − mean ‖ζ‖² + B² log(1/δ) / N`` with B the largest ``‖Z_i‖_F``.
+
+    Raises:
+        ParameterError: a probability of failure outside (0, 1].
+    """
     require(failure=(failure, 1e-300, 1.0))
     largest = data.flatten(1).norm(dim=1).max().item()
     return epsilon - noise.square().sum(dim=1).mean().item() + largest**2 * math.log(1 / failure) / len(data)
@@ -77,12 +81,15 @@ def draw_directions(data: Statistics, count: int, seed: Seed) -> Float[Tensor, "
 
     A third of the pairs each: independent Gaussian directions, a direction and its opposite, and a random output
     pattern times the eigenvector of the least eigenvalue of Λ with its opposite.
+
+    Raises:
+        ParameterError: a count below 3.
     """
     require(count=(count, 3, None))
     source = generator(seed)
     out, psi = data.cross.shape
-    first = normal(count, out, psi, seed=source)
-    second = normal(count, out, psi, seed=source)
+    dtype, device = data.cross.dtype, data.cross.device
+    first, second = (normal(count, out, psi, seed=source, dtype=dtype, device=device) for _ in range(2))
     weakest = torch.linalg.eigh(data.second_moment).eigenvectors[:, 0]
     third = count // 3
     first[2 * third :] = first[2 * third :, :, :1] * weakest

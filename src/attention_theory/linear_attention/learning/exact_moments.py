@@ -88,6 +88,9 @@ def linear_feature_moments(law: EntryLaw, tokens: int) -> tuple[float, float]:
     Args:
         law: the law of an entry, on few values.
         tokens: n, at least 1.
+
+    Raises:
+        ParameterError: tokens outside 1 to 8.
     """
     require(tokens=(tokens, 1, 8))
     rows = torch.tensor(list(product(law.values, repeat=tokens)), dtype=torch.float64)

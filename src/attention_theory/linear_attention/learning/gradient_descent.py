@@ -27,7 +27,7 @@ def descend(data: Statistics, steps: int, seed: Seed, scale: float | None = None
     require(steps=(steps, 0, None))
     out, psi = data.cross.shape
     scale = psi**-0.5 if scale is None else scale
-    start = scale * normal(out, psi, seed=seed, dtype=data.cross.dtype)
+    start = scale * normal(out, psi, seed=seed, dtype=data.cross.dtype, device=data.cross.device)
     values, vectors = torch.linalg.eigh(data.second_moment)
     left = (1 - values / values[-1]).clamp(0, 1) ** steps
     best = data.solve()

@@ -96,7 +96,7 @@ def _step(heads: Heads, change: Tensor) -> Heads:
 
 def _all_orders(features: Tensor, width: int) -> Float[Tensor, "samples width width width"]:
     """The distinct features written out for both orders of j and k."""
-    j, k = pairs(width)
+    j, k = pairs(width, features.device)
     blocks = features.unflatten(1, (len(j), width))
     cubic = features.new_zeros(len(features), width, width, width)
     cubic[:, j, k] = blocks

@@ -6,8 +6,10 @@ Output a is ``Σ_h v_h[a] <u_h, z_n> <w_h, s>`` with s the sum of all tokens. It
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from torch import Tensor
 
@@ -31,7 +33,11 @@ class Quadratic:
 
 
 def random_quadratic(heads: int, width: int, seed: Seed) -> Quadratic:
-    """Gaussian parameters of unit scale, as many outputs as features."""
+    """Gaussian parameters of unit scale, as many outputs as features.
+
+    Raises:
+        ParameterError: heads or width below 1.
+    """
     require(heads=(heads, 1, None), width=(width, 1, None))
     source = generator(seed)
     return Quadratic(*(normal(heads, width, seed=source) for _ in range(3)))
@@ -54,18 +60,18 @@ def coefficients(model: Quadratic) -> Float[Tensor, "out width_squared"]:
 
 
 def fit(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch out"], start: Quadratic) -> Quadratic:
-    """A local minimum of the squared loss, from a start (Levenberg and Marquardt)."""
+    """A local minimum of the squared loss, from a start (Levenberg and Marquardt, in float64 on the CPU)."""
     parts = (start.outputs, start.last, start.total)
     sizes = [part.numel() for part in parts]
 
     def model(flat: Tensor) -> Quadratic:
         return Quadratic(*(one.reshape(part.shape) for one, part in zip(flat.split(sizes), parts, strict=True)))
 
-    inputs = features(tokens)
+    inputs, targets = features(tokens).double().cpu(), labels.double().cpu()
 
-    def residual(flat: object) -> object:
-        return (inputs @ coefficients(model(torch.as_tensor(flat))).mT - labels).flatten().numpy()
+    def residual(flat: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (inputs @ coefficients(model(torch.from_numpy(flat))).mT - targets).flatten().numpy()
 
-    flat = torch.cat([part.flatten() for part in parts]).numpy()
+    flat = torch.cat([part.flatten() for part in parts]).double().cpu().numpy()
     found = least_squares(residual, flat, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15)
-    return model(torch.as_tensor(found.x))
+    return model(torch.from_numpy(found.x).to(labels))

@@ -20,7 +20,7 @@ from attention_theory.linear_attention.model.features import (
 )
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.linear_attention.model.parameters import heads_from_matrix, lift, lift_scale
-from attention_theory.validation import require
+from attention_theory.validation import require, require_finite
 
 #: Feature entries held in memory at once while statistics are summed: 64 MB of float64.
 _ENTRIES_AT_ONCE = 8_000_000
@@ -60,8 +60,12 @@ class Statistics:
         """The coefficients of least loss and, among those, of the matrix Ŵ of least norm.
 
         Eigenvalues of the second moment of the scaled features below ``rtol`` times the largest count as zero.
+
+        Raises:
+            ParameterError: ``rtol`` outside [0, 1].
         """
-        scale = lift_scale(_width_of(self.second_moment)).to(self.cross.dtype)
+        require(rtol=(rtol, 0.0, 1.0))
+        scale = lift_scale(_width_of(self.second_moment), self.cross.device).to(self.cross.dtype)
         values, vectors = torch.linalg.eigh(self.second_moment * torch.outer(scale, scale))
         kept = values > rtol * values[-1]
         basis = vectors[:, kept]
@@ -80,14 +84,16 @@ def statistics(
         causal: count every position as a sample.
 
     Raises:
-        ParameterError: labels of another shape than the inputs ask for.
+        ParameterError: labels of another shape than the inputs ask for, no sample, or values that are not finite.
     """
     leading = tokens.shape[:2] if causal else tokens.shape[:1]
     require(shape_of_labels=(str([*labels.shape[:-1]]), {str([*leading])}))
+    require(samples=(leading.numel(), 1, None))
+    require_finite(tokens=tokens, labels=labels)
     width, out = tokens.shape[-1], labels.shape[-1]
     moment = tokens.new_zeros(psi(width), psi(width))
     cross = tokens.new_zeros(out, psi(width))
-    samples = labels[..., 0].numel()
+    samples = leading.numel()
     for part, answers in _parts(tokens, labels, causal):
         features = (causal_certificate_features(part) if causal else certificate_features(part)).flatten(0, -2)
         moment.addmm_(features.mT, features)
@@ -102,7 +108,12 @@ def least_squares(
 
     Singular values of the features below ``rtol`` times the largest count as zero. More exact than
     :meth:`Statistics.solve`, which squares the condition number, and needs all features in memory.
+
+    Raises:
+        ParameterError: no sample, values that are not finite, or ``rtol`` outside [0, 1].
     """
+    require(samples=(len(features), 1, None), rtol=(rtol, 0.0, 1.0))
+    require_finite(features=features, labels=labels)
     return torch.linalg.lstsq(features, labels, rcond=rtol, driver="gelsd").solution.mT
 
 
@@ -123,14 +134,21 @@ def learn(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "ba
     Args:
         tokens: inputs; set sequences of different lengths together with ``stack_lengths``.
         labels: one output vector an input.
+
+    Raises:
+        ParameterError: no sample, or values that are not finite.
     """
     width = tokens.shape[-1]
-    scale = lift_scale(width).to(tokens)
+    scale = lift_scale(width, tokens.device).to(tokens.dtype)
     return heads_of(least_squares(certificate_features(tokens) * scale, labels) * scale, width)
 
 
 def learn_causal(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch tokens out"]) -> Learned:
-    """Algorithm 1 with every position of every sequence as a sample, by way of the summed statistics."""
+    """Algorithm 1 with every position of every sequence as a sample, by way of the summed statistics.
+
+    Raises:
+        ParameterError: labels of another shape, no sample, or values that are not finite.
+    """
     return heads_of(statistics(tokens, labels, causal=True).solve(), tokens.shape[-1])
 
 

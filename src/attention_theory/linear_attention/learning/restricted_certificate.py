@@ -45,6 +45,9 @@ def restricted_certificate(
     """Compare the span of the data's features with the features of a class of inputs.
 
     Singular values up to ``rtol`` times the largest count as zero.
+
+    Raises:
+        ParameterError: features of two kinds, or ``rtol`` outside [0, 1].
     """
     require(features_of_inputs=(inputs.shape[1], [data.shape[1]]), rtol=(rtol, 0.0, 1.0))
     basis = _span(data, rtol)
@@ -55,7 +58,12 @@ def restricted_certificate(
 
 
 def kernel(data: Float[Tensor, "samples features"], rtol: float = 1e-9) -> Float[Tensor, "nullity features"]:
-    """An orthonormal basis of the features' directions in which the data say nothing."""
+    """An orthonormal basis of the features' directions in which the data say nothing.
+
+    Raises:
+        ParameterError: ``rtol`` outside [0, 1].
+    """
+    require(rtol=(rtol, 0.0, 1.0))
     _, values, directions = torch.linalg.svd(data, full_matrices=True)
     return directions[int((values > rtol * values[0]).sum()) :]
 

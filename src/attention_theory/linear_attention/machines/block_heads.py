@@ -40,7 +40,8 @@ class BlockHead:
 
 def dense(heads: Sequence[BlockHead], width: int) -> Heads:
     """The matrices of all heads written out, for small widths."""
-    stacked = Heads(*torch.zeros(2, len(heads), width, width, dtype=torch.float64).unbind())
+    device = heads[0].source.device
+    stacked = Heads(*torch.zeros(2, len(heads), width, width, dtype=torch.float64, device=device).unbind())
     for number, head in enumerate(heads):
         stacked.values[number, head.destination, head.value] = head.weight
         stacked.queries[number, head.key, head.source] = 1
@@ -53,32 +54,37 @@ class BlockLayer:
     The heads are kept as two sorted lists of links, ``source -> key`` and ``value -> destination``. A step follows
     only the links that start at a non-zero coordinate of the last token and then only the tokens that answer, for
     all sequences of a batch at once. Its cost grows with what is non-zero, not with the width or the heads.
+
+    Raises:
+        ParameterError: a width below 1, or no head.
     """
 
     def __init__(self, heads: Sequence[BlockHead], width: int) -> None:
         require(width=(width, 1, None), heads=(len(heads), 1, None))
         self.width = width
         self.heads = len(heads)
-        number = torch.arange(len(heads))
+        device = heads[0].source.device
+        number = torch.arange(len(heads), device=device)
         self._queries = _Links(
             group=torch.cat([head.source for head in heads]),
             groups=width,
-            head=number.repeat_interleave(torch.tensor([len(head.source) for head in heads])),
+            head=number.repeat_interleave(torch.tensor([len(head.source) for head in heads], device=device)),
             key=torch.cat([head.key for head in heads]),
         )
-        moves = torch.tensor([len(head.value) for head in heads])
+        moves = torch.tensor([len(head.value) for head in heads], device=device)
         self._moves = _Links(
             group=number.repeat_interleave(moves),
             groups=len(heads),
             value=torch.cat([head.value for head in heads]),
             destination=torch.cat([head.destination for head in heads]),
-            weight=torch.tensor([head.weight for head in heads]).repeat_interleave(moves),
+            weight=torch.tensor([head.weight for head in heads], device=device).repeat_interleave(moves),
         )
 
     def run(self, prompt: Num[Tensor, "batch tokens width"], steps: int) -> Num[Tensor, "batch longer width"]:
         """The prompt with ``steps`` more tokens, each computed from all tokens before it.
 
-        The result keeps the prompt's type: ``int8`` suffices for programs, ``float64`` shows what overflows.
+        The prompt lies where the heads do. The result keeps its type: ``int8`` suffices for programs, ``float64``
+        shows what overflows.
 
         Raises:
             ParameterError: the prompt's width is not the layer's, or ``steps`` is negative.
@@ -86,7 +92,7 @@ class BlockLayer:
         """
         batch, tokens, width = prompt.shape
         require(width=(width, [self.width]), steps=(steps, 0, None), tokens=(tokens, 1, None))
-        history = torch.zeros(width, batch, tokens + steps, dtype=prompt.dtype)
+        history = torch.zeros(width, batch, tokens + steps, dtype=prompt.dtype, device=prompt.device)
         history[:, :, :tokens] = prompt.permute(2, 0, 1)
         row, sequence = history[:, :, tokens - 1].nonzero(as_tuple=True)
         for length in range(tokens, tokens + steps):
@@ -114,7 +120,7 @@ class BlockLayer:
         amount = score[read] * self._moves["weight"][move].to(exact) * values
         place = self._moves["destination"][move] * history.shape[1] + sequence
         places, which = place.unique(return_inverse=True)
-        result = torch.zeros(len(places), dtype=exact).index_add_(0, which, amount)
+        result = torch.zeros(len(places), dtype=exact, device=places.device).index_add_(0, which, amount)
         stored = result.to(history.dtype)
         if not torch.equal(stored.to(exact), result):
             raise OverflowError(f"an entry as large as {result.abs().max().item()} does not fit into {history.dtype}")
@@ -138,6 +144,6 @@ class _Links:
     def follow(self, groups: Int[Tensor, " items"]) -> tuple[Int[Tensor, " found"], Int[Tensor, " found"]]:
         """For the links that leave ``groups``: the item each one comes from, and its place in the sorted lists."""
         count = self._count[groups]
-        item = torch.arange(len(groups)).repeat_interleave(count)
+        item = torch.arange(len(groups), device=groups.device).repeat_interleave(count)
         first = count.cumsum(0) - count
-        return item, self._start[groups][item] + torch.arange(len(item)) - first[item]
+        return item, self._start[groups][item] + torch.arange(len(item), device=item.device) - first[item]

@@ -16,6 +16,9 @@ def random_table(sizes: tuple[int, int, int, int], seed: Seed) -> tuple[LookupPr
 
     Returns:
         the program; and a prompt with one token for every key, in order, and a last token that asks.
+
+    Raises:
+        ParameterError: an alphabet without letters.
     """
     require(sizes=(sizes, 1, None))
     draws = generator(seed)
@@ -56,6 +59,9 @@ def random_walk_prompt(nodes: int, marks: int, seed: Seed) -> list[Token]:
     """One token for every node, with its arrow and label, and a token that stands on a random node.
 
     The arrows are a random permutation of the nodes, so that a walk goes round a cycle; the labels are free.
+
+    Raises:
+        ParameterError: nodes or marks below 1.
     """
     require(nodes=(nodes, 1, None), marks=(marks, 1, None))
     draws = generator(seed)

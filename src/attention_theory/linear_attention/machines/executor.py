@@ -27,6 +27,9 @@ class Executor:
     Args:
         states: q, from 1 to 4 (there are q^q machines).
         steps: Φ, at least 1.
+
+    Raises:
+        ParameterError: states outside 1 to 4, or steps below 1.
     """
 
     def __init__(self, states: int, steps: int) -> None:
@@ -54,13 +57,14 @@ class Executor:
 
     def prompts(self, machines: Int[Tensor, "machines states"]) -> Float[Tensor, "runs tokens width"]:
         """Each machine from every start: the runs of one machine follow each other."""
-        starts = torch.arange(self.states).repeat(len(machines))
+        device = machines.device
+        starts = torch.arange(self.states, device=device).repeat(len(machines))
         arrows = machines.repeat_interleave(self.states, dim=0)
-        prompts = torch.zeros(len(starts), self.states + 1, self.width, dtype=torch.float64)
-        state = torch.arange(self.states)
-        prompts[:, state, self.rows.indices("key")] = 1
-        prompts[torch.arange(len(starts))[:, None], state, self.rows.indices("value")[arrows]] = 1
-        prompts[torch.arange(len(starts)), self.states, self.rows.indices("current")[starts]] = 1
+        prompts = torch.zeros(len(starts), self.states + 1, self.width, dtype=torch.float64, device=device)
+        state, run = torch.arange(self.states, device=device), torch.arange(len(starts), device=device)
+        prompts[:, state, self.rows.indices("key", device)] = 1
+        prompts[run[:, None], state, self.rows.indices("value", device)[arrows]] = 1
+        prompts[run, self.states, self.rows.indices("current", device)[starts]] = 1
         return prompts
 
     def histories(
@@ -94,7 +98,7 @@ class Executor:
 
     def read(self, tokens: Float[Tensor, "... width"]) -> Float[Tensor, "... width"]:
         """Tokens rounded attribute by attribute."""
-        return round_token(tokens, [self.rows.indices(name) for name in self.rows.blocks])
+        return round_token(tokens, [self.rows.indices(name, tokens.device) for name in self.rows.blocks])
 
 
 @dataclass(frozen=True)
@@ -149,9 +153,14 @@ def execute(
 def gaussian_samples(
     teacher: Heads, samples: int, tokens: int, noise: float, seed: Seed
 ) -> tuple[Float[Tensor, "samples tokens width"], Float[Tensor, "samples width"]]:
-    """Gaussian inputs with the teacher's outputs as labels, plus Gaussian noise of standard deviation ``noise``."""
+    """Gaussian inputs with the teacher's outputs as labels, plus Gaussian noise of standard deviation ``noise``.
+
+    Raises:
+        ParameterError: samples below 1, tokens below 2, or a negative noise.
+    """
     require(samples=(samples, 1, None), tokens=(tokens, 2, None), noise=(noise, 0.0, None))
     draws = generator(seed)
-    inputs = normal(samples, tokens, teacher.width, seed=draws)
+    dtype, device = teacher.values.dtype, teacher.values.device
+    inputs = normal(samples, tokens, teacher.width, seed=draws, dtype=dtype, device=device)
     labels = mhla(teacher, inputs)
-    return inputs, labels + noise * normal(*labels.shape, seed=draws, dtype=labels.dtype)
+    return inputs, labels + noise * normal(*labels.shape, seed=draws, dtype=dtype, device=device)

@@ -47,6 +47,9 @@ class LookupProgram:
     """An autoregressive program: the alphabet size of every attribute, and the lookups made for every new token.
 
     A program with the attribute ``position`` numbers its tokens: each new token has the position after the last one.
+
+    Raises:
+        ParameterError: a lookup of an attribute that has no alphabet.
     """
 
     alphabets: dict[str, int]
@@ -90,7 +93,11 @@ def next_token(program: LookupProgram, tokens: Sequence[Token]) -> Token:
 
 
 def run_program(program: LookupProgram, prompt: Sequence[Token], steps: int) -> list[Token]:
-    """The prompt with ``steps`` more tokens, by the program itself."""
+    """The prompt with ``steps`` more tokens, by the program itself.
+
+    Raises:
+        ParameterError: steps below 0.
+    """
     require(steps=(steps, 0, None))
     tokens = list(prompt)
     for _ in range(steps):
@@ -105,6 +112,9 @@ def compile_program(program: LookupProgram, form: Form = "correct") -> tuple[lis
     value columns of ``V``. ``form="printed"`` puts them where the proof says: ``V`` gets a block in the source rows
     and key columns, ``Q`` one in the value rows and destination columns. A numbered program gets one head more, which
     writes the next position: the last token finds itself and its position is moved on by one.
+
+    Raises:
+        ParameterError: an unknown form, or an attribute without letters.
     """
     require(form=(form, FORMS))
     rows = Rows(**program.alphabets)
@@ -149,7 +159,11 @@ def run_heads(
 
 
 def copy(offset: int, value: str, destination: str, positions: int) -> Lookup:
-    """``obj[r+1].destination = obj[r-offset].value``: a lookup by position."""
+    """``obj[r+1].destination = obj[r-offset].value``: a lookup by position.
+
+    Raises:
+        ParameterError: an offset that no position has.
+    """
     require(offset=(offset, 0, positions - 1))
     query = {place: place - offset for place in range(offset, positions)}
     return Lookup(POSITION, POSITION, value, destination, query=query)

@@ -16,6 +16,9 @@ def machine_columns(table: Int[Tensor, "states letters 3"], form: Form = "correc
     """One column a state: the state, then a letter and its rule for each letter of the alphabet.
 
     ``form="printed"`` has room for the two letters ``a_0`` and ``a_1``, and for no more.
+
+    Raises:
+        ParameterError: an unknown form.
     """
     require(form=(form, FORMS))
     letters = table.shape[1] if form == "correct" else min(2, table.shape[1])

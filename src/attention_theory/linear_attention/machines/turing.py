@@ -95,9 +95,9 @@ def pad_table(
     require(states=(states, len(table), None), letters=(letters, table.shape[1], None))
     padded = torch.stack(
         [
-            torch.arange(states)[:, None].expand(-1, letters),
-            torch.arange(letters).expand(states, -1),
-            torch.full((states, letters), STAY),
+            torch.arange(states, device=table.device)[:, None].expand(-1, letters),
+            torch.arange(letters, device=table.device).expand(states, -1),
+            torch.full((states, letters), STAY, device=table.device),
         ],
         dim=-1,
     )
@@ -124,7 +124,11 @@ def write_tape(machine: Machine, word: str, window: int, start: int = 0) -> Int[
 def simulate(
     table: Int[Tensor, "states letters 3"], tape: Int[Tensor, " window"], head: int, steps: int
 ) -> Configurations:
-    """The reference: the machine by itself, one step after another, started in state 0 at cell ``head``."""
+    """The reference: the machine by itself, one step after another, started in state 0 at cell ``head``.
+
+    Raises:
+        ParameterError: steps below 0, or a head outside the tape.
+    """
     require(steps=(steps, 0, None), head=(head, 0, len(tape) - 1))
     nowhere = len(table)
     cells: list[int] = tape.tolist()
@@ -137,7 +141,7 @@ def simulate(
         if here:
             state, cells[place], move = table[state, cells[place]].tolist()
             place += {LEFT: -1, RIGHT: 1, STAY: 0}[move]
-    return Configurations(torch.tensor(letters), torch.tensor(states))
+    return Configurations(torch.tensor(letters, device=tape.device), torch.tensor(states, device=tape.device))
 
 
 def decide(machine: Machine, word: str, window: int, steps: int, start: int = 0) -> Verdict:
@@ -150,7 +154,11 @@ def decide(machine: Machine, word: str, window: int, steps: int, start: int = 0)
 
 
 def random_tables(machines: int, states: int, letters: int, seed: Seed) -> Int[Tensor, "machines states letters 3"]:
-    """Transition functions with every next state, letter and move drawn evenly."""
+    """Transition functions with every next state, letter and move drawn evenly.
+
+    Raises:
+        ParameterError: machines, states or letters below 1.
+    """
     require(machines=(machines, 1, None), states=(states, 1, None), letters=(letters, 1, None))
     draws = generator(seed)
     shape = (machines, states, letters)
@@ -160,7 +168,11 @@ def random_tables(machines: int, states: int, letters: int, seed: Seed) -> Int[T
 def random_inputs(
     machines: int, letters: int, window: int, seed: Seed
 ) -> tuple[Int[Tensor, "machines window"], Int[Tensor, " machines"]]:
-    """A random tape and head for every machine."""
+    """A random tape and head for every machine.
+
+    Raises:
+        ParameterError: machines, letters or window below 1.
+    """
     require(machines=(machines, 1, None), letters=(letters, 1, None), window=(window, 1, None))
     draws = generator(seed)
     tapes = torch.randint(letters, (machines, window), generator=draws)

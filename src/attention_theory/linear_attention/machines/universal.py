@@ -70,19 +70,21 @@ class UniversalMachine:
         require(
             states=(states, [self.states]), letters=(letters, [self.letters]), cells=(tapes.shape[1], [self.window])
         )
-        prompt = torch.zeros(machines, self.prompt_tokens, self.width, dtype=dtype)
-        token = torch.arange(self.prompt_tokens)
-        prompt[:, token, self.rows.indices("position")[: self.prompt_tokens]] = 1
-        state, machine = torch.arange(self.states), torch.arange(machines)[:, None]
-        prompt[:, state, self.rows.indices("table of")] = 1
+        device = tables.device
+        prompt = torch.zeros(machines, self.prompt_tokens, self.width, dtype=dtype, device=device)
+        token = torch.arange(self.prompt_tokens, device=device)
+        prompt[:, token, self.rows.indices("position", device)[: self.prompt_tokens]] = 1
+        state, machine = (torch.arange(count, device=device) for count in (self.states, machines))
+        prompt[:, state, self.rows.indices("table of", device)] = 1
         for letter in range(self.letters):
             for number, part in enumerate(RULE):
-                prompt[machine, state, self.rows.indices(f"table {letter} {part}")[tables[:, :, letter, number]]] = 1
-        cells = torch.full((machines, self.window), self.states)
-        cells[torch.arange(machines), places] = 0
-        cell = self.states + torch.arange(self.window)
-        prompt[machine, cell, self.rows.indices("letter")[tapes]] = 1
-        prompt[machine, cell, self.rows.indices("state")[cells]] = 1
+                rows = self.rows.indices(f"table {letter} {part}", device)
+                prompt[machine[:, None], state, rows[tables[:, :, letter, number]]] = 1
+        cells = torch.full((machines, self.window), self.states, device=device)
+        cells[machine, places] = 0
+        cell = self.states + torch.arange(self.window, device=device)
+        prompt[machine[:, None], cell, self.rows.indices("letter", device)[tapes]] = 1
+        prompt[machine[:, None], cell, self.rows.indices("state", device)[cells]] = 1
         return prompt
 
     def run(self, prompt: Num[Tensor, "machines tokens width"]) -> Num[Tensor, "machines longer width"]:

@@ -36,7 +36,11 @@ _NEIGHBOURS = {"left": -1, "here": 0, "right": 1}
 
 
 class UniversalHeads:
-    """The named rows and the heads for given bounds; the arguments are those of ``UniversalMachine``."""
+    """The named rows and the heads for given bounds; the arguments are those of ``UniversalMachine``.
+
+    Raises:
+        ParameterError: a bound below 1, or an unknown kind of working rows.
+    """
 
     def __init__(
         self,

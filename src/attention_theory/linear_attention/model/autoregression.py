@@ -25,6 +25,9 @@ def autoregress(
         rounding: applied to each output before it is appended. Eq. 22 has none, but the proofs of Section 5 round.
         form: ``printed`` appends ``y^t`` instead, the output of the step before; where there is none yet, the last
             token of the prompt takes its place.
+
+    Raises:
+        ParameterError: steps below 0, or an unknown form.
     """
     require(steps=(steps, 0, None), form=(form, FORMS))
     tokens = prompt
@@ -41,12 +44,20 @@ def autoregress(
 def history_entry(
     tokens: Num[Tensor, "... longer width"], prompt_tokens: int, step: int
 ) -> Num[Tensor, "... tokens width"]:
-    """CH^t(Z) = Z^t: the first n + t tokens of a whole run, of which every entry of the history is a part."""
+    """CH^t(Z) = Z^t: the first n + t tokens of a whole run, of which every entry of the history is a part.
+
+    Raises:
+        ParameterError: a prompt or a step that the run does not have.
+    """
     require(prompt_tokens=(prompt_tokens, 1, tokens.shape[-2]), step=(step, 0, tokens.shape[-2] - prompt_tokens))
     return tokens[..., : prompt_tokens + step, :]
 
 
 def last_tokens(tokens: Num[Tensor, "... tokens width"], count: int) -> Num[Tensor, "... count width"]:
-    """The last ``count`` tokens, which the paper writes as Z[: -count]."""
+    """The last ``count`` tokens, which the paper writes as Z[: -count].
+
+    Raises:
+        ParameterError: a count below 1, or more tokens than there are.
+    """
     require(count=(count, 1, tokens.shape[-2]))
     return tokens[..., -count:, :]

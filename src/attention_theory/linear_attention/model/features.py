@@ -19,6 +19,9 @@ def cubic_features(
 
     ``form="printed"`` gives the column order of the matrices in Eqs. 4, 8 and 68, where k runs fastest. It belongs to
     a column-major fold: with the row-major fold of Algorithm 1 it returns every Q_h transposed.
+
+    Raises:
+        ParameterError: an unknown form.
     """
     require(form=(form, FORMS))
     products, last = gram(tokens), tokens[..., -1, :]
@@ -29,14 +32,19 @@ def cubic_features(
 
 
 def psi(width: int) -> int:
-    """ψ = C(d,2) d + d² = d²(d+1)/2, the number of distinct cubic features."""
+    """ψ = C(d,2) d + d² = d²(d+1)/2, the number of distinct cubic features.
+
+    Raises:
+        ParameterError: a width that is no integer from 1 on.
+    """
+    require(width=(width, 1, None))
     return width * width * (width + 1) // 2
 
 
-def pairs(width: int) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
+def pairs(width: int, device: torch.device | str = "cpu") -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
     """The unordered pairs {j, k} of feature rows in the order of Algorithm 2: j < k first, then j = k."""
-    above = torch.triu_indices(width, width, offset=1)
-    same = torch.arange(width)
+    above = torch.triu_indices(width, width, offset=1, device=device)
+    same = torch.arange(width, device=device)
     return torch.cat([above[0], same]), torch.cat([above[1], same])
 
 
@@ -51,5 +59,5 @@ def causal_certificate_features(tokens: Float[Tensor, "... tokens width"]) -> Fl
 
 
 def _distinct(products: Float[Tensor, "... width width"], last: Float[Tensor, "... width"]) -> Float[Tensor, "... psi"]:
-    j, k = pairs(last.shape[-1])
+    j, k = pairs(last.shape[-1], last.device)
     return (products[..., j, k, None] * last[..., None, :]).flatten(-2)

@@ -23,6 +23,9 @@ def coefficients(heads: Heads, form: Form = "correct") -> Float[Tensor, "... out
     """p(Θ): the coefficients of the model in the features H(Z) of Algorithm 2 (Eqs. 41, 42).
 
     ``form="printed"`` follows Eq. 16 to the letter, which counts the terms with j = k twice.
+
+    Raises:
+        ParameterError: an unknown form.
     """
     require(form=(form, FORMS))
     return coefficients_of_matrix(head_matrix(heads), form)
@@ -34,7 +37,7 @@ def coefficients_of_matrix(
     """p of any matrix W: entry ({j, k}, l) of row a is ``W[a j, k l] + W[a k, j l]``, or ``W[a j, j l]`` if j = k."""
     width = _width(matrix)
     blocks = matrix.unflatten(-1, (width, width)).unflatten(-3, (-1, width))  # (..., a, j, k, l)
-    j, k = pairs(width)
+    j, k = pairs(width, matrix.device)
     both = blocks[..., j, k, :] + blocks[..., k, j, :]
     if form == "correct":
         both = torch.where((j == k)[:, None], blocks[..., j, k, :], both)
@@ -43,7 +46,7 @@ def coefficients_of_matrix(
 
 def lift(row: Float[Tensor, "... out psi"], width: int) -> Float[Tensor, "... out_width width_squared"]:
     """The matrix W with given coefficients that is symmetric in j and k: of all such matrices the one of least norm."""
-    j, k = pairs(width)
+    j, k = pairs(width, row.device)
     share = torch.where(j == k, 1.0, 0.5).to(row.dtype)
     halves = row.unflatten(-1, (len(j), width)) * share[:, None]
     blocks = row.new_zeros(*row.shape[:-1], width, width, width)
@@ -52,9 +55,9 @@ def lift(row: Float[Tensor, "... out psi"], width: int) -> Float[Tensor, "... ou
     return blocks.flatten(-2).flatten(-3, -2)
 
 
-def lift_scale(width: int) -> Float[Tensor, " psi"]:
+def lift_scale(width: int, device: torch.device | str = "cpu") -> Float[Tensor, " psi"]:
     """Coefficients divided by this have the norm of the lifted matrix: √2 where j < k, 1 where j = k."""
-    j, k = pairs(width)
+    j, k = pairs(width, device)
     return torch.where(j == k, 1.0, 2.0).double().sqrt().repeat_interleave(width)
 
 
@@ -63,7 +66,11 @@ def heads_from_matrix(matrix: Float[Tensor, "out_width width_squared"], rtol: fl
 
     As many heads as the rank, so at most d² (Algorithm 1, lines 8 and 9); singular values below ``rtol`` times the
     largest are dropped. The zero matrix gives one head of zeros.
+
+    Raises:
+        ParameterError: a matrix of another shape, or ``rtol`` outside [0, 1].
     """
+    require(rtol=(rtol, 0.0, 1.0))
     width = _width(matrix)
     left, values, right = torch.linalg.svd(matrix, full_matrices=False)
     rank = max(1, int((values > rtol * values[0]).sum()))
@@ -77,11 +84,15 @@ def heads_from_matrix(matrix: Float[Tensor, "out_width width_squared"], rtol: fl
 def antisymmetric_twin(
     matrix: Float[Tensor, "out_width width_squared"], seed: Seed, scale: float = 1.0
 ) -> Float[Tensor, "out_width width_squared"]:
-    """Another matrix with the same coefficients: ``matrix`` plus Gaussian noise antisymmetric in j and k."""
+    """Another matrix with the same coefficients: ``matrix`` plus Gaussian noise antisymmetric in j and k.
+
+    Raises:
+        ParameterError: a matrix of another shape, or a width below 2, where there is no such noise.
+    """
     width = _width(matrix)
     require(width=(width, 2, None))
     shape = (matrix.shape[0] // width, width, width, width)
-    noise = normal(*shape, seed=seed, dtype=matrix.dtype)
+    noise = normal(*shape, seed=seed, dtype=matrix.dtype, device=matrix.device)
     return matrix + scale * (noise - noise.transpose(1, 2)).flatten(-2).flatten(0, 1)
 
 

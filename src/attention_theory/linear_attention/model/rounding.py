@@ -26,6 +26,9 @@ def round_token(
         tokens: outputs of a layer.
         blocks: the rows of each attribute; rows outside all blocks become 0.
         threshold: between 0 and 1.
+
+    Raises:
+        ParameterError: a threshold outside [0, 1].
     """
     require(threshold=(threshold, 0.0, 1.0))
     rounded = torch.zeros_like(tokens)

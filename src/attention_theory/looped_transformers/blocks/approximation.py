@@ -23,7 +23,11 @@ class Partition:
         return len(self.values)
 
     def __call__(self, x: Float[Tensor, " points"], form: Form = "correct") -> Float[Tensor, " points"]:
-        """Sum of ``value * (1[x >= left] - 1[x >= right])``; ``printed`` has ``1[x < right]`` in the second place."""
+        """Sum of ``value * (1[x >= left] - 1[x >= right])``; ``printed`` has ``1[x < right]`` in the second place.
+
+        Raises:
+            ParameterError: an unknown form.
+        """
         require(form=(form, FORMS))
         left = (x[:, None] >= self.edges[:-1]).double()
         right = x[:, None] >= self.edges[1:] if form == "correct" else x[:, None] < self.edges[1:]
@@ -80,7 +84,11 @@ def reciprocal_sigmoids(
 
 
 def root_sigmoids(error: float, most: float, sharpness: float = 60.0) -> SigmoidSum:
-    """Lemma 20: sqrt(most) / error sigmoids of height ``error``, at i² error²."""
+    """Lemma 20: sqrt(most) / error sigmoids of height ``error``, at i² error².
+
+    Raises:
+        ParameterError: error outside (0, 1], most not positive.
+    """
     require(error=(error, 1e-6, 1.0), most=(most, 1e-9, None))
     knots = (torch.arange(1, _intervals(error, most) + 1, dtype=torch.float64) * error) ** 2
     return sharp_steps(knots, torch.full_like(knots, error), sharpness)

@@ -16,7 +16,11 @@ def bump(x: Float[Tensor, "..."], width: float) -> Float[Tensor, "..."]:
 
 
 def bump_constant(width: float) -> float:
-    """C of Definition 2 for the bump: the integral of |ω| against its Fourier magnitude is sqrt(2/π) / w."""
+    """C of Definition 2 for the bump: the integral of |ω| against its Fourier magnitude is sqrt(2/π) / w.
+
+    Raises:
+        ParameterError: a width that is not positive.
+    """
     require(width=(width, 1e-6, None))
     return math.sqrt(2 / math.pi) / width
 
@@ -87,9 +91,12 @@ def greedy_fit(
         tau: sharpness.
         constant: C.
         shifts: values of b tried, from -1 to 1.
+
+    Raises:
+        ParameterError: no term, a negative sharpness, or fewer than two shifts.
     """
     require(terms=(terms, 1, None), tau=(tau, 0.0, None), shifts=(shifts, 2, None))
-    b = torch.linspace(-1, 1, shifts, dtype=torch.float64)
+    b = torch.linspace(-1, 1, shifts, dtype=x.dtype, device=x.device)
     sigmoids = torch.cat([(tau * (sign * x + b[:, None])).sigmoid() for sign in (1, -1)])
     dictionary = 2 * constant * torch.cat([sigmoids, -sigmoids])
     now = torch.zeros_like(target)
@@ -103,4 +110,8 @@ def greedy_fit(
         sign = 1.0 if best < len(sigmoids) else -1.0
         gamma = [(1 - share) * value for value in gamma] + [2 * constant * share * sign]
     error = target - now
-    return Fit(torch.tensor(gamma, dtype=torch.float64), error.square().mean().sqrt().item(), error.abs().max().item())
+    return Fit(
+        torch.tensor(gamma, dtype=x.dtype, device=x.device),
+        error.square().mean().sqrt().item(),
+        error.abs().max().item(),
+    )

@@ -23,7 +23,7 @@ CLOSED = -1e9
 
 
 @dataclass(frozen=True)
-class Setting:
+class BlockSetting:
     """What a block has to know of its surroundings.
 
     Attributes:
@@ -55,16 +55,16 @@ class FunctionBlock(ABC):
     depth: int
     reads_second: bool = True
 
-    def sizes(self, setting: Setting) -> dict[str, int]:
+    def sizes(self, setting: BlockSetting) -> dict[str, int]:
         """The rows a block needs beside its input rows, by name."""
         return {}
 
-    def fill(self, state: Float[Tensor, "... columns rows"], rows: Rows, setting: Setting) -> None:
+    def fill(self, state: Float[Tensor, "... columns rows"], rows: Rows, setting: BlockSetting) -> None:
         """Write the fixed entries of the block's rows into a state; there are none unless a block says so."""
         return
 
     @abstractmethod
-    def declare(self, layer: Layer, stage: int, setting: Setting) -> None:
+    def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:
         """Add the heads and units of the block's layer number ``stage``, from 0."""
 
     @abstractmethod
@@ -72,7 +72,7 @@ class FunctionBlock(ABC):
         """What the block is to compute."""
 
 
-def template_sizes(setting: Setting) -> dict[str, int]:
+def template_sizes(setting: BlockSetting) -> dict[str, int]:
     """The rows that all blocks share.
 
     ``index`` and ``group`` number the first d² columns as d groups of d; ``in a``, ``in b`` and ``in out`` are the
@@ -88,10 +88,10 @@ def scratch_columns(size: int) -> int:
     return max(4 * size, size * size)
 
 
-def fill_template(state: Float[Tensor, "... columns rows"], rows: Rows, setting: Setting) -> None:
+def fill_template(state: Float[Tensor, "... columns rows"], rows: Rows, setting: BlockSetting) -> None:
     """Write the shared rows into the first columns of a state."""
     size, square = setting.size, setting.size**2
-    code = sign_code(size, setting.bits)
+    code = sign_code(size, setting.bits, device=state.device)
     rows.of(state, "index")[..., :square, :] = code.repeat(size, 1)
     rows.of(state, "group")[..., :square, :] = code.repeat_interleave(size, 0)
     for place, name in enumerate(("a", "b", "out")):
@@ -166,13 +166,13 @@ def run_block(
     require(temperature=(temperature, 1e-6, None), spare=(spare, 0, None))
     size = a.shape[-1]
     count = scratch_columns(size) + spare
-    setting = Setting(size, count if columns is None else columns, temperature)
+    setting = BlockSetting(size, count if columns is None else columns, temperature)
     rows = Rows(**{block.name: size}, **block.sizes(setting), **template_sizes(setting))
     layers = [Layer(rows, f"{block.name} {stage + 1}") for stage in range(block.depth)]
     for stage, layer in enumerate(layers):
         block.declare(layer, stage, setting)
-    machine = LoopedTransformer(rows, layers)
-    state = torch.zeros(*a.shape[:-2], count, rows.size, dtype=torch.float64)
+    machine = LoopedTransformer(rows, layers, device=a.device)
+    state = torch.zeros(*a.shape[:-2], count, rows.size, dtype=torch.float64, device=a.device)
     fill_template(state, rows, setting)
     block.fill(state, rows, setting)
     data = rows.of(state, block.name)

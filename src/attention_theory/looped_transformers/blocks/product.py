@@ -7,10 +7,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.looped_transformers.blocks.base import CLOSED, FunctionBlock, Setting, copy_to_result, gated_move
+from attention_theory.looped_transformers.blocks.base import (
+    CLOSED,
+    BlockSetting,
+    FunctionBlock,
+    copy_to_result,
+    gated_move,
+)
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Rows, moves
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 #: Silences the columns whose values are of the order exp(C).
 FAR_CLOSED = -1e25
@@ -31,7 +37,10 @@ class ProductBlock(FunctionBlock):
         height: C, from 0 on.
         two_sided: a second head at -c takes the square of c z away: error c² z³/6 rather than c z²/2.
         kept: the operand whose rows of the Gram matrix are kept (``D_d`` in print, always A there).
-        over_ones: put the Gram matrix into the rows of ones, as printed. One product is right then, the next is not.
+        form: ``printed`` puts the Gram matrix into the rows of ones. One product is right then, the next is not.
+
+    Raises:
+        ParameterError: an unknown product or form, a slope that is not positive, or a height outside [0, 300].
     """
 
     depth = 2
@@ -44,15 +53,16 @@ class ProductBlock(FunctionBlock):
         height: float = 40.0,
         two_sided: bool = False,
         kept: Literal["a", "b"] | None = None,
-        over_ones: bool = False,
+        form: Form = "correct",
     ) -> None:
         require(product=(product, {"ab", "ba", "bb", "aa"}), slope=(slope, 1e-30, None), height=(height, 0.0, 300.0))
+        require(form=(form, FORMS))
         self.name, self.slope, self.height, self.two_sided = name, slope, height, two_sided
         left, self.right = product
         self.left = left if kept is None else kept
-        self.over_ones = over_ones
+        self.form = form
 
-    def sizes(self, setting: Setting) -> dict[str, int]:
+    def sizes(self, setting: BlockSetting) -> dict[str, int]:
         return {
             f"{self.name} ones": 2 * setting.size,
             f"{self.name} identity": 2 * setting.size,
@@ -60,23 +70,25 @@ class ProductBlock(FunctionBlock):
             f"{self.name} moved": setting.size,
         }
 
-    def fill(self, state: Float[Tensor, "... columns rows"], rows: Rows, setting: Setting) -> None:
+    def fill(self, state: Float[Tensor, "... columns rows"], rows: Rows, setting: BlockSetting) -> None:
         both = 2 * setting.size
-        rows.of(state, f"{self.name} identity")[..., :both, :] = torch.eye(both, dtype=torch.float64)
+        rows.of(state, f"{self.name} identity")[..., :both, :] = torch.eye(
+            both, dtype=torch.float64, device=state.device
+        )
         rows.of(state, f"{self.name} ones")[..., both : 2 * both, :] = 1
 
-    def declare(self, layer: Layer, stage: int, setting: Setting) -> None:
+    def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:
         if stage == 0:
             self._linearise(layer, setting)
         else:
             self._place(layer)
 
-    def _linearise(self, layer: Layer, setting: Setting) -> None:
+    def _linearise(self, layer: Layer, setting: BlockSetting) -> None:
         rows, size = layer.rows, setting.size
         data, gram = rows[self.name], rows[f"{self.name} gram"]
         ones, identity = rows[f"{self.name} ones"], rows[f"{self.name} identity"]
         kept = identity[:size] if self.left == "a" else identity[size:]
-        landing = ones[:size] if self.over_ones else gram
+        landing = ones[:size] if self.form == "printed" else gram
         keys = [{row: 1 / setting.temperature} for row in [*data, *ones, *identity]]
         scale = 2 * size * math.exp(self.height)
         for sign in (1.0, -1.0) if self.two_sided else (1.0,):
@@ -87,7 +99,7 @@ class ProductBlock(FunctionBlock):
         for source, row in zip(landing, gram, strict=True):
             gates = {rows[f"not {self.right}"][0]: FAR_CLOSED}
             gated_move(layer, source, row, gates, gain=gain / self.slope, shift=shift)
-        layer.clear([] if self.over_ones else gram)
+        layer.clear([] if self.form == "printed" else gram)
 
     def _place(self, layer: Layer) -> None:
         rows = layer.rows
@@ -113,18 +125,20 @@ def product_error(
     return slope * z**2 / 2 - math.exp(-height) * (1 + rest) / slope
 
 
-def softmax_entry(
-    scores: Float[Tensor, "... n"], height: float, form: Literal["direct", "factored", "printed"] = "direct"
-) -> Float[Tensor, "... n"]:
-    """Eq. (11): n e^C times the softmax weight of each of n scores beside n scores C and n scores 0.
-
-    ``direct`` is its definition. ``factored`` divides it through by n e^C; ``printed`` is the paper's version of that,
-    which has n where e^-C should be.
-    """
-    require(form=(form, {"direct", "factored", "printed"}))
+def softmax_entry(scores: Float[Tensor, "... n"], height: float) -> Float[Tensor, "... n"]:
+    """Left side of Eq. (11): n e^C times the softmax weight of each of n scores beside n scores C and n scores 0."""
     count = scores.shape[-1]
-    if form == "direct":
-        total = scores.exp().sum(-1, keepdim=True) + count * (math.exp(height) + 1)
-        return count * math.exp(height) * scores.exp() / total
+    total = scores.exp().sum(-1, keepdim=True) + count * (math.exp(height) + 1)
+    return count * math.exp(height) * scores.exp() / total
+
+
+def divided_entry(scores: Float[Tensor, "... n"], height: float, form: Form = "correct") -> Float[Tensor, "... n"]:
+    """Right side of Eq. (11), divided through by n e^C; ``printed`` has n where e^-C should be.
+
+    Raises:
+        ParameterError: an unknown form.
+    """
+    require(form=(form, FORMS))
+    count = scores.shape[-1]
     small = (scores - height - math.log(count)).exp().sum(-1, keepdim=True)
-    return scores.exp() / (1 + small + (math.exp(-height) if form == "factored" else count))
+    return scores.exp() / (1 + small + (math.exp(-height) if form == "correct" else count))

@@ -7,7 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.looped_transformers.blocks.base import CLOSED, FunctionBlock, Setting, copy_to_result, gated_move
+from attention_theory.looped_transformers.blocks.base import (
+    CLOSED,
+    BlockSetting,
+    FunctionBlock,
+    copy_to_result,
+    gated_move,
+)
 from attention_theory.looped_transformers.fleq.language import on_first_entry, row_sigmoid
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import moves
@@ -46,10 +52,10 @@ class SigmoidSumBlock(FunctionBlock):
     def __init__(self, name: str, function: SigmoidSum) -> None:
         self.name, self.function = name, function
 
-    def sizes(self, setting: Setting) -> dict[str, int]:
+    def sizes(self, setting: BlockSetting) -> dict[str, int]:
         return {f"{self.name} sum": 1, f"{self.name} kept": 1}
 
-    def declare(self, layer: Layer, stage: int, setting: Setting) -> None:
+    def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:
         rows = layer.rows
         (first,), (not_first,), (scratch,) = rows["first"], rows["not first"], rows["scratch"]
         (total,), (kept,), entry = rows[f"{self.name} sum"], rows[f"{self.name} kept"], rows[self.name][0]
@@ -80,10 +86,10 @@ class RowSigmoidBlock(FunctionBlock):
     depth = 2
     reads_second = False
 
-    def sizes(self, setting: Setting) -> dict[str, int]:
+    def sizes(self, setting: BlockSetting) -> dict[str, int]:
         return {"rowsigmoid weight": 1, "rowsigmoid moved": 1}
 
-    def declare(self, layer: Layer, stage: int, setting: Setting) -> None:
+    def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:
         rows = layer.rows
         (first,), (scratch,), entry = rows["first"], rows["scratch"], rows[self.name][0]
         (weight,), (moved,) = rows["rowsigmoid weight"], rows["rowsigmoid moved"]

@@ -12,9 +12,13 @@ from torch import Tensor
 
 from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import CLOSED, gated_move
+from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Combination, Rows, combine, moves
 from attention_theory.validation import FORMS, Form, require
+
+#: Where Lemma 12 and Corollary 2 are wrong in print.
+PLACES = ("empty column", "sum row")
 
 #: Keys and queries of a head that attends to all columns alike.
 _EVEN: list[Combination] = [{}]
@@ -69,7 +73,7 @@ class ManyHeads:
         strength = 1 / temperature if scaled else 1.0
         selector = self.rows["top"][:functions]
         for term in range(terms):
-            biased = torch.cat([a[:, term], torch.full((functions, 1), bias, dtype=a.dtype)], dim=1) * strength
+            biased = torch.cat([a[:, term], a.new_full((functions, 1), bias)], dim=1) * strength
             keys = [_weights(selector, biased[:, entry]) for entry in range(width + 1)]
             value = _weights(selector, c[:, term])
             sigmoids.head(f"term {term + 1}", keys, combine(self.rows["moved"]), [(value, total)])
@@ -78,7 +82,7 @@ class ManyHeads:
         place = Layer(self.rows, "place")
         place.head("place", combine(self.rows["pointer"]), combine(self.rows["address"]), [({total: 1.0}, total)])
         self.total = total
-        self.machine = LoopedTransformer(self.rows, [move, sigmoids, place])
+        self.machine = LoopedTransformer(self.rows, [move, sigmoids, place], device=a.device)
 
     def _move_layer(self, width: int) -> Layer:
         """x from the top rows to rows of its own, so that its column has no key."""
@@ -90,7 +94,7 @@ class ManyHeads:
 
     def start(self, x: Float[Tensor, "... width"], chosen: int) -> Float[Tensor, "... columns rows"]:
         """The state for inputs x and the function ``chosen``."""
-        state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64)
+        state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64, device=x.device)
         top = self.rows.of(state, "top")
         top[..., 0, chosen] = 1
         top[..., self.size, : x.shape[-1]] = x
@@ -122,8 +126,11 @@ class OneHead:
         c: the coefficients, 1 unless given.
         height: C.
         temperature: factor on the scores.
-        empty_column: without it every weight is 1, as printed.
-        form: ``printed`` adds the sum into the row of the sigmoids.
+        form: of the places in :data:`PLACES`. Printed, there is no ``empty column``, and every weight is 1; the
+            ``sum row`` is that of the sigmoids, to which the sum is added.
+
+    Raises:
+        ParameterError: a negative height, a temperature that is not positive, or an unknown form.
     """
 
     def __init__(
@@ -132,13 +139,14 @@ class OneHead:
         c: Float[Tensor, " terms"] | None = None,
         height: float = 50.0,
         temperature: float = 30.0,
-        empty_column: bool = True,
-        form: Form = "correct",
+        form: Forms = "correct",
     ) -> None:
-        require(height=(height, 0.0, None), temperature=(temperature, 1e-6, None), form=(form, FORMS))
+        require(height=(height, 0.0, None), temperature=(temperature, 1e-6, None))
+        printed = printed_places(form, PLACES)
         terms, width = a.shape
-        self.terms, self.temperature, self.form = terms, temperature, form
-        self.columns = terms + (1 if empty_column else 0)
+        self.terms, self.temperature = terms, temperature
+        self.columns = terms + (0 if "empty column" in printed else 1)
+        self.summed = "sigmoid" if "sum row" in printed else "sum"
         self.rows = Rows(x=width, sigmoid=1, others=terms, own=terms, sum=1)
         rows, strength = self.rows, 1 / temperature
         copies, sigmoids = self._copy_layer(), Layer(rows, "sigmoids")
@@ -146,16 +154,15 @@ class OneHead:
             {**_weights(rows["x"], a[term] * strength), rows["others"][term]: -height * strength}
             for term in range(terms)
         ]
-        heights = torch.ones(terms, dtype=a.dtype) if c is None else c
+        heights = a.new_ones(terms) if c is None else c
         value = _weights(rows["own"], heights)
         (sigmoid,) = rows["sigmoid"]
         sigmoids.head("sigmoids", keys, combine(rows["own"]), [(value, sigmoid)])
         not_empty = dict.fromkeys(rows["own"], CLOSED)
         gated_move(sigmoids, sigmoid, sigmoid, not_empty, gain=-1.0)
         total = Layer(rows, "sum")
-        target = rows["sum"] if form == "correct" else rows["sigmoid"]
-        total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], target, self.columns))
-        self.machine = LoopedTransformer(rows, [copies, sigmoids, total])
+        total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], rows[self.summed], self.columns))
+        self.machine = LoopedTransformer(rows, [copies, sigmoids, total], device=a.device)
 
     def _copy_layer(self) -> Layer:
         """x from the first column into all; halve what is then 2x there, and empty the empty column again."""
@@ -170,10 +177,11 @@ class OneHead:
 
     def start(self, x: Float[Tensor, "... width"], copies: bool = False) -> Float[Tensor, "... columns rows"]:
         """The input of Corollary 2, with x in the first column; with ``copies`` that of Lemma 12, with x in all."""
-        state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64)
+        state = torch.zeros(*x.shape[:-1], self.columns, self.rows.size, dtype=torch.float64, device=x.device)
         self.rows.of(state, "x")[..., : self.terms if copies else 1, :] = x[..., None, :]
-        self.rows.of(state, "own")[..., : self.terms, :] = torch.eye(self.terms, dtype=torch.float64)
-        self.rows.of(state, "others")[..., : self.terms, :] = 1 - torch.eye(self.terms, dtype=torch.float64)
+        own = torch.eye(self.terms, dtype=torch.float64, device=x.device)
+        self.rows.of(state, "own")[..., : self.terms, :] = own
+        self.rows.of(state, "others")[..., : self.terms, :] = 1 - own
         return state
 
     def sigmoids(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... terms"]:
@@ -186,7 +194,56 @@ class OneHead:
         state = self.start(x)
         for layer in self.machine.dense[0 if copied else 1 :]:
             state = layer(state, self.temperature)
-        return self.rows.of(state, "sum" if self.form == "correct" else "sigmoid")[..., 0]
+        return self.rows.of(state, self.summed)[..., 0]
+
+
+class OwnColumns:
+    """Corollary 2 on its own input of d columns: no empty column, three layers, one head each, O(d) rows.
+
+    Layer 1 copies x into all columns, and its ReLU part leaves a_l · x in row l of column l alone. In layer 2 column l
+    scores a_l · x + log(d - 1) with itself and 0 with the d - 1 others, so that its weight on itself is the sigmoid.
+    Layer 3 adds up, in a row of its own. Gates close up to |a_l · x| = 1e9.
+
+    Args:
+        a: the directions, at least 2: as many as columns.
+        c: the coefficients, 1 unless given.
+        temperature: factor on the scores.
+
+    Raises:
+        ParameterError: fewer than two directions, a temperature that is not positive.
+    """
+
+    def __init__(
+        self, a: Float[Tensor, "terms width"], c: Float[Tensor, " terms"] | None = None, temperature: float = 30.0
+    ) -> None:
+        terms, width = a.shape
+        require(terms=(terms, 2, None), temperature=(temperature, 1e-6, None))
+        self.terms, self.temperature = terms, temperature
+        heights = a.new_ones(terms) if c is None else c
+        self.rows = rows = Rows(x=width, others=terms, own=terms, score=terms, weight=terms, sigmoid=1, sum=1)
+        copies, sigmoids, total = (Layer(rows, name) for name in ("copies", "sigmoids", "sum"))
+        copies.head("copy", _EVEN, _EVEN, moves(rows["x"], rows["x"], terms))
+        for term, (score, others) in enumerate(zip(rows["score"], rows["others"], strict=True)):
+            direction = a[term] / (2 if term == 0 else 1)  # the first column has x twice
+            for sign in (1.0, -1.0):
+                copies.unit("score", {**_weights(rows["x"], sign * direction), others: CLOSED}, {score: sign})
+        strength, bias = 1 / temperature, math.log(terms - 1)
+        keys = [{score: strength, own: bias * strength} for score, own in zip(rows["score"], rows["own"], strict=True)]
+        sigmoids.head("sigmoids", keys, combine(rows["own"]), moves(rows["own"], rows["weight"]))
+        for weight, others, height in zip(rows["weight"], rows["others"], heights.tolist(), strict=True):
+            gated_move(sigmoids, weight, rows["sigmoid"][0], {others: CLOSED}, gain=height)
+        sigmoids.clear([*rows["weight"], *rows["score"]])
+        total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], rows["sum"], terms))
+        self.machine = LoopedTransformer(rows, [copies, sigmoids, total], device=a.device)
+
+    def sums(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... columns"]:
+        """The sum, as found in every column."""
+        state = torch.zeros(*x.shape[:-1], self.terms, self.rows.size, dtype=torch.float64, device=x.device)
+        own = torch.eye(self.terms, dtype=torch.float64, device=x.device)
+        self.rows.of(state, "x")[..., 0, :] = x
+        self.rows.of(state, "own")[...] = own
+        self.rows.of(state, "others")[...] = 1 - own
+        return self.rows.of(self.machine.cycle(state, self.temperature), "sum")[..., 0]
 
 
 def _weights(block: range, weights: Float[Tensor, " block"]) -> Combination:

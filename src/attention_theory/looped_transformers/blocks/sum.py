@@ -5,7 +5,7 @@ from typing import Literal
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.looped_transformers.blocks.base import CLOSED, FunctionBlock, Setting, gated_move
+from attention_theory.looped_transformers.blocks.base import CLOSED, BlockSetting, FunctionBlock, gated_move
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import combine, moves
 from attention_theory.validation import require
@@ -20,6 +20,9 @@ class SumBlock(FunctionBlock):
     Args:
         name: ``add`` or ``sub``.
         heads: 1 or 2.
+
+    Raises:
+        ParameterError: another name, or heads other than 1 and 2.
     """
 
     def __init__(self, name: Literal["add", "sub"], heads: int = 2) -> None:
@@ -28,10 +31,10 @@ class SumBlock(FunctionBlock):
         self.sign = 1.0 if name == "add" else -1.0
         self.depth = 2 if name == "sub" and heads == 1 else 1
 
-    def sizes(self, setting: Setting) -> dict[str, int]:
+    def sizes(self, setting: BlockSetting) -> dict[str, int]:
         return {f"{self.name} result": setting.size}
 
-    def declare(self, layer: Layer, stage: int, setting: Setting) -> None:
+    def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:
         rows = layer.rows
         data, result = rows[self.name], rows[f"{self.name} result"]
         if stage < self.depth - 1:

@@ -2,12 +2,11 @@
 
 import math
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.encodings import sign_code
-from attention_theory.looped_transformers.blocks.base import FunctionBlock, Setting, gated_move
+from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock, gated_move
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import FORMS, Form, require
@@ -23,7 +22,7 @@ class TransposeBlock(FunctionBlock):
         form: ``printed`` lets the permuted vector be added to the row that it came from, which leaves A + A^T.
 
     Raises:
-        ParameterError: an unknown form. :meth:`sizes` refuses d below 3: the result's columns must lie within d².
+        ParameterError: an unknown form.
     """
 
     name = "transpose"
@@ -34,21 +33,26 @@ class TransposeBlock(FunctionBlock):
         require(form=(form, FORMS))
         self.form = form
 
-    def sizes(self, setting: Setting) -> dict[str, int]:
+    def sizes(self, setting: BlockSetting) -> dict[str, int]:
+        """One block of d rows and two single rows.
+
+        Raises:
+            ParameterError: d below 3: the result's columns must lie within d².
+        """
         require(size=(setting.size, 3, None))
         return {"transpose copy": setting.size, "transpose vector": 1, "transpose permuted": 1}
 
-    def declare(self, layer: Layer, stage: int, setting: Setting) -> None:
+    def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:
         (self._vectorise, self._permute, self._gather)[stage](layer, setting)
 
-    def _vectorise(self, layer: Layer, setting: Setting) -> None:
+    def _vectorise(self, layer: Layer, setting: BlockSetting) -> None:
         rows = layer.rows
         data, copy = rows["transpose"], rows["transpose copy"]
         _sum_over_groups(layer, data, copy, setting)
         _row_of_group(layer, copy, rows["transpose vector"], setting)
         layer.clear([*copy, *data])
 
-    def _permute(self, layer: Layer, setting: Setting) -> None:
+    def _permute(self, layer: Layer, setting: BlockSetting) -> None:
         rows = layer.rows
         vector, permuted = rows["transpose vector"], rows["transpose permuted"]
         target = permuted if self.form == "correct" else vector
@@ -57,7 +61,7 @@ class TransposeBlock(FunctionBlock):
         _row_of_group(layer, target, rows["transpose copy"], setting)
         layer.clear([*vector, *permuted])
 
-    def _gather(self, layer: Layer, setting: Setting) -> None:
+    def _gather(self, layer: Layer, setting: BlockSetting) -> None:
         copy = layer.rows["transpose copy"]
         _sum_over_groups(layer, copy, layer.rows["transpose"], setting)
         layer.clear(copy)
@@ -66,47 +70,108 @@ class TransposeBlock(FunctionBlock):
         return a.mT
 
 
-def _sum_over_groups(layer: Layer, source: range, target: range, setting: Setting) -> None:
+def _sum_over_groups(layer: Layer, source: range, target: range, setting: BlockSetting) -> None:
     """Every column gets the sum over the d columns of equal index."""
     index = combine(layer.rows["index"])
     layer.head("sum over groups", index, index, moves(source, target, setting.size))
 
 
-def _row_of_group(layer: Layer, source: range, target: range, setting: Setting) -> None:
+def _row_of_group(layer: Layer, source: range, target: range, setting: BlockSetting) -> None:
     """In group i, row i of ``source`` into ``target``; of the two the one of a single row stands for all d."""
-    codes, group = sign_code(setting.size, setting.bits), layer.rows["group"]
+    codes, group = sign_code(setting.size, setting.bits, device="cpu"), layer.rows["group"]
     for place, code in enumerate(codes.tolist()):
         gates = {row: GATE * bit for row, bit in zip(group, code, strict=True)}
         from_row, to_row = source[place % len(source)], target[place % len(target)]
         gated_move(layer, from_row, to_row, gates, closed=-GATE * setting.bits)
 
 
+def transpose_in_groups(
+    matrix: Float[Tensor, "d d"], temperature: float = 20.0, form: Form = "correct"
+) -> tuple[Float[Tensor, "d groups d"], LoopedTransformer]:
+    """Lemma 13 on its own input: A in the first of d groups of d columns, its transpose in every group at the end.
+
+    Three layers of one head on 2d + 2 log d rows: d for the matrix, d to work in, the code of a column's index within
+    its group and that of the group. The first work row takes the vector, the second the permuted vector.
+
+    Args:
+        matrix: A, at least 2 by 2.
+        temperature: factor on the scores.
+        form: ``printed`` lets the permuted vector be added to the row that it came from, which leaves A + A^T.
+
+    Returns:
+        The groups, each a d by d matrix (the middle axis counts them), and the machine.
+
+    Raises:
+        ParameterError: an unknown form, a matrix of side 1, a temperature that is not positive.
+    """
+    size = len(matrix)
+    require(size=(size, 2, None), temperature=(temperature, 1e-6, None), form=(form, FORMS))
+    setting = BlockSetting(size, size**2, temperature)
+    rows = Rows(matrix=size, work=size, index=setting.bits, group=setting.bits)
+    data, work = rows["matrix"], rows["work"]
+    vectorise, permute, gather = (Layer(rows, name) for name in ("vectorise", "permute", "gather"))
+    _sum_over_groups(vectorise, data, work, setting)
+    _row_of_group(vectorise, work, work[:1], setting)
+    vectorise.clear([*work, *data])
+    here, there = [*rows["index"], *rows["group"]], [*rows["group"], *rows["index"]]
+    permuted = work[1:2] if form == "correct" else work[:1]
+    permute.head("swap index and group", combine(here), combine(there), moves(work[:1], permuted))
+    _row_of_group(permute, permuted, data, setting)
+    permute.clear(work)
+    _sum_over_groups(gather, data, work, setting)
+    for source, target in zip(work, data, strict=True):
+        gated_move(gather, source, target, {})
+    gather.clear([*work, *data])
+    machine = LoopedTransformer(rows, [vectorise, permute, gather], matrix.dtype, matrix.device)
+    codes = sign_code(size, setting.bits, matrix.dtype).to(matrix.device)
+    state = matrix.new_zeros(size, size, rows.size)  # group, index within it, rows
+    rows.of(state, "matrix")[0] = matrix.mT
+    rows.of(state, "index")[...] = codes
+    rows.of(state, "group")[...] = codes[:, None]
+    state = machine.cycle(state.flatten(0, 1), temperature)
+    return rows.of(state, "matrix").unflatten(0, (size, size)).permute(2, 0, 1), machine
+
+
+#: The value weight of Table 1's layer in 21 rows. The old entry stays in with the weight 1/M, rounding errors with M.
+LARGE = 2.0**26
+
+
 def transpose_vectorised(
-    matrix: Float[Tensor, "... side side"], temperature: float = 20.0, spare_row: bool = True
+    matrix: Float[Tensor, "... side side"], temperature: float = 20.0, spare_row: bool = True, form: Form = "correct"
 ) -> tuple[Float[Tensor, "... side side"], LoopedTransformer]:
     """Table 1: one layer, one head, the side² entries as columns with the codes of their two indices.
 
     Args:
         matrix: square, of any side.
         temperature: factor on the scores.
-        spare_row: without it the result is added to the entries that it replaces, as the printed width of 21 has it.
+        spare_row: move the entries by a row of their own. Without it, on the printed number of rows, they are fetched
+            with the large weight M, and the sum with the entry that is there is divided by M.
+        form: ``printed`` fetches them with weight 1 and without a spare row, which leaves A + A^T.
 
     Returns:
         The transpose as the layer leaves it, and the machine.
+
+    Raises:
+        ParameterError: an unknown form.
     """
+    require(form=(form, FORMS))
     side = matrix.shape[-1]
     bits = max(1, math.ceil(math.log2(side**2)))
-    rows = Rows(value=1, **({"moved": 1} if spare_row else {}), own=bits, other=bits)
-    target = rows["moved"] if spare_row else rows["value"]
+    exact = spare_row and form == "correct"
+    rows = Rows(value=1, **({"moved": 1} if exact else {}), own=bits, other=bits)
+    target = rows["moved"] if exact else rows["value"]
+    weight = 1.0 if exact or form == "printed" else LARGE
     layer = Layer(rows, "permute")
-    layer.head("permute", combine(rows["own"]), combine(rows["other"]), moves(rows["value"], target))
-    if spare_row:
+    layer.head("permute", combine(rows["own"]), combine(rows["other"]), moves(rows["value"], target, weight))
+    if exact:
         layer.clear(rows["value"])
         gated_move(layer, target[0], rows["value"][0], {})
         layer.clear(target)
-    machine = LoopedTransformer(rows, [layer])
-    codes = sign_code(side**2, bits)
-    state = torch.zeros(*matrix.shape[:-2], side**2, rows.size, dtype=torch.float64)
+    elif form == "correct":
+        gated_move(layer, target[0], target[0], {}, gain=1 / LARGE - 1)
+    machine = LoopedTransformer(rows, [layer], matrix.dtype, matrix.device)
+    codes = sign_code(side**2, bits, matrix.dtype, matrix.device)
+    state = matrix.new_zeros(*matrix.shape[:-2], side**2, rows.size)
     rows.of(state, "value")[..., 0] = matrix.flatten(-2)
     rows.of(state, "own")[...] = codes
     rows.of(state, "other")[...] = codes.reshape(side, side, bits).transpose(0, 1).flatten(0, 1)

@@ -1,4 +1,4 @@
-"""From program text to a :class:`~attention_theory.looped_transformers.fleq.language.Program`.
+"""From program text to a :class:`~attention_theory.looped_transformers.fleq.language.FleqProgram`.
 
 One statement a line, ``#`` begins a comment, ``name:`` in front of a statement labels it::
 
@@ -22,7 +22,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from attention_theory.looped_transformers.fleq.language import FUNCTIONS, Field, Instruction, PointerMove, Program
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, Field, FleqProgram, Instruction, PointerMove
+from attention_theory.looped_transformers.machine.listing import AssemblyError, find, labelled_lines, refuse_twice
 from attention_theory.validation import require
 
 Value = float | Tensor
@@ -39,11 +40,9 @@ _MOVE = re.compile(
 )
 
 
-class AssemblyError(ValueError):
-    """The text is not a program. The message gives the number of the line and what is wrong with it."""
-
-
-def assemble(text: str, variables: Mapping[str, Value], size: int, columns: Mapping[str, int] | None = None) -> Program:
+def assemble(
+    text: str, variables: Mapping[str, Value], size: int, columns: Mapping[str, int] | None = None
+) -> FleqProgram:
     """Make a program.
 
     Args:
@@ -64,20 +63,21 @@ def assemble(text: str, variables: Mapping[str, Value], size: int, columns: Mapp
             for place, (number, line) in enumerate(statements)]  # fmt: skip
     if not statements or statements[-1][1] != "halt":
         raise AssemblyError("the last statement must be 'halt'")
-    return Program(tuple(code), memory, addresses, labels)
+    return FleqProgram(tuple(code), memory, addresses, labels)
 
 
 def _layout(variables: Mapping[str, Value], size: int, columns: Mapping[str, int]) -> tuple[Tensor, dict[str, int]]:
-    """Consecutive cells for every variable."""
+    """Consecutive cells for every variable, in float64 and where the matrices among them lie."""
+    device = next((value.device for value in variables.values() if isinstance(value, Tensor)), torch.device("cpu"))
     addresses: dict[str, int] = {}
     cells: list[Tensor] = []
     for name, value in variables.items():
-        matrix = torch.as_tensor(value, dtype=torch.float64)
+        matrix = value if isinstance(value, Tensor) else torch.tensor(value, dtype=torch.float64, device=device)
         matrix = matrix.reshape(1, 1) if matrix.ndim == 0 else matrix
         room = columns.get(name, size)
         if matrix.ndim != 2 or matrix.shape[0] > size or matrix.shape[1] > room:
             raise AssemblyError(f"variable '{name}': shape {tuple(matrix.shape)} does not fit {size} by {room}")
-        block = torch.zeros(room, size, dtype=torch.float64)
+        block = torch.zeros(room, size, dtype=torch.float64, device=device)
         block[: matrix.shape[1], : matrix.shape[0]] = matrix.mT
         addresses[name] = sum(len(cell) for cell in cells)
         cells.append(block)
@@ -88,13 +88,10 @@ def _labelled(text: str) -> tuple[dict[str, int], list[tuple[int, str]]]:
     """The labels with the statements they stand at, and the statements with their line numbers."""
     labels: dict[str, int] = {}
     statements: list[tuple[int, str]] = []
-    for number, raw in enumerate(text.splitlines(), start=1):
-        line = raw.partition("#")[0].strip()
-        while found := re.match(r"(\w+)\s*:\s*", line):
-            if found[1] in labels:
-                raise AssemblyError(f"line {number}: label '{found[1]}' is given twice")
-            labels[found[1]] = len(statements)
-            line = line[found.end() :]
+    for number, names, line in labelled_lines(text):
+        for name in names:
+            refuse_twice(number, "label", name, labels)
+            labels[name] = len(statements)
         if line:
             statements.append((number, line))
     return labels, statements
@@ -105,14 +102,10 @@ def _instruction(
 ) -> Instruction | PointerMove:
     def cell(name: str) -> int:
         base, _, index = name.partition("[")
-        if base not in addresses:
-            raise AssemblyError(f"line {number}: unknown variable '{base}'")
-        return addresses[base] + (int(index[:-1]) if index else 0)
+        return find(number, "variable", base, addresses) + (int(index[:-1]) if index else 0)
 
     def label(name: str) -> int:
-        if name not in labels:
-            raise AssemblyError(f"line {number}: unknown label '{name}'")
-        return labels[name]
+        return find(number, "label", name, labels)
 
     if line == "halt":
         return Instruction("add", cell("zero"), cell("zero"), cell("junk"), cell("zero"), place, size)

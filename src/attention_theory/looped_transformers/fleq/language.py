@@ -98,7 +98,7 @@ class PointerMove:
 
 
 @dataclass(frozen=True)
-class Program:
+class FleqProgram:
     """Code and the memory it starts from. The last instruction is the halt: it jumps to itself.
 
     Attributes:
@@ -134,7 +134,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Run:
+class FleqRun:
     """What an interpreter did.
 
     Attributes:
@@ -157,13 +157,13 @@ class Run:
         return [0, *self.counters[:-1]]
 
 
-def variable(program: Program, memory: Float[Tensor, "... cells d"], name: str) -> Float[Tensor, "... d d"]:
+def variable(program: FleqProgram, memory: Float[Tensor, "... cells d"], name: str) -> Float[Tensor, "... d d"]:
     """The ``d`` by ``d`` matrix that begins at a named variable."""
     start = program.addresses[name]
     return memory[..., start : start + program.size, :].mT
 
 
-def interpret(program: Program, max_steps: int = 10_000, functions: Mapping[str, Function] = FUNCTIONS) -> Run:
+def interpret(program: FleqProgram, max_steps: int = 10_000, functions: Mapping[str, Function] = FUNCTIONS) -> FleqRun:
     """Run a program exactly, one instruction a step, until the halt (not counted) or for ``max_steps`` steps.
 
     Operands are read as ``width`` columns and padded with zeros to ``d`` by ``d``; ``width`` columns of the result are
@@ -189,7 +189,7 @@ def interpret(program: Program, max_steps: int = 10_000, functions: Mapping[str,
         memories.append(memory)
     if not memories:
         memories.append(memory)
-    return Run(counters, memories, counter == program.halt)
+    return FleqRun(counters, memories, counter == program.halt)
 
 
 def _computed(instruction: Instruction, memory: Tensor, functions: Mapping[str, Function]) -> Tensor:

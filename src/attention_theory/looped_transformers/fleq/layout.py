@@ -13,13 +13,13 @@ from torch import Tensor
 
 from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import (
+    BlockSetting,
     FunctionBlock,
-    Setting,
     fill_template,
     scratch_columns,
     template_sizes,
 )
-from attention_theory.looped_transformers.fleq.language import Instruction, Program
+from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction
 from attention_theory.rows import Rows
 from attention_theory.validation import require
 
@@ -36,6 +36,9 @@ class FleqLayout:
         instructions: instruction columns, the halt included.
         blocks: the function blocks, in the order of their numbers.
         temperature: factor on the scores.
+
+    Raises:
+        ParameterError: d below 2, no cell, no instruction, or a temperature that is not positive.
     """
 
     def __init__(
@@ -47,7 +50,7 @@ class FleqLayout:
         self.scratch = scratch_columns(size)
         self.first_instruction = self.scratch + cells
         self.columns = self.first_instruction + instructions
-        self.setting = Setting(size, self.columns, temperature)
+        self.setting = BlockSetting(size, self.columns, temperature)
         self.bits = math.ceil(math.log2(self.columns))
         self.function_bits = max(1, math.ceil(math.log2(len(self.blocks))))
         fields = dict.fromkeys(FIELDS, self.bits) | {"function": self.function_bits, "height": 1, "width": 1}
@@ -80,7 +83,7 @@ class FleqLayout:
         first, last = self.rows[FIELDS[0]], self.rows[FIELDS[-1]]
         return range(first.start, last.stop)
 
-    def pack(self, program: Program) -> Float[Tensor, "columns rows"]:
+    def pack(self, program: FleqProgram) -> Float[Tensor, "columns rows"]:
         """The state in which the machine starts a program.
 
         Raises:
@@ -90,7 +93,7 @@ class FleqLayout:
         require(cells=(len(program.memory), self.cells, self.cells), d=(program.size, self.size, self.size))
         count = self.columns - self.first_instruction
         require(instructions=(len(program.code), count, count))
-        state = torch.zeros(self.columns, self.rows.size, dtype=torch.float64)
+        state = torch.zeros(self.columns, self.rows.size, dtype=torch.float64, device=program.memory.device)
         fill_template(state, self.rows, self.setting)
         for block in self.blocks:
             block.fill(state, self.rows, self.setting)
@@ -114,8 +117,8 @@ class FleqLayout:
         fields = {f"to {name}": self.codes[address] for name, address in addresses.items()}
         fields["to target"] = self.codes[self.first_instruction + instruction.target]
         fields["function"] = self.function_codes[names.index(instruction.function)]
-        fields["height"] = torch.tensor([float(self.size)], dtype=torch.float64)
-        fields["width"] = torch.tensor([float(instruction.width)], dtype=torch.float64)
+        fields["height"] = self.codes.new_tensor([self.size])
+        fields["width"] = self.codes.new_tensor([instruction.width])
         return torch.cat([fields[name] for name in FIELDS])
 
     def memory(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... cells d"]:
@@ -127,5 +130,5 @@ class FleqLayout:
         bits = self.rows.of(state, "counter")[0]
         if not torch.isfinite(bits).all():
             return -1
-        number = int(((bits > 0) * 2 ** torch.arange(self.bits)).sum()) - self.first_instruction
+        number = int(((bits > 0) * 2 ** torch.arange(self.bits, device=bits.device)).sum()) - self.first_instruction
         return number if 0 <= number < self.columns - self.first_instruction else -1

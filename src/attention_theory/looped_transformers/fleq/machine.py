@@ -1,6 +1,6 @@
 """The transformer that runs FLEQ programs (Theorem 2): 9 layers and those of the deepest function block."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -13,13 +13,14 @@ from attention_theory.looped_transformers.blocks.sigmoid import RowSigmoidBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq import steps
-from attention_theory.looped_transformers.fleq.language import Program, Run
+from attention_theory.looped_transformers.fleq.language import FleqProgram, FleqRun
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
+from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.validation import require
 
 
-def standard_blocks(program: Program, slope: float = 1e-7, sum_heads: int = 2) -> list[FunctionBlock]:
+def standard_blocks(program: FleqProgram, slope: float = 1e-7, sum_heads: int = 2) -> list[FunctionBlock]:
     """The blocks that a program of matrix functions uses, with slope c of the product and 1 or 2 heads for a sum."""
     sums = [SumBlock("add", sum_heads), SumBlock("sub", sum_heads)]
     blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock()]
@@ -31,11 +32,14 @@ class FleqMachine:
     """A looped transformer with the weights of Theorem 2, for programs of one size.
 
     Args:
-        program: gives the numbers of memory cells and instructions; other programs of the same size run too.
+        program: gives the numbers of memory cells and instructions, and the device; other programs of the same size
+            run too.
         blocks: the function blocks; those that the program uses unless given.
         temperature: factor on the scores.
         gate: the constant C of steps 2, 3 and 5; it has to exceed the data, and costs its own rounding error.
-        faults: steps built as printed, or crippled, from :data:`~...fleq_steps.FAULTS`.
+        form: of the places where Appendix K is wrong in print, :data:`~...fleq.steps.PLACES`.
+        constant_gate: the write's gate by a constant that is added to the data (for a control).
+        cleared: ``False`` leaves the copy of the instruction at the end of a cycle (for a control).
         one_reader: read the operands with one head in place of the paper's three.
 
     Raises:
@@ -44,23 +48,27 @@ class FleqMachine:
 
     def __init__(
         self,
-        program: Program,
+        program: FleqProgram,
         blocks: Sequence[FunctionBlock] | None = None,
         temperature: float = 40.0,
         gate: float = 1e3,
-        faults: Collection[str] = (),
+        form: Forms = "correct",
+        constant_gate: bool = False,
+        cleared: bool = True,
         one_reader: bool = False,
     ) -> None:
-        require(gate=(gate, 0.0, None), **{f"fault {fault!r}": (fault, steps.FAULTS) for fault in faults})
+        require(gate=(gate, 0.0, None))
+        printed = printed_places(form, steps.PLACES)
         blocks = standard_blocks(program) if blocks is None else blocks
         self.temperature = temperature
         self.layout = FleqLayout(program.size, len(program.memory), len(program.code), blocks, temperature)
         self.block_depth = max(block.depth for block in blocks)
         layout = self.layout
-        layers = [steps.read_instruction(layout, faults, one_reader), steps.read_data(layout, gate, one_reader)]
+        layers = [steps.read_instruction(layout, printed, one_reader), steps.read_data(layout, gate, one_reader)]
         layers += [steps.route_to_block(layout, gate), *self._block_layers()]
-        layers += [steps.return_result(layout, gate), steps.write_result(layout, faults), *steps.branch(layout, faults)]
-        self.transformer = LoopedTransformer(layout.rows, layers)
+        layers += [steps.return_result(layout, gate), steps.write_result(layout, printed, constant_gate)]
+        layers += steps.branch(layout, cleared)
+        self.transformer = LoopedTransformer(layout.rows, layers, device=program.memory.device)
 
     def _block_layers(self) -> list[Layer]:
         """Step 4: all blocks side by side, each on its own rows."""
@@ -74,7 +82,7 @@ class FleqMachine:
         """One instruction."""
         return self.transformer.cycle(state, self.temperature)
 
-    def run(self, program: Program, max_cycles: int = 1_000) -> Run:
+    def run(self, program: FleqProgram, max_cycles: int = 1_000) -> FleqRun:
         """Run a program until the counter stands at the halt, the state is no longer finite, or cycles are used up."""
         state = self.layout.pack(program)
         counters: list[int] = []
@@ -85,11 +93,11 @@ class FleqMachine:
             memories.append(self.layout.memory(state))
             if not torch.isfinite(memories[-1]).all():
                 break
-        return Run(counters, memories[1:], counters[-1:] == [program.halt])
+        return FleqRun(counters, memories[1:], counters[-1:] == [program.halt])
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FleqComparison:
     """A run beside its reference.
 
     Attributes:
@@ -108,7 +116,7 @@ class Comparison:
     deviations: list[float]
 
 
-def compare(run: Run, reference: Run) -> Comparison:
+def compare(run: FleqRun, reference: FleqRun) -> FleqComparison:
     """Set a run beside the reference interpreter's, cycle by cycle."""
     agree = [ours == theirs for ours, theirs in zip(run.counters, reference.counters, strict=False)]
     same = len(run.counters) == len(reference.counters) and all(agree)
@@ -118,4 +126,4 @@ def compare(run: Run, reference: Run) -> Comparison:
         (ours - theirs).abs().max().nan_to_num(torch.inf).item()
         for ours, theirs in zip(run.memories[:shared], reference.memories[:shared], strict=True)
     ]
-    return Comparison(len(run.counters), same, departure, max(deviations, default=torch.inf), deviations)
+    return FleqComparison(len(run.counters), same, departure, max(deviations, default=torch.inf), deviations)

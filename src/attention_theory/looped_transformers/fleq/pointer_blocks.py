@@ -47,6 +47,9 @@ class PointerBlock:
         """Add ``by`` to address ``field`` of the instruction pointed to: read, add, write, round.
 
         ``by`` is 1 for data of one column and d for data of d columns.
+
+        Raises:
+            ParameterError: an address that an instruction does not have, or a step that no address holds.
         """
         require(field=(field, 0, FIELDS - 1), by=(by, 1, 2**self.bits - 1))
         move = Layer(self.rows, f"add {by}")
@@ -59,7 +62,11 @@ class PointerBlock:
         return LoopedTransformer(self.rows, [self._read("origin"), self._write(), self._round()])
 
     def load(self, instructions: list[tuple[int, int, int]], place: int, origin: int) -> Float[Tensor, "columns rows"]:
-        """A state with instructions in its last columns, pointing to ``place`` and ``origin`` (numbers of columns)."""
+        """A state with instructions in its last columns, pointing to ``place`` and ``origin`` (numbers of columns).
+
+        Raises:
+            ParameterError: a column that the state does not have.
+        """
         require(place=(place, 1, self.columns - 1), origin=(origin, 1, self.columns - 1))
         codes, rows = position_codes(self.columns), self.rows
         state = torch.zeros(self.columns, rows.size, dtype=torch.float64)

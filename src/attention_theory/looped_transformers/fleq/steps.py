@@ -7,11 +7,12 @@ from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination, combine, moves
 
-#: What can be built as printed, or left out, for comparison.
-FAULTS = ("pointer offsets", "first mask", "write into data", "constant gate", "keep instruction", "write sign")
+#: Where Appendix K is wrong in print: the offsets of the pointers, the bound of the first mask, the sign of the write's
+#: second unit (as in the proof of Lemma 4), and the rows into which the write fetches, which does no harm.
+PLACES = ("pointers", "first mask", "write sign", "write rows")
 
 
-def read_instruction(layout: FleqLayout, faults: Collection[str] = (), one_reader: bool = False) -> Layer:
+def read_instruction(layout: FleqLayout, printed: Collection[str] = (), one_reader: bool = False) -> Layer:
     """Step 1: the instruction into every scratchpad column, then its pointers shifted and its masks made there.
 
     With ``one_reader``, not in the paper, a column keeps a single pointer to what it is to read: to a in A's columns,
@@ -23,7 +24,7 @@ def read_instruction(layout: FleqLayout, faults: Collection[str] = (), one_reade
     layer.head(
         "instruction", combine(rows["address"]), combine(rows["counter"]), moves(rows["memory"][: len(fields)], fields)
     )
-    one_too_far = 1 if "pointer offsets" in faults else 0
+    one_too_far = 1 if "pointers" in printed else 0
     for place, (name, elsewhere) in enumerate((("to a", "not a"), ("to b", "not b"), ("to c", "not out"))):
         offset = one_too_far - place * size
         if one_reader:
@@ -38,7 +39,7 @@ def read_instruction(layout: FleqLayout, faults: Collection[str] = (), one_reade
         for row in rows[name]:
             gated_move(layer, row, row, {rows["scratch"][0]: CLOSED}, gain=-1.0)
     for place, name in enumerate(("mask a", "mask b", "mask c")):
-        upper = 2 if name == "mask a" and "first mask" in faults else place
+        upper = 2 if name == "mask a" and "first mask" in printed else place
         _mask(layer, layout, rows[name][0], place * size, upper * size)
     return layer
 
@@ -166,19 +167,22 @@ def return_result(layout: FleqLayout, gate: float) -> Layer:
     return layer
 
 
-def write_result(layout: FleqLayout, faults: Collection[str] = ()) -> Layer:
-    """Step 6: memory takes over the result at address c (Lemma 4); the blocks are emptied."""
+def write_result(layout: FleqLayout, printed: Collection[str] = (), constant_gate: bool = False) -> Layer:
+    """Step 6: memory takes over the result at address c (Lemma 4); the blocks are emptied.
+
+    With ``constant_gate`` (for a control) the gate is a constant that is added to the data and taken off again.
+    """
     rows, size = layout.rows, layout.size
     layer = Layer(rows, "6 write")
     memory, data = rows["memory"], rows["data"]
-    into_data = "write into data" in faults
+    into_data = "write rows" in printed
     buffer = data[:size] if into_data else rows["buffer"]
     written = memory[: len(buffer)]
     match = combine(rows["to c"], rows["address"])
     layer.head("write", match, match, [*moves(written, buffer), *moves(data[:size], buffer[:size])])
-    second = 1.0 if "write sign" in faults else -1.0
+    second = 1.0 if "write sign" in printed else -1.0
     closing, bias = {rows["scratch"][0]: CLOSED}, 0.0
-    if "constant gate" in faults:
+    if constant_gate:
         closing, bias = {rows["not scratch"][0]: -CLOSED}, CLOSED
     for source, target in zip(buffer, written, strict=True):
         layer.unit("write", {source: 2.0, target: -2.0, **closing}, {target: 1.0}, bias=bias)
@@ -189,8 +193,11 @@ def write_result(layout: FleqLayout, faults: Collection[str] = ()) -> Layer:
     return layer
 
 
-def branch(layout: FleqLayout, faults: Collection[str] = ()) -> list[Layer]:
-    """Step 7: read the flag cell, make a bit of it, add 1 to the counter, choose the next instruction. Four layers."""
+def branch(layout: FleqLayout, cleared: bool = True) -> list[Layer]:
+    """Step 7: read the flag cell, make a bit of it, add 1 to the counter, choose the next instruction. Four layers.
+
+    Without ``cleared`` (for a control) the copy of the instruction stays, and the next one is added to it.
+    """
     rows = layout.rows
     (flag,), (scratch,) = rows["flag"], rows["scratch"]
     read = Layer(rows, "7a read flag")
@@ -209,7 +216,6 @@ def branch(layout: FleqLayout, faults: Collection[str] = ()) -> list[Layer]:
         select.unit("target", {target: 1.0, scratch: -1.0, flag: 1.0}, {here: 2.0})
         select.unit("lowest value", {scratch: 1.0}, {here: -1.0})
     select.clear(rows["counter"])
-    kept = {"keep instruction"} & set(faults)
-    select.clear([] if kept else layout.instruction_rows)
+    select.clear(layout.instruction_rows if cleared else [])
     select.clear([rows[f"mask {name}"][0] for name in "abc"] + [flag])
     return [read, bit, count, select]

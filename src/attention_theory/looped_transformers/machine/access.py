@@ -62,6 +62,9 @@ def accept_write(
     Args:
         gate: the constant C of ``-C b``, which closes the units in the scratchpad.
         form: ``printed`` adds the second unit where it must be subtracted (Appendix F.2).
+
+    Raises:
+        ParameterError: an unknown form.
     """
     require(form=(form, FORMS))
     for row, new in zip(memory, buffer, strict=True):

@@ -1,13 +1,10 @@
 """Binary addition in one layer of ReLU units (Lemmas 2 and 10)."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination
 from attention_theory.validation import require
-
-Variant = Literal["complete", "without last pair"]
 
 
 def add(
@@ -16,7 +13,7 @@ def add(
     target: Sequence[int],
     constant: int = 0,
     indicator: int | None = None,
-    variant: Variant = "complete",
+    last_pair: bool = True,
 ) -> None:
     """Set ``target`` to the bits of ``constant`` plus the terms, modulo ``2**d``.
 
@@ -33,7 +30,10 @@ def add(
         constant: 0 or 1, or any number of the length of ``target`` where there is one term.
         indicator: the row that is 1 in the columns meant and 0 elsewhere; there the result is 0. Without one the
             constants enter every column (``b1`` and ``b2``), as the paper writes it.
-        variant: ``without last pair`` leaves out the window that needs both carries (for a control).
+        last_pair: ``False`` leaves out the window that needs both carries (for a control).
+
+    Raises:
+        ParameterError: no term or more than two, or a constant that the terms leave no room for.
     """
     require(terms=(len(terms), 1, 2), constant=(constant, 0, 1 if len(terms) == 2 else 2 ** len(target) - 1))
     for place, row in enumerate(target):
@@ -41,7 +41,7 @@ def add(
         total, offset = _low_bits(terms, place + 1)
         offset += constant % (2 * half)
         edges = [(1, 1 - half), (1, -half), (-1, 2 * half), (-1, 2 * half - 1)]
-        if variant == "complete":
+        if last_pair:
             edges += [(1, 1 - 3 * half), (1, -3 * half)]
         for number, (sign, edge) in enumerate(edges):
             inputs = {key: sign * weight for key, weight in total.items()}

@@ -23,6 +23,9 @@ def flag_of_bits(layer: Layer, bits: Sequence[int], flag: int, indicator: int, f
 
     Args:
         form: ``printed`` has ``1 + N`` in place of ``1 - N``.
+
+    Raises:
+        ParameterError: an unknown form.
     """
     require(form=(form, FORMS))
     length = len(bits)
@@ -38,18 +41,18 @@ def select_counter(
     counter: Sequence[int],
     flag: int,
     indicator: int,
-    corrected: bool = False,
+    ramps: bool = False,
 ) -> None:
     """Set ``counter`` to ``jump`` where the flag is 1 and to ``following`` where it is 0 (Appendix F.3).
 
     ``2 relu(following - flag) + 2 relu(jump - (1 - flag)) - 1``, and the residual of ``counter`` is cancelled.
 
     Args:
-        corrected: put ramps from 1/4 to 3/4 in place of the two ReLUs: noise below 1/4 is removed on the way.
+        ramps: from 1/4 to 3/4, in place of the two ReLUs: noise below 1/4 is removed on the way.
     """
     for after, to, row in zip(following, jump, counter, strict=True):
         for inputs in ({after: 1.0, flag: -1.0}, {to: 1.0, indicator: -1.0, flag: 1.0}):
-            if corrected:
+            if ramps:
                 steep = {key: 2 * weight for key, weight in inputs.items()}
                 layer.unit("select", steep, {row: 2.0}, bias=-0.5)
                 layer.unit("select", steep, {row: -2.0}, bias=-1.5)

@@ -14,9 +14,17 @@ def to_bits(
 
     With it an address is ``to_bits(i, L)`` (Appendix B.1) and a number ``to_bits(x, N)`` (Appendix F.3: the last bit,
     ``b_N``, is +1 where the number is negative). What does not fit is taken modulo ``2**bits``.
+
+    Raises:
+        ParameterError: numbers that are not integers, or bits outside 1 to 62.
     """
     require(bits=(bits, 1, 62))
-    integers = torch.as_tensor(integers, dtype=torch.int64)
+    if not isinstance(integers, Tensor):
+        require(integers=(integers, -(2**62), 2**62))
+        integers = torch.tensor(integers)
+    if integers.is_floating_point() or integers.dtype == torch.bool:
+        raise ParameterError(f"integers must be of an integer type, got {integers.dtype}")
+    integers = integers.to(torch.int64)
     return ((integers[..., None] >> torch.arange(bits, device=integers.device)) % 2 * 2 - 1).to(dtype)
 
 
@@ -27,8 +35,13 @@ def from_bits(code: Float[Tensor, "... bits"], signed: bool = False, form: Form 
         code: the least significant bit first.
         signed: two's complement, with the last bit +1 where the number is negative.
         form: ``printed`` reads the sign as the list in Appendix G has it, the wrong way round.
+
+    Raises:
+        ParameterError: an unknown form, an entry that is no number (NaN), no bit, or more than 62.
     """
-    require(form=(form, FORMS))
+    require(form=(form, FORMS), bits=(code.shape[-1], 1, 62))
+    if code.isnan().any():
+        raise ParameterError("code must hold numbers, got NaN")
     places = torch.arange(code.shape[-1], device=code.device)
     one = (code > 0).to(torch.int64)
     if not signed:
@@ -38,12 +51,18 @@ def from_bits(code: Float[Tensor, "... bits"], signed: bool = False, form: Form 
 
 
 def address_bits(columns: int) -> int:
-    """``L``, the bits that give each of ``columns`` columns a code of its own."""
+    """``L``, the bits that give each of ``columns`` columns a code of its own.
+
+    Raises:
+        ParameterError: no column.
+    """
     require(columns=(columns, 1, None))
     return max(1, (columns - 1).bit_length())
 
 
-def position_codes(columns: int, bits: int | None = None) -> Float[Tensor, "columns bits"]:
+def position_codes(
+    columns: int, bits: int | None = None, device: torch.device | str = "cpu"
+) -> Float[Tensor, "columns bits"]:
     """The codes of columns 0, 1, 2, ... (Appendix B.1).
 
     Raises:
@@ -52,13 +71,16 @@ def position_codes(columns: int, bits: int | None = None) -> Float[Tensor, "colu
     bits = address_bits(columns) if bits is None else bits
     if columns > 2**bits:
         raise ParameterError(f"columns must be an integer from 1 to {2**bits} with {bits} address bits, got {columns}")
-    return to_bits(torch.arange(columns), bits)
+    return to_bits(torch.arange(columns, device=device), bits)
 
 
 def softmax_law(bits: int, temperature: float) -> float:
     """The weight that a code gives to itself when all ``2**bits`` codes are there: ``(1 + exp(-2 λ)) ** -L``.
 
     The scores of two codes are ``L - 2 Hamming``; the sum over all codes is a product over their bits.
+
+    Raises:
+        ParameterError: no bit, or a negative temperature.
     """
     require(bits=(bits, 1, None), temperature=(temperature, 0.0, None))
     return (1 + torch.tensor(-2 * temperature, dtype=torch.float64).exp()).pow(-bits).item()

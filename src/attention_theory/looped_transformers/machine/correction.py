@@ -13,6 +13,9 @@ def correct(layer: Layer, rows: Sequence[int], margin: float = 0.25) -> None:
 
     Args:
         margin: the paper's ε, above 0 and below 1/2; at 1/4 the slope is 2 and every step is exact in floating point.
+
+    Raises:
+        ParameterError: a margin outside (0, 1/2).
     """
     require(margin=(margin, 1e-6, 0.499))
     slope = 1 / (1 - 2 * margin)

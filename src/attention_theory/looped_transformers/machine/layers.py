@@ -148,7 +148,7 @@ class Layer:
 
     @cached_property
     def dense(self) -> DenseLayer:
-        """The matrices in float64. Declare everything first: they are made once."""
+        """The matrices, in float64 on the CPU. Declare everything first: they are made once."""
         size = self.rows.size
         heads = tuple(
             DenseHead(_matrix(head.keys, size), _matrix(head.queries, size), _value_matrix(head.values, size))
@@ -156,7 +156,7 @@ class Layer:
         )
         w1 = _matrix([unit.inputs for unit in self.units], size)
         w2 = _matrix([unit.outputs for unit in self.units], size).mT.contiguous()
-        b1 = torch.tensor([unit.bias for unit in self.units], dtype=torch.float64)
+        b1 = torch.tensor([unit.bias for unit in self.units], dtype=torch.float64, device="cpu")
         return DenseLayer(heads, w1, b1, w2, _matrix([self.constants], size)[0])
 
 
@@ -167,12 +167,19 @@ class LoopedTransformer:
         rows: the named rows of the state.
         layers: in the order of application.
         dtype: of the matrices; float64 unless an experiment says otherwise.
+        device: of the matrices; the states must lie there too.
     """
 
-    def __init__(self, rows: Rows, layers: Sequence[Layer], dtype: torch.dtype = torch.float64) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        layers: Sequence[Layer],
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | str = "cpu",
+    ) -> None:
         self.rows = rows
         self.layers = list(layers)
-        self.dense = [_cast(layer.dense, dtype) for layer in layers]
+        self.dense = [_cast(layer.dense, dtype, device) for layer in layers]
 
     def cycle(
         self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
@@ -185,7 +192,11 @@ class LoopedTransformer:
     def run(
         self, state: Float[Tensor, "... columns rows"], cycles: int, temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
-        """``cycles`` passes."""
+        """``cycles`` passes.
+
+        Raises:
+            ParameterError: cycles below 0.
+        """
         require(cycles=(cycles, 0, None))
         for _ in range(cycles):
             state = self.cycle(state, temperature, rule)
@@ -194,24 +205,25 @@ class LoopedTransformer:
 
 def _matrix(combinations: Sequence[Combination], size: int) -> Float[Tensor, "combinations rows"]:
     """One row of the matrix for each combination."""
-    matrix = torch.zeros(len(combinations), size, dtype=torch.float64)
+    matrix = torch.zeros(len(combinations), size, dtype=torch.float64, device="cpu")
     entries = [(place, row, value) for place, one in enumerate(combinations) for row, value in one.items()]
     if entries:
         places, rows, values = zip(*entries, strict=True)
-        matrix[list(places), list(rows)] = torch.tensor(values, dtype=torch.float64)
+        matrix[list(places), list(rows)] = matrix.new_tensor(values)
     return matrix
 
 
 def _value_matrix(values: Sequence[tuple[Combination, int]], size: int) -> Float[Tensor, "rows rows"]:
-    matrix = torch.zeros(size, size, dtype=torch.float64)
+    matrix = torch.zeros(size, size, dtype=torch.float64, device="cpu")
     for combination, target in values:
         for row, weight in combination.items():
             matrix[target, row] += weight
     return matrix
 
 
-def _cast(layer: DenseLayer, dtype: torch.dtype) -> DenseLayer:
-    if dtype == torch.float64:
-        return layer
-    heads = tuple(DenseHead(head.key.to(dtype), head.query.to(dtype), head.value.to(dtype)) for head in layer.heads)
-    return DenseLayer(heads, layer.w1.to(dtype), layer.b1.to(dtype), layer.w2.to(dtype), layer.b2.to(dtype))
+def _cast(layer: DenseLayer, dtype: torch.dtype, device: torch.device | str) -> DenseLayer:
+    def cast(matrix: Tensor) -> Tensor:
+        return matrix.to(device, dtype)
+
+    heads = tuple(DenseHead(cast(head.key), cast(head.query), cast(head.value)) for head in layer.heads)
+    return DenseLayer(heads, cast(layer.w1), cast(layer.b1), cast(layer.w2), cast(layer.b2))

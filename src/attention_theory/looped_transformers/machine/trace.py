@@ -31,7 +31,11 @@ def trace(
     temperature: float = 30.0,
     rule: Rule = "softmax",
 ) -> list[Moment]:
-    """The states at the start and after every layer of ``cycles`` passes, in order."""
+    """The states at the start and after every layer of ``cycles`` passes, in order.
+
+    Raises:
+        ParameterError: cycles below 1.
+    """
     require(cycles=(cycles, 1, None))
     moments = [Moment(0, 0, "start", state)]
     for cycle in range(1, cycles + 1):

@@ -55,7 +55,11 @@ class Network:
 
 
 def random_network(hidden: int, d: int, seed: Seed) -> Network:
-    """Standard normal weights."""
+    """Standard normal weights.
+
+    Raises:
+        ParameterError: hidden units or inputs below 1.
+    """
     require(hidden=(hidden, 1, None), d=(d, 1, None))
     source = generator(seed)
     shapes: list[tuple[int, ...]] = [(hidden, d), (hidden,), (hidden,), ()]

@@ -1,18 +1,17 @@
 """Back-propagation as FLEQ programs: the paper's listing (Algorithms 15 and 16), and one for the machine (Lemma 9)."""
 
-from collections.abc import Collection
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import Program, variable
+from attention_theory.looped_transformers.fleq.language import FleqProgram, variable
+from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.programs.backpropagation import Network
 from attention_theory.validation import require
 
 #: The places where the listing is wrong in print.
-FAULTS = (
+PLACES = (
     "lines 5-6",  # W2^T where W2 is wanted: mul transposes by itself
     "line 9",  # W2 where W2^T is wanted
     "lines 10-21",  # the loop's flag is computed once, before the loop
@@ -31,19 +30,24 @@ def listing_program(
     y: Float[Tensor, " points"],
     rate: float,
     epochs: int = 1,
-    faults: Collection[str] = (),
-) -> Program:
+    form: Forms = "correct",
+) -> FleqProgram:
     """Algorithms 15 and 16 in one, repaired line by line, with pointers. Hidden units and inputs: d of each.
 
     Columns hold the vectors, as printed; the loop of lines 10 to 21 goes through the hidden units. A step is complete
-    when the label ``line35`` has been executed. ``faults`` is drawn from :data:`FAULTS`.
+    when the label ``line35`` has been executed. ``form`` is of the places in
+    :data:`PLACES`.
+
+    Raises:
+        ParameterError: epochs below 1, an unknown fault, or hidden units that are not as many as the inputs.
     """
-    require(epochs=(epochs, 1, None), **{f"fault {fault!r}": (fault, FAULTS) for fault in faults})
+    require(epochs=(epochs, 1, None))
+    printed = printed_places(form, PLACES)
     size = x.shape[1]
     require(hidden=(len(network.w2), size, size))
 
-    def line(fault: str, printed: str, correct: str) -> str:
-        return printed if fault in faults else correct
+    def line(place: str, as_printed: str, correct: str) -> str:
+        return as_printed if place in printed else correct
 
     text = "\n".join([
         "line1:  temp = transpose(w1)",
@@ -74,23 +78,23 @@ def listing_program(
         "        gb2 = mul(d2, one)",
         line("lines 26-27", "line26: gw1 = mul(d1, x1)\n gb1 = mul(d1, one)",
              "line26: xt = transpose(x1)\n gw1 = mul(dt, xt)\n gb1 = mul(dt, one)"),
-        *_updates("lines 28-35" in faults),
+        *_updates("lines 28-35" in printed),
         "        advance line2.b by " + str(size),
         "        advance line8.b by " + str(size),
-        "        advance line26." + ("b" if "lines 26-27" in faults else "a") + " by " + str(size),
+        "        advance line26." + ("b" if "lines 26-27" in printed else "a") + " by " + str(size),
         "        j = add(j, one)",
         "        if j <= 0 goto line1",
         "        j = add(from, zero)",
         "        rewind line2.b to x1",
         "        rewind line8.b to y1",
-        "        rewind line26." + ("b" if "lines 26-27" in faults else "a") + " to x1",
+        "        rewind line26." + ("b" if "lines 26-27" in printed else "a") + " to x1",
         line("line 9 of 16", "rewind line3.a to x1", ""),
         "        e = add(e, one)",
         "        if e <= 0 goto line1",
         "        halt",
     ])  # fmt: skip
-    start = 0.0 if "counters" in faults else 1.0
-    identity = rate * torch.eye(size, dtype=x.dtype)
+    start = 0.0 if "counters" in printed else 1.0
+    identity = rate * torch.eye(size, dtype=x.dtype, device=x.device)
     variables: dict[str, float | Tensor] = {
         **{f"x{place}": point[:, None] for place, point in enumerate(x, start=1)},
         **{f"y{place}": float(label) for place, label in enumerate(y, start=1)},
@@ -98,10 +102,10 @@ def listing_program(
         "b1": network.b1[:, None],
         "w2": network.w2[:, None],
         "b2": network.b2,
-        "eta": rate if "lines 28-35" in faults else identity,
+        "eta": rate if "lines 28-35" in printed else identity,
         **dict.fromkeys(("z", "a", "o", "d2", "d1", "zt", "dt", "s", "s1", "xt", "temp"), 0.0),
         **dict.fromkeys(("gw1", "gb1", "gw2", "gb2", "flag"), 0.0),
-        "k": 1.0 if "lines 10-21" in faults else 0.0,
+        "k": 1.0 if "lines 10-21" in printed else 0.0,
         "m": float(size),
         "j": start - len(x),
         "from": start - len(x),
@@ -110,10 +114,10 @@ def listing_program(
     return assemble(text, variables, size)
 
 
-def _updates(printed: bool) -> list[str]:
+def _updates(as_printed: bool) -> list[str]:
     """Lines 28 to 35: every parameter less eta times its gradient."""
-    turn = [] if printed else ["temp = transpose({g})"]
-    lines = [*turn, "temp = mul({g}, eta)" if printed else "temp = mul(temp, eta)", "{p} = sub({p}, temp)"]
+    turn = [] if as_printed else ["temp = transpose({g})"]
+    lines = [*turn, "temp = mul({g}, eta)" if as_printed else "temp = mul(temp, eta)", "{p} = sub({p}, temp)"]
     pairs = (("w2", "gw2"), ("w1", "gw1"), ("b2", "gb2"), ("b1", "gb1"))
     text = [one.format(p=parameter, g=slope) for parameter, slope in pairs for one in lines]
     return [*text[:-1], "line35: " + text[-1]]
@@ -121,10 +125,13 @@ def _updates(printed: bool) -> list[str]:
 
 def machine_program(
     network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int = 1
-) -> Program:
+) -> FleqProgram:
     """The step for the machine, copied for every point: vectors are rows, so that one head takes all the sigmoids.
 
     26 instructions a point for d = 4 and 2 to count the epochs. Hidden units and inputs: d of each, an input may be 0.
+
+    Raises:
+        ParameterError: epochs below 1, or hidden units that are not as many as the inputs.
     """
     require(epochs=(epochs, 1, None))
     size = x.shape[1]
@@ -146,7 +153,7 @@ def machine_program(
         "b1": network.b1[None],
         "w2": network.w2[None],
         "b2": network.b2,
-        "ones": torch.ones(1, size, dtype=x.dtype),
+        "ones": x.new_ones(1, size),
         "eta": rate,
         "e": 1.0 - epochs,
         **dict.fromkeys(("z", "a", "at", "w2t", "o", "d2", "d1", "s", "u", "xt", "g"), 0.0),
@@ -154,7 +161,7 @@ def machine_program(
     return assemble("\n".join(lines), variables, size)
 
 
-def read_network(program: Program, memory: Float[Tensor, "cells d"]) -> Network:
+def read_network(program: FleqProgram, memory: Float[Tensor, "cells d"]) -> Network:
     """The network in the memory of either program."""
     if "w1t" in program.addresses:
         w1, b1, w2, b2 = (variable(program, memory, name) for name in ("w1t", "b1", "w2", "b2"))

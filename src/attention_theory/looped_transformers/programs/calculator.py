@@ -11,7 +11,7 @@ from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum, SigmoidSumBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import Program
+from attention_theory.looped_transformers.fleq.language import FleqProgram
 
 #: Algorithm 7: sqrt(1 / (((a + b) - c) d)) / 100. A percentage is a product with 0.01 (Corollary 7).
 TEXT = """
@@ -25,7 +25,7 @@ halt
 """
 
 
-def calculator_program(a: float, b: float, c: float, d: float) -> Program:
+def calculator_program(a: float, b: float, c: float, d: float) -> FleqProgram:
     """Algorithm 7 for four numbers; the result is in ``t``. Numbers need 2 by 2 cells."""
     return assemble(TEXT, {"p": a, "q": b, "r": c, "s": d, "t": 0.0, "percent": 0.01}, size=2)
 
@@ -66,6 +66,6 @@ def calculator_blocks(reciprocal: SigmoidSum, root: SigmoidSum) -> list[Function
     ]
 
 
-def first_entries(program: Program, memories: list[Tensor], name: str) -> list[float]:
+def first_entries(program: FleqProgram, memories: list[Tensor], name: str) -> list[float]:
     """A variable's first entry after each step."""
     return torch.stack(memories)[:, program.addresses[name], 0].tolist()

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import Program
+from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.validation import FORMS, Form, require
 
 #: ``mul(a, b)`` is A^T B, so line 1 makes X = A^T (eps I), and line 5 turns X for X (2I - A X).
@@ -43,9 +43,13 @@ def first_step(matrix: Float[Tensor, "... d d"]) -> Float[Tensor, "..."]:
 def newton_residuals(
     matrix: Float[Tensor, "... d d"], steps: int, form: Form = "correct"
 ) -> Float[Tensor, "{steps+1} ..."]:
-    """``||A X_k - I||`` for k = 0 .. steps of X <- X (2I - A X), from eps A^T (``printed``: from eps A)."""
+    """``||A X_k - I||`` for k = 0 .. steps of X <- X (2I - A X), from eps A^T (``printed``: from eps A).
+
+    Raises:
+        ParameterError: steps below 1, or an unknown form.
+    """
     require(steps=(steps, 1, None), form=(form, FORMS))
-    identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
+    identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
     start = matrix.mT if form == "correct" else matrix
     x = first_step(matrix)[..., None, None] * start
     residuals = []
@@ -55,10 +59,14 @@ def newton_residuals(
     return torch.stack(residuals)
 
 
-def newton_program(matrix: Float[Tensor, "d d"], rounds: int, form: Form = "correct") -> Program:
-    """The program for one matrix, with ``rounds`` + 1 iterations as the paper counts T. The inverse ends in ``x``."""
+def newton_program(matrix: Float[Tensor, "d d"], rounds: int, form: Form = "correct") -> FleqProgram:
+    """The program for one matrix, with ``rounds`` + 1 iterations as the paper counts T. The inverse ends in ``x``.
+
+    Raises:
+        ParameterError: rounds below 0, or an unknown form.
+    """
     require(rounds=(rounds, 0, None), form=(form, FORMS))
-    identity = torch.eye(len(matrix), dtype=matrix.dtype)
+    identity = torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
     variables: dict[str, float | Tensor] = {
         "a": matrix,
         "p": 2 * identity,

@@ -1,24 +1,28 @@
 """Power iteration and an inverse root: plainly (Algorithms 4, 10, 11) and as a FLEQ program (Algorithm 12)."""
 
 import math
-from collections.abc import Collection
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import Program
+from attention_theory.looped_transformers.fleq.language import FleqProgram
+from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.validation import require
 
 #: The two lines of Algorithm 12 that are wrong in print, as printed.
-FAULTS = ("line 3", "line 13")
+PLACES = ("line 3", "line 13")
 
 
 def power_iterates(
     matrix: Float[Tensor, "d d"], start: Float[Tensor, " d"], steps: int
 ) -> Float[Tensor, "{steps+1} d"]:
-    """Algorithm 4: ``b <- A b``, not normalised on the way."""
+    """Algorithm 4: ``b <- A b``, not normalised on the way.
+
+    Raises:
+        ParameterError: steps below 1.
+    """
     require(steps=(steps, 1, None))
     iterates = [start]
     for _ in range(steps):
@@ -34,7 +38,11 @@ def sign_free_distance(b: Float[Tensor, "... d"], eigenvector: Float[Tensor, " d
 
 
 def inverse_root_iterates(square: Float[Tensor, "..."], steps: int) -> Float[Tensor, "{steps+1} ..."]:
-    """Algorithm 11: ``x <- x (3/2 - S x² / 2)`` from 1, towards 1 / sqrt(S)."""
+    """Algorithm 11: ``x <- x (3/2 - S x² / 2)`` from 1, towards 1 / sqrt(S).
+
+    Raises:
+        ParameterError: steps below 1.
+    """
     require(steps=(steps, 1, None))
     iterates = [torch.ones_like(square)]
     for _ in range(steps):
@@ -47,22 +55,26 @@ def power_program(
     matrix: Float[Tensor, "d d"],
     steps: int,
     root_steps: int | None = None,
-    faults: Collection[str] = (),
+    form: Forms = "correct",
     unit: bool = True,
-) -> Program:
+) -> FleqProgram:
     """Algorithm 12 for one matrix; the eigenvector ends in ``b``.
 
     Args:
         matrix: A.
         steps: of the power iteration.
         root_steps: of the inverse root; as many unless given.
-        faults: lines as printed: ``line 3`` counts in a cell that nothing reads, ``line 13`` multiplies the vector from
-            the wrong side.
-        unit: A / ||A|| and 1 / sqrt(d) to begin with; otherwise A and ones, as printed.
+        form: of the places in :data:`PLACES`. Printed, ``line 3`` counts in a cell that nothing reads, and ``line 13``
+            multiplies the vector from the wrong side.
+        unit: A / ||A|| and 1 / sqrt(d) to begin with; otherwise A and ones, as in the paper.
+
+    Raises:
+        ParameterError: steps below 1, or an unknown fault.
     """
-    require(steps=(steps, 1, None), **{f"fault {fault!r}": (fault, FAULTS) for fault in faults})
-    counter = "t" if "line 3" in faults else "t1"
-    turn = "" if "line 13" in faults else "b = transpose(b)"
+    require(steps=(steps, 1, None))
+    printed = printed_places(form, PLACES)
+    counter = "t" if "line 3" in printed else "t1"
+    turn = "" if "line 13" in printed else "b = transpose(b)"
     text = f"""
             a = transpose(a)
     power:  b = mul(a, b)                 # A b
@@ -81,8 +93,8 @@ def power_program(
             halt
     """
     size = len(matrix)
-    norm = torch.linalg.matrix_norm(matrix, 2) if unit else torch.ones((), dtype=matrix.dtype)
-    ones = torch.ones(size, 1, dtype=matrix.dtype)
+    norm = torch.linalg.matrix_norm(matrix, 2) if unit else matrix.new_ones(())
+    ones = matrix.new_ones(size, 1)
     variables: dict[str, float | Tensor] = {
         "a": matrix / norm,
         "b": ones / math.sqrt(size) if unit else ones,

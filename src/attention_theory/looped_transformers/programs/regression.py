@@ -1,17 +1,16 @@
 """Stochastic gradient descent for a linear model: plainly, and as a FLEQ program (Lemma 23, Algorithm 13)."""
 
-from collections.abc import Collection
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import Program
+from attention_theory.looped_transformers.fleq.language import FleqProgram
+from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.validation import require
 
 #: What Algorithm 13 gets wrong in print: the counters start one too low; lines 3 and 4 multiply from the wrong side.
-FAULTS = ("counters", "lines 3-4")
+PLACES = ("counters", "lines 3-4")
 
 
 def sgd(
@@ -39,16 +38,21 @@ def sgd_program(
     y: Float[Tensor, " points"],
     rate: float,
     epochs: int,
-    faults: Collection[str] = (),
-) -> Program:
+    form: Forms = "correct",
+) -> FleqProgram:
     """Algorithm 13 with its pointers: 18 instructions, whatever the number of points. The weights are in ``w``.
 
-    An update is complete when the label ``update`` has been executed. ``faults`` is drawn from :data:`FAULTS`.
+    An update is complete when the label ``update`` has been executed. ``form`` is of the places in
+    :data:`PLACES`.
+
+    Raises:
+        ParameterError: epochs below 1, or an unknown fault.
     """
-    require(epochs=(epochs, 1, None), **{f"fault {fault!r}": (fault, FAULTS) for fault in faults})
+    require(epochs=(epochs, 1, None))
+    printed = printed_places(form, PLACES)
     points, size = x.shape
-    start = 0.0 if "counters" in faults else 1.0
-    if "lines 3-4" in faults:
+    start = 0.0 if "counters" in printed else 1.0
+    if "lines 3-4" in printed:
         gradient = "third: temp = mul(x1, temp)\n temp = mul(temp, eta)"
     else:
         gradient = "temp = mul(eta, temp)\n third: turned = transpose(x1)\n temp = mul(turned, temp)"
@@ -76,8 +80,12 @@ def sgd_program(
 
 def unrolled_program(
     w: Float[Tensor, " d"], x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
-) -> Program:
-    """The same with a copy of the update for each point in place of pointers: 6 instructions a point and 3."""
+) -> FleqProgram:
+    """The same with a copy of the update for each point in place of pointers: 6 instructions a point and 3.
+
+    Raises:
+        ParameterError: epochs below 1.
+    """
     require(epochs=(epochs, 1, None))
     lines = ["epoch:"]
     for place in range(1, len(x) + 1):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attention_theory.layers import Rule
 from attention_theory.looped_transformers.machine.codes import address_bits
-from attention_theory.looped_transformers.subleq.language import Program, interpret, random_program
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.randomness import Seed, generator
@@ -38,7 +38,7 @@ class Conformance:
 
 def conformance(
     machine: SubleqMachine,
-    programs: Sequence[Program],
+    programs: Sequence[SubleqProgram],
     steps: int,
     temperature: float = 30.0,
     rule: Rule = "softmax",
@@ -55,6 +55,9 @@ def conformance(
         rule: ``hardmax`` needs ``dense``.
         dense: run the literal layers in place of the runner that leaves out what cannot matter.
         beyond: cycles after the longest program has come to its end; halted programs must stay as they are.
+
+    Raises:
+        ParameterError: steps below 1, a negative number of cycles beyond them, or a rule that the runner does not have.
     """
     require(
         steps=(steps, 1, None), beyond=(beyond, 0, None), rule=(rule, {"softmax", "hardmax"} if dense else {"softmax"})
@@ -83,7 +86,7 @@ def random_batches(
     depth: Depth = 10,
     bits: tuple[int, int] = (4, 16),
     columns: tuple[int, int] = (8, 64),
-) -> Iterator[tuple[SubleqMachine, list[Program]]]:
+) -> Iterator[tuple[SubleqMachine, list[SubleqProgram]]]:
     """Random programs in batches; each batch has its own number of bits, of columns and of memory cells.
 
     Args:
@@ -93,6 +96,9 @@ def random_batches(
         depth: of the machines.
         bits: N is drawn from this range, both ends included.
         columns: n likewise, at least 8.
+
+    Raises:
+        ParameterError: no batch, an empty batch, bits outside 2 to 50, or columns below 8.
     """
     require(
         batches=(batches, 1, None), size=(size, 1, None), bits=(list(bits), 2, 50), columns=(list(columns), 8, None)
@@ -108,7 +114,7 @@ def random_batches(
 
 
 def _observe(
-    machine: SubleqMachine, programs: Sequence[Program], temperature: float, rule: Rule, dense: bool
+    machine: SubleqMachine, programs: Sequence[SubleqProgram], temperature: float, rule: Rule, dense: bool
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Counter and memory after each cycle, without end."""
     if dense:

@@ -8,14 +8,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.subleq.conformance import conformance
-from attention_theory.looped_transformers.subleq.language import Program, interpret
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import require
 
 
 def least_temperature(
     machine: SubleqMachine,
-    programs: Sequence[Program],
+    programs: Sequence[SubleqProgram],
     steps: int,
     dense: bool = False,
     low: float = 0.5,
@@ -41,6 +41,9 @@ def least_temperature(
 
     Returns:
         The upper end of the last interval, or infinity if ``high`` does not do.
+
+    Raises:
+        ParameterError: an interval that is empty, or a stride or resolution that is not positive.
     """
     require(low=(low, 0.0, high), high=(high, low, None), stride=(stride, 1e-3, None))
     require(resolution=(resolution, 1e-6, None))
@@ -65,17 +68,23 @@ def temperature_law(bits: int, address_bits: int, adders: int = 1) -> float:
 
     A bit that is read is wrong by about ``2 L exp(-2 λ)``, adders multiply it by ``2 * 2**(adders N)`` at most, and
     ``2 * 2**(adders N) 2 L exp(-2 λ) = 1/4`` gives ``λ = (adders N ln 2 + ln(16 L)) / 2``.
+
+    Raises:
+        ParameterError: bits below 1, or adders other than 1 and 2.
     """
     require(bits=(bits, 1, None), address_bits=(address_bits, 1, None), adders=(adders, 1, 2))
     return (adders * bits * math.log(2) + math.log(16 * address_bits)) / 2
 
 
 def noise_before_correction(
-    machine: SubleqMachine, source: Program, temperature: float, steps: int
+    machine: SubleqMachine, source: SubleqProgram, temperature: float, steps: int
 ) -> Float[Tensor, " steps"]:
     """The largest distance of any entry from -1, 0 and 1 before the last layer, in each of ``steps`` cycles.
 
     Every cycle starts from the exact state, so that one cycle's noise is seen and not what is left of others.
+
+    Raises:
+        ParameterError: steps below 1.
     """
     require(steps=(steps, 1, None))
     found = []

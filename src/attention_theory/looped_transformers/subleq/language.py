@@ -9,14 +9,14 @@ from jaxtyping import Int
 from torch import Generator, Tensor
 
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 #: Memory cells 0 and 1 hold these, always: the last instruction, which loops in place, needs them (eq. 5).
 RESERVED = (0, -1)
 
 
 @dataclass(frozen=True)
-class Program:
+class SubleqProgram:
     """A program with its memory, and the names a person gave to both.
 
     Memory and instructions are numbered apart, each from 0. The last instruction is ``(0, 1, itself)``: it subtracts
@@ -49,20 +49,23 @@ def program(
     code: Sequence[tuple[int, int, int]],
     cells: Mapping[str, int] | None = None,
     labels: Mapping[str, int] | None = None,
-) -> Program:
+) -> SubleqProgram:
     """A program from the cells after the reserved two and the instructions before the last.
 
     Raises:
-        ParameterError: an operand that is no memory cell or a target that is no instruction.
+        ParameterError: a cell that holds no integer, an operand that is no memory cell or a target that is no
+            instruction.
     """
+    if len(memory):
+        require(memory=(list(memory), -(2**62), 2**62))
     cells_total, end = len(RESERVED) + len(memory), len(code)
     for a, b, c in code:
         require(a=(a, 0, cells_total - 1), b=(b, 0, cells_total - 1), c=(c, 0, end))
-    return Program((*RESERVED, *memory), (*code, (0, 1, end)), dict(cells or {}), dict(labels or {}))
+    return SubleqProgram((*RESERVED, *memory), (*code, (0, 1, end)), dict(cells or {}), dict(labels or {}))
 
 
 @dataclass(frozen=True)
-class Run:
+class SubleqRun:
     """What an interpreter went through.
 
     Attributes:
@@ -79,16 +82,19 @@ class Run:
         return len(self.counters)
 
 
-def interpret(source: Program, bits: int, steps: int, branch_on_zero: bool = True) -> Run:
+def interpret(source: SubleqProgram, bits: int, steps: int, form: Form = "correct") -> SubleqRun:
     """Run a program for at most ``steps`` steps, stopping where it reaches the last instruction (Algorithm 1).
 
     Args:
         source: the program.
         bits: integers are kept in ``bits``-bit two's complement: subtraction wraps around.
         steps: at least 1.
-        branch_on_zero: ``False`` reads "if the result is negative", as one sentence of Appendix C has it.
+        form: ``printed`` branches "if the result is negative", as one sentence of Appendix C.1 has it.
+
+    Raises:
+        ParameterError: bits outside 2 to 62, or steps below 1.
     """
-    require(bits=(bits, 2, 62), steps=(steps, 1, None))
+    require(bits=(bits, 2, 62), steps=(steps, 1, None), form=(form, FORMS))
     half, memory, counter = 2 ** (bits - 1), list(source.memory), 0
     counters: list[int] = []
     memories: list[list[int]] = []
@@ -96,18 +102,18 @@ def interpret(source: Program, bits: int, steps: int, branch_on_zero: bool = Tru
         a, b, c = source.code[counter]
         result = (memory[b] - memory[a] + half) % (2 * half) - half
         memory[b] = result
-        counter = c if result < 0 or (result == 0 and branch_on_zero) else counter + 1
+        counter = c if result < 0 or (result == 0 and form == "correct") else counter + 1
         counters.append(counter)
         memories.append(memory.copy())
     shape = (len(counters), len(memory))
-    return Run(
+    return SubleqRun(
         torch.tensor(counters, dtype=torch.int64),
         torch.from_numpy(np.array(memories, dtype=np.int64).reshape(shape)),
         counter == source.end,
     )
 
 
-def random_program(cells: int, instructions: int, bits: int, seed: Seed) -> Program:
+def random_program(cells: int, instructions: int, bits: int, seed: Seed) -> SubleqProgram:
     """A random program: any cell as first operand, reserved ones included, any other as second, any target.
 
     A quarter of the cells hold 0 at the start, and cell 0 is an operand as often as any: subtracting 0 is the case in
@@ -117,6 +123,9 @@ def random_program(cells: int, instructions: int, bits: int, seed: Seed) -> Prog
         cells: memory cells after the reserved two, at least 1.
         instructions: instructions before the last, at least 1.
         bits: bits of an integer, at least 2.
+
+    Raises:
+        ParameterError: cells or instructions below 1, or bits outside 2 to 62.
     """
     require(cells=(cells, 1, None), instructions=(instructions, 1, None), bits=(bits, 2, 62))
     source = generator(seed)

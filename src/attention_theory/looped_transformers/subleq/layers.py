@@ -1,7 +1,6 @@
 """The layers of SUBLEQ as a looped transformer: the paper's ten (Appendix G), and six and four that do it too."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 from attention_theory.looped_transformers.machine.access import GATE, accept_read, accept_write, fetch
 from attention_theory.looped_transformers.machine.adder import add
@@ -11,24 +10,9 @@ from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import Form
 
-
-@dataclass(frozen=True)
-class Defects:
-    """What is built otherwise than it should be, for controls and for the paper's printed form.
-
-    Attributes:
-        write: ``printed`` has Lemma 4's second unit with a plus.
-        flag: ``printed`` has ``1 + N`` in eq. (4).
-        masked: ``False`` lets the constants of flip and adders act in every column, as printed.
-        gate: the constant C of the read and write gates; below 2 it is too small.
-        corrected: ``False`` leaves the last layer without its rounding.
-    """
-
-    write: Form = "correct"
-    flag: Form = "correct"
-    masked: bool = True
-    gate: float = GATE
-    corrected: bool = True
+#: Where Appendix G is wrong in print: the second unit of Lemma 4's write, the flag of eq. (4), and the constants of
+#: flip and adders, which act in every column.
+PLACES = ("write", "flag", "constants")
 
 
 def ten_rows(address_bits: int, bits: int) -> Rows:
@@ -46,10 +30,13 @@ def ten_rows(address_bits: int, bits: int) -> Rows:
     )
 
 
-def ten_layers(rows: Rows, defects: Defects) -> list[Layer]:
-    """The construction of Appendix G, with its slips repaired."""
+def ten_layers(rows: Rows, printed: Collection[str] = (), gate: float = GATE, rounded: bool = True) -> list[Layer]:
+    """The construction of Appendix G, with its slips repaired but for the places of :data:`PLACES` that are named.
+
+    ``gate`` is the constant C of reads and write; without ``rounded`` the last layer does not correct errors (Step 6).
+    """
     bits, indicator = len(rows["memory"]), rows["indicator"][0]
-    mask = indicator if defects.masked else None
+    mask = None if "constants" in printed else indicator
     first, second, counter = rows["first"], rows["second"], rows["counter"]
     flip = Layer(rows, "flip the bits of mem[a]")
     for row in first:
@@ -66,18 +53,18 @@ def ten_layers(rows: Rows, defects: Defects) -> list[Layer]:
     subtract.clear(first)
     write = Layer(rows, "write to mem[b]")
     _fetch_operand(write, rows, operand=1)
-    accept_write(write, rows["memory"], rows["buffer"][bits : 2 * bits], indicator, defects.gate, defects.write)
+    accept_write(write, rows["memory"], rows["buffer"][bits : 2 * bits], indicator, gate, _form("write" in printed))
     flag = Layer(rows, "flag: is the result at most 0?")
-    flag_of_bits(flag, second, second[0], indicator, defects.flag)
+    flag_of_bits(flag, second, second[0], indicator, _form("flag" in printed))
     flag.clear(second, "residual")
     following = Layer(rows, "counter + 1")
     add(following, [(counter, 1)], counter, constant=1, indicator=mask)
     select = Layer(rows, "select the next counter")
     select_counter(select, counter, _pointer(rows, 2), counter, second[0], indicator)
     rounding = Layer(rows, "correct errors")
-    if defects.corrected:
+    if rounded:
         correct(rounding, range(rows.size))
-    reads = [_read_instruction(rows, defects.gate), _read_operands(rows, defects.gate)]
+    reads = [_read_instruction(rows, gate), _read_operands(rows, gate)]
     return [*reads, flip, negate, subtract, write, flag, following, select, rounding]
 
 
@@ -143,12 +130,16 @@ def four_layers(rows: Rows) -> list[Layer]:
     accept_write(write, memory, rows["buffer"], indicator)
     flag_of_bits(write, second, flag[0], indicator)
     select = Layer(rows, "select the next counter, clear, correct errors")
-    select_counter(select, rows["following"], _pointer(rows, 2), counter, flag[0], indicator, corrected=True)
+    select_counter(select, rows["following"], _pointer(rows, 2), counter, flag[0], indicator, ramps=True)
     for name in ("instruction", "first", "second", "following", "flag"):
         select.clear(rows[name])
     for name in ("command", "memory", "encoding"):
         correct(select, rows[name])
     return [read, subtract, write, select]
+
+
+def _form(printed: bool) -> Form:
+    return "printed" if printed else "correct"
 
 
 def _pointer(rows: Rows, operand: int) -> range:

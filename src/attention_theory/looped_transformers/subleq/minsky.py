@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 
-from attention_theory.looped_transformers.subleq.language import Program, program
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, program
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
-
-Translation = Literal["correct", "printed", "short"]
+from attention_theory.validation import FORMS, Form, require
 
 #: Memory cells of a translation: 0 and -1 are the reserved cells of every program; +1 and a spare register follow.
 C_ZERO, C_MINUS, C_PLUS, SPARE, FIRST_REGISTER = 0, 1, 2, 3, 4
@@ -44,7 +41,11 @@ class MinskyRun:
 
 
 def interpret_minsky(code: Sequence[Instruction], registers: Sequence[int], steps: int) -> MinskyRun:
-    """Run a Minsky machine until it passes its last instruction, or for ``steps`` steps. Registers are not bounded."""
+    """Run a Minsky machine until it passes its last instruction, or for ``steps`` steps. Registers are not bounded.
+
+    Raises:
+        ParameterError: steps below 0, no register, or a negative one.
+    """
     require(steps=(steps, 0, None), registers=(list(registers), 0, None))
     memory, counter, done = list(registers), 0, 0
     while counter < len(code) and done < steps:
@@ -61,21 +62,23 @@ def interpret_minsky(code: Sequence[Instruction], registers: Sequence[int], step
     return MinskyRun(tuple(memory), done, counter >= len(code))
 
 
-def translate(code: Sequence[Instruction], registers: Sequence[int], form: Translation = "correct") -> Program:
+def translate(
+    code: Sequence[Instruction], registers: Sequence[int], form: Form = "correct", short: bool = False
+) -> SubleqProgram:
     """A SUBLEQ program that does what the Minsky machine does. Register ``r`` is memory cell ``4 + r``.
 
     Args:
         code: targets up to ``len(code)``, which halts.
         registers: what they hold at the start, at least 0.
         form: ``correct`` is Algorithm 6 with the operands in the order of Algorithm 1; ``printed`` has them the other
-            way round; ``short`` needs two instructions for a ``Sub`` in place of five, since registers are never
-            negative.
+            way round.
+        short: two instructions for a ``Sub`` in place of five, since registers are never negative (not in the paper).
 
     Raises:
         ParameterError: a register or a target out of range.
     """
-    require(form=(form, {"correct", "printed", "short"}), registers=(list(registers), 0, None))
-    length = {Add: 1, Sub: 2 if form == "short" else 5}
+    require(form=(form, FORMS), registers=(list(registers), 0, None))
+    length = {Add: 1, Sub: 2 if short else 5}
     starts = [0]
     for instruction in code:
         starts.append(starts[-1] + length[type(instruction)])
@@ -87,15 +90,15 @@ def translate(code: Sequence[Instruction], registers: Sequence[int], form: Trans
             made.append((C_MINUS, cell, here + 1))
         else:
             require(target=(instruction.target, 0, len(code)))
-            made += _subtract(cell, here, starts[instruction.target], form)
+            made += _subtract(cell, here, starts[instruction.target], short)
     if form == "printed":
         made = [(b, a, c) for a, b, c in made]
     return program([1, 0, *registers], made)
 
 
-def _subtract(a: int, here: int, target: int, form: Translation) -> list[tuple[int, int, int]]:
+def _subtract(a: int, here: int, target: int, short: bool) -> list[tuple[int, int, int]]:
     """The instructions for ``Sub``, from number ``here`` on."""
-    if form == "short":
+    if short:
         return [(C_ZERO, a, target), (C_PLUS, a, here + 2)]
     return [
         (SPARE, SPARE, here + 1),  # spare = 0
@@ -107,7 +110,11 @@ def _subtract(a: int, here: int, target: int, form: Translation) -> list[tuple[i
 
 
 def random_minsky(registers: int, instructions: int, seed: Seed) -> tuple[list[Instruction], list[int]]:
-    """A random machine and random registers from 0 to 4: two additions for every three subtractions."""
+    """A random machine and random registers from 0 to 4: two additions for every three subtractions.
+
+    Raises:
+        ParameterError: registers or instructions below 1.
+    """
     require(registers=(registers, 1, None), instructions=(instructions, 1, None))
     source = generator(seed)
     adds = (torch.rand(instructions, generator=source) < 0.4).tolist()

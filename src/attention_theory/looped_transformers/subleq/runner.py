@@ -17,7 +17,7 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.machine.codes import from_bits
 from attention_theory.looped_transformers.machine.layers import DenseHead, DenseLayer
-from attention_theory.looped_transformers.subleq.language import Program
+from attention_theory.looped_transformers.subleq.language import SubleqProgram
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import ParameterError, require
 
@@ -28,7 +28,7 @@ class SubleqRunner:
     """Run programs of one shape side by side on a machine with one scratchpad column.
 
     Args:
-        machine: in float64, with one scratchpad column.
+        machine: in float64, on the CPU, with one scratchpad column.
         programs: one or more, as :meth:`SubleqMachine.load` takes them.
         temperature: multiplies the scores.
 
@@ -36,10 +36,10 @@ class SubleqRunner:
         ParameterError: a machine of another kind.
     """
 
-    def __init__(self, machine: SubleqMachine, programs: Sequence[Program], temperature: float = 30.0) -> None:
+    def __init__(self, machine: SubleqMachine, programs: Sequence[SubleqProgram], temperature: float = 30.0) -> None:
         require(scratch=(machine.scratch, 1, 1), temperature=(temperature, 0.0, None))
-        if machine.dtype != torch.float64:
-            raise ParameterError(f"dtype of the machine must be torch.float64, got {machine.dtype}")
+        if machine.dtype != torch.float64 or machine.device.type != "cpu":
+            raise ParameterError(f"the machine must be float64 on the CPU, got {machine.dtype} on {machine.device}")
         self.machine, self.program, rows = machine, programs[0], machine.rows
         self._loaded = machine.load(programs)
         kept = {"command", "memory", "encoding", "idle"}  # rows that are 0 in the scratchpad

@@ -16,7 +16,7 @@ from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(states=st.integers(1, 4), letters=st.integers(1, 4), word=st.integers(1, 5), seed=st.integers(0, 99))
 def test_strings_say_what_the_automata_do(states: int, letters: int, word: int, seed: int) -> None:
     form = StringForm(states, letters, word)
@@ -25,14 +25,14 @@ def test_strings_say_what_the_automata_do(states: int, letters: int, word: int, 
     assert strings.shape == (3, 5 * states * letters + word + 2 + 5 * word)
     assert strings.max() < form.vocabulary
     for string, table, letters_read in zip(strings, tables.tolist(), words.tolist(), strict=True):
-        shown, read, history = read_string(string, form)
-        assert read == letters_read
-        assert shown == {(s, w): table[s][w] for s in range(states) for w in range(letters)}
+        parts = read_string(string, form)
+        assert parts.word == letters_read
+        assert parts.table == {(s, w): table[s][w] for s in range(states) for w in range(letters)}
         state = 0
-        for letter, (before, by, after) in zip(read, history, strict=True):
+        for letter, (before, by, after) in zip(parts.word, parts.history, strict=True):
             assert (before, by, after) == (state, letter, table[state][letter])
             state = after
-        assert [int(string[form.prompt + place]) for place in form.state_places] == [one[2] for one in history]
+        assert [int(string[form.prompt + place]) for place in form.state_places] == [one[2] for one in parts.history]
 
 
 def test_other_tables_can_be_shown() -> None:
@@ -44,7 +44,7 @@ def test_other_tables_can_be_shown() -> None:
     assert torch.equal(strings[0, : form.table], honest[1, : form.table])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(states=st.integers(3, 5), letters=st.integers(2, 3), seed=st.integers(0, 99))
 def test_automata_are_of_their_parts(states: int, letters: int, seed: int) -> None:
     form = StringForm(states, letters, 2)

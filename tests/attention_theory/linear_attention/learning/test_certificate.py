@@ -1,9 +1,11 @@
+import pytest
 import torch
 
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of, second_moment
 from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.numerics import numerical_rank
 from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
 
 
 def test_second_moment_is_the_mean_of_outer_products() -> None:
@@ -31,3 +33,13 @@ def test_the_threshold_is_relative() -> None:
     assert big.rank == small.rank == psi(3)
     assert abs(big.smallest / (1e36 * small.smallest) - 1) < 1e-6
     assert not certificate_of(torch.diag(torch.tensor([1.0, 1e-10]))).holds
+
+
+def test_no_data_no_numbers_and_a_negative_tolerance_are_refused() -> None:
+    tokens = normal(2, 4, 2, seed=0)
+    with pytest.raises(ParameterError, match="rtol must be a number from 0"):
+        certificate(tokens, rtol=-1.0)
+    with pytest.raises(ParameterError, match="samples"):
+        certificate(tokens[:0])
+    with pytest.raises(ParameterError, match="moment must be finite"):
+        certificate(tokens * float("inf"))

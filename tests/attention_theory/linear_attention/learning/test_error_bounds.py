@@ -21,7 +21,7 @@ from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10_000), width=st.integers(1, 3), tokens=st.integers(1, 4))
 def test_features_are_bounded_by_the_sixth_power(seed: int, width: int, tokens: int) -> None:
     z = normal(20, tokens, width, seed=seed)

@@ -98,3 +98,18 @@ def test_excess_risk_is_the_loss_above_the_least() -> None:
     best, rows = data.solve(), normal(3, 2, psi(2), seed=2)
     above = data.loss(rows) - data.loss(best)
     assert relative_error(excess_risk(rows, best, data.second_moment), above) < 1e-10
+
+
+def test_data_without_a_sample_or_a_number_are_refused() -> None:
+    tokens, labels = normal(9, 4, 2, seed=0), normal(9, 2, seed=1)
+    bad = labels.clone()
+    bad[3] = float("nan")
+    for learner in (learn, statistics):
+        with pytest.raises(ParameterError, match="labels must be finite, 2 of 18 are not"):
+            learner(tokens, bad)
+        with pytest.raises(ParameterError, match="samples must be an integer, at least 1"):
+            learner(tokens[:0], labels[:0])
+    with pytest.raises(ParameterError, match="rtol"):
+        least_squares(certificate_features(tokens), labels, rtol=-1.0)
+    with pytest.raises(ParameterError, match="rtol"):
+        statistics(tokens, labels).solve(rtol=float("nan"))

@@ -27,7 +27,7 @@ def literal_run(heads: Heads, prompt: Tensor, steps: int) -> Tensor:
     return tokens
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), heads=st.integers(1, 6), tokens=st.integers(1, 5))
 def test_a_run_equals_the_dense_matrices(seed: int, heads: int, tokens: int) -> None:
     source = generator(seed)

@@ -33,7 +33,7 @@ def run_compiled(program: LookupProgram, prompt: list[Token], steps: int, form: 
     return read_tokens(*run_heads(program, prompt, steps, form))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     query=st.permutations(range(4)).map(lambda order: list(order)[:3]),
     write=st.lists(st.integers(0, 1), min_size=5, max_size=5),

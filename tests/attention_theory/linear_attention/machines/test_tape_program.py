@@ -10,7 +10,7 @@ from attention_theory.linear_attention.machines.turing import LEFT, RIGHT, rando
 from attention_theory.validation import ParameterError
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     states=st.integers(1, 4),
     letters=st.integers(1, 3),

@@ -8,7 +8,7 @@ from attention_theory.linear_attention.machines.universal_heads import BLOCK, EM
 from attention_theory.validation import ParameterError
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(states=st.integers(1, 5), letters=st.integers(1, 4), window=st.integers(1, 6), steps=st.integers(1, 4))
 def test_width_and_heads_follow_the_formulas(states: int, letters: int, window: int, steps: int) -> None:
     universal = UniversalMachine(states, letters, window, steps)

@@ -45,7 +45,7 @@ def test_causal_gram_ends_at_the_gram_matrix() -> None:
     assert torch.allclose(causal_gram(z)[:, -1], gram(z), rtol=1e-13)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), tokens=st.integers(2, 6), factor=st.floats(0.1, 10))
 def test_symmetries(seed: int, tokens: int, factor: float) -> None:
     model, z = random_heads(3, 3, seed=seed), draw(tokens, 3, seed=seed + 1)

@@ -45,7 +45,7 @@ def test_coefficients_are_the_sums(width: int, heads: int, out: int) -> None:
     assert relative_error(coefficients(model, form="printed"), doubled) < 1e-14
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), width=st.integers(2, 4), heads=st.integers(1, 4), tokens=st.integers(1, 5))
 def test_output_is_linear_in_the_features(seed: int, width: int, heads: int, tokens: int) -> None:
     model = random_heads(heads, width, seed=seed)

@@ -22,7 +22,7 @@ EXACT: list[FunctionBlock] = [SumBlock("add"), SumBlock("sub"), TransposeBlock()
 
 @pytest.mark.parametrize("block", EXACT, ids=lambda block: block.name)
 @given(size=st.integers(3, 8), seed=st.integers(0, 10**6), spare=st.integers(0, 9))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_a_block_equals_its_reference(block: FunctionBlock, size: int, seed: int, spare: int) -> None:
     a, b = operands(size, seed)
     expected = torch.stack([block.reference(*pair) for pair in zip(a, b, strict=True)])

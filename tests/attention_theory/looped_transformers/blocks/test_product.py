@@ -3,7 +3,13 @@ import torch
 from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.product import Product, ProductBlock, product_error, softmax_entry
+from attention_theory.looped_transformers.blocks.product import (
+    Product,
+    ProductBlock,
+    divided_entry,
+    product_error,
+    softmax_entry,
+)
 from attention_theory.randomness import generator, normal
 
 
@@ -39,14 +45,14 @@ def test_keeping_the_wrong_rows_gives_another_product() -> None:
 
 def test_the_first_product_over_the_ones_is_right_and_the_ones_are_gone() -> None:
     a, b = operands(4)
-    block = ProductBlock(slope=1e-5, over_ones=True)
+    block = ProductBlock(slope=1e-5, form="printed")
     run = run_block(block, a, b)
     assert (run.result - a.mT @ b).abs().max() < 1e-3
     assert (run.rows.of(run.state, "mul ones")[..., 8:16, :] - 1).abs().max() > 1e3
 
 
-def test_the_softmax_entry_in_its_three_forms() -> None:
+def test_the_softmax_entry_and_its_quotient() -> None:
     scores = 1e-3 * normal(8, seed=3)
-    direct, factored, printed = (softmax_entry(scores, 20.0, form) for form in ("direct", "factored", "printed"))
-    assert torch.allclose(direct, factored, rtol=0, atol=1e-14)
+    printed = divided_entry(scores, 20.0, "printed")
+    assert torch.allclose(softmax_entry(scores, 20.0), divided_entry(scores, 20.0), rtol=0, atol=1e-14)
     assert torch.allclose(printed, torch.full_like(printed, 1 / 9), atol=1e-3)

@@ -16,7 +16,7 @@ def test_the_constant_is_the_integral() -> None:
 
 
 @given(error=st.floats(1e-3, 0.5), most=st.floats(1.0, 1e5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_many_sigmoids_come_within_half_the_error(error: float, most: float) -> None:
     """Half of the error is for the trapezoidal rule, which needs none of it with 400 sigmoids."""
     x = torch.cat([torch.linspace(0, most, 2000), torch.logspace(-9, math.log10(most), 2000)]).double()

@@ -1,9 +1,11 @@
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead
+from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead, OwnColumns
 from attention_theory.randomness import generator, normal
+from attention_theory.validation import ParameterError
 
 
 @given(
@@ -14,7 +16,7 @@ from attention_theory.randomness import generator, normal
     spare=st.integers(0, 8),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_many_heads_add_up_the_chosen_sigmoids(
     functions: int, terms: int, width: int, size: int, spare: int, seed: int
 ) -> None:
@@ -36,7 +38,7 @@ def test_a_row_that_is_not_cleared_keeps_the_mean_of_the_coefficients() -> None:
 
 
 @given(terms=st.integers(1, 9), seed=st.integers(0, 10**6))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_one_head_computes_all_sigmoids_and_their_sum(terms: int, seed: int) -> None:
     draw = generator(seed)
     a = normal(terms, 3, seed=draw)
@@ -58,4 +60,17 @@ def test_the_first_layer_turns_the_input_of_the_corollary_into_that_of_the_lemma
 
 def test_without_the_empty_column_every_sigmoid_is_one() -> None:
     a = normal(4, 2, seed=0)
-    assert torch.allclose(OneHead(a, empty_column=False).sigmoids(a[:1]), torch.ones(1, 4, dtype=torch.float64))
+    assert torch.allclose(
+        OneHead(a, form={"empty column": "printed"}).sigmoids(a[:1]), torch.ones(1, 4, dtype=torch.float64)
+    )
+
+
+@pytest.mark.parametrize(("terms", "width"), [(2, 3), (5, 5), (8, 2)])
+def test_the_sum_needs_no_empty_column(terms: int, width: int) -> None:
+    draw = generator(3)
+    a, c, x = normal(terms, width, seed=draw), normal(terms, seed=draw), normal(10, width, seed=draw)
+    sums = OwnColumns(a, c).sums(x)
+    assert sums.shape == (10, terms)
+    assert (sums - ((x @ a.mT).sigmoid() @ c)[:, None]).abs().max() < 1e-13
+    with pytest.raises(ParameterError, match="terms"):
+        OwnColumns(a[:1])

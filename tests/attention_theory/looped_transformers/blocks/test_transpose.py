@@ -2,7 +2,11 @@ import pytest
 from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.transpose import TransposeBlock, transpose_vectorised
+from attention_theory.looped_transformers.blocks.transpose import (
+    TransposeBlock,
+    transpose_in_groups,
+    transpose_vectorised,
+)
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
@@ -25,5 +29,19 @@ def test_a_vectorised_matrix_is_transposed_in_one_layer() -> None:
     moved, machine = transpose_vectorised(a)
     assert (moved - a.mT).abs().max() < 1e-13
     assert machine.rows.size == 2 * 6 + 2
-    same_row, _ = transpose_vectorised(a, spare_row=False)
+    same_row, _ = transpose_vectorised(a, form="printed")
     assert (same_row - a - a.mT).abs().max() < 1e-13
+    narrow, machine = transpose_vectorised(a, spare_row=False)
+    assert (narrow - a.mT).abs().max() < 1e-7
+    assert machine.rows.size == 2 * 6 + 1
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 8])
+def test_the_lemma_s_input_takes_the_lemma_s_rows(size: int) -> None:
+    a = operands(size, batch=1)[0][0]
+    groups, machine = transpose_in_groups(a)
+    assert (groups - a.mT[:, None]).abs().max() < 1e-12
+    assert machine.rows.size == 2 * size + 2 * max(1, (size - 1).bit_length())
+    assert len(machine.layers) == 3
+    printed, _ = transpose_in_groups(a, form="printed")
+    assert (printed - (a + a.mT)[:, None]).abs().max() < 1e-11

@@ -1,12 +1,13 @@
 import pytest
 import torch
 
-from attention_theory.looped_transformers.fleq.assembler import AssemblyError, assemble
-from attention_theory.looped_transformers.fleq.language import Program
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import FleqProgram
+from attention_theory.looped_transformers.machine.listing import AssemblyError
 from attention_theory.validation import ParameterError
 
 
-def program(text: str, **variables: float | torch.Tensor) -> Program:
+def program(text: str, **variables: float | torch.Tensor) -> FleqProgram:
     return assemble(text, variables, size=3)
 
 

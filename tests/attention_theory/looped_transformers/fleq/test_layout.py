@@ -3,7 +3,7 @@ import torch
 
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
-from attention_theory.looped_transformers.fleq.language import Instruction, Program
+from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction
 from attention_theory.looped_transformers.fleq.layout import FIELDS, FleqLayout
 from attention_theory.validation import ParameterError
 
@@ -12,9 +12,9 @@ def layout(cells: int = 6, instructions: int = 3) -> FleqLayout:
     return FleqLayout(3, cells, instructions, [SumBlock("add"), TransposeBlock()], temperature=30.0)
 
 
-def program(layout: FleqLayout, *targets: int) -> Program:
+def program(layout: FleqLayout, *targets: int) -> FleqProgram:
     code = tuple(Instruction("transpose", 1, 2, 3, 4, target, 2) for target in targets)
-    return Program(code, torch.arange(18.0, dtype=torch.float64).reshape(6, 3), {}, {})
+    return FleqProgram(code, torch.arange(18.0, dtype=torch.float64).reshape(6, 3), {}, {})
 
 
 def test_every_column_has_an_address_of_its_own() -> None:

@@ -15,7 +15,7 @@ LAYOUT = FleqLayout(2, 12, 8, [SumBlock("add")], temperature=30.0)
 
 @pytest.mark.parametrize("with_column", [True, False])
 @given(constant=st.integers(-20, 20), seed=st.integers(0, 10**6))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_addresses_are_added_modulo_a_power_of_two(with_column: bool, constant: int, seed: int) -> None:
     rows, scratch = LAYOUT.rows, LAYOUT.scratch
     layer = Layer(rows, "add")
@@ -34,7 +34,7 @@ def test_addresses_are_added_modulo_a_power_of_two(with_column: bool, constant: 
 
 
 @given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=1, max_size=6), st.floats(-0.2, 0.2))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_signs_are_rounded(values: list[float], noise: float) -> None:
     rows = Rows(counter=len(values))
     layer = Layer(rows, "round")

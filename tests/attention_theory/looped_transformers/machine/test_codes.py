@@ -1,3 +1,6 @@
+import inspect
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
@@ -46,3 +49,20 @@ def test_softmax_law_is_the_softmax(temperature: float) -> None:
     torch.testing.assert_close(
         weights.diagonal(), torch.full((64,), softmax_law(6, temperature), dtype=torch.float64), rtol=1e-13, atol=0
     )
+
+
+def test_what_is_no_integer_has_no_bits() -> None:
+    unchecked: Any = inspect.unwrap(to_bits)  # the check of annotations in the tests would be first
+    for numbers in (torch.tensor([2.7]), torch.tensor([float("nan")]), torch.tensor([True])):
+        with pytest.raises(ParameterError, match="integers must be of an integer type"):
+            unchecked(numbers, 4)
+    with pytest.raises(ParameterError, match="integers must be an integer"):
+        unchecked(2.7, 4)
+
+
+def test_what_is_no_number_is_no_bit_and_too_many_bits_are_refused() -> None:
+    with pytest.raises(ParameterError, match="NaN"):
+        from_bits(torch.tensor([float("nan"), 1.0, 1.0]))
+    assert from_bits(torch.ones(62)) == 2**62 - 1
+    with pytest.raises(ParameterError, match="bits must be an integer from 1 to 62, got 80"):
+        from_bits(torch.ones(80))

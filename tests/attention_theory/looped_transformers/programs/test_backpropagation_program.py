@@ -4,7 +4,7 @@ from torch import Tensor
 from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.programs.backpropagation import Network, random_network, train
 from attention_theory.looped_transformers.programs.backpropagation_program import (
-    FAULTS,
+    PLACES,
     listing_program,
     machine_program,
     read_network,
@@ -23,9 +23,9 @@ def test_both_training_programs_equal_the_plain_training() -> None:
         assert read_network(program, interpret(program).memory).distance(expected) < 1e-13
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_every_printed_fault_shows(fault: str) -> None:
+@pytest.mark.parametrize("place", PLACES)
+def test_every_printed_place_shows(place: str) -> None:
     network, x, y = small_training()
-    program = listing_program(network, x, y, 0.2, 2, [fault])
+    program = listing_program(network, x, y, 0.2, 2, {place: "printed"})
     run = interpret(program, 1_000)
     assert not run.halted or read_network(program, run.memory).distance(train(network, x, y, 0.2, 2)[-1]) > 1e-2

@@ -18,7 +18,7 @@ def test_power_iteration_by_program_and_plainly() -> None:
     plain = power_iterates(matrix, torch.full((4,), 0.5, dtype=torch.float64), 12)[-1]
     assert torch.allclose(b, plain / torch.linalg.vector_norm(plain), rtol=0, atol=1e-12)
     assert sign_free_distance(-b, basis[:, 0]) < 1e-5
-    assert not interpret(power_program(matrix, 3, faults=["line 3"]), 500).halted
+    assert not interpret(power_program(matrix, 3, form={"line 3": "printed"}), 500).halted
 
 
 def test_the_inverse_root_converges_below_three() -> None:

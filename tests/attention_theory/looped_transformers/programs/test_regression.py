@@ -10,6 +10,6 @@ def test_descent_programs_equal_the_plain_descent() -> None:
     expected = sgd(w, x, y, 0.1, 4)[-1]
     for program in (sgd_program(w, x, y, 0.1, 4), unrolled_program(w, x, y, 0.1, 4)):
         assert torch.allclose(variable(program, interpret(program).memory, "w")[:, 0], expected, rtol=0, atol=1e-14)
-    printed = sgd_program(w, x, y, 0.1, 4, ["counters"])
+    printed = sgd_program(w, x, y, 0.1, 4, {"counters": "printed"})
     run = interpret(printed)
     assert run.executed.count(printed.labels["update"]) == (3 + 1) * (4 + 1)

@@ -3,14 +3,14 @@ import math
 import pytest
 import torch
 
+from attention_theory.looped_transformers.machine.listing import AssemblyError
 from attention_theory.looped_transformers.subleq.assembler import (
-    AssemblyError,
     assemble,
     library,
     library_text,
     with_values,
 )
-from attention_theory.looped_transformers.subleq.language import Program, interpret
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret
 from attention_theory.randomness import generator
 
 
@@ -26,7 +26,7 @@ def test_a_small_program_by_hand() -> None:
     source = assemble(
         "x = 3\nlist = 4 5\n# a comment\nloop: x -= list[1] if <= 0 goto end  # another\n goto loop\nend: halt"
     )
-    assert source == Program((0, -1, 3, 4, 5), ((4, 2, 2), (0, 0, 0), (0, 1, 2)), source.cells, source.labels)
+    assert source == SubleqProgram((0, -1, 3, 4, 5), ((4, 2, 2), (0, 0, 0), (0, 1, 2)), source.cells, source.labels)
     assert source.cells == {"zero": 0, "minus_one": 1, "x": 2, "list": 3}
     assert source.labels == {"loop": 0, "end": 2}
 

@@ -2,7 +2,6 @@ import pytest
 
 from attention_theory.looped_transformers.subleq.conformance import conformance, random_batches
 from attention_theory.looped_transformers.subleq.language import random_program
-from attention_theory.looped_transformers.subleq.layers import Defects
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import ParameterError
 
@@ -26,5 +25,5 @@ def test_dense_and_hardmax() -> None:
 
 def test_a_broken_machine_is_found_out() -> None:
     programs = [random_program(4, 6, 6, seed) for seed in range(10)]
-    assert conformance(SubleqMachine(4, 6, defects=Defects(flag="printed")), programs, 10, dense=True).wrong > 5
+    assert conformance(SubleqMachine(4, 6, form={"flag": "printed"}), programs, 10, dense=True).wrong > 5
     assert conformance(SubleqMachine(4, 6), programs, 10, temperature=1.0).wrong > 5

@@ -17,7 +17,7 @@ def test_a_program_worked_by_hand() -> None:
 def test_zero_branches_and_the_strict_reading_does_not() -> None:
     source = program([5], [(2, 2, 0), (0, 2, 2)])
     assert interpret(source, 8, 3).counters.tolist() == [0, 0, 0]
-    assert interpret(source, 8, 3, branch_on_zero=False).counters.tolist() == [1, 2]
+    assert interpret(source, 8, 3, form="printed").counters.tolist() == [1, 2]
 
 
 def test_subtraction_wraps() -> None:
@@ -38,3 +38,9 @@ def test_random_programs_leave_the_reserved_cells(cells: int, instructions: int,
     assert source.columns() == cells + instructions + 4
     run = interpret(source, bits, 30)
     assert (run.memories[:, :2] == run.memories.new_tensor([0, -1])).all()
+
+
+def test_a_cell_that_holds_no_integer_is_refused() -> None:
+    with pytest.raises(ParameterError, match="each of memory must be an integer"):
+        program([1.5, 2], [(0, 2, 0)])  # type: ignore[list-item]
+    assert program([], []).memory == (0, -1)

@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
-from attention_theory.looped_transformers.subleq.layers import Defects
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import ParameterError
 
@@ -41,7 +40,7 @@ def test_bad_input_is_refused() -> None:
         machine.load([random_program(1, 2, 4, 0), random_program(2, 1, 4, 0)])
     with pytest.raises(ParameterError, match="depth"):
         SubleqMachine(3, 4, depth=5)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="defects"):
-        SubleqMachine(3, 4, depth=4, defects=Defects(gate=1.0))
+    with pytest.raises(ParameterError, match="depth 10 only"):
+        SubleqMachine(3, 4, depth=4, gate=1.0)
     with pytest.raises(ParameterError, match="idle"):
         SubleqMachine(3, 4, depth=6, scratch=2)

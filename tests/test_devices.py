@@ -1,0 +1,280 @@
+"""Device and type follow the input, everywhere: each function of the package that takes tensors is called and watched.
+
+Arguments are made from the annotations: small random tensors of the shapes written there, 2 for a whole number. A call
+is made once as it is, and once where a tensor without an explicit device lands on ``meta``, a device without numbers.
+So a function that forgets the device of its input meets a tensor from elsewhere, on any machine. Every call is made in
+float64 and in float32; what comes out must be of that type. What cannot be called like this is left to its own tests.
+"""
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import pytest
+import torch
+from jaxtyping import AbstractArray
+from torch import Generator, Tensor
+
+import attention_theory
+from attention_theory.linear_attention.experiments.decoder import Decoder, DecoderSize
+from attention_theory.linear_attention.experiments.deep_students import (
+    linear_layers,
+    linear_layers_start,
+    transformer,
+    transformer_start,
+)
+from attention_theory.linear_attention.machines.executor import Executor, execute
+from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
+from attention_theory.linear_attention.machines.universal import UniversalMachine, compare_with_simulator
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.product import ProductBlock
+from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead
+from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.machine import FleqMachine
+from attention_theory.randomness import normal
+from attention_theory.training import train_many
+
+#: The length of a named axis; 2 unless it is a function of others or two are too few.
+SIZES = {"psi": 6, "width_squared": 4, "out_width": 4, "points": 3, "seeds": 3, "batch": 8, "samples": 8}
+#: Arguments that must not be what the annotation says alone.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "linear_attention.learning.error_bounds.aimed": {"output": 1},
+    "linear_attention.learning.error_bounds.draw_directions": {"count": 3},
+    "linear_attention.learning.quadratic.fit": {"labels": torch.zeros(8, 2)},  # a fit to noise takes seconds
+    "linear_attention.machines.turing.simulate": {"head": 1},
+    "linear_attention.model.autoregression.history_entry": {"prompt_tokens": 1, "step": 1},
+}
+#: Functions that may do otherwise, and why.
+EXEMPT = {
+    f"looped_transformers.programs.{name}": "the memory of a FLEQ machine is float64, whatever is written into it"
+    for name in (
+        "backpropagation_program.listing_program",
+        "backpropagation_program.machine_program",
+        "newton.newton_program",
+        "power_iteration.power_program",
+        "regression.sgd_program",
+        "regression.unrolled_program",
+    )
+}
+#: Functions that do not follow the input yet. A name that is mended must go.
+TO_DO = {
+    "in_context_reasoning.closed_form.noisy_loss",
+}
+#: So many functions can be called with arguments made from their annotations; fewer would be a check that fell asleep.
+LEAST_CALLED = 190
+
+
+class CannotMakeError(Exception):
+    """No argument can be made from an annotation."""
+
+
+def modules() -> Iterator[ModuleType]:
+    for found in pkgutil.walk_packages(attention_theory.__path__, "attention_theory."):
+        yield importlib.import_module(found.name)
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for module in modules():
+        for name, value in vars(module).items():
+            if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_"):
+                yield f"{module.__name__.removeprefix('attention_theory.')}.{name}", value
+
+
+@cache
+def parsed(path: str) -> dict[str, ast.FunctionDef]:
+    return {node.name: node for node in ast.parse(Path(path).read_text()).body if isinstance(node, ast.FunctionDef)}
+
+
+def needed(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of the arguments without a default, from the source: the shape checker keeps shapes only."""
+    source = parsed(inspect.getsourcefile(inspect.unwrap(function)) or "")[function.__name__].args
+    kinds = {one.arg: one.annotation for one in [*source.posonlyargs, *source.args, *source.kwonlyargs]}
+    names = vars(importlib.import_module(function.__module__))
+    return {
+        name: eval(ast.unparse(kinds[name] or ast.Constant(None)), names)
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    }
+
+
+def made(kind: Any, dtype: torch.dtype, draws: Generator) -> Any:
+    """A value for an annotation."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if inspect.isclass(kind) and issubclass(kind, AbstractArray):
+        return drawn(kind, dtype, draws)
+    if kind is Tensor:
+        return torch.rand(2, generator=draws, dtype=dtype) * 0.8 + 0.1
+    if dataclasses.is_dataclass(kind):
+        required = [field for field in dataclasses.fields(kind) if field.init and field.default is dataclasses.MISSING]
+        return kind(**{field.name: made(field.type, dtype, draws) for field in required})  # type: ignore[operator]
+    if kind in (bool, int, float):
+        return {bool: False, int: 2, float: 0.5}[kind]
+    if origin is Literal:
+        return inner[0]
+    if origin in (Union, UnionType):
+        return made(inner[0], dtype, draws)
+    if origin in (list, Sequence, Collection, Iterable):
+        return [made(inner[0], dtype, draws) for _ in range(2)]
+    if origin is tuple:
+        return tuple(made(one, dtype, draws) for one in inner if one is not ...)
+    raise CannotMakeError(kind)
+
+
+def drawn(kind: Any, dtype: torch.dtype, draws: Generator) -> Tensor:
+    """A tensor of the annotated shape: numbers between 0 and 1, zeros and ones where they are whole."""
+    words = [word.lstrip("*#_?").rpartition("=")[2] for word in kind.dim_str.split() if word != "..."]
+    if any("{" in word for word in words):
+        raise CannotMakeError(kind)
+    shape = [eval(re.sub(r"[a-z_]+", lambda name: str(SIZES.get(name[0], 2)), word)) for word in words]
+    kinds = " ".join(map(str, kind.dtypes))
+    if "float" in kinds:
+        return torch.rand(shape, generator=draws, dtype=dtype) * 0.8 + 0.1
+    ones = torch.randint(0, 2, shape, generator=draws)
+    return ones.bool() if kinds == "bool" else ones
+
+
+def tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif dataclasses.is_dataclass(value):
+        yield from tensors([getattr(value, field.name) for field in dataclasses.fields(value)])
+    elif isinstance(value, dict):
+        yield from tensors(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from tensors(one)
+
+
+def arguments(name: str, function: Callable[..., Any], dtype: torch.dtype) -> dict[str, Any] | None:
+    """Arguments with a tensor among them, or None if they cannot be made."""
+    draws, given = Generator().manual_seed(0), ARGUMENTS.get(name, {})
+    given = {key: value.to(dtype) if isinstance(value, Tensor) else value for key, value in given.items()}
+    try:
+        built = {
+            key: given[key] if key in given else made(kind, dtype, draws) for key, kind in needed(function).items()
+        }
+    except Exception:  # an annotation, or a dataclass that refuses its fields
+        return None
+    return built if any(True for _ in tensors(built)) else None
+
+
+def call(function: Callable[..., Any], name: str, dtype: torch.dtype, elsewhere: bool = False) -> tuple[str, Any]:
+    """What a call returns, or the fault it ends in."""
+    built = arguments(name, function, dtype)
+    if built is None:
+        return "not made", None
+    try:
+        with torch.device("meta" if elsewhere else "cpu"):
+            return "", function(**built)
+    except Exception as fault:
+        return f"{type(fault).__name__}: {fault}", None
+
+
+def fault_of(name: str, function: Callable[..., Any]) -> str | None:
+    """How a function fails to follow its input: empty if it does, None if it cannot be called like this."""
+    if call(function, name, torch.float64)[0]:
+        return None
+    for dtype in (torch.float64, torch.float32):
+        for elsewhere in (False, True):
+            fault, result = call(function, name, dtype, elsewhere)
+            if fault:
+                return f"{dtype}, tensors by default {'elsewhere' if elsewhere else 'here'}: {fault[:200]}"
+            if any(one.device.type != "cpu" for one in tensors(result)):
+                return "the result is not where the input is"
+            floats = [one for one in tensors(arguments(name, function, dtype)) if one.is_floating_point()]
+            if floats and any(one.is_floating_point() and one.dtype != dtype for one in tensors(result)):
+                return f"{dtype} goes in and another type comes out"
+    return ""
+
+
+def test_results_lie_where_the_inputs_lie_and_have_their_type() -> None:
+    found = {name: fault_of(name, function) for name, function in functions()}
+    faults = {name: fault for name, fault in found.items() if fault and name not in EXEMPT}
+    assert {name: fault for name, fault in faults.items() if name not in TO_DO} == {}
+    assert TO_DO - set(faults) == set()
+    assert sum(fault is not None for fault in found.values()) >= LEAST_CALLED
+
+
+def forgetful(tokens: Tensor) -> Tensor:
+    return tokens + torch.ones(2, dtype=torch.float64)
+
+
+def stubborn(tokens: Tensor) -> Tensor:
+    return tokens.new_zeros(2, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("function", [forgetful, stubborn])
+def test_a_function_that_forgets_is_found(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "needed", lambda _: {"tokens": Tensor})
+    assert fault_of("here", function)
+
+
+def universal_machine() -> Callable[[], Any]:
+    machine = UniversalMachine(2, 2, 3, 2)
+    inputs = random_tables(4, 2, 2, seed=0), *random_inputs(4, 2, 3, seed=1)
+    assert machine.layer
+    return lambda: compare_with_simulator(machine, *inputs)
+
+
+def executor() -> Callable[[], Any]:
+    task = Executor(2, 2)
+    coefficients, machines = normal(6, 126, seed=0), task.machines
+    return lambda: execute(task, coefficients, machines)
+
+
+def program_machine() -> Callable[[], Any]:
+    program = assemble("x = mul(a, a)\nx = add(x, a)\nhalt", {"a": torch.eye(3), "x": 0.0}, size=3)
+    machine = FleqMachine(program)
+    return lambda: machine.run(program)
+
+
+def function_blocks() -> Callable[[], Any]:
+    a, b = normal(2, 3, 3, seed=0)
+    return lambda: [run_block(block, a, b).state for block in (ProductBlock(), SumBlock("sub", 1), TransposeBlock())]
+
+
+def sigmoids() -> Callable[[], Any]:
+    a, x = normal(2, 3, 2, seed=0), normal(4, 2, seed=1)
+    many, one = ManyHeads(a, a[..., 0], size=4), OneHead(a[0])
+    return lambda: [many(x, 1), one.sums(x), one.sigmoids(x)]
+
+
+def students() -> Callable[[], Any]:
+    tokens, layers = normal(2, 5, 2, seed=0), linear_layers_start(2, 2, 3, seeds=[0, 1])
+    full = transformer_start(2, 4, seeds=[0, 1])
+    return lambda: [linear_layers(layers, tokens), transformer(full, tokens)]
+
+
+def decoder() -> Callable[[], Any]:
+    model, tokens = Decoder(DecoderSize(7, 8, 2, 2), seed=0), torch.randint(7, (3, 5))
+    return lambda: model(tokens, 2)
+
+
+def training() -> Callable[[], Any]:
+    start = {"weight": normal(3, 2, seed=0)}
+    return lambda: train_many(lambda models, _: models["weight"].square().sum(dim=1), start, 2, 0.1).parameters
+
+
+MACHINES = [universal_machine, executor, program_machine, function_blocks, sigmoids, students, decoder, training]
+
+
+@pytest.mark.parametrize("made_here", MACHINES)
+def test_machines_and_models_run_where_their_input_lies(made_here: Callable[[], Callable[[], Any]]) -> None:
+    run = made_here()
+    here = list(tensors(run()))
+    with torch.device("meta"):
+        elsewhere = list(tensors(run()))
+    assert here
+    for one, other in zip(here, elsewhere, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
