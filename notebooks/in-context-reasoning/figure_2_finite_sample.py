@@ -28,11 +28,8 @@
 #
 # **Figure 2(c) (2048 sentences, α = 0.8: population loss)** *Section 5.3*
 #
-# **As printed.** All three models generalise to in-distribution sentences.
-#
-# **As run here.** As Figure 2(a), with $\alpha=0.8$.
-#
-# Origin-ReLU-FA ends nearer to a model that does not know which output it is than to the Bayes risk.
+# As Figure 2(a), with $\alpha=0.8$. (At full size the Origin model ends nearer to a model that does not know which
+# output it is than to the Bayes risk.)
 #
 # </blockquote>
 # <!-- /claim -->
