@@ -71,7 +71,7 @@ from attention_theory.hyper_attention.worlds.grids import (
     product_code,
     shift_invariant_effect,
 )
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -103,10 +103,10 @@ grid, labelled_grid = 2 * half_grid, 2 * labelled_half_grid
 # %%
 draw = generator(seed)
 code = product_code(position_code(grid), position_code(grid))
-weights = torch.randn(grid**2, 1, generator=draw, dtype=torch.float64)
+weights = normal(grid**2, 1, seed=draw)
 symbols = sample_sequences(samples, agents, grid**2, draw)
 effects = {
-    "random, both loops": shift_invariant_effect(torch.randn(grid, grid, generator=draw, dtype=torch.float64)),
+    "random, both loops": shift_invariant_effect(normal(grid, grid, seed=draw)),
     "10 from afar, both loops": distance_effect(grid, radius, far),
     "10 from afar, x no loop": distance_effect(grid, radius, far, looped_x=False),
 }
@@ -192,7 +192,7 @@ policies = one_hot(2)
 agent_code = product_code(policies, position_code(labelled_grid), position_code(labelled_grid))
 meets = labelled_effect(labelled_grid)
 kinds = 2 * labelled_grid**2
-agent_weights = torch.randn(kinds, 1, generator=draw, dtype=torch.float64)
+agent_weights = normal(kinds, 1, seed=draw)
 crowd = sample_sequences(samples, agents, kinds, draw)
 score, value = represent(meets, agent_weights, agent_code)
 outputs = linear_attention(agent_code[crowd], score, value)

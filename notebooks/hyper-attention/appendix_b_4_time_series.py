@@ -40,7 +40,7 @@ import torch
 
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.worlds.time_series import delay_score, roll_out, series_tokens, transition_value
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -58,11 +58,11 @@ delays = {2: 3.0, 5: 7.0}  # the paper's example
 
 # %%
 draw = generator(seed)
-transition = torch.randn(width, width, generator=draw, dtype=torch.float64) / width
-series = roll_out(torch.randn(samples, 5, width, generator=draw, dtype=torch.float64), transition, delays, length - 4)
+transition = normal(width, width, seed=draw) / width
+series = roll_out(normal(samples, 5, width, seed=draw), transition, delays, length - 4)
 known, coming = series[:, :-1], series[:, -1]
 slots = length + 1
-tokens = series_tokens(known, query=torch.randn(samples, width, generator=draw, dtype=torch.float64))
+tokens = series_tokens(known, query=normal(samples, width, seed=draw))
 scale = coming.abs().max()
 
 
@@ -89,7 +89,7 @@ wrong_delay = prediction_error(delay_score({2: 3.0, 4: 7.0}, slots, width), tran
 # %%
 gentle = {1: 1.9, 2: -0.98}
 identity = torch.eye(1, dtype=torch.float64)
-wave = roll_out(torch.randn(1, 5, 1, generator=draw, dtype=torch.float64), identity, gentle, picture_length - 5)[0]
+wave = roll_out(normal(1, 5, 1, seed=draw), identity, gentle, picture_length - 5)[0]
 predicted, predicted_with_ones = [], []
 for time in range(6, picture_length):
     before = series_tokens(wave[:time], query=torch.zeros(1, dtype=torch.float64))

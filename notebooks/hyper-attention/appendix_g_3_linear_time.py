@@ -61,7 +61,7 @@ from attention_theory.hyper_attention.layers.pair_attention import pair_attentio
 from attention_theory.hyper_attention.layers.taylor_features import approximate_pair_attention, taylor_width
 from attention_theory.measure import cpu_seconds, entries_touched, matrix_operations
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.trends import exponent
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -91,7 +91,7 @@ SUMS = [("all", False), ("all", True), ("le", False), ("ge", False), ("lt", Fals
 def inputs(length: int, width: int = rank) -> list[Tensor]:
     """Random queries, keys and values."""
     draw = generator(seed)
-    return list(torch.randn(5, length, width, generator=draw, dtype=torch.float64))
+    return list(normal(5, length, width, seed=draw))
 
 
 x = inputs(tokens)
@@ -193,7 +193,7 @@ claim.verdict()
 # %%
 draw = generator(seed)
 signs = 2 * torch.rand(3, short, 3, generator=draw, dtype=torch.float64) - 1
-values = torch.randn(2, short, 3, generator=draw, dtype=torch.float64)
+values = normal(2, short, 3, seed=draw)
 worst = {}
 for bound in bounds:
     q, k1, k2 = bound * signs

@@ -50,7 +50,7 @@ from attention_theory.encodings import random_orthonormal
 from attention_theory.hyper_attention.interactions.gradients import training_loss
 from attention_theory.hyper_attention.interactions.interactions import functional_tensor, sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -72,8 +72,8 @@ require(seed=(seed, 0, None))
 # %%
 draw = generator(seed)
 embedding = random_orthonormal(size, size, draw)
-score = torch.randn(size, size, generator=draw, dtype=torch.float64)
-value = torch.randn(size, features, generator=draw, dtype=torch.float64)
+score = normal(size, size, seed=draw)
+value = normal(size, features, seed=draw)
 gains = 0.5 + torch.rand(size, generator=draw, dtype=torch.float64)
 other_score = embedding.mT @ ((embedding @ score @ embedding.mT) / gains) @ embedding
 other_value = embedding.mT @ ((embedding @ value) * gains[:, None])
@@ -150,8 +150,8 @@ claim.verdict()
 # were, nothing of this is true.
 
 # %%
-square_value = torch.randn(size, size, generator=draw, dtype=torch.float64)
-wanted = linear_attention(tokens, *torch.randn(2, size, size, generator=draw, dtype=torch.float64))
+square_value = normal(size, size, seed=draw)
+wanted = linear_attention(tokens, *normal(2, size, size, seed=draw))
 
 
 def train(skip, targets, steps=50, rate=1e-4):

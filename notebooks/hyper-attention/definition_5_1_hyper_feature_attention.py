@@ -92,7 +92,7 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
     product_tables,
 )
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -121,12 +121,9 @@ draw = generator(seed)
 
 
 def random_head() -> CoupledHead:
-    def normal(*shape: int) -> torch.Tensor:
-        return torch.randn(*shape, generator=draw, dtype=torch.float64)
-
     picks = torch.randint(len(sizes), (3, order), generator=draw).tolist()
-    factors = [Factor(at, of, normal(sizes[at], sizes[of])) for at, of in zip(*picks[:2], strict=True)]
-    return CoupledHead(factors, [Weight(of, normal(sizes[of])) for of in picks[2]])
+    factors = [Factor(at, of, normal(sizes[at], sizes[of], seed=draw)) for at, of in zip(*picks[:2], strict=True)]
+    return CoupledHead(factors, [Weight(of, normal(sizes[of], seed=draw)) for of in picks[2]])
 
 
 target = [random_head() for _ in range(heads)]
@@ -167,8 +164,8 @@ layers = [layer_of(head, sizes) for head in target]
 outputs = sum(linear_hyper_feature_attention(embedded, *layer) for layer in layers)[..., 0]
 as_printed = sum(linear_hyper_feature_attention(embedded, *layer, form="printed") for layer in layers)[..., 0]
 
-dense = torch.randn(order, sum(sizes), sum(sizes), generator=draw, dtype=torch.float64)
-values = torch.randn(order, sum(sizes), 2, generator=draw, dtype=torch.float64)
+dense = normal(order, sum(sizes), sum(sizes), seed=draw)
+values = normal(order, sum(sizes), 2, seed=draw)
 by_definition = linear_hyper_feature_attention(embedded, dense, values)
 queries = score_features([embedded @ score for score in dense])
 keys = score_features([embedded] * order)

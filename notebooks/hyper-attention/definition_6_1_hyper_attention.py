@@ -77,7 +77,7 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
 from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum
 from attention_theory.hyper_attention.layers.sums import SUMS
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -163,7 +163,7 @@ claim.verdict()
 # queries and keys do in self-attention.
 
 # %%
-factors = torch.randn(6, size, rank, generator=draw, dtype=torch.float64)
+factors = normal(6, size, rank, seed=draw)
 q, k1, k2, v1, v2, v3 = factors
 full = linear_hyper_attention(hot, tensor_from_factors([q, k1, k2]), tensor_from_factors([v1, v2, v3]), "le")
 projected = cubic_pair_sum(hot @ q, hot @ k1, hot @ k2, hot @ v1, hot @ v2, sum_over="le") @ v3.T
@@ -190,7 +190,7 @@ ring = torch.arange(size)
 allied = ((ring[:, None] - ring) % size == 1) | ((ring - ring[:, None]) % size == 1)
 synergy = (allied[:, :, None] & allied[:, None, :] & ~allied[None]).to(torch.float64)
 pay = torch.rand(size, size, 1, generator=draw, dtype=torch.float64) + 0.5
-alone = torch.randn(size, size, generator=draw, dtype=torch.float64)
+alone = normal(size, size, seed=draw)
 tasks = {
     "alliances": aggregate_tuples(symbols, synergy, pay, "lt"),
     "no synergy": aggregate_tuples(symbols, alone[:, :, None] + alone[:, None, :], torch.ones_like(pay), "lt"),

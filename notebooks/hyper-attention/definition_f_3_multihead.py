@@ -80,7 +80,7 @@ from attention_theory.encodings import rotate
 from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
 from attention_theory.layers import attention, attention_weights, causal_mask
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
 
@@ -111,7 +111,7 @@ def with_last_token_changed(x: Tensor) -> Tensor:
     return torch.cat([x[:, :-1], x[:, -1:] + 1], dim=1)
 
 
-x = torch.randn(batch, tokens, width, generator=generator(seed), dtype=torch.float64)
+x = normal(batch, tokens, width, seed=seed)
 mask = causal_mask(tokens)
 
 # %% [markdown]
@@ -239,7 +239,7 @@ def product_of_scores(first: int) -> Tensor:
     return torch.stack(scores).prod(dim=0)
 
 
-positions = torch.randn(tokens + max(shifts), width, generator=generator(seed + 1), dtype=torch.float64)
+positions = normal(tokens + max(shifts), width, seed=seed + 1)
 
 
 def with_learned_positions(first: int) -> Tensor:

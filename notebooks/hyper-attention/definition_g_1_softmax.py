@@ -87,7 +87,7 @@ from attention_theory.hyper_attention.layers.sums import allowed_tuples
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention, tuple_scores
 from attention_theory.measure import peak_bytes
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -126,7 +126,7 @@ def by_loop(module: HyperAttention, strict: bool = False) -> Tensor:
     return module.out(out)[None]
 
 
-x = torch.randn(1, tokens, width, generator=generator(seed), dtype=torch.float64)
+x = normal(1, tokens, width, seed=seed)
 later = torch.cat([x[:, :-1], x[:, -1:] + 1], dim=1)
 shared, strict, free = block(), block(sum_over="gt"), block(sharing=False)
 

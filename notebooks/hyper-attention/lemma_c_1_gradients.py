@@ -31,7 +31,7 @@ from attention_theory.hyper_attention.interactions.gradients import (
 from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -49,8 +49,8 @@ draw = generator(seed)
 symbols = sample_sequences(samples, length, size, draw)
 embedding = random_orthonormal(size, size, draw)
 tokens = embedding[symbols]
-score_star, score = torch.randn(2, size, size, generator=draw, dtype=torch.float64)
-value_star = torch.randn(size, generator=draw, dtype=torch.float64)
+score_star, score = normal(2, size, size, seed=draw)
+value_star = normal(size, seed=draw)
 value = embedding.mT @ (0.5 + torch.rand(size, generator=draw, dtype=torch.float64))  # no entry 0 in one-hot terms
 targets = linear_attention(tokens, score_star, value_star[:, None]).squeeze(-1)
 residual = residuals(tokens, targets, score, value)
@@ -96,7 +96,7 @@ claim.verdict()
 # %%
 diagonals = torch.diag_embed(counts(symbols, size))
 in_basis = embedding @ tokens.mT @ tokens @ embedding.mT
-stretched = embedding + 0.3 * torch.randn(size, size, generator=draw, dtype=torch.float64)
+stretched = embedding + 0.3 * normal(size, size, seed=draw)
 stretched_tokens = stretched[symbols]
 not_orthonormal = stretched @ stretched_tokens.mT @ stretched_tokens @ stretched.mT
 
@@ -239,8 +239,8 @@ claim.verdict()
 # Lemma C.3 is tried on many random matrices. With the largest eigenvalue in place of the least one it is false.
 
 # %%
-matrices = torch.randn(500, 7, 5, generator=draw, dtype=torch.float64)
-vectors = torch.randn(500, 5, 1, generator=draw, dtype=torch.float64)
+matrices = normal(500, 7, 5, seed=draw)
+vectors = normal(500, 5, 1, seed=draw)
 squares = matrices.mT @ matrices
 eigenvalues, eigenvectors = torch.linalg.eigh(squares)
 left = (squares @ vectors).square().sum(dim=(-2, -1))
@@ -267,7 +267,7 @@ claim.verdict()
 psi, interval, intervals, dimension = 0.5, 0.1, 60, 5
 bases = [random_orthonormal(dimension, dimension, draw) for _ in range(intervals)]
 spectra = psi + 3 * torch.rand(intervals, dimension, generator=draw, dtype=torch.float64)
-state = torch.randn(dimension, generator=draw, dtype=torch.float64)
+state = normal(dimension, seed=draw)
 norms = [state.norm()]
 for basis, spectrum in zip(bases, spectra, strict=True):
     state = torch.linalg.matrix_exp(-interval * basis.mT * spectrum @ basis) @ state
@@ -276,7 +276,7 @@ norms = torch.stack(norms)
 times = interval * torch.arange(intervals + 1, dtype=torch.float64)
 limit = norms[0] * torch.exp(-psi * times)
 
-still = torch.randn(dimension, generator=draw, dtype=torch.float64)
+still = normal(dimension, seed=draw)
 null = spectra[0].clone()
 null[0] = 0.0
 stuck = torch.linalg.matrix_exp(-interval * intervals * bases[0].mT * null @ bases[0]) @ still

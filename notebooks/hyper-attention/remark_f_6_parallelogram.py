@@ -65,7 +65,7 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
 )
 from attention_theory.hyper_attention.worlds.parallelogram import linear_stack, parallelogram_defect, random_layers
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -92,7 +92,7 @@ draw = generator(seed)
 
 
 def table(at: int, of: int) -> Tensor:
-    return torch.randn(sizes[at], sizes[of], generator=draw, dtype=torch.float64)
+    return normal(sizes[at], sizes[of], seed=draw)
 
 
 targets = {
@@ -123,8 +123,8 @@ defects = {
     for skip in (False, True)
 }
 target_defects = {name: parallelogram_defect(values[:, None], range(4)) for name, values in wanted.items()}
-normal = torch.randn(3, sum(sizes), sum(sizes), generator=draw, dtype=torch.float64)
-softmax_defect = parallelogram_defect(softmax_attention(embedded, *normal), range(4))
+projections = normal(3, sum(sizes), sum(sizes), seed=draw)
+softmax_defect = parallelogram_defect(softmax_attention(embedded, *projections), range(4))
 show.table(
     ["layers", "skip", "largest defect"], [[depth, skip, max(values)] for (depth, skip), values in defects.items()]
 )

@@ -68,7 +68,7 @@ from attention_theory.hyper_attention.layers.self_attention import linear_attent
 from attention_theory.layers import attention_weights
 from attention_theory.measure import matrix_operations
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -91,9 +91,9 @@ require(size=(size, 2, 200), samples=(samples, 1, 10_000), seed=(seed, 0, None))
 
 # %%
 draw = generator(seed)
-tokens = torch.randn(samples, length, width, generator=draw, dtype=torch.float64)
-query, key = torch.randn(2, width, inner, generator=draw, dtype=torch.float64)
-value = torch.randn(width, features, generator=draw, dtype=torch.float64)
+tokens = normal(samples, length, width, seed=draw)
+query, key = normal(2, width, inner, seed=draw)
+value = normal(width, features, seed=draw)
 
 layer = softmax_attention(tokens, query, key, value)
 loop = torch.zeros_like(layer)
@@ -116,7 +116,7 @@ claim.verdict()
 # $L \times L$ scores. The operations are counted, not timed, so the slopes below are the same on every machine.
 
 # %%
-score = torch.randn(width, width, generator=draw, dtype=torch.float64)
+score = normal(width, width, seed=draw)
 written_out = (tokens @ score @ tokens.mT) @ (tokens @ value)
 fast = linear_attention(tokens, score, value)
 with_softmax = (tokens @ score @ tokens.mT).softmax(dim=-1) @ (tokens @ value)
@@ -162,8 +162,8 @@ claim.verdict()
 # order does not matter, and all that the paper proves about training is about these counts.
 
 # %%
-effect = torch.randn(size, size, generator=draw, dtype=torch.float64)
-directions = torch.randn(size, features, generator=draw, dtype=torch.float64)
+effect = normal(size, size, seed=draw)
+directions = normal(size, features, seed=draw)
 symbols = sample_sequences(samples, length, size, draw)
 
 double_sum = torch.zeros(samples, length, features, dtype=torch.float64)

@@ -54,7 +54,7 @@ from torch import Tensor
 
 from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
 from attention_theory.hyper_attention.layers.linear_hyper_attention import aggregate_tuples
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -96,10 +96,6 @@ def least_error(design: Tensor, answers: Tensor) -> float:
     return (design @ torch.linalg.pinv(design) @ answers - answers).square().sum().item()
 
 
-def normal(*shape: int) -> Tensor:
-    return torch.randn(*shape, generator=draw, dtype=torch.float64)
-
-
 draw = generator(seed)
 
 # %% [markdown]
@@ -111,7 +107,7 @@ draw = generator(seed)
 KEEP, IN, AT = 0, 1, 2
 phrases, mind_and_bay = task(1, 2)
 scores = torch.zeros(draws, 3, 3, dtype=torch.float64)
-scores[:, [IN, AT], KEEP] = normal(draws, 2)
+scores[:, [IN, AT], KEEP] = normal(draws, 2, seed=draw)
 one_head_errors = [least_error(linear_design(one, phrases), mind_and_bay) for one in scores]
 both_alike = torch.zeros(3, 3, dtype=torch.float64)
 both_alike[[IN, AT], KEEP] = 1
@@ -142,15 +138,17 @@ def ternary(symbols: Tensor, answers: Tensor, size: int) -> Tensor:
 
 designs = {"linear": linear_design, "softmax": softmax_design}
 small, small_answers = task(2, 2)
-repaired = {kind: least_error(design(normal(4, 4), small), small_answers) for kind, design in designs.items()}
+repaired = {
+    kind: least_error(design(normal(4, 4, seed=draw), small), small_answers) for kind, design in designs.items()
+}
 
 large, large_answers = task(contexts, queries)
 size = contexts + queries
 random_errors = {
-    kind: min(least_error(design(normal(size, size), large), large_answers) for _ in range(draws))
+    kind: min(least_error(design(normal(size, size, seed=draw), large), large_answers) for _ in range(draws))
     for kind, design in designs.items()
 }
-two_random_heads = torch.cat([linear_design(normal(size, size), large) for _ in range(2)], dim=1)
+two_random_heads = torch.cat([linear_design(normal(size, size, seed=draw), large) for _ in range(2)], dim=1)
 two_heads_large = least_error(two_random_heads, large_answers)
 least_possible = contexts * queries - size
 ternary_error = {
@@ -195,7 +193,7 @@ show.table(
 )
 
 # %%
-design = linear_design(normal(size, size), large)
+design = linear_design(normal(size, size, seed=draw), large)
 one_head = design @ torch.linalg.pinv(design) @ large_answers
 fig, panels = show.axes(columns=2, width=7.0, height=3.4)
 for panel, (title, scores) in zip(

@@ -72,7 +72,7 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     pair_features,
     triple_features,
 )
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -195,14 +195,14 @@ draw = generator(0)
 symbols = sample_sequences(400, 8, 4, draw)
 triple_task = aggregate_tuples(
     symbols,
-    torch.randn(4, 4, 4, generator=draw, dtype=torch.float64),
-    torch.randn(4, 4, 1, generator=draw, dtype=torch.float64),
+    normal(4, 4, 4, seed=draw),
+    normal(4, 4, 1, seed=draw),
     "le",
 ).flatten(0, 1)
 pair_task = aggregate_tuples(
     symbols,
-    torch.randn(4, 4, generator=draw, dtype=torch.float64),
-    torch.randn(4, 1, generator=draw, dtype=torch.float64),
+    normal(4, 4, seed=draw),
+    normal(4, 1, seed=draw),
     "all",
 ).flatten(0, 1)
 pairs, triples = pair_features(symbols, 4), triple_features(symbols, 4, "le")

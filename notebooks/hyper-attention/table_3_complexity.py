@@ -47,7 +47,7 @@ from attention_theory.hyper_attention.layers.pair_attention import pair_attentio
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.layers import attention
 from attention_theory.measure import cpu_seconds, matrix_operations, peak_bytes
-from attention_theory.randomness import generator
+from attention_theory.randomness import normal
 from attention_theory.trends import exponent
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -98,7 +98,7 @@ def order_3(q: Tensor, k: Tensor, v: Tensor, k2: Tensor, v2: Tensor, _: Tensor, 
 
 def inputs(length: int, features: int = width) -> list[Tensor]:
     """Two sets of queries, keys and values."""
-    return list(torch.randn(6, length, features, generator=generator(seed)))
+    return list(normal(6, length, features, seed=seed, dtype=torch.float32))
 
 
 MODELS = {

@@ -54,7 +54,7 @@ from attention_theory.hyper_attention.interactions.interactions import (
     sample_sequences,
 )
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -78,10 +78,10 @@ require(small_size=(small_size, 3, 12), restarts=(restarts, 1, 500), steps=(step
 
 # %%
 draw = generator(seed)
-effect = torch.randn(size, size, generator=draw, dtype=torch.float64)
-weights = torch.randn(size, features, generator=draw, dtype=torch.float64)
+effect = normal(size, size, seed=draw)
+weights = normal(size, features, seed=draw)
 orthonormal = random_orthonormal(size, size, draw)
-invertible = orthonormal + 0.5 * torch.randn(size, size, generator=draw, dtype=torch.float64) / size**0.5
+invertible = orthonormal + 0.5 * normal(size, size, seed=draw) / size**0.5
 sequences = [sample_sequences(samples, length, size, draw) for length in lengths]
 
 
@@ -111,7 +111,7 @@ transposed_for_inverse = largest_error(invertible, invertible.mT @ effect @ inve
 identity = torch.eye(small_size, dtype=torch.float64).unsqueeze(-1)
 widths = list(range(1, small_size + 1))
 reached = [best_residual(identity, width, restarts, steps, seed) for width in widths]
-half = torch.randn(small_size, 2, generator=draw, dtype=torch.float64)
+half = normal(small_size, 2, seed=draw)
 low_rank = half @ half.mT / (half @ half.mT).norm() * small_size**0.5
 in_its_span = half.sum(dim=1)  # a value vector that the same two dimensions hold
 low_rank_reached = best_residual((low_rank * in_its_span).unsqueeze(-1), 2, restarts, steps, seed)

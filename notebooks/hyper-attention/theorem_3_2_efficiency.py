@@ -62,7 +62,7 @@ from attention_theory.hyper_attention.interactions.connected import (
 )
 from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
 from attention_theory.numerics import modular_rank
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -115,8 +115,8 @@ show.figure(
 
 # %%
 draw = generator(seed)
-effect = torch.randn(size, size, generator=draw, dtype=torch.float64)
-weights = torch.randn(size, 1, generator=draw, dtype=torch.float64)
+effect = normal(size, size, seed=draw)
+weights = normal(size, 1, seed=draw)
 side_by_side = concatenated_features(symbols, size)
 on_pairs = pair_features(symbols, size, 0, shared=True)
 

@@ -99,7 +99,7 @@ from attention_theory.hyper_attention.interactions.gram import descend, gram_gra
 from attention_theory.hyper_attention.interactions.interactions import counts, outputs_from_counts, sample_sequences
 from attention_theory.hyper_attention.interactions.versatility import data_matrix, versatility
 from attention_theory.numerics import numerical_rank
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -121,8 +121,8 @@ require(end=(end, 1.0, 1000.0), seed=(seed, 0, None))
 # %%
 draw = generator(seed)
 symbols = sample_sequences(samples, length, size, draw)
-target = torch.randn(size, size, generator=draw, dtype=torch.float64)
-target = target * torch.randn(size, generator=draw, dtype=torch.float64)  # T* = C* diag(w*)
+target = normal(size, size, seed=draw)
+target = target * normal(size, seed=draw)  # T* = C* diag(w*)
 start = least + torch.rand(size, generator=draw, dtype=torch.float64)
 gram = gram_tensors(symbols, size)
 found = versatility(symbols, size)
@@ -247,7 +247,7 @@ claim.verdict()
 # %%
 pairs = torch.einsum("nia,nb->niab", hot, counts(symbols, size)).flatten(2).flatten(0, 1)
 targets = outputs_from_counts(symbols, target[..., None]).flatten(0, 1)
-noise = torch.randn(targets.shape, generator=draw, dtype=torch.float64)
+noise = normal(targets.shape, seed=draw)
 
 claim = Claim("hyper-attention/assumption-4-3")
 claim.check("targets from pairs, relative residual", relative_residual(pairs, targets), "<=", 1e-12)

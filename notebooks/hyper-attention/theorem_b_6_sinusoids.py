@@ -33,7 +33,7 @@ from attention_theory.hyper_attention.interactions.fourier import (
     window_diagonal,
 )
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -87,7 +87,7 @@ require(small_period=(small_period, 6, 400))
 
 # %%
 draw = generator(seed)
-function = torch.randn(small_period, generator=draw, dtype=torch.float64)
+function = normal(small_period, seed=draw)
 coefficients, as_printed = dtfs(function), dtfs(function, form="printed")
 returned = synthesis(coefficients)
 
@@ -106,7 +106,7 @@ claim.verdict()
 real = real_series(2 * coefficients.real, -2 * coefficients.imag)
 flipped = real_series(2 * coefficients.real, 2 * coefficients.imag)
 reflected = function[(-torch.arange(small_period)) % small_period]
-odd = torch.randn(small_period - 1, generator=draw, dtype=torch.float64)
+odd = normal(small_period - 1, seed=draw)
 odd_coefficients = dtfs(odd)
 odd_real = real_series(2 * odd_coefficients.real, -2 * odd_coefficients.imag)
 real_printed = real_series(2 * as_printed.real, -2 * as_printed.imag)

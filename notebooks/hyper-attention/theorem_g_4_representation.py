@@ -59,7 +59,7 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
 )
 from attention_theory.hyper_attention.layers.linear_sums import linear_pair_sum
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -89,10 +89,6 @@ symbols = {length: sample_sequences(sequences, length, size, draw) for length in
 unit = torch.eye(size, dtype=torch.float64)
 
 
-def normal(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=draw, dtype=torch.float64)
-
-
 def written_out(one: torch.Tensor, effect: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     """The sum of Theorem G.4 for one sequence: every tuple of positions in turn."""
     tuples = list(product(one.tolist(), repeat=effect.ndim - 1))
@@ -106,10 +102,10 @@ def turned(table: torch.Tensor, axes: int, basis: torch.Tensor) -> torch.Tensor:
     return table
 
 
-basis = torch.linalg.qr(normal(size, size)).Q
+basis = torch.linalg.qr(normal(size, size, seed=draw)).Q
 full, in_basis, ordered = {}, {}, {}
 for order in orders:
-    effect, weights = normal(*[size] * order), normal(*[size] * (order - 1), 2)
+    effect, weights = normal(*[size] * order, seed=draw), normal(*[size] * (order - 1), 2, seed=draw)
     layer = turned(effect, order, basis), turned(weights, order - 1, basis)
     rows = []
     for some in symbols.values():
@@ -132,7 +128,7 @@ show.table(
 # Order 3. Free factors for any $f$ and $w$, shared factors for symmetric ones, all of rank $|\mathcal S|^2$.
 
 # %%
-effect, weights = normal(size, size, size), normal(size, size, 2)
+effect, weights = normal(size, size, size, seed=draw), normal(size, size, 2, seed=draw)
 symmetric, fair = effect + effect.transpose(1, 2), weights + weights.transpose(0, 1)
 
 

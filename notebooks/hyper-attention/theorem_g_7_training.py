@@ -112,7 +112,7 @@ from attention_theory.hyper_attention.layers.pair_gram import (
     pair_versatility,
     residual_map,
 )
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -162,11 +162,11 @@ claim.verdict()
 
 # %%
 draw = generator(seed + 1)
-target = torch.randn(size, pairs, generator=draw, dtype=torch.float64)
+target = normal(size, pairs, seed=draw)
 start = least + torch.rand(pairs, generator=draw, dtype=torch.float64)
 features = triple_features(symbols, size, "le")
 targets = features @ target.flatten()[:, None]
-noise = torch.randn(len(features), 1, generator=draw, dtype=torch.float64)
+noise = normal(len(features), 1, seed=draw)
 residual = {name: relative_residual(features, some) for name, some in (("a layer", targets), ("random", noise))}
 
 claim = Claim("hyper-attention/assumption-g-6")
