@@ -247,7 +247,7 @@ claim.verdict()
 # %%
 pairs = torch.einsum("nia,nb->niab", hot, counts(symbols, size)).flatten(2).flatten(0, 1)
 targets = outputs_from_counts(symbols, target[..., None]).flatten(0, 1)
-noise = normal(targets.shape, seed=draw)
+noise = normal(*targets.shape, seed=draw)
 
 claim = Claim("hyper-attention/assumption-4-3")
 claim.check("targets from pairs, relative residual", relative_residual(pairs, targets), "<=", 1e-12)
