@@ -66,10 +66,6 @@ EXEMPT = {
         "regression.unrolled_program",
     )
 }
-#: Functions that do not follow the input yet. A name that is mended must go.
-TO_DO = {
-    "in_context_reasoning.closed_form.noisy_loss",
-}
 #: So many functions can be called with arguments made from their annotations; fewer would be a check that fell asleep.
 LEAST_CALLED = 190
 
@@ -201,8 +197,7 @@ def fault_of(name: str, function: Callable[..., Any]) -> str | None:
 def test_results_lie_where_the_inputs_lie_and_have_their_type() -> None:
     found = {name: fault_of(name, function) for name, function in functions()}
     faults = {name: fault for name, fault in found.items() if fault and name not in EXEMPT}
-    assert {name: fault for name, fault in faults.items() if name not in TO_DO} == {}
-    assert TO_DO - set(faults) == set()
+    assert faults == {}
     assert sum(fault is not None for fault in found.values()) >= LEAST_CALLED
 
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import FORMS, Form, require
 
 
@@ -75,9 +75,7 @@ def random_heads(heads: int, width: int, head_width: int, seed: Seed) -> Heads:
         ParameterError: no head, or a width below 1.
     """
     require(heads=(heads, 1, None), width=(width, 1, None), head_width=(head_width, 1, None))
-    draw = generator(seed)
-    scale = (width**2 * head_width) ** -0.25
-    pair = torch.randn(2, heads, width, head_width, generator=draw, dtype=torch.float64) * scale
+    pair = normal(2, heads, width, head_width, seed=seed) * (width**2 * head_width) ** -0.25
     return Heads(pair[0], pair[1])
 
 
@@ -86,7 +84,7 @@ def random_readout(heads: int, width: int, value_width: int, outputs: int, seed:
     draw = generator(seed)
 
     def gaussian(*shape: int) -> Tensor:
-        return torch.randn(*shape, generator=draw, dtype=torch.float64) * shape[-2] ** -0.5
+        return normal(*shape, seed=draw) * shape[-2] ** -0.5
 
     return Readout(gaussian(heads, width, value_width), gaussian(heads * value_width, width), gaussian(width, outputs))
 

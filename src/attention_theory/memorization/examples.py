@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.memorization.attention import Examples
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 Law = Literal["gaussian", "uniform", "integer"]
@@ -23,10 +23,10 @@ def draw(law: Law, *shape: int, seed: Seed) -> Tensor:
     require(law=(law, {"gaussian", "uniform", "integer"}))
     source = generator(seed)
     if law == "gaussian":
-        return torch.randn(*shape, generator=source, dtype=torch.float64)
+        return normal(*shape, seed=source)
     if law == "uniform":
-        return torch.rand(*shape, generator=source, dtype=torch.float64)
-    return torch.randint(-9, 10, shape, generator=source).double()
+        return torch.rand(*shape, generator=source, dtype=torch.float64, device=source.device)
+    return torch.randint(-9, 10, shape, generator=source, device=source.device).double()
 
 
 def sample_examples(

@@ -95,7 +95,7 @@ def sampled_ranks(
     chunk = max(1, 4_000_000 // (size * vectors.shape[1]))
     while draws > 0:
         now = min(chunk, draws)
-        scores = torch.rand(now, len(vectors), generator=source)
+        scores = torch.rand(now, len(vectors), generator=source, device=source.device)
         chosen = scores.topk(size, dim=1).indices.to(vectors.device)
         ranks.append(torch.linalg.matrix_rank(vectors[chosen]))
         draws -= now

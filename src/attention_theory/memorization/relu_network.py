@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.memorization.attention import Examples
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.training import Parameters
 from attention_theory.validation import FORMS, Form, require
 
@@ -19,7 +19,7 @@ def random_network(inputs: int, hidden: int, outputs: int, seed: Seed) -> Parame
     require(inputs=(inputs, 1, None), hidden=(hidden, 1, None), outputs=(outputs, 1, None))
     draw = generator(seed)
     shapes = {"W1": (hidden, inputs), "b1": (hidden,), "W2": (outputs, hidden), "b2": (outputs,)}
-    return {name: torch.randn(*shape, generator=draw, dtype=torch.float64) for name, shape in shapes.items()}
+    return {name: normal(*shape, seed=draw) for name, shape in shapes.items()}
 
 
 def apply_network(network: Parameters, x: Float[Tensor, "examples inputs"]) -> Float[Tensor, "examples outputs"]:

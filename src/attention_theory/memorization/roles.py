@@ -38,9 +38,10 @@ def fixed_roles(gram: Float[Tensor, "examples examples"], block: range) -> Roles
     C comes from Z' Z'^T and need not be exact: it only steers the choice of the fresh weights. A ridge keeps the
     factorisation safe.
     """
-    fresh, earlier = torch.arange(block.start, block.stop), torch.arange(block.start)
+    rows = torch.arange(block.stop, device=gram.device)
+    fresh, earlier = rows[block.start :], rows[: block.start]
     known = gram[: block.start, : block.start]
-    ridge = 1e-14 * known.diagonal().sum() * torch.eye(block.start, dtype=gram.dtype)
+    ridge = 1e-14 * known.diagonal().sum() * torch.eye(block.start, dtype=gram.dtype, device=gram.device)
     solution = torch.cholesky_solve(gram[: block.start, block.start : block.stop], torch.linalg.cholesky(known + ridge))
     return Roles(fresh, earlier, -solution.mT)
 

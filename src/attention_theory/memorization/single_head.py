@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attention_theory.memorization.attention import Examples, Heads
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 
@@ -94,7 +94,7 @@ def silent_direction(
     best: SilentDirection | None = None
     basis = torch.linalg.qr(quiet.T).Q
     for _ in range(draws):
-        u, v = torch.randn(2, examples.width, generator=source, dtype=examples.queries.dtype)
+        u, v = normal(2, examples.width, seed=source, dtype=examples.queries.dtype).to(examples.queries)
         for _twice_is_enough in range(2):
             u = u - basis @ (basis.T @ u)
         u, v = u / u.norm(), v / v.norm()
