@@ -36,6 +36,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 #: Functions that may do otherwise, and why.
 EXEMPT = {
+    "looped_transformers.blocks.transpose.transpose_in_groups": "builds its matrices on the CPU and moves them",
     "looped_transformers.blocks.transpose.transpose_vectorised": "builds its matrices on the CPU and moves them",
     **dict.fromkeys(
         (
