@@ -2,40 +2,46 @@
 # make test    set up and run the tests
 # PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are.
 
-PYTHON ?= python3.11
+PYTHONS := python3.11 python3.12 python3.13
+# The first of them that runs; make PYTHON=path/to/python takes another.
+PYTHON ?= $(shell for python in $(PYTHONS); do $$python -c "" 2>/dev/null && echo $$python && break; done)
 PROFILE ?= laptop
 CORES ?= all
 VENV := .venv
 READY := $(VENV)/.ready
+# The variables hold what pip builds from source to the same pins: one up to pip 25.2, the other from 25.3 on.
+PIP := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
+  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # The environment's programs come first, so that a recipe and what it starts use the same ones.
 export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lint pair bench clean
+.PHONY: help book test serve lab lint pair ends anywhere bench clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
 $(READY): pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once; a few minutes)"
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed"; exit 1; }
-	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,test]'
+	@$(or $(PYTHON),false) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	  { echo "Python 3.11, 3.12 or 3.13 is needed; make PYTHON=path/to/python takes one by its path"; exit 1; }
+	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)
+	@$(PIP) -e '.[book,test]'
 	@touch $(READY)
 
 book: $(READY) ## run what has changed and build the site
-	@snakemake site --cores $(CORES) --config profile=$(PROFILE) --keep-going --rerun-incomplete \
-	  --rerun-triggers mtime params input --resources gpu=1 --quiet host reason; code=$$?; \
-	  book verdicts --profile $(PROFILE); \
-	  test $$code = 0 || { echo "the book is not whole: see what failed above"; exit $$code; }
-	@echo "the book is at _build/html/index.html; make serve shows it"
+	@book build --profile $(PROFILE) --cores $(CORES)
 
 test: $(READY) ## run the tests
 	@python -m pytest --numprocesses auto --dist worksteal
 
 serve: book ## build the book and serve it on http://localhost:8000
 	@python -m http.server 8000 --bind 127.0.0.1 --directory _build/html
+
+lab: $(READY) ## open the notebooks in Jupyter
+	@test -x $(VENV)/bin/jupyter-lab || $(PIP) -e '.[lab]'
+	@jupyter lab notebooks
 
 lint: $(READY) ## formatting, types, pairing and workflows
 	@ruff format --check .
@@ -47,6 +53,18 @@ lint: $(READY) ## formatting, types, pairing and workflows
 
 pair: $(READY) ## bring every .ipynb in step with its .py
 	@book pair
+
+ends: $(READY) ## every notebook at both ends of every range (hours); NOTEBOOKS="a b" for some
+	@book ends $(NOTEBOOKS) --cores $(CORES)
+
+# Vector instructions and orders of summation of other processors, by what torch and its matrix library call them.
+ELSEWHERE := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPATIBLE
+
+anywhere: book ## the tests and the short notebooks under the arithmetic of other processors (an hour)
+	@failed=; for setting in $(ELSEWHERE); do echo "== $$setting"; \
+	  env $$setting python -m pytest --numprocesses auto --dist worksteal || failed="$$failed tests:$$setting"; \
+	  env $$setting book anywhere --cores $(CORES) || failed="$$failed notebooks:$$setting"; done; \
+	  test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 bench: $(READY) ## the benchmarks: fast forms beside literal ones
 	@for file in benchmarks/*.py; do echo "== $$file"; python $$file || exit 1; done

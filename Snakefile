@@ -4,18 +4,49 @@
 #   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
 #   snakemake --executor slurm --jobs 20 --config profile=full notebooks
 
+from bookpress.ends import cases_of, load_caps
+from bookpress.files import digest_of_file
+from bookpress.kernels import start_server
 from bookpress.layout import Layout
-from bookpress.profile import settings_for
+from bookpress.notebook import Notebook, SourceError
+from bookpress.profile import LAPTOP, settings_for
 from bookpress.reach import Reach
 
 PROFILE = config.get("profile", "laptop")
 LAYOUT = Layout.here()
 REACH = Reach(LAYOUT, PROFILE)
 NOTEBOOKS = LAYOUT.notebooks()
+LIST = LAYOUT.sources / "longest.txt"
+LONGEST = LIST.read_text(encoding="utf-8").split() if LIST.is_file() else []
 
 
 def settings(wildcards):
     return settings_for(wildcards.notebook, PROFILE, LAYOUT)
+
+
+def fingerprint(wildcards):
+    """A source that cannot be read is no reason to stop the others: its run will say what is wrong with it."""
+    notebook = Notebook(wildcards.notebook, LAYOUT)
+    try:
+        return REACH.fingerprint(notebook)
+    except SourceError:
+        return digest_of_file(notebook.path)
+
+
+wildcard_constraints:
+    notebook=r"[^/]+/[^/]+",
+    case=r"[^/]+",
+    setting=r"[^/]+",
+
+
+# The longest begin first, so that the cores end together.
+PRIORITY = {notebook: len(LONGEST) - place for place, notebook in enumerate(LONGEST)}
+
+
+# Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
+onstart:
+    if PROFILE == LAPTOP:
+        start_server(LAYOUT.build / "kernels.log")
 
 
 rule site:
@@ -38,7 +69,7 @@ rule notebooks:
         expand("build/{profile}/{notebook}.json", profile=PROFILE, notebook=NOTEBOOKS),
 
 
-# What a run depends on is in the fingerprint: the code cells, the parameters and the modules they reach by import.
+# What a run depends on is in the fingerprint: the code cells, the parameters, the modules that they reach by import.
 # The source itself is an old input, so that a change of prose binds the page again and runs nothing.
 rule notebook:
     input:
@@ -47,10 +78,12 @@ rule notebook:
         f"build/{PROFILE}/{{notebook}}.ipynb",
         f"build/{PROFILE}/{{notebook}}.json",
     params:
-        fingerprint=lambda wildcards: REACH.fingerprint(wildcards.notebook),
+        fingerprint=fingerprint,
     resources:
         gpu=lambda wildcards: int(settings(wildcards).gpu),
         runtime=lambda wildcards: int(settings(wildcards).minutes) + 5,
+    priority:
+        lambda wildcards: PRIORITY.get(wildcards.notebook, 0)
     message:
         "run {wildcards.notebook}"
     shell:
@@ -67,7 +100,51 @@ rule bind:
         [str(path) for path in sorted((LAYOUT.packages / "bookpress").glob("*.py"))],
     output:
         touch("build/bound"),
+    log:
+        "build/bind.log",
     message:
         "bind the pages"
     shell:
-        f"book bind --profile {PROFILE}"
+        f"book bind --profile {PROFILE} > {{log}} 2>&1 || (tail -40 {{log}}; exit 1)"
+
+
+def cases(notebook):
+    return cases_of(Notebook(notebook, LAYOUT), load_caps(LAYOUT).get(notebook, {}))
+
+
+# `book ends` names the notebooks; what comes out of a run, good or bad, is its outcome.
+rule ends:
+    input:
+        lambda wildcards: [
+            f"build/ends/{notebook}/{case}.json"
+            for notebook in config.get("ends", ",".join(NOTEBOOKS)).split(",")
+            for case in cases(notebook)
+        ],
+
+
+rule end:
+    input:
+        ancient("notebooks/{notebook}.py"),
+    output:
+        "build/ends/{notebook}/{case}.json",
+    params:
+        fingerprint=fingerprint,
+        values=lambda wildcards: cases(wildcards.notebook)[wildcards.case],
+    message:
+        "run {wildcards.notebook} at {wildcards.case}"
+    shell:
+        "book end {wildcards.notebook} {wildcards.case}"
+
+
+# `book anywhere` runs under a setting of the environment, which names the folder.
+rule anywhere:
+    input:
+        ancient("notebooks/{notebook}.py"),
+    output:
+        "build/anywhere/{setting}/{notebook}.json",
+    params:
+        fingerprint=fingerprint,
+    message:
+        "run {wildcards.notebook} under {wildcards.setting}"
+    shell:
+        "book run {wildcards.notebook} --brief --output build/anywhere/{wildcards.setting}/{wildcards.notebook}.ipynb"

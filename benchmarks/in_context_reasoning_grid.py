@@ -15,9 +15,9 @@ import torch
 
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.embedding import Embedding, embedding
-from attention_theory.in_context_reasoning.model import Rule, Weights, dense_forward, forward, gradients
+from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward, forward, gradients
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.variants import VARIANTS, Run, Stack
+from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, Training
 from attention_theory.measure import cpu_seconds
 
 TASK = Task(noisy=True, fillers="outputs allowed")
@@ -33,24 +33,26 @@ def main() -> int:
     ratios = []
     for name in ("Origin-Linear-FA", "Origin-ReLU-FA", "Origin-Softmax-FA"):
         variant = VARIANTS[name]
-        stack = Stack([Run(variant, a, r) for a in LEVELS for r in RATES], TASK, dtype=torch.float32)
+        stack = Stack([Training(variant, a, r) for a in LEVELS for r in RATES], TASK, dtype=torch.float32)
         rows = labels.repeat_interleave(len(RATES), dim=0)
 
         def gather(stack: Stack = stack, rows: torch.Tensor = rows) -> None:
-            done = forward(sentences.tokens, stack.weights, stack.rule)
+            done = forward(sentences.tokens, stack.weights, stack.architecture)
             error = cross_entropy(done.logits, rows).error
-            stack.step(gradients(sentences.tokens, stack.weights, stack.rule, done, error))
+            stack.step(gradients(sentences.tokens, stack.weights, stack.architecture, done, error))
 
-        codes = Embedding(*(part.float() for part in embedding(TASK.tokens, WIDTH)))
+        codes = embedding(TASK.tokens, WIDTH).to(torch.float32)
         start = Weights(*(torch.zeros(WIDTH, WIDTH, requires_grad=True) for _ in range(3)))
 
-        rule = Rule(variant.attention, 1.0, 1e-8)
+        architecture = Architecture(variant.attention, 1.0, 1e-8)
 
-        def dense(weights: Weights = start, codes: Embedding = codes, rule: Rule = rule) -> None:
-            logits = dense_forward(sentences.tokens, codes, weights, rule).logits
-            slopes = torch.autograd.grad(torch.nn.functional.cross_entropy(logits, labels[0]), list(weights))
+        def dense(
+            weights: Weights = start, codes: Embedding = codes, architecture: Architecture = architecture
+        ) -> None:
+            logits = dense_forward(sentences.tokens, codes, weights, architecture).logits
+            slopes = torch.autograd.grad(torch.nn.functional.cross_entropy(logits, labels[0]), weights.matrices)
             with torch.no_grad():
-                for part, slope in zip(weights, slopes, strict=True):
+                for part, slope in zip(weights.matrices, slopes, strict=True):
                     part -= RATES[0] * slope / slope.norm().clamp_min(1e-30)
 
         fast, slow = 1e3 * cpu_seconds(gather) / len(stack.runs), 1e3 * cpu_seconds(dense)

@@ -1,12 +1,14 @@
-"""One environment, described three times: pyproject, constraints and environment.yml must agree."""
+"""One environment, described four times: pyproject, constraints, environment.yml and the Makefile must agree."""
 
 import re
 import tomllib
 from importlib.metadata import distributions
 from pathlib import Path
+from typing import Any
 
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -21,9 +23,14 @@ def constraints() -> dict[str, str]:
     return {normal(name): version for name, version in pins}
 
 
+def project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return found
+
+
 def requirements() -> list[Requirement]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    texts = [*project["dependencies"], *(text for extra in project["optional-dependencies"].values() for text in extra)]
+    extras = project()["optional-dependencies"].values()
+    texts = [*project()["dependencies"], *(text for extra in extras for text in extra)]
     return [Requirement(text) for text in texts]
 
 
@@ -43,16 +50,29 @@ def test_everything_installed_is_pinned() -> None:
 def test_the_conda_environment_installs_the_same() -> None:
     described = yaml.safe_load((ROOT / "environment.yml").read_text())
     *conda, by_pip = described["dependencies"]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert [name.partition("=")[0] for name in conda] == ["python", "pip"]
-    assert conda[0].partition("=")[2] in project["requires-python"]
+    assert [name.partition("=")[0] for name in conda] == ["python", "make", "pip"]
+    assert conda[0].partition("=")[2] in SpecifierSet(project()["requires-python"])
     constraint, package = by_pip["pip"]
     assert constraint == "-c constraints.txt"
-    extras = re.fullmatch(r"-e \.\[(.*)\]", package)
-    assert extras
-    assert extras[1].split(",") == ["book", "test"]
-    assert set(extras[1].split(",")) <= set(project["optional-dependencies"])
-    assert described["name"] == project["name"]
+    assert package == "-e .[book,test,lab]"
+    assert described["name"] == project()["name"]
+
+
+def test_make_installs_the_extras_that_conda_does() -> None:
+    installed = re.findall(r"\$\(PIP\) -e '\.\[(.*)\]'", (ROOT / "Makefile").read_text())
+    assert installed == ["book,test", "lab"]
+    assert {"book", "test", "lab"} <= project()["optional-dependencies"].keys()
+
+
+def test_make_looks_for_the_pythons_that_the_package_admits() -> None:
+    (named,) = re.findall(r"^PYTHONS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    admitted = SpecifierSet(project()["requires-python"])
+    assert named.split() == [f"python3.{minor}" for minor in range(30) if f"3.{minor}" in admitted]
+
+
+def test_the_build_backend_is_pinned_as_everything_else() -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]
+    assert build["requires"] == [f"setuptools=={constraints()['setuptools']}"]
 
 
 def test_no_pin_names_where_it_is_downloaded_from() -> None:

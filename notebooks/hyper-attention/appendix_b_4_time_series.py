@@ -7,34 +7,48 @@
 # ---
 
 # %% [markdown]
-# # The next value of a series
+# # Appendix B.4 · The next value of a series
 # *Ustaomeroglu, Qu: Appendix B.4.*
 #
-# ```{claim} hyper-attention/time-series-construction
-# ```
+# <!-- claim hyper-attention/time-series-construction -->
+# <blockquote>
+#
+# **App. B.4 (Time series with delays)** *Appendix B.4*
+#
+# For $m[t] = \sum_{k \in D} a_k A\, m[t - k]$ and tokens $[m[t], p[t]]$ with $L + 1$ places, the layer with $C =
+# \mathrm{diag}(0, \tilde C)$, $\tilde C_{uv} = \sum_{k \in D} a_k \mathbb I\{u - v = k\}$ and $W^V = [A^\top; 0]$
+# returns $m[L+1]$ in its last row, whatever value the last token holds.
+#
+# **Beside it, as printed.** $W^V = [A; 0]$, places $1, \dots, L$, and $\tilde C_{uv} \in \{0, 1\}$ called equivalent.
+#
+# **Corrected.** $W^V = [A^\top; 0]$, $L + 1$ places, and the factors $a_k$ in $\tilde C$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A series follows $m[t] = \sum_{k \in D} a_k\, A\, m[t-k]$, for example with delays 2 and 5. A token is the value and
 # a one-hot for its time. The scores look at times only: time $u$ looks at time $u - k$ with strength $a_k$. The value
 # matrix applies $A$. The last token stands for the time that is to come; its output is the prediction.
 #
-# **What is wrong in print.** Tokens are rows, so the value matrix must hold $A^\top$, not $A$. There are $L + 1$
-# times, not $L$, since the query has one too. And entries of 1 for the delays are called equivalent to entries $a_k$,
-# which they are not. The query token carries a value as well; what it is does not matter, as nobody looks at it.
+# **What is misprinted.** Tokens are rows, so the value matrix must hold $A^\top$, not $A$: the text says that a token
+# times $W^V$ is $A\,m[t]$. There are $L + 1$ times, not $L$, since the query has one too. And entries of 1 for the
+# delays are called equivalent to entries $a_k$, which they are not. The query token carries a value as well; what it
+# is does not matter, as nobody looks at it.
 
 # %%
 import torch
 
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.worlds.time_series import delay_score, roll_out, series_tokens, transition_value
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-width = 3  # d_2, values at a time, at least 2
-length = 12  # L, times that are known, at least 5
-samples = 50  # series, at least 1
-picture_length = 60  # times in the picture, at least 20
+width = 3  # d_2, values at a time, from 2 to 50
+length = 12  # L, times that are known, from 5 to 300
+samples = 50  # series, from 1 to 5000
+picture_length = 60  # times in the picture, from 20 to 300
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -44,11 +58,11 @@ delays = {2: 3.0, 5: 7.0}  # the paper's example
 
 # %%
 draw = generator(seed)
-transition = torch.randn(width, width, generator=draw, dtype=torch.float64) / width
-series = roll_out(torch.randn(samples, 5, width, generator=draw, dtype=torch.float64), transition, delays, length - 4)
+transition = normal(width, width, seed=draw) / width
+series = roll_out(normal(samples, 5, width, seed=draw), transition, delays, length - 4)
 known, coming = series[:, :-1], series[:, -1]
 slots = length + 1
-tokens = series_tokens(known, query=torch.randn(samples, width, generator=draw, dtype=torch.float64))
+tokens = series_tokens(known, query=normal(samples, width, seed=draw))
 scale = coming.abs().max()
 
 
@@ -62,7 +76,7 @@ not_transposed = prediction_error(
     delay_score(delays, slots, width), transition_value(transition, slots, form="printed")
 )
 ones_for_factors = prediction_error(
-    delay_score(delays, slots, width, entries="indicator"), transition_value(transition, slots)
+    delay_score(delays, slots, width, form="printed"), transition_value(transition, slots)
 )
 other_query = series_tokens(known, query=100 * torch.ones(samples, width, dtype=torch.float64))
 any_query = prediction_error(delay_score(delays, slots, width), transition_value(transition, slots), tokens=other_query)
@@ -75,13 +89,13 @@ wrong_delay = prediction_error(delay_score({2: 3.0, 4: 7.0}, slots, width), tran
 # %%
 gentle = {1: 1.9, 2: -0.98}
 identity = torch.eye(1, dtype=torch.float64)
-wave = roll_out(torch.randn(1, 5, 1, generator=draw, dtype=torch.float64), identity, gentle, picture_length - 5)[0]
+wave = roll_out(normal(1, 5, 1, seed=draw), identity, gentle, picture_length - 5)[0]
 predicted, predicted_with_ones = [], []
 for time in range(6, picture_length):
     before = series_tokens(wave[:time], query=torch.zeros(1, dtype=torch.float64))
     value = transition_value(identity, time + 1)
     predicted.append(linear_attention(before, delay_score(gentle, time + 1, 1), value)[-1, 0])
-    with_ones = delay_score(gentle, time + 1, 1, entries="indicator")
+    with_ones = delay_score(gentle, time + 1, 1, form="printed")
     predicted_with_ones.append(linear_attention(before, with_ones, value)[-1, 0])
 
 fig, axis = show.axes(width=7)
@@ -103,7 +117,8 @@ show.figure(
 claim = Claim("hyper-attention/time-series-construction")
 claim.check("last output against the value to come, relative error", right, "<=", 1e-12)
 claim.check("another value in the query token, relative error", any_query, "<=", 1e-12)
-claim.printed("value matrix [A; 0], relative error", not_transposed, "<=", 1e-12)
-claim.printed("1 in place of the factors, relative error", ones_for_factors, "<=", 1e-12)
-claim.control("a delay of 4 for 5, relative error", wrong_delay, "<=", 1e-12)
+claim.check("with [A^T; 0], L + 1 places and a_k, relative error", right, "<=", 1e-12, of="proof")
+claim.misprint("value matrix [A; 0], relative error", not_transposed, "<=", 1e-12, of="proof")
+claim.misprint("1 in place of the factors, relative error", ones_for_factors, "<=", 1e-12, of="proof")
+claim.control("a delay of 4 in place of 5, relative error", wrong_delay, "<=", 1e-12)
 claim.verdict()

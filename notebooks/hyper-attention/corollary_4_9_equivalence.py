@@ -7,14 +7,33 @@
 # ---
 
 # %% [markdown]
-# # When two layers are the same
+# # Corollary 4.9 · When two layers are the same
 # *Ustaomeroglu, Qu: Corollary 4.9, Section 4.3; Corollary D.3 and Remark D.2, Appendix D.2.*
 #
-# ```{claim} hyper-attention/corollary-4-9
-# ```
+# <!-- claim hyper-attention/corollary-4-9 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/remark-d-2
-# ```
+# **Corollary 4.9 (When two layers are the same function)** *Section 4.3; Appendix D.2; also Corollary D.3*
+#
+# **As printed.** If and only if the sums $\sum_\nu (x_\mu^\top C x_\nu)(x_\nu^\top W_{:,k})$ agree for all $\mu, k$.
+#
+# **Corrected.** Two linear self-attention layers are the same function if and only if $T_{\mu\nu k} = (x_\mu^\top C
+# x_\nu)(x_\nu^\top W_{:,k})$ agrees for all $\mu, \nu, k$. (Sequences of one and two tokens show it.)
+#
+# Entry by entry, without the sum, as in Corollary D.3.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-d-2 -->
+# <blockquote>
+#
+# **Remark D.2 (Skip connections)** *Appendix D.2*
+#
+# A skip connection does not change the residuals, if the task is realizable with it: the targets carry the same skip.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The output at a token $\mu$ is $\sum_\nu s_\nu T_{\mu\nu k}$ with
 # $T_{\mu\nu k} = (x_\mu^\top C x_\nu)(x_\nu^\top W_{:,k})$. Two layers with the same $T$ are the same function. And
@@ -31,15 +50,15 @@ from attention_theory.encodings import random_orthonormal
 from attention_theory.hyper_attention.interactions.gradients import training_loss
 from attention_theory.hyper_attention.interactions.interactions import functional_tensor, sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-size = 4  # symbols |S| and embedding dimension d, at least 2
-features = 2  # d_2, at least 1
-length = 7  # tokens L, at least 2
-samples = 100  # sequences tried, at least 1
+size = 4  # symbols |S| and embedding dimension d, from 2 to 50
+features = 2  # d_2, from 1 to 20
+length = 7  # tokens L, from 2 to 100
+samples = 100  # sequences tried, from 1 to 5000
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -53,8 +72,8 @@ require(seed=(seed, 0, None))
 # %%
 draw = generator(seed)
 embedding = random_orthonormal(size, size, draw)
-score = torch.randn(size, size, generator=draw, dtype=torch.float64)
-value = torch.randn(size, features, generator=draw, dtype=torch.float64)
+score = normal(size, size, seed=draw)
+value = normal(size, features, seed=draw)
 gains = 0.5 + torch.rand(size, generator=draw, dtype=torch.float64)
 other_score = embedding.mT @ ((embedding @ score @ embedding.mT) / gains) @ embedding
 other_value = embedding.mT @ ((embedding @ value) * gains[:, None])
@@ -131,8 +150,8 @@ claim.verdict()
 # were, nothing of this is true.
 
 # %%
-square_value = torch.randn(size, size, generator=draw, dtype=torch.float64)
-wanted = linear_attention(tokens, *torch.randn(2, size, size, generator=draw, dtype=torch.float64))
+square_value = normal(size, size, seed=draw)
+wanted = linear_attention(tokens, *normal(2, size, size, seed=draw))
 
 
 def train(skip, targets, steps=50, rate=1e-4):

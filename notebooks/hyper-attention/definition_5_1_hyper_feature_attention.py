@@ -7,17 +7,57 @@
 # ---
 
 # %% [markdown]
-# # Products of interactions: HyperFeatureAttention
+# # Definition 5.1 · Products of interactions: HyperFeatureAttention
 # *Ustaomeroglu, Qu: Eqs. 3, 35 and 36, Definition 5.1, Section 5 and Appendix F.2.*
 #
-# ```{claim} hyper-attention/definition-coupled-interaction
-# ```
+# <!-- claim hyper-attention/definition-coupled-interaction -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/definition-5-1
-# ```
+# **Coupled interaction target (Products of interactions between features)** *Section 5, Eq. 3; Appendix F.1, Eqs. 35
+# and 36*
 #
-# ```{claim} hyper-attention/remark-hfa-counts
-# ```
+# Entities are made of features. The target sums over heads $h$ and entities $j$ a product of factors and a product of
+# weights, $V_i = \sum_h \sum_j \bigl(\prod_a f^h_a(\phi^h_{a,i}, \theta^h_{a,j})\bigr) \bigl(\prod_a
+# w^h_a(\gamma^h_{a,j})\bigr)$, where $\phi, \theta$ and $\gamma$ are features picked for each factor. It is an
+# aggregate pairwise interaction of the combined features. (Equation 35 gives the weight $w$ the features of $i$ as well
+# as those of $j$. The former are superfluous.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/definition-5-1 -->
+# <blockquote>
+#
+# **Definition 5.1 (Linear HyperFeatureAttention)** *Section 5; Appendix F.2*
+#
+# **As printed.** Appendix F.2 writes the same layer with ordinary products, of matrices.
+#
+# **Corrected.** Linear HyperFeatureAttention of order $A$ is $\bigl(\bigodot_{a} X C^{(a)} X^\top\bigr)
+# \bigl(\bigodot_{a} X W^{V,(a)}\bigr)$ with entrywise products. One head on concatenated one-hots equals one head of
+# the target of Eq. 3; order 1 is linear attention.
+#
+# Both products are entrywise, as in Definition 5.1.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-hfa-counts -->
+# <blockquote>
+#
+# **Section 5 text (How many parameters products of features take)** *Section 5; Appendix F.2*
+#
+# **As printed.** HyperFeatureAttention requires only $\Theta(M)$ parameters. (For two features, self-attention requires
+# $d = \Theta(|\mathcal S_\ell|^2 |\mathcal S_r|^2)$.)
+#
+# **Corrected.** For $M$ features the embedding has $\sum_\phi |\mathcal S_\phi|$ dimensions in place of $\prod_\phi
+# |\mathcal S_\phi|$. The tables of the factors have $\Theta(M)$ entries; dense score matrices have $\Theta(A M^2)$ for
+# $A$ factors; self-attention on product symbols needs a number exponential in $M$.
+#
+# So many are not zero. A dense layer of $A$ factors has $A (d^2 + d\, d_2)$ with $d = \Theta(M)$. (That is its number
+# of parameters; $d = |\mathcal S_\ell| |\mathcal S_r|$.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Entities often come in features: a species, a colour, a coordinate. What one entity does to another can then be a
 # *product*: it matters that the species differ **and** that the rows agree. Self-attention has one score for each pair
@@ -52,18 +92,18 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
     product_tables,
 )
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-sizes = [2, 3, 4]  # values of each feature, each at least 2
-heads = 3  # heads of the target, at least 1
-order = 3  # factors of a head, at least 2
+sizes = [2, 3, 4]  # values of each feature, each from 2 to 50
+heads = 3  # heads of the target, from 1 to 20
+order = 3  # factors of a head, from 2 to 8
 sequences = 50  # random sequences, at least 1
-tokens = 8  # entities in a sequence, at least 2
-most_features = 6  # features M in the count, at least 4
-feature_size = 4  # values of each feature in the count, at least 2
+tokens = 8  # entities in a sequence, from 2 to 200
+most_features = 6  # features M in the count, from 4 to 12
+feature_size = 4  # values of each feature in the count, from 2 to 100
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -81,12 +121,9 @@ draw = generator(seed)
 
 
 def random_head() -> CoupledHead:
-    def normal(*shape: int) -> torch.Tensor:
-        return torch.randn(*shape, generator=draw, dtype=torch.float64)
-
     picks = torch.randint(len(sizes), (3, order), generator=draw).tolist()
-    factors = [Factor(at, of, normal(sizes[at], sizes[of])) for at, of in zip(*picks[:2], strict=True)]
-    return CoupledHead(factors, [Weight(of, normal(sizes[of])) for of in picks[2]])
+    factors = [Factor(at, of, normal(sizes[at], sizes[of], seed=draw)) for at, of in zip(*picks[:2], strict=True)]
+    return CoupledHead(factors, [Weight(of, normal(sizes[of], seed=draw)) for of in picks[2]])
 
 
 target = [random_head() for _ in range(heads)]
@@ -117,8 +154,9 @@ claim.verdict()
 # Tables become blocks of the score matrices. Three ways to the same outputs: the definition; ordinary linear attention
 # on rows whose inner products are the products of the factors' (a row-by-row Kronecker product); the sum over tables.
 #
-# Appendix F.2 writes the layer with plain product signs and a small $x$. Taken at its word it multiplies the score
-# matrices as *matrices*, which mixes entities and is another function.
+# Appendix F.2 writes the layer with plain product signs and a small $x$, where Definition 5.1 has the sign of the
+# entrywise product. Taken at its word it multiplies the score matrices as *matrices*, which mixes entities and is
+# another function.
 
 # %%
 embedded = embed_features(entities, sizes)
@@ -126,8 +164,8 @@ layers = [layer_of(head, sizes) for head in target]
 outputs = sum(linear_hyper_feature_attention(embedded, *layer) for layer in layers)[..., 0]
 as_printed = sum(linear_hyper_feature_attention(embedded, *layer, form="printed") for layer in layers)[..., 0]
 
-dense = torch.randn(order, sum(sizes), sum(sizes), generator=draw, dtype=torch.float64)
-values = torch.randn(order, sum(sizes), 2, generator=draw, dtype=torch.float64)
+dense = normal(order, sum(sizes), sum(sizes), seed=draw)
+values = normal(order, sum(sizes), 2, seed=draw)
 by_definition = linear_hyper_feature_attention(embedded, dense, values)
 queries = score_features([embedded @ score for score in dense])
 keys = score_features([embedded] * order)
@@ -146,7 +184,7 @@ claim.check(
     1e-14,
 )
 claim.control("order 1 in place of the full order, error", relative_error(single, by_definition), "<=", 1e-12)
-claim.printed("matrix products as printed in App. F.2, error", relative_error(as_printed, direct), "<=", 1e-12)
+claim.misprint("matrix products as printed in App. F.2, error", relative_error(as_printed, direct), "<=", 1e-12)
 claim.verdict()
 
 # %% [markdown]

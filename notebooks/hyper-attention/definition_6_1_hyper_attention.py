@@ -7,17 +7,47 @@
 # ---
 
 # %% [markdown]
-# # Three at a time: linear HyperAttention
+# # Definition 6.1 · Three at a time: linear HyperAttention
 # *Ustaomeroglu, Qu: Definitions 6.1 and G.5, the ternary synergies of Section 6, the low-rank form of Appendix G.1.*
 #
-# ```{claim} hyper-attention/definition-6-1
-# ```
+# <!-- claim hyper-attention/definition-6-1 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/low-rank-form
-# ```
+# **Definition 6.1 (Linear HyperAttention)** *Section 6; Appendices G.1 and G.4; also Definition G.5*
 #
-# ```{claim} hyper-attention/ternary-synergy
-# ```
+# **As printed.** Appendix G.1 has $C, W^V \in \mathbb R^{d \times n}$. (But for Remark G.2 the paper moves between the
+# five sums without a word.)
+#
+# **Corrected.** Order 3: $\mathrm{HA}_{i\tau} = \sum_{j_1 \le j_2} A_{i j_1 j_2} V_{j_1 j_2 \tau}$ with $A_{i j_1 j_2}$
+# trilinear in $x_i, x_{j_1}, x_{j_2}$ through $C \in \mathbb R^{d \times d \times d}$ and $V_{j_1 j_2 \tau}$ bilinear
+# through $W^V \in \mathbb R^{d \times d \times d_2}$. At order $n$, $C$ has $d^n$ and $W^V$ has $d^{n-1} d_2$ entries.
+# The sum over $j_1 \le j_2$, over all pairs, over $j_1 \ge j_2$ and the strict sums are five different functions.
+#
+# Tensors with $n$ axes, as in Section 6. (The sum is part of the definition.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/low-rank-form -->
+# <blockquote>
+#
+# **Low-rank (Low-rank scores and values)** *Appendix G.1*
+#
+# If $C$ and $W^V$ are sums of $R$ outer products, scores and values are sums over $R$ products of projected tokens.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/ternary-synergy -->
+# <blockquote>
+#
+# **Section 6 example (Alliances of three)** *Section 6*
+#
+# A payoff $V_i = \sum_{j<k} f(X(i), X(j), X(k))\, w_{X(j) X(k)}$ that asks that $i$ be allied with $j$ and $k$ and that
+# $j$ and $k$ not be allied is one linear HyperAttention layer of order 3, and no linear self-attention layer.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Self-attention weighs tokens one by one. HyperAttention of order $n$ weighs tuples of $n - 1$ tokens: the score of a
 # tuple is multilinear in the token that looks and the tokens looked at, and so is its value. At order 3,
@@ -47,15 +77,15 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
 from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum
 from attention_theory.hyper_attention.layers.sums import SUMS
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
 size = 4  # symbols |S|, from 3 to 8
 tokens = 8  # tokens in a sequence L, from 3 to 30
-sequences = 400  # random sequences, at least 100
-rank = 5  # terms of the low-rank form R, at least 2
+sequences = 400  # random sequences, from 100 to 20000
+rank = 5  # terms of the low-rank form R, from 2 to 100
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -124,7 +154,7 @@ for sum_over in SUMS:
     claim.check(f"layer against pair counts, {sum_over}", apart, "==", 0)
 smallest = min(value for sum_over, value in differ.items() if sum_over != "le")
 claim.control("another sum in the place of j1 <= j2, least difference", smallest, "==", 0)
-claim.printed("entries of C at order 3 are d n", effect.numel(), "==", size * 3)
+claim.misprint("entries of C at order 3 are d n", effect.numel(), "==", size * 3)
 claim.verdict()
 
 # %% [markdown]
@@ -133,7 +163,7 @@ claim.verdict()
 # queries and keys do in self-attention.
 
 # %%
-factors = torch.randn(6, size, rank, generator=draw, dtype=torch.float64)
+factors = normal(6, size, rank, seed=draw)
 q, k1, k2, v1, v2, v3 = factors
 full = linear_hyper_attention(hot, tensor_from_factors([q, k1, k2]), tensor_from_factors([v1, v2, v3]), "le")
 projected = cubic_pair_sum(hot @ q, hot @ k1, hot @ k2, hot @ v1, hot @ v2, sum_over="le") @ v3.T
@@ -141,6 +171,9 @@ fewer = cubic_pair_sum(*(hot @ one[:, 1:] for one in (q, k1, k2)), hot @ v1, hot
 
 claim = Claim("hyper-attention/low-rank-form")
 claim.check("factors against full tensors, error", relative_error(projected, full), "<=", 1e-12)
+one_by_one = sum(torch.einsum("a,b,c->abc", *columns) for columns in zip(q.T, k1.T, k2.T, strict=True))
+tensor_error = (one_by_one - tensor_from_factors([q, k1, k2])).abs().max()
+claim.check("C as the printed sum over its R terms, largest error", tensor_error, "<=", 1e-12, of="proof")
 claim.control("one term of C left out, error", relative_error(fewer, full), "<=", 1e-12)
 claim.verdict()
 
@@ -157,7 +190,7 @@ ring = torch.arange(size)
 allied = ((ring[:, None] - ring) % size == 1) | ((ring - ring[:, None]) % size == 1)
 synergy = (allied[:, :, None] & allied[:, None, :] & ~allied[None]).to(torch.float64)
 pay = torch.rand(size, size, 1, generator=draw, dtype=torch.float64) + 0.5
-alone = torch.randn(size, size, generator=draw, dtype=torch.float64)
+alone = normal(size, size, seed=draw)
 tasks = {
     "alliances": aggregate_tuples(symbols, synergy, pay, "lt"),
     "no synergy": aggregate_tuples(symbols, alone[:, :, None] + alone[:, None, :], torch.ones_like(pay), "lt"),

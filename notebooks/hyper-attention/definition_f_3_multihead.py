@@ -7,20 +7,58 @@
 # ---
 
 # %% [markdown]
-# # Heads: self-attention and HyperFeatureAttention side by side
+# # Definitions F.2 and F.3 · Heads: self-attention and HyperFeatureAttention side by side
 # *Ustaomeroglu, Qu: Definitions F.2 and F.3, Remarks F.4 and F.5, Appendix F.2.*
 #
-# ```{claim} hyper-attention/definition-f-2
-# ```
+# <!-- claim hyper-attention/definition-f-2 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/definition-f-3
-# ```
+# **Definition F.2 (Multihead self-attention)** *Appendix F.2*
 #
-# ```{claim} hyper-attention/remark-f-4
-# ```
+# $H$ heads $\mathrm{softmax}(Q^h K^{h\top}) V^h$ with $d_h = d/H$ features side by side, times $W^O$: $4 d^2$
+# parameters. (The print leaves out the scale $1/\sqrt{d_h}$ here, which Section 2 has. The queries can take it up; the
+# models of this book use it.)
 #
-# ```{claim} hyper-attention/remark-f-5
-# ```
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/definition-f-3 -->
+# <blockquote>
+#
+# **Definition F.3 (Multihead HyperFeatureAttention)** *Appendix F.2*
+#
+# A head of order $A$ has $A$ queries and keys of $d_h / A$ features each; its weights are the softmax of the entrywise
+# product of their scores, and its value is one matrix, or the entrywise product of $A$ of them. Order 1 is
+# self-attention.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-f-4 -->
+# <blockquote>
+#
+# **Remark F.4 (Parameters with and without value product)** *Appendix F.2*
+#
+# **As printed.** With value product there are slightly more parameters.
+#
+# **Corrected.** Without value product a block has $4 d^2$ parameters at every order, as self-attention has. With it,
+# $(A - 1) d^2$ more.
+#
+# The excess is $(A - 1) d^2$: a quarter at order 2, three quarters at order 4.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-f-5 -->
+# <blockquote>
+#
+# **Remark F.5 (Rotary positions on every factor)** *Appendix F.2*
+#
+# With a rotary encoding on the queries and keys of every factor, the product of the scores depends on positions through
+# their distances alone.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A head of HyperFeatureAttention of order $A$ cuts its $d_h$ features into $A$ parts. Every part has its own scores;
 # the scores are multiplied entry by entry, and then comes the softmax. Because the parts share the head's features,
@@ -33,25 +71,24 @@
 # take up the factor, and both are checked here.
 
 # %%
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from attention_theory.encodings import rotate
-from attention_theory.hyper_attention.layers.hyper_feature_attention import (
-    HyperFeatureAttention,
-    hyper_feature_parameters,
-)
+from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
 from attention_theory.layers import attention, attention_weights, causal_mask
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-width = 48  # features of a token d, a multiple of 48
-tokens = 10  # tokens in a sequence, at least 4
-batch = 3  # sequences, at least 1
-shifts = [1, 7, 1000]  # positions of the first token for rotary encoding, each at least 1
+width = 48  # features of a token d, a multiple of 48 from 48 to 4080
+tokens = 10  # tokens in a sequence, from 4 to 500
+batch = 3  # sequences, from 1 to 100
+shifts = [1, 7, 1000]  # positions of the first token for rotary encoding, each from 1 to 100000
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -60,7 +97,7 @@ require(shifts=(shifts, 1, 100_000), seed=(seed, 0, None))
 
 
 # %%
-def block(orders: list[int], **options: bool) -> HyperFeatureAttention:
+def block(orders: list[int], **options: Any) -> HyperFeatureAttention:
     """A block in float64 with weights of the seed."""
     torch.manual_seed(seed)
     return HyperFeatureAttention(width, orders, **options).double()
@@ -74,7 +111,7 @@ def with_last_token_changed(x: Tensor) -> Tensor:
     return torch.cat([x[:, :-1], x[:, -1:] + 1], dim=1)
 
 
-x = torch.randn(batch, tokens, width, generator=generator(seed), dtype=torch.float64)
+x = normal(batch, tokens, width, seed=seed)
 mask = causal_mask(tokens)
 
 # %% [markdown]
@@ -88,7 +125,7 @@ by_head, by_head_printed = (
     plain.out(torch.cat([attention(q, k, v, mask=mask, scale=scale) for q, k, v in parts], dim=-1))
     for scale in ((width / 3) ** -0.5, 1.0)
 )
-plain_printed = block([1, 1, 1], scaled=False)
+plain_printed = block([1, 1, 1], form="printed")
 leaks = {
     causal: (one(x) - one(with_last_token_changed(x)))[:, :-1].abs().max().item()
     for causal, one in ((True, plain), (False, block([1, 1, 1], causal=False)))
@@ -122,7 +159,7 @@ def one_head(module: HyperFeatureAttention, scale: float = (width / order) ** -0
 products, values_too = block([order]), block([order], value_product=True)
 hybrid = block([1, 1, 2, 2])
 hybrid_leak = (hybrid(x) - hybrid(with_last_token_changed(x)))[:, :-1].abs().max()
-unscaled, first = block([order], scaled=False), block([1])
+unscaled, first = block([order], form="printed"), block([1])
 usual = first.out(attention(first.queries(x), first.keys(x), first.values(x), mask=mask, scale=width**-0.5))
 try:
     block([5])
@@ -149,7 +186,7 @@ claim.check(
     "order 4 against its factors one by one, error", relative_error(products(x), one_head(products)), "<=", 1e-12
 )
 claim.check("with value product, error", relative_error(values_too(x), one_head(values_too)), "<=", 1e-12)
-for name, module in (("order 4", unscaled), ("with value product", block([order], value_product=True, scaled=False))):
+for name, module in (("order 4", unscaled), ("with value product", block([order], value_product=True, form="printed"))):
     error = relative_error(module(x), one_head(module, scale=1.0))
     claim.check(f"{name} as printed, without the scale, error", error, "<=", 1e-12)
 claim.check("order 1 against self-attention, error", relative_error(first(x), usual), "<=", 1e-12)
@@ -174,13 +211,15 @@ claim.verdict()
 # more: at order 4 three quarters more.
 
 # %%
+with torch.device("meta"):  # counted on blocks of the printed width, without their numbers
+    counted = {a: count(HyperFeatureAttention(768, [a])) for a in (1, 2, 3, 4)}
+    multiplied = {a: count(HyperFeatureAttention(768, [a], value_product=True)) for a in (1, 2, 3, 4)}
+excess = [multiplied[a] - 4 * 768**2 for a in (1, 2, 3, 4)]
+
 claim = Claim("hyper-attention/remark-f-4")
-excess = [hyper_feature_parameters(768, [a], value_product=True) - 4 * 768**2 for a in (1, 2, 3, 4)]
-claim.check("without value product, width 768", hyper_feature_parameters(768, [4]), "==", 4 * 768**2)
-claim.check(
-    "excess with value product is (A-1) d^2 at A = 1 to 4", excess == [a * 768**2 for a in range(4)], "==", True
-)
-claim.control("a count without the output matrix", 3 * 768**2, "==", hyper_feature_parameters(768, [4]))
+claim.check("without value product, width 768", counted, "==", 4 * 768**2)
+claim.check("with value product, width 768", multiplied, "==", {a: (3 + a) * 768**2 for a in (1, 2, 3, 4)})
+claim.control("a count without the output matrix", 3 * 768**2, "==", counted[4])
 claim.printed("slightly more: excess at order 4 as a share", excess[-1] / (4 * 768**2), "<", 0.1)
 claim.verdict()
 
@@ -200,7 +239,7 @@ def product_of_scores(first: int) -> Tensor:
     return torch.stack(scores).prod(dim=0)
 
 
-positions = torch.randn(tokens + max(shifts), width, generator=generator(seed + 1), dtype=torch.float64)
+positions = normal(tokens + max(shifts), width, seed=seed + 1)
 
 
 def with_learned_positions(first: int) -> Tensor:

@@ -7,11 +7,26 @@
 # ---
 
 # %% [markdown]
-# # Colliding agents
+# # Example 1 · Colliding agents
 # *Ustaomeroglu, Qu: Example 1, Section 3; Eqs. 4 and 5, Section 7.1; Eqs. 13 to 15, Appendix B.1.*
 #
-# ```{claim} hyper-attention/example-1
-# ```
+# <!-- claim hyper-attention/example-1 -->
+# <blockquote>
+#
+# **Example 1 (Colliding agents)** *Section 3; Section 7.1, Eqs. 4 and 5; Appendix B.1, Eqs. 13 to 15*
+#
+# **As printed.** Eqs. 4 and 13 sum over $j \ne i$: $V_i = -\sum_{j \ne i} \mathbb I\{\mathrm{dist}(n_i, n_j) \le 2R\}$.
+# (The sentence before Eq. 13 adds a bias of $-1$ to all values, which is the term $j = i$; the equations and the main
+# text are without it.)
+#
+# **Corrected.** The layer with one-hot heights, $W^V = -\mathbf 1$ and $C_{mn} = \mathbb I\{\mathrm{dist}(m, n) \le
+# 2R\}$ on the loop returns $V_i - 1$ for every agent, where $V_i$ is minus the number of other agents within $2R$,
+# which is the number that agent $i$ touches in the environment.
+#
+# With the bias: the sum over all $j$, which is $V_i - 1$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Agents stand on an $N \times N$ grid. The $y$ axis is a loop, the $x$ axis ends at a wall: think of ants on a pipe.
 # Each agent is a disc of radius $R$ and walks right, one cell a step, until it stands at the wall. It pays 1 for
@@ -22,9 +37,10 @@
 # pairs, and one linear attention layer computes it: one-hot $y$, $W^V = -\mathbf 1$, and $C_{mn} = 1$ where the
 # heights $m$ and $n$ are close.
 #
-# **What is wrong in print.** Eq. 4 leaves out $j = i$. The layer cannot: a token is close to itself. Its output is
-# $V_i - 1$. The appendix mentions a bias of $-1$, the main text does not. A zero diagonal of $C$ does not help,
-# because two agents may stand at the same height.
+# **What is misprinted.** Eqs. 4 and 13 sum over $j \ne i$. The layer cannot leave out $j = i$: a token is close to
+# itself, and the output is $V_i - 1$. This is what is meant. The sentence before Eq. 13 adds a bias of $-1$ to all
+# values "for simplicity", which is the term $j = i$; Eq. 13 itself, Eq. 4 and the main text are without it. A zero
+# diagonal of $C$ would not give Eq. 4 either, because two agents may stand at the same height.
 
 # %%
 import torch
@@ -39,12 +55,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-grid = 20  # N of the simulated environment, at least 4
-agents = 8  # L of the simulated environment, at least 2
+grid = 20  # N of the simulated environment, from 4 to 400
+agents = 8  # L of the simulated environment, from 2 to 60
 radius = 1  # R, at least 0
-starts = 100  # simulated starts, at least 1
-large_grid = 36  # N of the comparison with the layer, at least 4
-large_agents = 20  # L of that comparison, at least 2
+starts = 100  # simulated starts, from 1 to 1000
+large_grid = 36  # N of the comparison with the layer, from 4 to 400
+large_agents = 20  # L of that comparison, from 2 to 100
 large_radius = 2  # R of that comparison, at least 0
 seed = 31  # of every draw, at least 0
 
@@ -120,9 +136,11 @@ show.table(
 
 # %%
 claim = Claim("hyper-attention/example-1")
+with_bias = (apart + 1).abs().max()
 claim.check("agents whose partners in the simulation differ from Eq. 4", mismatches, "==", 0)
-claim.check("layer against Eq. 4 minus 1, largest error", (apart + 1).abs().max(), "==", 0)
+claim.check("layer against the values with their bias of -1, largest error", with_bias, "==", 0)
+claim.check("C of Eq. 15 and W of Eq. 14 as printed, with the bias: largest error", with_bias, "==", 0, of="proof")
 claim.check("diagonal 0, tokens alone at their height, largest error", alone_error, "==", 0)
-claim.printed("layer against Eq. 4, largest error", apart.abs().max(), "==", 0)
+claim.misprint("layer against Eq. 4, without the bias: largest error", apart.abs().max(), "==", 0)
 claim.control("diagonal 0, tokens that share a height, largest error", shared_error, "==", 0)
 claim.verdict()

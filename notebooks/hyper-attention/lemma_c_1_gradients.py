@@ -7,15 +7,15 @@
 # ---
 
 # %% [markdown]
-# # The loss and how it moves
+# # Lemmas C.1, C.3 and C.4 · The loss and how it moves
 # *Ustaomeroglu, Qu: training loss, Section 4; Lemmas C.1, C.3 and C.4, gradients and Eq. 21, Appendix C.*
 #
 # The proof that gradient flow reaches zero loss rests on a chain of small steps. This page runs each of them on
 # random data: the loss, its gradients, the equation by which the residuals move, and two lemmas from linear algebra.
 # The theorem itself has its own page.
 #
-# One thing the chain does not give: the residuals do *not* obey Lemma C.4. The matrix that moves them is far from
-# having full rank, since there are many more residuals than parameters. The argument goes through the loss instead.
+# The statements are right. What is misprinted stands in the derivations between them: a factor, a transpose. One thing
+# the chain does not give: the residuals do *not* obey Lemma C.4, as the page of Theorem 4.4 shows.
 
 # %%
 import torch
@@ -30,15 +30,15 @@ from attention_theory.hyper_attention.interactions.gradients import (
 )
 from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
-from attention_theory.numerics import numerical_rank, relative_error
-from attention_theory.randomness import generator
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-size = 4  # symbols |S| and embedding dimension d, at least 2
-length = 6  # tokens L, at least 2
-samples = 60  # sequences B, at least 5
+size = 4  # symbols |S| and embedding dimension d, from 2 to 12
+length = 6  # tokens L, from 2 to 30
+samples = 60  # sequences B, from 5 to 500
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -49,16 +49,24 @@ draw = generator(seed)
 symbols = sample_sequences(samples, length, size, draw)
 embedding = random_orthonormal(size, size, draw)
 tokens = embedding[symbols]
-score_star, score = torch.randn(2, size, size, generator=draw, dtype=torch.float64)
-value_star = torch.randn(size, generator=draw, dtype=torch.float64)
+score_star, score = normal(2, size, size, seed=draw)
+value_star = normal(size, seed=draw)
 value = embedding.mT @ (0.5 + torch.rand(size, generator=draw, dtype=torch.float64))  # no entry 0 in one-hot terms
 targets = linear_attention(tokens, score_star, value_star[:, None]).squeeze(-1)
 residual = residuals(tokens, targets, score, value)
 
 # %% [markdown]
 # ## The loss
-# ```{claim} hyper-attention/definition-loss
-# ```
+# <!-- claim hyper-attention/definition-loss -->
+# <blockquote>
+#
+# **Training loss (The training loss)** *Section 4*
+#
+# $L(C, W^V) = \frac1B \sum_{n=1}^B \|\mathrm{SA}(X^{(n)}) - Y^{(n)}\|_F^2$: a sum over the tokens of a sequence, a mean
+# over the sequences only.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 outputs = linear_attention(tokens, score, value[:, None])
@@ -74,13 +82,21 @@ claim.verdict()
 
 # %% [markdown]
 # ## Counts on the diagonal
-# ```{claim} hyper-attention/lemma-c-1
-# ```
+# <!-- claim hyper-attention/lemma-c-1 -->
+# <blockquote>
+#
+# **Lemma C.1 (Counts on the diagonal)** *Appendix C*
+#
+# For an orthonormal embedding $B$, $\;B X^\top X B^\top = \mathrm{diag}(s)$, with $s_\mu$ the number of tokens that are
+# $\mu$.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 diagonals = torch.diag_embed(counts(symbols, size))
 in_basis = embedding @ tokens.mT @ tokens @ embedding.mT
-stretched = embedding + 0.3 * torch.randn(size, size, generator=draw, dtype=torch.float64)
+stretched = embedding + 0.3 * normal(size, size, seed=draw)
 stretched_tokens = stretched[symbols]
 not_orthonormal = stretched @ stretched_tokens.mT @ stretched_tokens @ stretched.mT
 
@@ -91,12 +107,25 @@ claim.verdict()
 
 # %% [markdown]
 # ## Gradients
-# ```{claim} hyper-attention/gradients-matrix-form
-# ```
+# <!-- claim hyper-attention/gradients-matrix-form -->
+# <blockquote>
+#
+# **App. C (Gradients of the loss)** *Appendix C*
+#
+# With $D^{(n)} = \mathrm{SA}(X^{(n)}) - y^{(n)}$: $\;\partial L/\partial C = \frac2B \sum_n X^\top D\, w^\top X^\top X$
+# and $\partial L/\partial w = \frac2B \sum_n X^\top X\, C^\top X^\top D$.
+#
+# **Beside it, as printed.** The display that begins the derivation has $\frac1B$. (Around it: these pages are announced
+# for the proof of Theorem 3.1.)
+#
+# **Corrected.** $\frac2B$, as in the displays that follow. (Theorem 4.4.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Against central differences, entry by entry. The display that begins the derivation in the paper has $\frac1B$ where
-# the later ones have $\frac2B$: half the gradient. Two later displays drop the transpose on $C$ in the second gradient;
-# they are off by much.
+# the later ones have $\frac2B$: half the gradient. Two displays of the proof of Theorem 4.4 drop the transpose on $C$
+# in the second gradient; they are off by much.
 
 # %%
 by_score, by_value = loss_gradients(tokens, targets, score, value)
@@ -123,16 +152,31 @@ claim.check("in w, relative error", relative_error(by_value, value_differences),
 claim.control(
     "in w, transpose dropped, relative error", relative_error(by_value_dropped, value_differences), "<=", 1e-8
 )
-claim.printed(
-    "in C, 1/B in the first display, relative error", relative_error(by_score.flatten() / 2, differences), "<=", 1e-8
-)
+entries = torch.einsum("nb,nia,ni->ab", tokens.mT @ tokens @ value, tokens, residual) / samples
+for factor, role in ((2, claim.check), (1, claim.misprint)):
+    error = relative_error(factor * entries.flatten(), differences)
+    role(f"in C, entry by entry with {factor}/B, relative error", error, "<=", 1e-8, of="proof")
 claim.number("in w, transpose dropped", relative_error(by_value_dropped, value_differences))
 claim.verdict()
 
 # %% [markdown]
 # ## The residuals
-# ```{claim} hyper-attention/equation-21
-# ```
+# <!-- claim hyper-attention/equation-21 -->
+# <blockquote>
+#
+# **Eq. 21 (How the residuals move)** *Appendix C, Eq. 21*
+#
+# Under gradient flow with rate $\eta$ the stacked residuals obey $\dot D = -\frac{2\eta}B (M M^\top + M_2 M_2^\top) D$,
+# with $M^{(n)} = (w^\top X^\top X) \otimes X$ and $M_2^{(n)} = X C X^\top X$; in one-hot terms $D =
+# M\,\mathrm{vec}\bigl(C - C^*\mathrm{diag}(w^*/w)\bigr)$, vec stacking columns.
+#
+# **Beside it, as printed.** In the displays before Eq. 21 the second term ends in $X^{(n)} C X^{(n)\top} D^{(n)}$.
+#
+# **Corrected.** $X^{(n)} C^\top X^{(n)\top} D^{(n)}$, as in Eq. 21 itself. (The norm in the step after Lemma C.3 must
+# be $\|M\,\mathrm{vec}(\cdot)\|^2$.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # When $C$ and $w$ move against their gradients, the residuals move by
 # $\dot D = -\frac{2}{B}(M M^\top + M_2 M_2^\top) D$. In one-hot terms
@@ -155,25 +199,48 @@ columns = (by_c_hot @ column_major(apart) - residual.flatten()).abs().max()
 rows = (by_c_hot @ apart.flatten() - residual.flatten()).abs().max()
 
 claim = Claim("hyper-attention/equation-21")
-claim.check("motion of the residuals, relative error", relative_error(velocity.flatten(), moved), "<=", 1e-10)
+motion_error = relative_error(velocity.flatten(), moved)
+claim.check("motion of the residuals, relative error", motion_error, "<=", 1e-10)
 claim.check("D = M vec(...), columns stacked, largest error", columns, "<=", 1e-12 * residual.abs().max().item())
-claim.printed("transpose on C dropped, relative error", relative_error(velocity_dropped.flatten(), moved), "<=", 1e-10)
+claim.check("motion with C^T in the second gradient, relative error", motion_error, "<=", 1e-10, of="proof")
+claim.misprint(
+    "motion with the transpose on C dropped, relative error",
+    relative_error(velocity_dropped.flatten(), moved),
+    "<=",
+    1e-10,
+    of="proof",
+)
 claim.control("D = M vec(...), rows stacked, largest error", rows, "<=", 1e-12 * residual.abs().max().item())
 claim.verdict()
 
 # %% [markdown]
 # ## Two lemmas
-# ```{claim} hyper-attention/lemma-c-3
-# ```
+# <!-- claim hyper-attention/lemma-c-3 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/lemma-c-4
-# ```
+# **Lemma C.3 (A lower bound on a quartic form)** *Appendix C, Eq. 28*
+#
+# $x^\top (M^\top M)^2 x \ge \lambda_{\min}(M^\top M)\, \|M x\|^2$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/lemma-c-4 -->
+# <blockquote>
+#
+# **Lemma C.4 (Decay under positive definite matrices)** *Appendix C, Eq. 29*
+#
+# If $\dot x = -\eta A(t) x$ with $A(t)$ symmetric and $\lambda_{\min}(A(t)) \ge \psi > 0$, then $x(t) \to 0$; in fact
+# $\|x(t)\| \le \|x(0)\|\,e^{-\eta\psi t}$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Lemma C.3 is tried on many random matrices. With the largest eigenvalue in place of the least one it is false.
 
 # %%
-matrices = torch.randn(500, 7, 5, generator=draw, dtype=torch.float64)
-vectors = torch.randn(500, 5, 1, generator=draw, dtype=torch.float64)
+matrices = normal(500, 7, 5, seed=draw)
+vectors = normal(500, 5, 1, seed=draw)
 squares = matrices.mT @ matrices
 eigenvalues, eigenvectors = torch.linalg.eigh(squares)
 left = (squares @ vectors).square().sum(dim=(-2, -1))
@@ -200,7 +267,7 @@ claim.verdict()
 psi, interval, intervals, dimension = 0.5, 0.1, 60, 5
 bases = [random_orthonormal(dimension, dimension, draw) for _ in range(intervals)]
 spectra = psi + 3 * torch.rand(intervals, dimension, generator=draw, dtype=torch.float64)
-state = torch.randn(dimension, generator=draw, dtype=torch.float64)
+state = normal(dimension, seed=draw)
 norms = [state.norm()]
 for basis, spectrum in zip(bases, spectra, strict=True):
     state = torch.linalg.matrix_exp(-interval * basis.mT * spectrum @ basis) @ state
@@ -209,7 +276,7 @@ norms = torch.stack(norms)
 times = interval * torch.arange(intervals + 1, dtype=torch.float64)
 limit = norms[0] * torch.exp(-psi * times)
 
-still = torch.randn(dimension, generator=draw, dtype=torch.float64)
+still = normal(dimension, seed=draw)
 null = spectra[0].clone()
 null[0] = 0.0
 stuck = torch.linalg.matrix_exp(-interval * intervals * bases[0].mT * null @ bases[0]) @ still
@@ -229,12 +296,8 @@ show.figure(
     alt="Two falling lines on a logarithmic scale; the solid one lies below the dashed straight one.",
 )
 
-every_residual = by_c @ by_c.mT + by_w @ by_w.mT
 claim = Claim("hyper-attention/lemma-c-4")
 claim.check("largest |x(t)| over its bound", (norms / limit).max(), "<=", 1 + 1e-9)
 claim.check("|x| at the end", norms[-1], "<=", norms[0] * torch.exp(torch.tensor(-psi * interval * intervals)))
-claim.check(
-    "rank of the matrix that moves the residuals", int(numerical_rank(every_residual)), "<", len(every_residual)
-)
 claim.control("one eigenvalue 0: |x| at the end over |x(0)|", stuck_share, "<=", limit[-1] / limit[0])
 claim.verdict()

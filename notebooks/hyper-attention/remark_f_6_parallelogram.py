@@ -7,16 +7,33 @@
 # ---
 
 # %% [markdown]
-# # What no stack of linear self-attention can do
+# # Remark F.6 · What no stack of linear self-attention can do
 # *Ustaomeroglu, Qu: Remark F.6, Appendix F.2.*
 #
-# ```{claim} hyper-attention/remark-f-6
-# ```
+# <!-- claim hyper-attention/remark-f-6 -->
+# <blockquote>
+#
+# **Remark F.6 (No stack of linear self-attention couples features)** *Appendix F.2*
+#
+# On tokens $x_i = (a_i, b_i)$ made of one-hots side by side, multihead linear self-attention cannot represent $\sum_j
+# f_1(a_i, a_j) f_2(b_i, b_j)$ or $\sum_j f_1(a_i, b_j) f_2(b_i, a_j)$: with two layers (the paper), and at any depth,
+# with skip connections too. One head of HyperFeatureAttention of order 2 can.
+#
+# **Beside it, as printed.** The justification: multihead attention adds up bilinear terms and does not multiply them,
+# so it cannot give a product of two.
+#
+# **Corrected.** This holds of linear attention on one symbol for every combination of values too, which can. What
+# counts is that the features stand side by side: then the outputs obey $Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0$, at any
+# depth, and the targets do not.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Let a token be two features side by side, $x = (e_a, e_b)$. The remark says that two layers of multihead linear
 # self-attention cannot represent $\sum_j f_1(a_i, a_j) f_2(b_i, b_j)$, while one head of HyperFeatureAttention of
-# order 2 can. This is true. The reasons in print ("additive and not multiplicative", "orthogonal") are not a proof.
-# Here is one, and it covers every depth, every number of heads, and skip connections.
+# order 2 can. This is true. The reasons in print ("additive and not multiplicative", "orthogonal") are not a proof:
+# they say as much of linear attention on one symbol for every combination of values, which can. Here is a proof that
+# uses the features side by side, and it covers every depth, every number of heads, and skip connections.
 #
 # **The parallelogram.** A linear attention layer maps $X$ to $X\,(C X^\top X W)$: the tokens are multiplied by a
 # matrix $G$ that all of them share. A sum over heads is again $X G$, a skip connection adds $X$, and a stack
@@ -48,17 +65,17 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
 )
 from attention_theory.hyper_attention.worlds.parallelogram import linear_stack, parallelogram_defect, random_layers
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-sizes = [3, 4]  # values of the features a and b, each at least 2
-tokens = 12  # tokens in a sequence, at least 4; the first four are the corners
-depths = [1, 2, 3, 4]  # layers of the stacks tried, each at least 1
-heads = 3  # heads of each layer, at least 1
-draws = 50  # random stacks of each depth, at least 1
-sequences = 300  # random sequences for the best fit, at least 50
+sizes = [3, 4]  # values of the features a and b, each from 2 to 30
+tokens = 12  # tokens in a sequence, from 4 to 200; the first four are the corners
+depths = [1, 2, 3, 4]  # layers of the stacks tried, each from 1 to 20
+heads = 3  # heads of each layer, from 1 to 20
+draws = 50  # random stacks of each depth, from 1 to 2000
+sequences = 300  # random sequences for the best fit, from 50 to 20000
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -75,7 +92,7 @@ draw = generator(seed)
 
 
 def table(at: int, of: int) -> Tensor:
-    return torch.randn(sizes[at], sizes[of], generator=draw, dtype=torch.float64)
+    return normal(sizes[at], sizes[of], seed=draw)
 
 
 targets = {
@@ -106,8 +123,8 @@ defects = {
     for skip in (False, True)
 }
 target_defects = {name: parallelogram_defect(values[:, None], range(4)) for name, values in wanted.items()}
-normal = torch.randn(3, sum(sizes), sum(sizes), generator=draw, dtype=torch.float64)
-softmax_defect = parallelogram_defect(softmax_attention(embedded, *normal), range(4))
+projections = normal(3, sum(sizes), sum(sizes), seed=draw)
+softmax_defect = parallelogram_defect(softmax_attention(embedded, *projections), range(4))
 show.table(
     ["layers", "skip", "largest defect"], [[depth, skip, max(values)] for (depth, skip), values in defects.items()]
 )
@@ -166,7 +183,11 @@ for name in targets:
         "<=",
         1e-12,
     )
-claim.number("missed by the best linear attention (other random tables)", missed["like with like"])
+additive = {name: relative_error(on_products[name], wanted[name]) for name in targets}
+claim.printed("bilinear terms, added up, miss the target: on product symbols", additive, ">=", 1e-3, of="proof")
+claim.check("parallelogram defect of every stack, largest", largest, "<=", 1e-12, of="proof")
+claim.check("defect of the targets", target_defects, ">=", 1e-3, of="proof")
+claim.number("missed by the best linear attention", missed["like with like"])
 claim.control("best linear attention, side by side, missed", min(missed.values()), "<=", 1e-12)
 claim.control("defect of softmax attention", softmax_defect, "<=", 1e-12)
 claim.verdict()

@@ -7,17 +7,43 @@
 # ---
 
 # %% [markdown]
-# # Attention as a sum over pairs
+# # Section 2 · Attention as a sum over pairs
 # *Ustaomeroglu, Qu: Section 2; Eqs. 1 and 2.*
 #
-# ```{claim} hyper-attention/definition-softmax-attention
-# ```
+# <!-- claim hyper-attention/definition-softmax-attention -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/definition-linear-attention
-# ```
+# **Softmax self-attention (Self-attention with softmax)** *Section 2*
 #
-# ```{claim} hyper-attention/definition-pairwise-interaction
-# ```
+# For tokens $X \in \mathbb R^{L \times d}$ as rows and $W^Q, W^K, W^V \in \mathbb R^{d \times d_k}$,
+# $\mathrm{SA}^\sigma(X) = \sigma\bigl(X W^Q (X W^K)^\top / \sqrt{d_k}\bigr)\, X W^V$ with $\sigma$ the softmax of each
+# row.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/definition-linear-attention -->
+# <blockquote>
+#
+# **Eq. 1 (Linear self-attention)** *Section 2, Eq. 1; Appendix B, Eq. 7*
+#
+# $\mathrm{SA}^{\mathrm{lin}}(X) = (X C X^\top)\, X W^V$ with $C \in \mathbb R^{d \times d}$ and $W^V \in \mathbb R^{d
+# \times d_2}$: $d^2 + d\,d_2$ parameters, and a cost linear in $L$ when the products are taken from the right.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/definition-pairwise-interaction -->
+# <blockquote>
+#
+# **Eq. 2 (Aggregate pairwise interaction)** *Section 3, Eq. 2; Appendix B, Eq. 8*
+#
+# For symbols $\mathcal X(0), \dots, \mathcal X(L-1)$ of a finite set $\mathcal S$, strengths $f(\alpha, \beta)$ and
+# directions $w_\beta$: $\;y_i = \sum_{j \in [L]} f(\mathcal X(i), \mathcal X(j))\, w_{\mathcal X(j)}$, the term $j = i$
+# included.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The paper looks at a sequence of tokens as a crowd: token $j$ acts on token $i$ with a strength $f$ that depends on
 # what the two are, and the action of $j$ has a direction $w$. The sum over $j$ is what an attention layer computes.
@@ -42,17 +68,17 @@ from attention_theory.hyper_attention.layers.self_attention import linear_attent
 from attention_theory.layers import attention_weights
 from attention_theory.measure import matrix_operations
 from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-length = 12  # tokens in a sequence, at least 2
-width = 8  # d, at least 2
-inner = 4  # d_k, at least 2
-features = 3  # d_2, at least 1
-size = 7  # symbols, at least 2
-samples = 50  # sequences tried, at least 1
+length = 12  # tokens in a sequence, from 2 to 200
+width = 8  # d, from 2 to 200
+inner = 4  # d_k, from 2 to 200
+features = 3  # d_2, from 1 to 100
+size = 7  # symbols, from 2 to 200
+samples = 50  # sequences tried, from 1 to 10000
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -65,9 +91,9 @@ require(size=(size, 2, 200), samples=(samples, 1, 10_000), seed=(seed, 0, None))
 
 # %%
 draw = generator(seed)
-tokens = torch.randn(samples, length, width, generator=draw, dtype=torch.float64)
-query, key = torch.randn(2, width, inner, generator=draw, dtype=torch.float64)
-value = torch.randn(width, features, generator=draw, dtype=torch.float64)
+tokens = normal(samples, length, width, seed=draw)
+query, key = normal(2, width, inner, seed=draw)
+value = normal(width, features, seed=draw)
 
 layer = softmax_attention(tokens, query, key, value)
 loop = torch.zeros_like(layer)
@@ -90,7 +116,7 @@ claim.verdict()
 # $L \times L$ scores. The operations are counted, not timed, so the slopes below are the same on every machine.
 
 # %%
-score = torch.randn(width, width, generator=draw, dtype=torch.float64)
+score = normal(width, width, seed=draw)
 written_out = (tokens @ score @ tokens.mT) @ (tokens @ value)
 fast = linear_attention(tokens, score, value)
 with_softmax = (tokens @ score @ tokens.mT).softmax(dim=-1) @ (tokens @ value)
@@ -136,8 +162,8 @@ claim.verdict()
 # order does not matter, and all that the paper proves about training is about these counts.
 
 # %%
-effect = torch.randn(size, size, generator=draw, dtype=torch.float64)
-directions = torch.randn(size, features, generator=draw, dtype=torch.float64)
+effect = normal(size, size, seed=draw)
+directions = normal(size, features, seed=draw)
 symbols = sample_sequences(samples, length, size, draw)
 
 double_sum = torch.zeros(samples, length, features, dtype=torch.float64)

@@ -7,11 +7,20 @@
 # ---
 
 # %% [markdown]
-# # What each attention costs
+# # Table 3 · What each attention costs
 # *Ustaomeroglu, Qu: Table 3, Appendix H.*
 #
-# ```{claim} hyper-attention/table-3
-# ```
+# <!-- claim hyper-attention/table-3 -->
+# <blockquote>
+#
+# **Table 3 (Cost of the six kinds of attention)** *Appendix H*
+#
+# In the length $L$: self-attention and HyperFeatureAttention $\Theta(L^2)$, HyperAttention of order $n$ $\Theta(L^n)$,
+# and the linear form of each $\Theta(L)$. Linear HyperFeatureAttention hides the factor $(d_h / A)^A$, and order 3 in
+# blocks holds $\Theta(L^2)$ numbers.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The table gives the cost of six kinds of attention as powers of the length $L$. Here each of them is run at several
 # lengths and three things are taken: the operations in its matrix products and the bytes that its tensors hold at
@@ -38,14 +47,14 @@ from attention_theory.hyper_attention.layers.pair_attention import pair_attentio
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.layers import attention
 from attention_theory.measure import cpu_seconds, matrix_operations, peak_bytes
-from attention_theory.randomness import generator
+from attention_theory.randomness import normal
 from attention_theory.trends import exponent
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-width = 16  # features of a head d_h, a multiple of 4, from 8 to 64
-factors = 2  # order A of HyperFeatureAttention, 2 or 4
+width = 16  # features of a head d_h, a multiple of 4 from 8 to 64
+factors = 2  # order A of HyperFeatureAttention, one of 2, 4
 quadratic_lengths = [160, 320, 640, 1280, 1600]  # for the L^2 forms, each from 16 to 4096
 cubic_lengths = [50, 100, 200, 400, 500]  # for the L^3 forms, each from 16 to 512
 linear_lengths = [3200, 6400, 12800, 25600, 32000]  # for the linear forms, each from 16 to 200000
@@ -89,7 +98,7 @@ def order_3(q: Tensor, k: Tensor, v: Tensor, k2: Tensor, v2: Tensor, _: Tensor, 
 
 def inputs(length: int, features: int = width) -> list[Tensor]:
     """Two sets of queries, keys and values."""
-    return list(torch.randn(6, length, features, generator=generator(seed)))
+    return list(normal(6, length, features, seed=seed, dtype=torch.float32))
 
 
 MODELS = {

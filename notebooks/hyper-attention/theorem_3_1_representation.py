@@ -7,14 +7,31 @@
 # ---
 
 # %% [markdown]
-# # One layer holds every pairwise interaction
+# # Theorem 3.1 · One layer holds every pairwise interaction
 # *Ustaomeroglu, Qu: Theorem 3.1, Section 3; Corollary B.1, Appendix B.*
 #
-# ```{claim} hyper-attention/theorem-3-1
-# ```
+# <!-- claim hyper-attention/theorem-3-1 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/corollary-b-1
-# ```
+# **Theorem 3.1 (One layer represents every pairwise interaction)** *Section 3; proof in Appendix B*
+#
+# With embedding dimension $d = |\mathcal S|$ one linear self-attention layer equals any aggregate pairwise interaction,
+# for all tokens and all lengths at once. With $d < |\mathcal S|$ some interactions cannot be represented: for
+# $f(\alpha, \beta) = \delta_{\alpha\beta}$, $w = 1$ the squared distance of the functional tensors is at least
+# $|\mathcal S| - d$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/corollary-b-1 -->
+# <blockquote>
+#
+# **Corollary B.1 (Turning the embedding)** *Appendix B*
+#
+# For orthogonal $Q$, the embedding $Q x(\alpha)$ with $C' = Q C Q^\top$ and $W'^V = Q W^V$ gives the same function.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # **Enough.** Stack the embeddings as rows of a square matrix $B$. A sequence is $X = E B$ with one-hot rows $E$, so
 # the layer computes $E (B C B^\top) E^\top E (B W^V)$. Choose $C$ with $B C B^\top = F$ and $W^V$ with $B W^V = W$,
@@ -37,18 +54,18 @@ from attention_theory.hyper_attention.interactions.interactions import (
     sample_sequences,
 )
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-size = 7  # symbols |S|, at least 2
-features = 3  # d_2, at least 1
-lengths = [1, 2, 12, 50]  # sequence lengths tried with the same weights, each at least 1
-samples = 200  # sequences of each length, at least 1
-small_size = 5  # symbols in the search for narrow layers, at least 3
-restarts = 24  # random starts of that search, at least 1
-steps = 1500  # training steps of that search, at least 100
+size = 7  # symbols |S|, from 2 to 300
+features = 3  # d_2, from 1 to 50
+lengths = [1, 2, 12, 50]  # sequence lengths tried with the same weights, each from 1 to 1000
+samples = 200  # sequences of each length, from 1 to 10000
+small_size = 5  # symbols in the search for narrow layers, from 3 to 12
+restarts = 24  # random starts of that search, from 1 to 500
+steps = 1500  # training steps of that search, from 100 to 50000
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -61,10 +78,10 @@ require(small_size=(small_size, 3, 12), restarts=(restarts, 1, 500), steps=(step
 
 # %%
 draw = generator(seed)
-effect = torch.randn(size, size, generator=draw, dtype=torch.float64)
-weights = torch.randn(size, features, generator=draw, dtype=torch.float64)
+effect = normal(size, size, seed=draw)
+weights = normal(size, features, seed=draw)
 orthonormal = random_orthonormal(size, size, draw)
-invertible = orthonormal + 0.5 * torch.randn(size, size, generator=draw, dtype=torch.float64) / size**0.5
+invertible = orthonormal + 0.5 * normal(size, size, seed=draw) / size**0.5
 sequences = [sample_sequences(samples, length, size, draw) for length in lengths]
 
 
@@ -79,6 +96,7 @@ def largest_error(embedding, score, value):
 
 
 exact = largest_error(orthonormal, *represent(effect, weights, orthonormal))
+of_the_proof = largest_error(orthonormal, orthonormal.mT @ effect @ orthonormal, orthonormal.mT @ weights)
 exact_invertible = largest_error(invertible, *represent(effect, weights, invertible))
 score, value = represent(effect, weights, orthonormal)
 spoiled = score.clone()
@@ -93,7 +111,7 @@ transposed_for_inverse = largest_error(invertible, invertible.mT @ effect @ inve
 identity = torch.eye(small_size, dtype=torch.float64).unsqueeze(-1)
 widths = list(range(1, small_size + 1))
 reached = [best_residual(identity, width, restarts, steps, seed) for width in widths]
-half = torch.randn(small_size, 2, generator=draw, dtype=torch.float64)
+half = normal(small_size, 2, seed=draw)
 low_rank = half @ half.mT / (half @ half.mT).norm() * small_size**0.5
 in_its_span = half.sum(dim=1)  # a value vector that the same two dimensions hold
 low_rank_reached = best_residual((low_rank * in_its_span).unsqueeze(-1), 2, restarts, steps, seed)
@@ -118,6 +136,7 @@ show.figure(
 # %%
 claim = Claim("hyper-attention/theorem-3-1")
 claim.check("orthonormal embedding, largest error a token", exact, "<=", 1e-12)
+claim.check("C = B^T F B and W = B^T W of the proof, largest error a token", of_the_proof, "<=", 1e-12, of="proof")
 claim.check("invertible embedding, largest error a token", exact_invertible, "<=", 1e-12)
 for width, residual in zip(widths, reached, strict=True):
     claim.check(f"best squared distance at d = {width}, F = I", residual, "==", small_size - width, tolerance=1e-5)

@@ -7,11 +7,27 @@
 # ---
 
 # %% [markdown]
-# # What an unshared linear layer would cost
+# # Theorem 3.2 · What an unshared linear layer would cost
 # *Ustaomeroglu, Qu: Theorem 3.2, Section 3; proof in Appendix B.*
 #
-# ```{claim} hyper-attention/theorem-3-2
-# ```
+# <!-- claim hyper-attention/theorem-3-2 -->
+# <blockquote>
+#
+# **Theorem 3.2 (Parameters without sharing)** *Section 3; proof in Appendix B*
+#
+# **As printed.** A *linear fully connected network* needs $\Omega(L^2 |\mathcal S|^2)$ parameters to represent the
+# interaction exactly. A linear network on the tokens side by side cannot represent it with any number of parameters.
+#
+# **Corrected.** A linear map on pairs of tokens $e_{\mathcal X(i)} \otimes e_{\mathcal X(j)}$ that shares no weights
+# has exactly $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr) = \Theta(L^2|\mathcal S|^2)$ free parameters for all
+# outputs of an aggregate pairwise interaction; with the weights shared over $i$ and $j$, as in attention, it has
+# $|\mathcal S|^2$.
+#
+# The count holds for a linear map on *pairs* of tokens without shared weights. Nothing follows for networks with a
+# nonlinearity.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The theorem says that a *linear fully connected network* needs of the order of $L^2 |\mathcal S|^2$ parameters where
 # attention needs $|\mathcal S|^2$. Its proof counts: each of the $L$ outputs is a sum of $L$ terms, and each term may
@@ -46,14 +62,14 @@ from attention_theory.hyper_attention.interactions.connected import (
 )
 from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
 from attention_theory.numerics import modular_rank
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-size = 3  # symbols |S|, at least 2; all size ** length sequences are listed
-length = 4  # tokens L, at least 2
-longest = 6  # the largest L in the picture, at least 3
+size = 3  # symbols |S|, from 2 to 5; all size ** length sequences are listed
+length = 4  # tokens L, from 2 to 6
+longest = 6  # the largest L in the picture, from 3 to 7
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -99,8 +115,8 @@ show.figure(
 
 # %%
 draw = generator(seed)
-effect = torch.randn(size, size, generator=draw, dtype=torch.float64)
-weights = torch.randn(size, 1, generator=draw, dtype=torch.float64)
+effect = normal(size, size, seed=draw)
+weights = normal(size, 1, seed=draw)
 side_by_side = concatenated_features(symbols, size)
 on_pairs = pair_features(symbols, size, 0, shared=True)
 

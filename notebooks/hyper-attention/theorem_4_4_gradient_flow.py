@@ -7,17 +7,55 @@
 # ---
 
 # %% [markdown]
-# # Gradient flow reaches zero loss, and we can say where
+# # Theorem 4.4 · Gradient flow reaches zero loss, and we can say where
 # *Ustaomeroglu, Qu: Assumption 4.3, Theorem 4.4, Section 4.1; Lemma C.2, Appendix C.*
 #
-# ```{claim} hyper-attention/theorem-4-4
-# ```
+# <!-- claim hyper-attention/theorem-4-4 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/assumption-4-3
-# ```
+# **Theorem 4.4 (Gradient flow reaches zero training loss)** *Section 4.1; proof in Appendix C*
 #
-# ```{claim} hyper-attention/lemma-c-2
-# ```
+# Let $d = |\mathcal S|$, $d_2 = 1$, $C(0) = 0$, $\langle x(\alpha), w(0) \rangle \ge b > 0$ for all $\alpha$, and let
+# Assumptions 4.2 and 4.3 hold. Then gradient flow on the loss converges to zero loss. (The proof gives $L(t) \le
+# L(0)\,e^{-4b^2\zeta^2 t/B}$, with $\zeta$ the least singular value of the data matrices.)
+#
+# **Beside it, as printed.** In the proof: $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$ for the wide $S^\top$, and Lemma C.4
+# for the residuals. ($X^\top X$ is called a projection.)
+#
+# **Corrected.** $u^\top S^\top \mathrm{diag}(s_\mu) S u \ge \zeta^2 \|u\|^2$, since $s_\mu \ge 1$. The matrix that
+# moves the residuals is singular; Gronwall's inequality for the loss takes the place of Lemma C.4. ($X^\top X =
+# \mathrm{diag}(s)$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/assumption-4-3 -->
+# <blockquote>
+#
+# **Assumption 4.3 (Weak realizability)** *Section 4.1*
+#
+# Some $C^*, w^*$ fit the training targets exactly: $y^{(n)} = (X^{(n)} C^* X^{(n)\top}) X^{(n)} w^*$. (It holds for
+# targets that are aggregate pairwise interactions.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/lemma-c-2 -->
+# <blockquote>
+#
+# **Lemma C.2 (The value weights never fall)** *Appendix C*
+#
+# Gradient flow keeps $w_\alpha^2 - \|C_{:,\alpha}\|^2$ for every symbol, in the one-hot basis. From $C(0) = 0$ and
+# $w_\alpha(0) \ge b > 0$ it follows that $w_\alpha(t) \ge b$.
+#
+# **Beside it, as printed.** In the proof: $\mathrm{Tr}\{C \dot C \Lambda\}$ in one display; the one-hot form of
+# $\Lambda$ is $B C B^\top$; $t^*$ is a time with $w_\alpha \le b$.
+#
+# **Corrected.** $\mathrm{Tr}\{C^\top \dot C \Lambda\}$, as in the displays around it; $B \Lambda B^\top$; $w_\alpha <
+# b$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A layer with one output is trained by gradient flow from $C = 0$ and a positive $w$. The theorem says that the loss
 # goes to zero. The proof gives more, and this page collects it.
@@ -30,11 +68,17 @@
 #   equation for each symbol: $w_\alpha(\infty)^2 = \tfrac12\bigl(w_\alpha(0)^2 + \sqrt{w_\alpha(0)^4 +
 #   4\|T^*_{:,\alpha}\|^2}\bigr)$ and $C(\infty) = T^* \mathrm{diag}(1/w(\infty))$.
 #
-# In print, the proof of Lemma C.2 assumes $w(t^*) \le b$ where it needs $<$, writes $B C B^\top$ for the one-hot form
-# of $\Lambda$, which is $B \Lambda B^\top$, and has $C$ for $C^\top$ in one trace; later $X^\top X$ is called a
-# projection, which it is not. The proof of Theorem 4.4 uses $\|S^\top y\| \ge \sigma_{\min}(S) \|y\|$, which is false
-# for the wide $S^\top$: $y$ may be orthogonal to the columns of $S$. What is needed is $u^\top S^\top
-# \mathrm{diag}(s_\mu) S u \ge \|S u\|^2 \ge \zeta^2 \|u\|^2$, as $s_\mu \ge 1$. The results are not affected.
+# **What is wrong in the proofs.** The results stand. The proof of Theorem 4.4 has two steps that do not.
+#
+# - It uses $\|S^\top y\| \ge \sigma_{\min}(S) \|y\|$, which is false for the wide $S^\top$: $y$ may be orthogonal to
+#   the columns of $S$. What is needed is $u^\top S^\top \mathrm{diag}(s_\mu) S u \ge \|S u\|^2 \ge \zeta^2 \|u\|^2$, as
+#   $s_\mu \ge 1$.
+# - It ends with Lemma C.4 for the residuals. But the matrix that moves them is far from having full rank, since there
+#   are many more residuals than parameters. The loss itself is what decays: $\dot L \le -\frac{4 b^2 \zeta^2}B L$.
+#
+# The proof of Lemma C.2 has misprints only: $w(t^*) \le b$ where it needs $<$, $B C B^\top$ in place of
+# $B \Lambda B^\top$ for the one-hot form of $\Lambda$, and $C$ in place of $C^\top$ in one trace. Later $X^\top X$ is
+# called a projection, which it is not.
 
 # %%
 import math
@@ -48,21 +92,23 @@ from attention_theory.hyper_attention.interactions.flow import (
     flow_limit,
     gradient_flow,
     loss_bound,
+    midway,
 )
 from attention_theory.hyper_attention.interactions.gradients import residual_maps
-from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
+from attention_theory.hyper_attention.interactions.gram import descend, gram_gradients, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import counts, outputs_from_counts, sample_sequences
-from attention_theory.hyper_attention.interactions.versatility import versatility
-from attention_theory.randomness import generator
+from attention_theory.hyper_attention.interactions.versatility import data_matrix, versatility
+from attention_theory.numerics import numerical_rank
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-size = 4  # symbols |S|, at least 2
-length = 6  # tokens L, at least 2
-samples = 60  # sequences B, at least 20
-least = 0.5  # b, the least entry of w at the start, above 0
-end = 20.0  # the last time, at least 1
+size = 4  # symbols |S|, from 2 to 10
+length = 6  # tokens L, from 2 to 50
+samples = 60  # sequences B, from 20 to 5000
+least = 0.5  # b, the least entry of w at the start, from 0.01 to 5
+end = 20.0  # the last time, from 1 to 1000
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -75,8 +121,8 @@ require(end=(end, 1.0, 1000.0), seed=(seed, 0, None))
 # %%
 draw = generator(seed)
 symbols = sample_sequences(samples, length, size, draw)
-target = torch.randn(size, size, generator=draw, dtype=torch.float64)
-target = target * torch.randn(size, generator=draw, dtype=torch.float64)  # T* = C* diag(w*)
+target = normal(size, size, seed=draw)
+target = target * normal(size, seed=draw)  # T* = C* diag(w*)
 start = least + torch.rand(size, generator=draw, dtype=torch.float64)
 gram = gram_tensors(symbols, size)
 found = versatility(symbols, size)
@@ -131,14 +177,23 @@ show.figure(
 )
 
 # %% [markdown]
-# Along the path the least eigenvalue of $M^\top M$ stays above $b^2\zeta^2$, which is the heart of the proof.
+# Along the path the least eigenvalue of $M^\top M$ stays above $b^2\zeta^2$, which is the heart of the proof. The two
+# steps that do not hold: a vector $y$ orthogonal to the columns of $S$, for which $S^\top y = 0$; and the rank of the
+# matrix that moves the residuals. In place of the first: $S^\top \mathrm{diag}(s_\mu) S$ against $\zeta^2$.
 
 # %%
 hot = torch.eye(size, dtype=torch.float64)[symbols]
-least_eigenvalue = min(
-    torch.linalg.eigvalsh(by_c.mT @ by_c)[0].item()
-    for by_c, _ in (residual_maps(hot, flow.score[k], flow.value[k]) for k in range(0, len(flow.times), 10))
-)
+maps = [residual_maps(hot, flow.score[k], flow.value[k]) for k in range(0, len(flow.times), 10)]
+least_eigenvalue = min(torch.linalg.eigvalsh(by_c.mT @ by_c)[0].item() for by_c, _ in maps)
+moving_rank = int(numerical_rank(torch.cat(maps[len(maps) // 2], dim=1)))  # of (M, M2), and so of M M^T + M2 M2^T
+
+wide_shares, middle_shares = {}, {}
+for symbol in range(size):
+    rows = data_matrix(symbols, symbol, size)
+    orthogonal = torch.linalg.qr(rows, mode="complete").Q[:, -1]
+    wide_shares[f"symbol {symbol}"] = (rows.mT @ orthogonal).norm() / found.least[symbol]
+    middle = torch.linalg.eigvalsh(rows.mT * rows[:, symbol] @ rows)[0]
+    middle_shares[f"symbol {symbol}"] = middle / found.least[symbol] ** 2
 
 # %% [markdown]
 # ## Other ways to miss
@@ -168,9 +223,11 @@ longer_ends = (longer.score[-1] - longer_score).abs().max(), (longer.value[-1] -
 claim = Claim("hyper-attention/theorem-4-4")
 claim.check("final loss", last["flow"], "<=", 1e-18)
 claim.check("loss over its bound, largest while above 1e-10", (flow.losses / bound)[above_floor].max(), "<=", 1 + 1e-9)
-claim.check(
-    "least eigenvalue of M^T M on the path over b² ζ²", least_eigenvalue / (start.min().item() * zeta) ** 2, ">=", 1
-)
+claim.printed("|S^T y| over ζ |y|, least", wide_shares, ">=", 1 - 1e-9, of="proof")
+claim.check("least eigenvalue of S^T diag(s) S over ζ²", middle_shares, ">=", 1 - 1e-9, of="proof")
+over_floor = least_eigenvalue / (start.min().item() * zeta) ** 2
+claim.check("least eigenvalue of M^T M on the path over b² ζ²", over_floor, ">=", 1, of="proof")
+claim.printed("Lemma C.4 for the residuals: rank of what moves them", moving_rank, "==", samples * length, of="proof")
 claim.check("C at the end against the closed form, largest error", ends[0], "<=", 1e-9)
 claim.check("w at the end against the closed form, largest error", ends[1], "<=", 1e-9)
 claim.check("embedding of squared length 3: closed form, largest error", max(longer_ends), "<=", 1e-9)
@@ -180,7 +237,7 @@ claim.control("w(0) = 0: final loss", last["w(0) = 0"], "<=", 1e-18)
 claim.control("one zero entry of w(0): final loss", last["one entry of w(0) is 0"], "<=", 1e-18)
 claim.control("descent with large steps reaches zero loss", abs(descended[rates[1]]) <= 1e-18, "==", True)
 claim.control("three sequences: distance of T to the target", few_apart, "<=", 1e-9)
-claim.number("one zero entry of w(0): final loss, other draws", last["one entry of w(0) is 0"])
+claim.number("one zero entry of w(0): final loss", last["one entry of w(0) is 0"])
 claim.verdict()
 
 # %% [markdown]
@@ -190,7 +247,7 @@ claim.verdict()
 # %%
 pairs = torch.einsum("nia,nb->niab", hot, counts(symbols, size)).flatten(2).flatten(0, 1)
 targets = outputs_from_counts(symbols, target[..., None]).flatten(0, 1)
-noise = torch.randn(targets.shape, generator=draw, dtype=torch.float64)
+noise = normal(targets.shape, seed=draw)
 
 claim = Claim("hyper-attention/assumption-4-3")
 claim.check("targets from pairs, relative residual", relative_residual(pairs, targets), "<=", 1e-12)
@@ -203,6 +260,9 @@ claim.verdict()
 # starts midway along the flow. From $C = 0$ it would show nothing, because there $\partial L/\partial w = 0$ and the
 # change is of second order whatever $\partial L/\partial C$ is. Midway the first orders of $w^2$ and $\|C\|^2$ have to
 # cancel; with the gradient in $C$ three times too large they do not, and half the step makes half the change.
+#
+# The proof gets there by $\mathrm{Tr}\{C^\top \dot C \Lambda\} = \mathrm{Tr}\{\Lambda \dot w w^\top\}$ for every
+# diagonal $\Lambda$. In one of its displays the transpose is missing.
 
 # %%
 kept = conserved(flow.score, flow.value)
@@ -212,10 +272,19 @@ right, tripled = (
     for times in (1.0, 3.0)
 )
 
+score, value = midway(early)
+gradients = gram_gradients(gram, target, score, value)
+weights = torch.rand(size, generator=draw, dtype=torch.float64)  # the diagonal of Λ
+wanted = (weights * gradients.value * value).sum()
+traces = {name: ((one @ gradients.score).diagonal() * weights).sum() for name, one in (("C^T", score.mT), ("C", score))}
+apart = {name: (trace - wanted).abs() / wanted.abs() for name, trace in traces.items()}
+
 claim = Claim("hyper-attention/lemma-c-2")
 claim.check("w² - |C|² along the flow, largest change", drift, "<=", 1e-9)
 claim.check("least entry of w on the path over its start", (flow.value / start).min(), ">=", 1 - 1e-12)
 claim.check("a step from midway, change over that of half a step", right, "==", 4, tolerance=0.01)
 claim.control("the same with the gradient in C tripled", tripled, "==", 4, tolerance=0.01)
+claim.check("trace of C^T dC/dt Λ against that of Λ dw/dt w^T, relative error", apart["C^T"], "<=", 1e-9, of="proof")
+claim.misprint("the same with C in place of C^T, relative error", apart["C"], "<=", 1e-9, of="proof")
 claim.control("a step of 0.01 from midway, change", drift_of_a_step(early, gram, target, 0.01), "<=", 1e-9)
 claim.verdict()

@@ -7,15 +7,16 @@
 # ---
 
 # %% [markdown]
-# # Sines and cosines as positions
+# # Theorem B.6 · Sines and cosines as positions
 # *Ustaomeroglu, Qu: Definition B.3, Lemmas B.4 and B.5, Theorem B.6, Remark B.7, Appendix B.1.2; Figure 1.*
 #
 # An effect that depends on the difference $n_i - n_j$ alone is a convolution, and Fourier's basis makes convolutions
 # diagonal. This page follows the paper from the Fourier series to the score matrix of the colliding agents.
 #
-# Four things need repair: the factor $1/N$ in the definition of the series, a factor $1/\sqrt 2$ too many in the code
-# of a position, the condition $4R + 1 \le N$ in the lemma on the window, and the order of rows and columns in
-# $p_i^\top C p_j$.
+# Three slips are misprints: the factor $1/N$ is missing in the definition of the series, though all that follows has
+# it; the code of a position has a factor $1/\sqrt 2$ too many, with which $p_i^\top p_j = \frac N2 \delta_{ij}$ fails;
+# and $p_i C p_j^\top$ stands where $p_i$ is a column. One thing is a condition that the lemma on the window needs and
+# does not have: $4R + 1 \le N$.
 
 # %%
 import math
@@ -32,14 +33,14 @@ from attention_theory.hyper_attention.interactions.fourier import (
     window_diagonal,
 )
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-period = 360  # N of the environment, even, at least 20
-radius = 5  # R, at least 1 with 4 R + 1 at most N
-small_period = 16  # N of the random functions, even, at least 6
+period = 360  # N of the environment, even, from 20 to 2000
+radius = 5  # R, from 1 to (period - 1) // 4
+small_period = 16  # N of the random functions, even, from 6 to 400
 seed = 0  # of every draw, at least 0
 
 # %%
@@ -48,17 +49,45 @@ require(small_period=(small_period, 6, 400))
 
 # %% [markdown]
 # ## The series
-# ```{claim} hyper-attention/definition-b-3
-# ```
+# <!-- claim hyper-attention/definition-b-3 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/lemma-b-5
-# ```
+# **Definition B.3 (Discrete-time Fourier series)** *Appendix B.1.2*
 #
-# A random real function $f$ is taken apart and put together again, in the complex and in the real form.
+# **As printed.** $F[k] = \sum_{n=0}^{N-1} f[n]\, e^{-2\pi i kn/N}$
+#
+# **Corrected.** $F[k] = \frac1N \sum_{n=0}^{N-1} f[n]\, e^{-2\pi i kn/N}$, so that $f[n] = \sum_{k=0}^{N-1} F[k]\,
+# e^{2\pi i kn/N}$.
+#
+# The factor $1/N$, which the series of Lemma B.5 asks for and Lemma B.4 has.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/lemma-b-5 -->
+# <blockquote>
+#
+# **Lemma B.5 (Real form of the series)** *Appendix B.1.2*
+#
+# With $a_k = 2\,\mathrm{Re}\,F[k]$ and $b_k = -2\,\mathrm{Im}\,F[k]$, where $F$ carries the factor $1/N$: $f[n] =
+# \tfrac{a_0}2 + \tfrac{a_{N/2}}2 \cos\pi n + \sum_{k=1}^{N/2-1} \bigl(a_k \cos\tfrac{2\pi kn}N + b_k \sin\tfrac{2\pi
+# kn}N\bigr)$ for even $N$, and without the second term, up to $k = (N-1)/2$, for odd $N$.
+#
+# **Beside it, as printed.** In the proof: $\mathrm{Im}\,F[k] + \mathrm{Im}\,F[N - k] = 0$ "because cosine function has
+# period of $\pi$", and the same of sine.
+#
+# **Corrected.** Because $f$ is real; cosine is even and sine is odd about $\pi$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# A random real function $f$ is taken apart and put together again, in the complex and in the real form. The proof of
+# Lemma B.5 pairs the terms $k$ and $N - k$ "because cosine has period of $\pi$". Its period is $2\pi$; what is used is
+# that cosine is even and sine is odd about $\pi$, so that the imaginary parts of a pair cancel.
 
 # %%
 draw = generator(seed)
-function = torch.randn(small_period, generator=draw, dtype=torch.float64)
+function = normal(small_period, seed=draw)
 coefficients, as_printed = dtfs(function), dtfs(function, form="printed")
 returned = synthesis(coefficients)
 
@@ -70,22 +99,39 @@ claim.check(
     "<=",
     1e-13,
 )
-claim.printed("as printed, then synthesis: largest error", (synthesis(as_printed) - function).abs().max(), "<=", 1e-13)
+claim.misprint("as printed, then synthesis: largest error", (synthesis(as_printed) - function).abs().max(), "<=", 1e-13)
 claim.verdict()
 
 # %%
 real = real_series(2 * coefficients.real, -2 * coefficients.imag)
 flipped = real_series(2 * coefficients.real, 2 * coefficients.imag)
 reflected = function[(-torch.arange(small_period)) % small_period]
-odd = torch.randn(small_period - 1, generator=draw, dtype=torch.float64)
+odd = normal(small_period - 1, seed=draw)
 odd_coefficients = dtfs(odd)
 odd_real = real_series(2 * odd_coefficients.real, -2 * odd_coefficients.imag)
 real_printed = real_series(2 * as_printed.real, -2 * as_printed.imag)
+pairs = coefficients[1:] - coefficients[1:].flip(0).conj()
+angles = 2 * math.pi / small_period * torch.arange(small_period, dtype=torch.float64)
 
 claim = Claim("hyper-attention/lemma-b-5")
 claim.check("real form, even N: largest error", (real - function).abs().max(), "<=", 1e-13)
 claim.check("real form, odd N: largest error", (odd_real - odd).abs().max(), "<=", 1e-13)
 claim.check("sign of b flipped: distance to the reflected f", (flipped - reflected).abs().max(), "<=", 1e-13)
+claim.check("F[k] against the conjugate of F[N - k], largest error", pairs.abs().max(), "<=", 1e-13, of="proof")
+claim.check(
+    "cosine is even about π, largest error",
+    ((math.pi + angles).cos() - (math.pi - angles).cos()).abs().max(),
+    "<=",
+    1e-13,
+    of="proof",
+)
+claim.misprint(
+    "cosine has the period π, largest error",
+    ((angles + math.pi).cos() - angles.cos()).abs().max(),
+    "<=",
+    1e-13,
+    of="proof",
+)
 claim.control(
     "coefficients without 1/N: largest error",
     (real_printed - function).abs().max(),
@@ -98,8 +144,20 @@ claim.verdict()
 
 # %% [markdown]
 # ## The window
-# ```{claim} hyper-attention/lemma-b-4
-# ```
+# <!-- claim hyper-attention/lemma-b-4 -->
+# <blockquote>
+#
+# **Lemma B.4 (Series of the window)** *Appendix B.1.2*
+#
+# **As printed.** The same for any $R$.
+#
+# **Corrected.** For $f[n] = \mathbb I\{|n| \le 2R\}$ on a loop of $N \ge 4R + 1$ places, $F[0] = (4R + 1)/N$ and
+# $F[k] = \frac1N \sin\bigl(\tfrac{2\pi}{N}(2R + \tfrac12)k\bigr) / \sin\bigl(\tfrac{\pi}{N}k\bigr)$ for $k \ne 0$.
+#
+# $4R + 1 \le N$ is needed: a wider window meets itself.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The window is 1 up to the distance $2R$. The closed form is a geometric sum over $4R + 1$ places. If there are more
 # places than the loop has, some are counted twice: the series of the closed form is then 2 there, and the window is
@@ -110,7 +168,8 @@ window = window_matrix(period, radius)[0]
 closed = window_coefficients(period, radius)
 numerical = dtfs(window)
 too_wide = (period + 3) // 4  # 4 R + 1 > N
-wrapped = synthesis(window_coefficients(period, too_wide).to(torch.complex128)) - window_matrix(period, too_wide)[0]
+of_printed = window_coefficients(period, too_wide, form="printed").to(torch.complex128)
+wrapped = synthesis(of_printed) - window_matrix(period, too_wide)[0]
 
 claim = Claim("hyper-attention/lemma-b-4")
 claim.check("closed form against the numerical series", (closed - numerical).abs().max(), "<=", 1e-12)
@@ -126,11 +185,31 @@ claim.verdict()
 
 # %% [markdown]
 # ## Any effect of a difference
-# ```{claim} hyper-attention/theorem-b-6
-# ```
+# <!-- claim hyper-attention/theorem-b-6 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/remark-b-7
-# ```
+# **Theorem B.6 (Any effect of a difference)** *Appendix B.1.2, Eq. 17*
+#
+# **As printed.** $f[n_i - n_j] = p_i C p_j^\top$ with $a_k$, $b_k$ from Definition B.3, which lacks $1/N$.
+#
+# **Corrected.** For every $f : [N] \to \mathbb R$, $N$ even, the block-diagonal $C$ with $a_0$, the blocks
+# $\begin{pmatrix} a_k & b_k \\ -b_k & a_k \end{pmatrix}$ and $a_{N/2}$ gives $p_i^\top C\, p_j = f[(n_i - n_j) \bmod
+# N]$.
+#
+# Coefficients with the factor $1/N$; $p_i^\top C\, p_j$ for column vectors.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-b-7 -->
+# <blockquote>
+#
+# **Remark B.7 (Symmetric effects have a diagonal score matrix)** *Appendix B.1.2*
+#
+# If $f[n] = f[-n]$, the matrix $C$ of Theorem B.6 is diagonal.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The code of a position lists a constant, then sine and cosine of each frequency. A $2 \times 2$ block for each
 # frequency turns it, and $p_i^\top C p_j = f[(n_i - n_j) \bmod N]$. If $f$ is symmetric, all $b_k$ vanish and $C$ is
@@ -143,6 +222,7 @@ wanted = function[(places[:, None] - places) % small_period]
 matrix = attention_matrix(coefficients)
 other_way = code @ matrix.mT @ code.mT  # rows and columns exchanged
 printed_matrix = attention_matrix(as_printed)
+series = real_series(2 * coefficients.real, -2 * coefficients.imag)[(places[:, None] - places) % small_period]
 
 claim = Claim("hyper-attention/theorem-b-6")
 claim.check("p_i C p_j against f[n_i - n_j]", (code @ matrix @ code.mT - wanted).abs().max(), "<=", 1e-13)
@@ -150,8 +230,15 @@ claim.check("rows and columns exchanged: distance to f[n_j - n_i]", (other_way -
 claim.check(
     "Definition B.3 as printed: distance to N f", (printed_matrix - small_period * matrix).abs().max(), "<=", 1e-12
 )
-claim.printed(
+claim.misprint(
     "Definition B.3 as printed: distance to f", (code @ printed_matrix @ code.mT - wanted).abs().max(), "<=", 1e-13
+)
+claim.check(
+    "p_i C p_j is the real series of Lemma B.5, largest error",
+    (code @ matrix @ code.mT - series).abs().max(),
+    "<=",
+    1e-13,
+    of="proof",
 )
 claim.control("rows and columns exchanged: distance to f[n_i - n_j]", (other_way - wanted).abs().max(), "<=", 1e-13)
 claim.verdict()
@@ -190,11 +277,35 @@ claim.verdict()
 
 # %% [markdown]
 # ## The colliding agents, and Figure 1
-# ```{claim} hyper-attention/sinusoidal-construction
-# ```
+# <!-- claim hyper-attention/sinusoidal-construction -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/figure-1
-# ```
+# **Sinusoidal construction (Colliding agents in the sinusoidal code)** *Section 7.1; Appendix B.1.2, Eq. 16*
+#
+# With $p(n) = \bigl(\tfrac1{\sqrt2}, \dots, \sin\tfrac{2\pi kn}{N}, \cos\tfrac{2\pi kn}{N}, \dots,
+# \tfrac1{\sqrt2}\cos\pi n\bigr)$, $N$ even, $p(m)^\top p(n) = \tfrac N2 \delta_{mn}$. For $4R + 1 \le N$ the diagonal
+# $C_{nn} = 2F[\lceil n/2 \rceil]$ and $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot construction, $F$ being
+# the series of the window.
+#
+# **Beside it, as printed.** The entry before the last of $p(n)$ is $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac
+# N2 - 1)n\bigr)$.
+#
+# **Corrected.** The factor $1/\sqrt2$ belongs to the constant and to $\cos \pi n$ only, as $p_i^\top p_j = \tfrac N2
+# \delta_{ij}$ asks.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/figure-1 -->
+# <blockquote>
+#
+# **Figure 1 (Diagonal of the devised score matrix)** *Appendix B.1.2*
+#
+# The diagonal entries $C_{nn}$ of the devised score matrix in the sinusoidal code, $N = 360$ grid cells (the caption
+# says agents), $R = 5$: a wave that dies away, each value twice but the first and the last.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The window is symmetric, so its score matrix is diagonal: twice the coefficients of Lemma B.4, each frequency for
 # its sine and its cosine.
@@ -208,19 +319,22 @@ scaled_identity = period / 2 * torch.eye(period, dtype=torch.float64)
 value = torch.zeros(period, dtype=torch.float64)
 value[0] = -math.sqrt(2)
 scores = code @ diagonal.diag() @ code.mT
-spoiled = code @ window_diagonal(period, too_wide).diag() @ code.mT - window_matrix(period, too_wide)
+too_wide_diagonal = window_diagonal(period, too_wide, form="printed").diag()
+spoiled = code @ too_wide_diagonal @ code.mT - window_matrix(period, too_wide)
 
 claim = Claim("hyper-attention/sinusoidal-construction")
-claim.check("P P^T against (N/2) I", (code @ code.mT - scaled_identity).abs().max(), "<=", 1e-11)
+orthogonal = (code @ code.mT - scaled_identity).abs().max()
+claim.check("P P^T against (N/2) I", orthogonal, "<=", 1e-11)
 claim.check("P diag(C) P^T against the window", (scores - window_matrix(period, radius)).abs().max(), "<=", 1e-11)
 claim.check("P W against -1", (code @ value + 1).abs().max(), "<=", 1e-15)
-claim.printed("code as printed: P P^T against (N/2) I", printed_error, "<=", 1e-11)
+claim.check("code without the factor: P P^T against (N/2) I", orthogonal, "<=", 1e-11, of="proof")
+claim.misprint("code as printed: P P^T against (N/2) I", printed_error, "<=", 1e-11, of="proof")
 claim.control("4R + 1 > N: P diag(C) P^T against the window", spoiled.abs().max(), "<=", 1e-11)
 claim.number("code as printed: error of P P^T", printed_error)
 claim.verdict()
 
 # %%
-wider = window_diagonal(period, 2 * radius)
+wider = window_diagonal(period, 2 * radius, form="printed")  # it may meet itself on the loop
 fig, axis = show.axes(width=7)
 axis.plot(wider, color=show.COLOURS[4], linewidth=1, label=f"R = {2 * radius}, for comparison")
 axis.plot(diagonal, color=show.COLOURS[0], label=f"R = {radius}")

@@ -7,23 +7,81 @@
 # ---
 
 # %% [markdown]
-# # Gradient flow learns three-way interactions
+# # Theorem G.7 · Gradient flow learns three-way interactions
 # *Ustaomeroglu, Qu: Theorem G.7, Lemmas G.8 and G.9, Assumptions G.6 and G.10, Appendix G.4.*
 #
-# ```{claim} hyper-attention/theorem-g-7
-# ```
+# <!-- claim hyper-attention/theorem-g-7 -->
+# <blockquote>
 #
-# ```{claim} hyper-attention/lemma-g-8
-# ```
+# **Theorem G.7 (HyperAttention trains to zero error)** *Appendix G.4*
 #
-# ```{claim} hyper-attention/lemma-g-9
-# ```
+# **As printed.** The start is $C(t) = 0$. The proof takes $w_{\alpha\beta}(t) \ge b$ from Lemma G.9, though the theorem
+# asks for $w_{\alpha\beta}^2(0) \ge b$ only. (In the proof, the motion of the residuals lacks its $D$, Eq. 47 has
+# $w_{\mu\nu}$, and the two displays after it sum over the free index $\mu$. $D_i$ lacks its sum over $k$ and $j$ and
+# has $\sigma$ for $\theta$ twice, and $\|u\|$ stands for $\|u\|^2$.)
 #
-# ```{claim} hyper-attention/assumption-g-6
-# ```
+# **Corrected.** Order 3, $d = |\mathcal S|$, one output, $C(0) = 0$, $w_{\alpha\beta}^2(0) \ge b^2 > 0$: under G.6 and
+# G.10 gradient flow on the squared error reaches zero training error, with $L(t) \le L(0) e^{-4 b^2 \zeta^2 t / B}$,
+# where $\zeta$ is the least singular value of the matrices of G.10.
 #
-# ```{claim} hyper-attention/assumption-g-10
-# ```
+# $C(0) = 0$. What the flow keeps gives $w_{\alpha\beta}(t)^2 \ge w_{\alpha\beta}(0)^2$ from either sign, and the proof
+# needs no more. (The residuals move by $\dot D = -\frac{2\eta}B (M M^\top + M_2 M_2^\top) D$; $w_{\nu\sigma}$; $\mu$ is
+# not summed over.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/lemma-g-8 -->
+# <blockquote>
+#
+# **Lemma G.8 (Four factors make pair counts)** *Appendix G.4*
+#
+# **As printed.** The last factor is $X_{j\theta}$, here and in the gradients. (Before that, the derivative of the layer
+# in $C$ is summed over $\sigma$ twice and not over $\theta$, and that in $w$ not over $\mu, \nu, \sigma$.)
+#
+# **Corrected.** In one-hot coordinates $\sum_k \sum_{j \le k} X_{j\nu} X_{j\gamma} X_{k\sigma} X_{k\theta} =
+# \Gamma_{\nu\sigma} \delta_{\nu\gamma} \delta_{\sigma\theta}$, where $\Gamma_{\nu\sigma}$ counts the positions $j \le
+# k$ that hold $\nu$ and $\sigma$.
+#
+# $X_{k\theta}$. (The first is summed over $\gamma$ and $\theta$, the second over $\mu, \nu, \sigma$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/lemma-g-9 -->
+# <blockquote>
+#
+# **Lemma G.9 (Positive weights stay positive)** *Appendix G.4*
+#
+# Along the flow $w_{\alpha\beta}^2 - \|C_{:,\alpha\beta}\|^2$ is constant, so from $C(0) = 0$, $w(0) \ge b > 0$ it
+# follows that $w(t) \ge b$. (In the proof $w_{\nu\theta}$ stands twice for $w_{\nu\sigma}$,
+# $\Lambda_{\nu\nu}\Lambda_{\sigma\sigma}$ under a sum over $\gamma, \theta$, and $B C B^\top$ for the one-hot form of
+# $\Lambda$; $dC/dt$ keeps an $X_{k\sigma} X_{j\theta}$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/assumption-g-6 -->
+# <blockquote>
+#
+# **Assumption G.6 (Some layer fits the training data)** *Appendix G.4*
+#
+# There are $C^*$ and $w^*$ with which the layer of order 3 gives every training target. In one-hot coordinates: the
+# targets are linear in own symbol times pair counts.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/assumption-g-10 -->
+# <blockquote>
+#
+# **Assumption G.10 (Versatile pair counts)** *Appendix G.4*
+#
+# For every symbol $\mu$ the matrix with rows $\mathrm{vec}(\Gamma^{(n)})$, over the sequences that hold $\mu$, has rank
+# $|\mathcal S|^2$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # In one-hot coordinates a linear layer of order 3 with one output is $\mathrm{HA}_i = \sum_{\nu\sigma}
 # \Gamma_{\nu\sigma}\, C_{X(i)\nu\sigma}\, w_{\nu\sigma}$, where $\Gamma_{\nu\sigma}$ counts the positions $j \le k$
@@ -54,14 +112,14 @@ from attention_theory.hyper_attention.layers.pair_gram import (
     pair_versatility,
     residual_map,
 )
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
 size = 3  # symbols |S|, from 2 to 4
 tokens = 6  # tokens in a sequence L, from 3 to 12
-samples = 60  # training sequences B, at least 30
+samples = 60  # training sequences B, from 30 to 5000
 least = 0.5  # b, the least entry of w at the start, from 0.1 to 3
 end = 60.0  # time of the flow, from 1 to 500
 tolerance = 1e-11  # relative error of a step of the integrator, from 1e-13 to 1e-6
@@ -74,8 +132,9 @@ require(end=(end, 1.0, 500.0), tolerance=(tolerance, 1e-13, 1e-6), seed=(seed, 0
 # %% [markdown]
 # ## Lemma G.8: four factors make pair counts
 # The gradients hold sums $\sum_{j \le k} X_{j\nu} X_{j\gamma} X_{k\sigma} X_{k\theta}$, which are
-# $\Gamma_{\nu\sigma}\, \delta_{\nu\gamma}\, \delta_{\sigma\theta}$, because a token is one symbol. The print has
-# $X_{j\theta}$ for $X_{k\theta}$, here and in the gradients. Whole numbers, so equality is exact.
+# $\Gamma_{\nu\sigma}\, \delta_{\nu\gamma}\, \delta_{\sigma\theta}$, because a token is one symbol. The paper has
+# $X_{j\theta}$ in place of $X_{k\theta}$, in the lemma and in the gradients, but not in the display before them and not
+# in the lemma's own proof. Whole numbers, so equality is exact.
 
 # %%
 pairs = size * size
@@ -93,7 +152,7 @@ strict = torch.einsum("nvs,vg,st->nvgst", pair_counts(symbols, size, "lt"), unit
 claim = Claim("hyper-attention/lemma-g-8")
 claim.check("correct indices against pair counts, largest difference", apart["correct"], "==", 0)
 claim.control("pair counts with j < k in their place, largest difference", (strict - diagonal).abs().max(), "==", 0)
-claim.printed("printed indices against pair counts, largest difference", apart["printed"], "==", 0)
+claim.misprint("printed indices against pair counts, largest difference", apart["printed"], "==", 0)
 claim.verdict()
 
 # %% [markdown]
@@ -103,11 +162,11 @@ claim.verdict()
 
 # %%
 draw = generator(seed + 1)
-target = torch.randn(size, pairs, generator=draw, dtype=torch.float64)
+target = normal(size, pairs, seed=draw)
 start = least + torch.rand(pairs, generator=draw, dtype=torch.float64)
 features = triple_features(symbols, size, "le")
 targets = features @ target.flatten()[:, None]
-noise = torch.randn(len(features), 1, generator=draw, dtype=torch.float64)
+noise = normal(len(features), 1, seed=draw)
 residual = {name: relative_residual(features, some) for name, some in (("a layer", targets), ("random", noise))}
 
 claim = Claim("hyper-attention/assumption-g-6")
@@ -116,11 +175,12 @@ claim.control("random labels: residual of the best fit", residual["random"], "<=
 claim.verdict()
 
 # %%
-ranks, singular = pair_versatility(symbols, size)
+found = pair_versatility(symbols, size)
+ranks, singular = found.ranks, found.least
 by_length = {
-    length: int(pair_versatility(sample_sequences(400, length, 3, seed), 3)[0].min()) for length in (1, 2, 3, 4, 6)
+    length: int(pair_versatility(sample_sequences(400, length, 3, seed), 3).ranks.min()) for length in (1, 2, 3, 4, 6)
 }
-unique = int(pair_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5)[0].max())
+unique = int(pair_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5).ranks.max())
 show.table(["length L, 3 symbols", "least rank, of 9"], by_length.items())
 
 claim = Claim("hyper-attention/assumption-g-10")
@@ -135,10 +195,11 @@ claim.verdict()
 # %% [markdown]
 # ## The flow
 # From $C = 0$ and $w \ge b$. Beside it: the same start with one entry of $w$ at 0, and with half of the entries turned
-# negative. The paper prints the start as $C(t) = 0$, $w_{\alpha\beta}^2(0) \ge b > 0$. The first must be $C(0) = 0$:
-# the flow leaves $C = 0$ at once, and a layer with $C = 0$ has the loss of the zero function. The second allows
-# negative entries. Zero loss is reached from them too, since signs do not matter to it; but then Lemma G.9 says
-# nothing.
+# negative. The paper prints the start as $C(t) = 0$, $w_{\alpha\beta}^2(0) \ge b > 0$. The first is a misprint of
+# $C(0) = 0$, as Lemma G.9 has it: the flow leaves $C = 0$ at once. The second allows negative entries, and the theorem
+# is true from them too. But its proof then rests on $w(t) \ge b$ of Lemma G.9, which does not hold. What holds is
+# $w_p(t)^2 \ge w_p(0)^2$, from the quantity that is conserved, and that is all the proof needs. (The step from there to
+# $b^2 \zeta^2$ is that of Theorem 4.4, and is mended as there.)
 
 # %%
 gram = pair_gram(symbols, size)
@@ -183,15 +244,19 @@ claim = Claim("hyper-attention/theorem-g-7")
 claim.check("loss at the end", path.losses[-1], "<", 1e-18)
 above = path.losses > 1e-10
 claim.check("loss over the bound while above 1e-10, largest", (path.losses / bound)[above].max(), "<=", 1 + 1e-9)
-claim.check("least eigenvalue of M^T M along the flow over b^2 zeta^2", least_eigenvalue / floor, ">=", 1.0)
 claim.check("C at the end against the closed form", (path.score[-1] - limit_score).abs().max(), "<=", 1e-9)
 claim.check("w at the end against the closed form", (path.value[-1] - limit_value).abs().max(), "<=", 1e-9)
 claim.check(
     "half of w negative: loss at the end (only zeros matter)", paths["half of w negative"].losses[-1], "<", 1e-18
 )
-claim.number("rate constant zeta^2 (other sequences)", singular.min().square())
+claim.number("rate constant ζ²", singular.min().square())
 claim.control("one entry of w at 0: loss at the end", paths["one w at 0"].losses[-1], "<", 1e-18)
-claim.printed("C(t) = 0 as printed: largest entry of C along the flow", path.score.abs().max(), "==", 0)
+claim.misprint("C(t) = 0 as printed: largest entry of C along the flow", path.score.abs().max(), "==", 0)
+negative = paths["half of w negative"]
+grown = (negative.value.abs() / turned.abs()).min()
+claim.printed("half of w negative: least entry of w on the path", negative.value.min(), ">=", least, of="proof")
+claim.check("half of w negative: least of |w| on the path over its start", grown, ">=", 1 - 1e-9, of="proof")
+claim.check("least eigenvalue of M^T M along the flow over b² ζ²", least_eigenvalue / floor, ">=", 1.0, of="proof")
 claim.verdict()
 
 # %% [markdown]

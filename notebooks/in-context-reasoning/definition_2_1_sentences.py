@@ -1,12 +1,39 @@
 # %% [markdown]
-# # The sentences
+# # Definition 2.1 · The sentences
 # *Nguyen, Nguyen-Tang: Definition 2.1, Section 2; the sampler of Section 5.*
 #
-# ```{claim} in-context-reasoning/definition-2-1
-# ```
+# <!-- claim in-context-reasoning/definition-2-1 -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/data-sampler
-# ```
+# **Definition 2.1 (The sentences)** *Section 2*
+#
+# Let $\mathcal Q$ (triggers) and $\mathcal O$ (outputs) be disjoint sets of words. Draw $q$ uniformly from $\mathcal Q$
+# and $y$ uniformly from $\mathcal O$, and draw $z_1,\dots,z_{H-1}$ from any law on the sentences in which (I) the
+# bigram $(q,y)$ occurs, (II) the noise word $\tau$ occurs only if $\alpha>0$, and then only right after $q$, (III) no
+# other bigram begins with a trigger. The last word is $z_H=q$. The label $z_{H+1}$ is $\tau$ with probability $\alpha$
+# and $y$ otherwise. It follows that $z_{H-1}$ is no trigger and that $y$ can be read off the context.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/data-sampler -->
+# <blockquote>
+#
+# **Section 5 sentence sampler (The sampler of the experiments)** *Section 5; Appendix D.1*
+#
+# **As printed.** The two positions are picked uniformly, nothing being said of collisions. Section 5 has five triggers;
+# Section 4 and the numbers of Appendix D.1, outputs 1 to 4 and unseen words 5 to 59 of 60 words, leave room for one.
+#
+# **Corrected.** With 60 words, 5 triggers (one of them in use where there is noise, as in Section 4), 4 outputs and
+# $H=256$, a sentence holds one bigram $(q,y)$, in the noisy task also one $(q,\tau)$, at random places; all other words
+# are uniform, either on the neutral words or on neutral and output words. Unseen words are neutral words in the place
+# of $y$.
+#
+# The placement is uniform among those in which the bigrams do not touch. Triggers, outputs, neutral words and $\tau$
+# are numbered one after another, and unseen words are drawn from the neutral ones.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A sentence ends in a trigger word. Somewhere before, the same trigger was followed by an output word, and that word
 # is what comes next. In the noisy task the trigger was also followed by a noise word $\tau$, and with probability
@@ -32,12 +59,12 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 count = 10_000  # sentences drawn, at least 1000
-tokens = 20  # size of the vocabulary with the noise token, at least 10
+tokens = 20  # size of the vocabulary with the noise token, at least triggers + outputs + 3
 length = 32  # H, words in a sentence, at least 16
 triggers = 3  # size of Q, at least 2
 outputs = 4  # size of O, at least 2
-noise = 0.2  # alpha, the chance that the noise token comes next, between 0 and 1
-seed = 0  # any integer from 0 on
+noise = 0.2  # alpha, the chance that the noise token comes next, from 0.05 to 0.95
+seed = 0  # at least 0
 
 # %%
 require(
@@ -71,9 +98,9 @@ axis.spines["left"].set_visible(False)
 show.figure(
     fig,
     name="sentence",
-    caption="One sentence of the noisy task, neutral words in grey. The trigger q comes three times: once before y, "
-    "once before τ, and at the end.",
-    alt="A row of small grey word numbers. The trigger q, in blue, stands before a green y, before an orange tau, and "
+    caption="One sentence of the noisy task, neutral words as small numbers. The trigger q comes three times: once "
+    "before y, once before τ, and at the end.",
+    alt="A row of small word numbers. The trigger q, in blue, stands before a green y, before an orange tau, and "
     "in the last place.",
 )
 
@@ -119,9 +146,9 @@ claim.check(
 )
 
 # %% [markdown]
-# Five breaks, one for each kind of mistake a sampler can make: another word after the trigger, $\tau$ after another
-# word, a trigger just before the last word, a trigger or an output that is none. Each must be seen on every sentence it
-# is put into.
+# Seven breaks, for every condition one at least: no bigram of trigger and output, a sentence that ends in another word,
+# another word after the trigger, $\tau$ after another word, a trigger just before the last word, a trigger or an output
+# that is none. Each must be seen on every sentence it is put into.
 
 # %%
 neutral = noisy.neutral_words.start
@@ -135,7 +162,12 @@ def with_words(words: dict[int, int]) -> Sentences:
     return Sentences(changed, several.trigger, several.output)
 
 
+names_output = several.tokens == several.output[:, None]
 breaks = {
+    "no bigram (q, y)": Sentences(
+        several.tokens.masked_fill(names_output, noisy.noise_token), several.trigger, several.output
+    ),
+    "another last word": with_words({-1: neutral}),
     "a bigram (q, neutral)": with_words({4: 0, 5: neutral}),
     "τ after a neutral word": with_words({4: neutral, 5: noisy.noise_token}),
     "the trigger at H - 1": with_words({-2: 0}),

@@ -1,24 +1,80 @@
 # %% [markdown]
-# # Losses and probabilities during training
+# # Figure 1 · Losses and probabilities during training
 # *Nguyen, Nguyen-Tang: Figure 1, Section 5.*
 #
-# ```{claim} in-context-reasoning/figure-1a
-# ```
+# <!-- claim in-context-reasoning/figure-1a -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/figure-1b
-# ```
+# **Figure 1 (Population loss, noiseless)** *Section 5*
 #
-# ```{claim} in-context-reasoning/figure-1c
-# ```
+# The loss of Reparam-Linear-FA falls along a straight line of slope $-\eta/\sqrt5$ on a logarithmic axis.
+# Reparam-Softmax-FA stays at $\ln(1+59/e)=3.1226$, Origin-Softmax-F on its plateau.
 #
-# ```{claim} in-context-reasoning/figure-1d
-# ```
+# </blockquote>
+# <!-- /claim -->
 #
-# ```{claim} in-context-reasoning/figure-1e
-# ```
+# <!-- claim in-context-reasoning/figure-1b -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/figure-1f
-# ```
+# **Figure 1 (Unseen outputs, noiseless)** *Section 5*
+#
+# **As printed.** Reparam-Linear-W-FA does not generalise to unseen outputs (Section 5.2 and Table 1).
+#
+# **As run here.** The loss of Reparam-Linear-FA on unseen outputs goes to 0 with its population loss; that of the
+# Origin models grows. Reparam-Linear-W-FA goes to 0 as well when its slopes are computed exactly, and grows when they
+# are rounded. (That it is in this figure is known from the authors' code, not from the text.)
+#
+# With exact slopes it does.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-1c -->
+# <blockquote>
+#
+# **Figure 1 (Probability of the output, noiseless)** *Section 5*
+#
+# On unseen words the probability of the output goes to 1 for Reparam-Linear-FA and to $e/(e+59)=0.0440$ for
+# Reparam-Softmax-FA.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-1d -->
+# <blockquote>
+#
+# **Figure 1 (Population loss, α = 0.8)** *Section 5*
+#
+# The excess of Reparam-Linear-FA over the Bayes risk falls along a straight line of slope $-\eta$; Reparam-Softmax-FA
+# stays near 2.162.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-1e -->
+# <blockquote>
+#
+# **Figure 1 (Unseen outputs, α = 0.8)** *Section 5*
+#
+# **As printed.** The loss on unseen outputs diverges for the original models.
+#
+# **As run here.** On unseen outputs Reparam-Linear-FA reaches the Bayes risk; Reparam-Linear-W-FA and the Origin models
+# do not. Section 5.2 says that the loss of the Origin models even diverges.
+#
+# With noise that of Origin-Linear-FA stays far above the Bayes risk and does not grow.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-1f -->
+# <blockquote>
+#
+# **Figure 1 (Probability of the noise token, α = 0.8)** *Section 5*
+#
+# On unseen words the mean probability of $\tau$ goes to 0.8 for Reparam-Linear-FA and to 0.152 for Reparam-Softmax-FA.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Six panels: population loss, loss on unseen outputs and a probability, noiseless above and with $\alpha=0.8$ below.
 # Fillers are neutral words, as printed, but for Origin-Softmax-F: with neutral fillers that model only needs time to
@@ -27,12 +83,15 @@
 # a logarithmic axis, above their target.
 #
 # Which models the figure has the text does not say, but for Reparam-Softmax-FA and "original, non-reparameterised"
-# ones; the five here are those of the authors' notebook. By Appendix D.2.1 one of them, Reparam-Linear-W-FA, belongs to
-# Figure 9 alone; it is what differs from print in the second panel.
+# ones; the five here are those that the authors' code draws. By Appendix D.2.1 one of them, Reparam-Linear-W-FA,
+# belongs to Figure 9 alone; it is what differs from print in the second panel.
 #
 # The triggers of a batch do not come equally often, which takes about $(|\mathcal Q|-1)/(2\,\text{batch})$ off the mean
 # step without noise: 1.6 % at this size. This was put into the target after a first run had missed the theorem's slope
 # by 2.1 %, where 2 % is allowed; at full size the slope is within 1 % of the theorem's own.
+#
+# Section 5.2 says of Figures 1b and 1e that the loss on unseen words *diverges* for the Origin models. Without noise it
+# does. With noise one of the two falls a little while training goes on.
 #
 # **Size.** The paper takes 2000 steps of 512 sentences; this page takes 600 of 128.
 
@@ -44,7 +103,7 @@ import torch
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernoulli_kl, softmax_limit
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import History, train
-from attention_theory.in_context_reasoning.variants import VARIANTS, Run
+from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -54,9 +113,9 @@ length = 256  # H, at least 16
 batch = 128  # sentences a step, at least 16; the paper has 512
 steps = 600  # T, at least 400, and the product of eta and T at least 55; the paper has 2000
 rate = 0.1  # eta, from 0.05 to 0.5
-alpha = 0.8  # noise level of the lower row, between 0 and 1
+alpha = 0.8  # noise level of the lower row, from 0.05 to 0.95
 evaluation = 256  # sentences in each evaluation set, at least 64
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(
@@ -79,7 +138,7 @@ def run(which, noise: float, fillers: str = "neutral", **options) -> History:
     """The named models at one noise level, measured every ten steps."""
     task = Task(tokens, length=length, noisy=noise > 0, fillers=fillers)
     settings = {"batch": batch, "seed": seed, "evaluation": evaluation, "record_every": 10, "dtype": torch.float32}
-    return train([Run(VARIANTS[name], noise, rate) for name in which], task, steps, **(settings | options))
+    return train([Training(VARIANTS[name], noise, rate) for name in which], task, steps, **(settings | options))
 
 
 clean, noisy = run(names[:-1], 0.0), run(names[:-1], alpha)
@@ -148,7 +207,7 @@ claim.check(
     1 - 4 / (2 * batch),
     0.02,
 )
-floor = softmax_limit(0.0, tokens - 1, True)[0]
+floor = softmax_limit(0.0, tokens - 1, True).loss
 claim.check(
     "Reparam-Softmax-FA: loss at the end minus ln(1 + (N-1)/e)",
     of(clean, "population", softmax, 0.0)[-1] - floor,
@@ -182,7 +241,7 @@ claim.verdict()
 claim = Claim("in-context-reasoning/figure-1c")
 p_full, p_softmax = (of(clean, "p_output", name, 0.0) for name in (full, softmax))
 claim.check("Reparam-Linear-FA: probability of an unseen word", p_full[-1], ">=", 0.999)
-claim.check("Reparam-Softmax-FA: the same", p_softmax[-1], "==", softmax_limit(0.0, tokens - 1, True)[1], 1e-3)
+claim.check("Reparam-Softmax-FA: the same", p_softmax[-1], "==", softmax_limit(0.0, tokens - 1, True).p_output, 1e-3)
 claim.check("untrained: the same", p_full[0], "==", 1 / tokens, 1e-12)
 claim.control("Reparam-Softmax-FA: reaches one half", p_softmax.max(), ">=", 0.5)
 claim.verdict()
@@ -192,7 +251,7 @@ claim = Claim("in-context-reasoning/figure-1d")
 excess = of(noisy, "population", full, alpha) - risk
 claim.check("Reparam-Linear-FA: slope of the excess over -η", slope(excess, 1e-1, 1e-7) / -rate, "==", 1, 0.02)
 limit = softmax_limit(alpha, tokens - 2, True)
-claim.check("Reparam-Softmax-FA: loss at the end", of(noisy, "population", softmax, alpha)[-1], "==", limit[0], 1e-2)
+claim.check("Reparam-Softmax-FA: loss at the end", of(noisy, "population", softmax, alpha)[-1], "==", limit.loss, 1e-2)
 left = wrong.of("population", full, alpha, rate)[-1] - risk
 claim.check("γ set for α = 0.5: excess at the end minus KL(α||.5)", left - bernoulli_kl(alpha, 0.5), "==", 0, 1e-6)
 claim.control("γ set for α = 0.5: excess at the end", left, "<=", 0.05)
@@ -204,8 +263,12 @@ claim.check(
 )
 claim.control("Reparam-Linear-W-FA: the same", of(noisy, "unseen", only_w, alpha)[-1] - risk, "<=", 0.05)
 claim.control("Origin-Linear-FA: the same", of(noisy, "unseen", origin, alpha)[-1] - risk, "<=", 0.05)
-claim.check("Origin-Linear-FA: unseen loss", of(noisy, "unseen", origin, alpha)[-1], ">=", 1.0)
-claim.check("Origin-Softmax-F: unseen loss", of(noisy, "unseen", no_sum, alpha)[-1], ">=", 1.0)
+for name in (origin, no_sum):
+    claim.check(f"{name}: unseen loss", of(noisy, "unseen", name, alpha)[-1], ">=", 1.0)
+quarter = len(times) // 4  # means over a quarter of the records, which steadies them
+late = of(noisy, "unseen", origin, alpha)[quarter:]
+grown = late[-quarter:].mean() - late[:quarter].mean()
+claim.printed("Origin-Linear-FA: unseen loss, last quarter less second, as it diverges", grown, ">", 0)
 claim.number("Reparam-Linear-W-FA: unseen loss", of(noisy, "unseen", only_w, alpha)[-1])
 claim.verdict()
 
@@ -213,6 +276,6 @@ claim = Claim("in-context-reasoning/figure-1f")
 claim.check(
     "Reparam-Linear-FA: probability of τ, unseen words", of(noisy, "p_noise", full, alpha)[-1], "==", alpha, 2e-3
 )
-claim.check("Reparam-Softmax-FA: the same", of(noisy, "p_noise", softmax, alpha)[-1], "==", limit[2], 2e-3)
+claim.check("Reparam-Softmax-FA: the same", of(noisy, "p_noise", softmax, alpha)[-1], "==", limit.p_noise, 2e-3)
 claim.control("Reparam-Softmax-FA: reaches α", of(noisy, "p_noise", softmax, alpha)[-1], "==", alpha, 2e-3)
 claim.verdict()

@@ -1,18 +1,48 @@
 # %% [markdown]
-# # Training on 2048 sentences
+# # Figure 2 · Training on 2048 sentences
 # *Nguyen, Nguyen-Tang: Figure 2, Section 5.3.*
 #
-# ```{claim} in-context-reasoning/figure-2a
-# ```
+# <!-- claim in-context-reasoning/figure-2a -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/figure-2b
-# ```
+# **Figure 2(a) (2048 sentences, α = 0.2: population loss)** *Section 5.3*
 #
-# ```{claim} in-context-reasoning/figure-2c
-# ```
+# Reparam-ReLU-FA, Reparam-ReLU-W-FA and Origin-ReLU-FA come near the Bayes risk on trained outputs. The Origin model
+# learns noisy labels by heart: its loss on its own labels ends far below that on fresh sentences.
 #
-# ```{claim} in-context-reasoning/figure-2d
-# ```
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-2b -->
+# <blockquote>
+#
+# **Figure 2(b) (2048 sentences, α = 0.2: unseen outputs)** *Section 5.3*
+#
+# On unseen outputs the full reparameterisation is at the Bayes risk, W only above it, and Origin fails.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-2c -->
+# <blockquote>
+#
+# **Figure 2(c) (2048 sentences, α = 0.8: population loss)** *Section 5.3*
+#
+# As Figure 2(a), with $\alpha=0.8$. (At full size the Origin model ends nearer to a model that does not know which
+# output it is than to the Bayes risk.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-2d -->
+# <blockquote>
+#
+# **Figure 2(d) (2048 sentences, α = 0.8: unseen outputs)** *Section 5.3*
+#
+# As Figure 2(b), with $\alpha=0.8$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Three ReLU models see the same 2048 labelled sentences a hundred times. The fully reparameterised one has a single
 # number to learn and cannot overfit. The other two can: their labels are noisy, and with enough parameters a model
@@ -24,12 +54,14 @@
 # **Size.** Sentences of 128 words instead of 256, three seeds; otherwise as printed.
 
 # %%
+import math
+
 import torch
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import History, mean_history, train, train_on_sample
-from attention_theory.in_context_reasoning.variants import VARIANTS, Run
+from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -38,7 +70,7 @@ tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 128  # H, at least 16; the paper has 256
 samples = 2_048  # M, at least 512
 passes = 100  # epochs, at least 20
-batch = 512  # sentences a step, from 64 to M
+batch = 512  # sentences a step, from 64 to samples
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 256  # sentences in each evaluation set, at least 64; the paper has 20480 and 512
 seeds = 3  # data sets, at least 1
@@ -57,14 +89,24 @@ require(
 full, only_w, origin = "Reparam-ReLU-FA", "Reparam-ReLU-W-FA", "Origin-ReLU-FA"
 names, levels = (full, only_w, origin), (0.2, 0.8)
 task = Task(tokens, length=length, noisy=True)
-runs = [Run(VARIANTS[name], alpha, rate) for name in names for alpha in levels]
+runs = [Training(VARIANTS[name], alpha, rate) for name in names for alpha in levels]
 per_epoch = samples // batch
 each = [
-    train_on_sample(runs, task, samples, passes, batch, seed, evaluation, torch.float32, record_every=5 * per_epoch)
+    train_on_sample(
+        runs,
+        task,
+        samples,
+        passes,
+        batch,
+        seed,
+        evaluation=evaluation,
+        dtype=torch.float32,
+        record_every=5 * per_epoch,
+    )
     for seed in range(seeds)
 ]
 history = mean_history(each)
-never_twice = [Run(VARIANTS[origin], alpha, rate) for alpha in levels]
+never_twice = [Training(VARIANTS[origin], alpha, rate) for alpha in levels]
 fresh = train(
     never_twice, task, history.steps[-1], batch, evaluation=evaluation, dtype=torch.float32, record_every=5 * per_epoch
 )
@@ -142,21 +184,28 @@ show.table(
 # without any sentence coming twice, too. The rise is small. The model trained in $W$ alone has a small gap at
 # $\alpha=0.8$. The full reparameterisation has nothing to learn by heart with, and its difference is the luck of the
 # draw of the labels.
+#
+# How near is near? A model that knows which words are outputs, and not which of them it is, has the excess
+# $(1-\alpha)\ln|\mathcal O|$: 1.11 at $\alpha=0.2$, 0.28 at $\alpha=0.8$. Half of the way from there to the Bayes risk
+# is asked of a model that generalises. The Origin model comes that far here, with sentences of 128 words. At full size,
+# on record with 256 words, it does at $\alpha=0.2$, and at $\alpha=0.8$ it ends 0.235 above the Bayes risk, which is
+# not half of the way.
 
 # %%
-for letter, alpha, band, earlier in (("a", 0.2, 0.2, (0.486, 0.598)), ("c", 0.8, 0.25, (0.498, 0.692))):
+heart = "population loss minus loss on its own labels"
+for letter, alpha in (("a", 0.2), ("c", 0.8)):
     claim = Claim(f"in-context-reasoning/figure-2{letter}")
+    half_way = (1 - alpha) * math.log(len(task.output_words)) / 2
     claim.check(f"{full}: excess", abs(excess("population", full, alpha)), "<=", 0.02)
-    for name in (only_w, origin):
-        claim.check(f"{name}: excess", excess("population", name, alpha), "<=", band)
-    heart = "population loss minus loss on its own labels"
+    claim.check(f"{only_w}: excess", excess("population", only_w, alpha), "<=", half_way)
+    claim.check(f"{origin}: excess", excess("population", origin, alpha), "<=", half_way)
     claim.check(f"{origin}: {heart}", by_heart(history, origin, alpha), ">=", 0.05)
     claim.control(f"{origin}, no sentence twice: {heart}", by_heart(fresh, origin, alpha), ">=", 0.05)
-    for name, value in zip((full, origin), earlier, strict=True):
+    for name in (full, origin):
         claim.number(f"{name}: loss", history.end("population", name, alpha, rate))
     claim.verdict()
 
-for letter, alpha, earlier in (("b", 0.2, (0.502, 0.556, 6.50)), ("d", 0.8, (0.492, 0.572, 2.21))):
+for letter, alpha in (("b", 0.2), ("d", 0.8)):
     claim = Claim(f"in-context-reasoning/figure-2{letter}")
     claim.check(f"{full}: excess on unseen outputs", abs(excess("unseen", full, alpha)), "<=", 0.03)
     losses = [[one.end("unseen", name, alpha, rate) for name in names] for one in each]
@@ -164,6 +213,6 @@ for letter, alpha, earlier in (("b", 0.2, (0.502, 0.556, 6.50)), ("d", 0.8, (0.4
     claim.check("data sets with the order full < W only < Origin", sum(ordered), "==", seeds)
     claim.check(f"{origin}: loss on unseen outputs", history.end("unseen", origin, alpha, rate), ">=", 2.0)
     claim.control(f"{origin}: excess on unseen outputs", excess("unseen", origin, alpha), "<=", 0.03)
-    for name, value in zip(names, earlier, strict=True):
+    for name in names:
         claim.number(f"{name}: loss on unseen outputs", history.end("unseen", name, alpha, rate))
     claim.verdict()

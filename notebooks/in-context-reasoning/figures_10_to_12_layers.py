@@ -1,21 +1,52 @@
 # %% [markdown]
-# # What each layer learns to predict
+# # Figures 10 to 12 · What each layer learns to predict
 # *Nguyen, Nguyen-Tang: Figures 10 to 12, Appendix D.2.2.*
 #
-# ```{claim} in-context-reasoning/figure-10
-# ```
+# <!-- claim in-context-reasoning/figure-10 -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/figure-11
-# ```
+# **Figure 10 (The layers of Origin-Linear-FA)** *Appendix D.2.2*
 #
-# ```{claim} in-context-reasoning/figure-12
-# ```
+# **As printed.** For $\alpha\le0.5$ attention predicts $y$ perfectly. The model is called Origin-Softmax-FA, and the
+# feed-forward layer is compared by $\xi_{F,\tau}=\max_j\xi_{F,\tau}$.
+#
+# **As run here.** At $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not always predict $\tau$; at
+# $\alpha=0.8$ it is the other way round. At $\alpha=0.5$ the share of sentences on which attention predicts $y$ depends
+# on the run: about one half in some, above nine tenths in others.
+#
+# Not on every sentence at $\alpha=0.5$. The figure shows Origin-Linear-FA, and the comparison is with
+# $\max_j\xi_{F,j}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-11 -->
+# <blockquote>
+#
+# **Figure 11 (The layers of Reparam-Linear-W-FA)** *Appendix D.2.2*
+#
+# Attention predicts $y$ and the feed-forward layer $\tau$ at every noise level.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-12 -->
+# <blockquote>
+#
+# **Figure 12 (The layers of Reparam-Linear-FA)** *Appendix D.2.2*
+#
+# The layers are separated on every sentence, with logits $\eta t$ at $y$ and $\eta t+\hat\gamma$ at $\tau$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Attention is said to predict the output if its largest logit is at $y$, and the feed-forward layer the noise if its
 # largest is at $\tau$. The paper draws mean logits, $\xi_{A,y}$ beside $\max_j\xi_{A,j}$ and $\xi_{F,\tau}$ beside
 # $\max_j\xi_{F,j}$, for three linear models with FA. A mean hides on how many sentences the two agree, so we count
 # those, and those on which both layers do so strictly, condition (8). For the Origin model the text says that attention
-# predicts $y$ "perfectly" for $\alpha\le0.5$. At $0.2$ it nearly does. At $0.5$ it does on about half of the sentences.
+# predicts $y$ "perfectly" for $\alpha\le0.5$. At $0.2$ it nearly does. At $0.5$ it does on a share of the sentences
+# that depends on the draw of the data and of the start: it is about one half in some runs and above nine tenths in
+# others, in which the drawn means all but coincide. One run is shown.
 #
 # The text names Origin-*Softmax*-FA where the figures show Origin-*Linear*-FA, and writes $\max_j\xi_{F,\tau}$ for
 # $\max_j\xi_{F,j}$. **Size**: as printed, one seed, with 256 evaluation sentences instead of 20480.
@@ -28,7 +59,7 @@ import torch
 from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import train_on_sample
-from attention_theory.in_context_reasoning.variants import VARIANTS, Run
+from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -37,10 +68,10 @@ tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 256  # H, at least 16
 samples = 2_048  # M, at least 512
 passes = 100  # epochs, at least 50 and so few that the product of eta and the steps is at most 40
-batch = 512  # sentences a step, from 64 to M
+batch = 512  # sentences a step, from 64 to samples
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 256  # evaluation sentences, at least 64; the paper has 20480
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(
@@ -58,10 +89,10 @@ require(rate_times_steps=(rate * passes * per_epoch, 0.0, 40.0))  # beyond it fl
 origin, only_w, full = "Origin-Linear-FA", "Reparam-Linear-W-FA", "Reparam-Linear-FA"
 levels = (0.2, 0.5, 0.8)
 task = Task(tokens, length=length, noisy=True)
-runs = [Run(VARIANTS[name], alpha, rate) for name in (origin, only_w) for alpha in levels]
-history = train_on_sample(runs, task, samples, passes, batch, seed, evaluation, torch.float32)
-exact_runs = [Run(VARIANTS[full], alpha, rate) for alpha in levels]
-exact = train_on_sample(exact_runs, task, samples, passes, batch, seed, evaluation)
+runs = [Training(VARIANTS[name], alpha, rate) for name in (origin, only_w) for alpha in levels]
+history = train_on_sample(runs, task, samples, passes, batch, seed, evaluation=evaluation, dtype=torch.float32)
+exact_runs = [Training(VARIANTS[full], alpha, rate) for alpha in levels]
+exact = train_on_sample(exact_runs, task, samples, passes, batch, seed, evaluation=evaluation)
 steps = history.steps[-1]
 
 
@@ -127,11 +158,9 @@ claim.control("α = 0.8 before training: feed-forward at τ", start[0.8][1], ">=
 claim.control(
     f"{only_w}, α = 0.5: share of sentences with separated layers", of("separated", only_w, 0.5)[-1], "<=", 0.9
 )
-if (rate, samples, passes, batch) == (0.1, 2048, 100, 512):  # the figure's own setting
-    seen = {0.2: (0.99, 0.02), 0.5: (0.5, 0.95), 0.8: (0.0, 1.0)}
-    for alpha in levels:
-        for layer, value, ours in zip(("attention at y", "feed-forward at τ"), seen[alpha], ends[alpha], strict=False):
-            claim.check(f"α = {alpha}: {layer}, share as in an earlier run", ours, "==", value, 0.1)
+for alpha in levels:
+    for layer, ours in zip(("attention at y", "feed-forward at τ"), ends[alpha], strict=False):
+        claim.number(f"α = {alpha}: {layer}, share", ours)
 claim.verdict()
 
 # %%
@@ -147,23 +176,24 @@ claim.verdict()
 # The full reparameterisation walks $\lambda=\eta t$, so its logits are known: $\eta t$ and $\eta t+\hat\gamma$, where
 # $\hat\alpha=\sigma(\hat\gamma)$ is a whole number of labels over $M$. Its slope is what is left when the slopes of $y$
 # and of $\tau$, both of order one, have cancelled: about $e^{-\lambda}$. That drowns in rounding near $\lambda=20$ in
-# float32 and near 40 in float64, where the figure ends, and the steps stop dead. The log domain does not help against
-# this cancellation. With slopes by subtraction the steps stop about there too or go on, slower or at full length, by
-# the luck of the rounding.
+# float32 and near 40 in float64, where the figure ends, and the steps stop dead. So the walk is held against the line
+# up to $\eta t=36$, where the slope is still above the rounding of float64, $2^{-53}$. The log domain does not help
+# against this cancellation. With slopes by subtraction the steps stop about there too or go on, slower or at full
+# length, by the luck of the rounding.
 
 # %%
 claim = Claim("in-context-reasoning/figure-12")
+mark = max(index for index, step in enumerate(history.steps) if rate * step <= 36)
 for alpha in levels:
     claim.check(f"α = {alpha}: share of sentences with separated layers", of("separated", full, alpha)[-1], "==", 1)
-    at_y, at_noise = (of(m, full, alpha)[-1].item() for m in ("attention_output", "feed_forward_noise"))
-    claim.check(f"α = {alpha}: ξ_A at y over η t", at_y / (rate * steps), "==", 1, 1e-2)
+    at_y, at_noise = (of(m, full, alpha)[mark].item() for m in ("attention_output", "feed_forward_noise"))
+    claim.check(f"α = {alpha}: ξ_A at y over η t", at_y / (rate * history.steps[mark]), "==", 1, 1e-2)
     share = 1 / (1 + math.exp(at_y - at_noise))
     count = share * samples
     claim.check(f"α = {alpha}: M σ(ξ_F at τ - ξ_A at y) minus a whole number", count - round(count), "==", 0, 1e-6)
     claim.check(f"α = {alpha}: α̂ from it minus α", abs(share - alpha), "<=", hoeffding_radius(samples, 1e-3))
-if (steps, rate) == (400, 0.1):
-    claim.number("α = 0.2: ξ_A at y", of("attention_output", full, 0.2)[-1])
-    claim.number("α = 0.2: ξ_F at τ", of("feed_forward_noise", full, 0.2)[-1])
+claim.number("α = 0.2: ξ_A at y at the end", of("attention_output", full, 0.2)[-1])
+claim.number("α = 0.2: ξ_F at τ at the end", of("feed_forward_noise", full, 0.2)[-1])
 long = math.ceil(60 / (rate * per_epoch))  # passes that would take λ to 60
 rest = {"seed": seed, "evaluation": 64}
 walk = train_on_sample(exact_runs, task, samples, long, batch, dtype=torch.float32, **rest)

@@ -1,12 +1,35 @@
 # %% [markdown]
-# # One look-up solves the noiseless task
+# # Lemma 3.1 · One look-up solves the noiseless task
 # *Nguyen, Nguyen-Tang: Lemma 3.1, Section 3.1; Lemma A.1, Appendix A.1.*
 #
-# ```{claim} in-context-reasoning/lemma-a-1
-# ```
+# <!-- claim in-context-reasoning/lemma-a-1 -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/lemma-3-1
-# ```
+# **Lemma A.1 (Only what follows the trigger scores)** *Appendix A.1*
+#
+# Under the same weights the score of position $h$ in a sentence with trigger $q$ is $x_H^\top Wx_h=\lambda_q\,\mathbb
+# 1\{z_{h-1}=q\}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/lemma-3-1 -->
+# <blockquote>
+#
+# **Lemma 3.1 (The noiseless task is solved)** *Section 3.1; Appendix A.1*
+#
+# With orthonormal codes, $U=[E(1)\dots E(N)]^\top$, $V=I$, $F=0$ and $W=\sum_{k\in\mathcal Q}\lambda_kE(k)\tilde
+# E(k)^\top$, $\lambda_k\ge0$, linear and ReLU attention give the logits $\xi_j=\lambda_q\,C\,\mathbb 1\{j=y\}$. The
+# loss is $\mathbb E\ln\big(1+(N-1)e^{-C\lambda_q}\big)$ and tends to 0 as all $\lambda_k\to\infty$.
+#
+# **Beside it, as printed.** The sketch has the attention score $\mathbb 1\{z_{h-1}=q\}$. The proof has $e_q$ and
+# $\mathbb 1\{j=q\}$ for the word after the trigger.
+#
+# **Corrected.** The score is $\lambda_q\mathbb 1\{z_{h-1}=q\}$; the word after the trigger is $y$: $e_y$ and $\mathbb
+# 1\{j=y\}$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The matrix $W=\sum_k\lambda_kE(k)\tilde E(k)^\top$ asks: the word I end in, where was it the *previous* word? Every
 # position after the trigger scores $\lambda_q$ and every other position scores zero. With $V=I$ the word at such a
@@ -22,7 +45,7 @@ import torch
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.embedding import embedding, random_units
-from attention_theory.in_context_reasoning.model import Pass, Rule, dense_forward
+from attention_theory.in_context_reasoning.model import Architecture, Pass, dense_forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, sample_sentences
 from attention_theory.randomness import generator
@@ -30,12 +53,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-tokens = 12  # N, at least 8
-width = 30  # d, at least 2N
+tokens = 12  # N, at least triggers + 5
+width = 30  # d, at least 2 * tokens
 length = 20  # H, at least 10
 triggers = 3  # size of Q, at least 1
 count = 500  # sentences, at least 10
-seed = 0  # any integer from 0 on
+seed = 0  # at least 0
 
 # %%
 require(
@@ -51,12 +74,12 @@ codes = embedding(tokens, width, "rotated", seed)
 copies = torch.randint(1, 4, (count,), generator=generator(seed))
 sentences = sample_sentences(task, count, seed, copies)
 scales = 1 + torch.rand(triggers, generator=generator(seed + 1), dtype=torch.float64)
-linear = Rule()
+linear = Architecture()
 
 
-def run(at: torch.Tensor, rule: Rule = linear, on: Sentences = sentences, using=codes) -> Pass:
+def run(at: torch.Tensor, architecture: Architecture = linear, on: Sentences = sentences, using=codes) -> Pass:
     """The transformer of Lemma 3.1 with scales `at`, as printed in Eq. (1)."""
-    return dense_forward(on.tokens, using, reparameterised(task, using, at), rule)
+    return dense_forward(on.tokens, using, reparameterised(task, using, at), architecture)
 
 
 # %% [markdown]
@@ -71,7 +94,7 @@ expected_logits[torch.arange(count), sentences.output] = scales[sentences.trigge
 
 score_error = (run(scales).scores - expected_scores).abs().max().item()
 logit_error = (run(scales).logits - expected_logits).abs().max().item()
-relu_error = (run(scales, Rule("relu")).logits - expected_logits).abs().max().item()
+relu_error = (run(scales, Architecture("relu")).logits - expected_logits).abs().max().item()
 
 doubled = sentences.tokens.clone()
 doubled[:, -2] = sentences.trigger
@@ -94,13 +117,13 @@ claim.verdict()
 grid = torch.tensor([1.0, 5.0, 10.0, 20.0], dtype=torch.float64)
 alike = torch.ones(triggers, dtype=torch.float64)
 losses = {
-    name: torch.stack([cross_entropy(run(s * alike, rule).logits, sentences.output).losses for s in grid])
-    for name, rule in (("linear", linear), ("relu", Rule("relu")))
+    name: torch.stack([cross_entropy(run(s * alike, architecture).logits, sentences.output).losses for s in grid])
+    for name, architecture in (("linear", linear), ("relu", Architecture("relu")))
 }
 closed = noiseless_loss(grid[:, None], copies, tokens - 1)
 
 claim = Claim("in-context-reasoning/lemma-3-1")
-claim.check("linear: logits minus λ C 1{j = y}, largest", logit_error, "<=", 1e-12)
+claim.check("linear: logits minus λ C 1{j = y} (Eq. 9), largest", logit_error, "<=", 1e-12, of="proof")
 claim.check("ReLU: the same", relu_error, "<=", 1e-12)
 for name, values in losses.items():
     claim.check(f"{name}: loss against its closed form, relative", (values / closed - 1).abs().max(), "<=", 1e-12)
@@ -110,22 +133,23 @@ claim.check("loss at λ = 20", means[-1], "<=", 1e-7)
 claim.number("logits, largest error", logit_error)
 
 # %% [markdown]
-# Two slips in print. The sketch has the score $\mathbb 1\{z_{h-1}=q\}$, without $\lambda_q$. The proof puts the logit
-# at the trigger, $e_q$, where the next line has it at $y$.
+# The lemma is right as it stands. Its proofs have two slips. The sketch has the score $\mathbb 1\{z_{h-1}=q\}$, without
+# $\lambda_q$. The proof of the appendix puts the logit at the trigger, $e_q$, where the next line has it at $y$.
 
 # %%
 scores = run(scales).scores
-claim.printed("sketch: scores minus 1{previous word is q}, largest", (scores - at_trigger).abs().max(), "<=", 1e-12)
+slip = (scores - at_trigger).abs().max()
+claim.misprint("sketch: scores minus 1{previous word is q}, largest", slip, "<=", 1e-12, of="proof")
 at_q = run(scales).logits[torch.arange(count), sentences.trigger]
 astray = (at_q - scales[sentences.trigger] * copies).abs().min()
-claim.printed("proof: logit at q minus λ C, smallest", astray, "<=", 1e-12)
+claim.misprint("logit at q minus λ C, smallest", astray, "<=", 1e-12, of="proof")
 
 # %% [markdown]
 # Three ways to break it. A negative scale under ReLU leaves no attention at all. An extra bigram $(q,n)$ gives the
 # word $n$ the same logit as $y$. Codes in too few dimensions leak from word to word.
 
 # %%
-negative = cross_entropy(run(-20 * alike, Rule("relu")).logits, sentences.output).losses.mean()
+negative = cross_entropy(run(-20 * alike, Architecture("relu")).logits, sentences.output).losses.mean()
 claim.check("ReLU at λ = -20: loss is ln N", negative, "==", math.log(tokens), 1e-12)
 claim.control("ReLU at λ = -20: loss falls", negative, "<=", 1e-7)
 extra = sentences.tokens.clone()

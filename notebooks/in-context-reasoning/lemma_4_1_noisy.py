@@ -1,15 +1,48 @@
 # %% [markdown]
-# # Reasoning in attention, noise in the feed-forward layer
+# # Lemma 4.1 · Reasoning in attention, noise in the feed-forward layer
 # *Nguyen, Nguyen-Tang: Section 4.1, Lemma 4.1 and Remark 4.2; Lemma B.1, Appendix B.1.*
 #
-# ```{claim} in-context-reasoning/bayes-risk
-# ```
+# <!-- claim in-context-reasoning/bayes-risk -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/lemma-4-1
-# ```
+# **Bayes risk (The least loss of the noisy task)** *Section 4.1*
 #
-# ```{claim} in-context-reasoning/remark-4-2
-# ```
+# The least expected loss is $L_{\text{Bayes}}=-\alpha\ln\alpha-(1-\alpha)\ln(1-\alpha)$, reached by predicting $\tau$
+# with probability $\alpha$ and $y$ with probability $1-\alpha$: the same probabilities as the label's.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/lemma-4-1 -->
+# <blockquote>
+#
+# **Lemma 4.1 (The noisy task is solved)** *Section 4.1; Appendix B.1; also Lemma B.1*
+#
+# With $|\mathcal Q|=1$, $U=[E(1)\dots E(N+1)]^\top$, $V=I$, $W=\lambda\,E(q)(\tilde E(q)-E(\tau))^\top$,
+# $F=E(\tau)(\gamma E(q)+\tilde E(q))^\top$ and $\kappa=1$, linear and ReLU attention give $\xi_{A,j}=\lambda C\,\mathbb
+# 1\{j=y\}$ and $\xi_{F,j}=(\gamma+\lambda C)\,\mathbb 1\{j=\tau\}$. At $\gamma=\ln\frac\alpha{1-\alpha}$ the loss is
+# $L_{\text{Bayes}}+\mathbb E\ln\big(1+(1-\alpha)(N-1)e^{-C\lambda}\big)$ and tends to the Bayes risk as
+# $\lambda\to\infty$.
+#
+# **Beside it, as printed.** The proof takes the limits of the two probabilities "for any bounded $0\le C\le H$", and
+# computes $\xi_{F,j}$ for $j\in[N]$.
+#
+# **Corrected.** $1\le C\le H$, as the data model has it: at $C=0$ the probability of $y$ stays at
+# $1/(\frac1{1-\alpha}+N-1)$. $j\in[N+1]$, of which $\tau=N+1$ is the one that counts.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/remark-4-2 -->
+# <blockquote>
+#
+# **Remark 4.2 (Any law, any noise level)** *Section 4.1*
+#
+# Lemma 4.1 holds whatever the law of the sentences, as long as the conditions of the data model do, and for
+# $\alpha>1/2$ too.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # With noisy labels the best prediction is $y$ with probability $1-\alpha$ and $\tau$ with probability $\alpha$, and
 # its loss is the entropy of the label. The construction gets there in two moves. In $W$ the term $-E(q)E(\tau)^\top$
@@ -23,7 +56,7 @@ import torch
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernoulli_kl, odds
 from attention_theory.in_context_reasoning.cross_entropy import expected_loss
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Pass, Rule, dense_forward
+from attention_theory.in_context_reasoning.model import Architecture, Pass, dense_forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task, sample_sentences
 from attention_theory.randomness import generator
@@ -32,11 +65,11 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens = 13  # N + 1, at least 8
-width = 30  # d, at least 2 (N + 1)
+width = 30  # d, at least 2 * tokens
 length = 20  # H, at least 14
 count = 500  # sentences, at least 10
-scale = 1.3  # lambda in the check of the logits, positive
-seed = 0  # any integer from 0 on
+scale = 1.3  # lambda in the check of the logits, from 0.01 to 20
+seed = 0  # at least 0
 
 # %%
 require(
@@ -53,13 +86,13 @@ codes = embedding(tokens, width, "rotated", seed)
 copies = torch.randint(1, 4, (count,), generator=generator(seed))
 noise_copies = torch.randint(0, 4, (count,), generator=generator(seed + 1))
 sentences = sample_sentences(task, count, seed, copies, noise_copies)
-linear = Rule()
+linear = Architecture()
 
 
-def run(at: float, gamma: float, rule: Rule = linear, on: Sentences = sentences) -> Pass:
+def run(at: float, gamma: float, architecture: Architecture = linear, on: Sentences = sentences) -> Pass:
     """The transformer of Lemma 4.1, as printed in Eq. (1)."""
     return dense_forward(
-        on.tokens, codes, reparameterised(task, codes, torch.tensor([at], dtype=torch.float64), gamma), rule
+        on.tokens, codes, reparameterised(task, codes, torch.tensor([at], dtype=torch.float64), gamma), architecture
     )
 
 
@@ -92,7 +125,7 @@ def least_loss(weights: torch.Tensor) -> tuple[float, torch.Tensor]:
 
 claim = Claim("in-context-reasoning/bayes-risk")
 y = task.output_words.start
-for alpha, value in ((0.2, 0.500402), (0.5, 0.693147), (0.8, 0.500402)):
+for alpha in (0.2, 0.5, 0.8):
     label = torch.zeros(tokens, dtype=torch.float64)
     label[y], label[tau] = 1 - alpha, alpha
     least, best = least_loss(label)
@@ -125,11 +158,16 @@ score[:, 1:] = (
 )
 
 claim = Claim("in-context-reasoning/lemma-4-1")
-claim.check("scores against (23), largest error", (done.scores - score).abs().max(), "<=", 1e-12)
-claim.check("ξ_A against (24), largest error", (done.attention - at_y).abs().max(), "<=", 1e-12)
-claim.check("ξ_F against (25), largest error", (done.feed_forward - at_noise).abs().max(), "<=", 1e-12)
-claim.check("ξ against (19), largest error", (done.logits - at_y - at_noise).abs().max(), "<=", 1e-12)
-claim.check("ReLU: ξ against (19)", (run(scale, gamma, Rule("relu")).logits - at_y - at_noise).abs().max(), "<=", 1e-12)
+for name, ours, theirs in (
+    ("scores against (23)", done.scores, score),
+    ("ξ_A against (24)", done.attention, at_y),
+    ("ξ_F against (25)", done.feed_forward, at_noise),
+    ("ξ against (19)", done.logits, at_y + at_noise),
+):
+    claim.check(f"{name}, largest error", (ours - theirs).abs().max(), "<=", 1e-12, of="proof")
+claim.check(
+    "ReLU: ξ against (19)", (run(scale, gamma, Architecture("relu")).logits - at_y - at_noise).abs().max(), "<=", 1e-12
+)
 
 # %% [markdown]
 # ## The loss
@@ -150,26 +188,26 @@ for alpha in alphas:
     claim.check(f"α = {alpha}: excess at λ = 40", excess[alpha][-1].abs(), "<=", 1e-12)
 
 
-def excess_at(alpha: float, gamma: float, rule: Rule = linear) -> float:
+def excess_at(alpha: float, gamma: float, architecture: Architecture = linear) -> float:
     """What is left above the Bayes risk at λ = 30."""
-    loss = expected_loss(run(30.0, gamma, rule).logits, sentences.output, tau, alpha).mean()
+    loss = expected_loss(run(30.0, gamma, architecture).logits, sentences.output, tau, alpha).mean()
     return loss.item() - bayes_risk(alpha)
 
 
 claim.check("γ = 0 at α = 0.8 leaves KL(.8||.5)", excess_at(0.8, 0.0), "==", bernoulli_kl(0.8, 0.5), 1e-10)
 claim.control("γ = 0 at α = 0.8: excess at λ = 30", excess_at(0.8, 0.0), "<=", 1e-3)
-claim.control("κ = 0 at α = 0.2: excess at λ = 30", excess_at(0.2, odds(0.2), Rule(full_input=0.0)), "<=", 1e-3)
+claim.control("κ = 0 at α = 0.2: excess at λ = 30", excess_at(0.2, odds(0.2), Architecture(full_input=0.0)), "<=", 1e-3)
 lone = sentences.tokens.clone()
 free = (lone[:, 1:4] >= task.neutral_words.start).all(dim=1) & (lone[:, 1:4] != tau).all(dim=1) & (lone[:, 0] != 0)
 lone[:, 2] = tau
 stray = Sentences(lone[free], sentences.trigger[free], sentences.output[free])
 claim.control("τ after another word: its ξ_A is 0", run(scale, gamma, on=stray).attention[:, tau].max(), "==", 0, 1e-12)
-relu_stray = run(scale, gamma, Rule("relu"), on=stray).attention[:, tau].abs().max()
+relu_stray = run(scale, gamma, Architecture("relu"), on=stray).attention[:, tau].abs().max()
 claim.check("τ after another word, ReLU: its ξ_A", relu_stray, "==", 0, 1e-12)
 
 # %% [markdown]
-# The proof takes the limits of the probabilities for all $0\le C\le H$. At $C=0$, which the data model excludes, the
-# first of them does not move with $\lambda$.
+# The proof takes the limits of the probabilities for all $0\le C\le H$, a slip for $1\le C$, which the data model has.
+# At $C=0$ the first of them does not move with $\lambda$.
 
 # %%
 without = sentences.tokens.clone()
@@ -177,8 +215,9 @@ follows = (without[:, :-1] == 0) & (without[:, 1:] == sentences.output[:, None])
 without[:, 1:][follows] = tau
 missing = Sentences(without, sentences.trigger, sentences.output)
 p_y = run(60.0, odds(0.2), on=missing).logits.softmax(dim=1)[torch.arange(count), sentences.output]
-claim.check("C = 0, α = 0.2: probability of y, largest error", (p_y - 1 / (1 / 0.8 + others)).abs().max(), "<=", 1e-12)
-claim.printed("C = 0, as the proof allows: probability of y at λ = 60", p_y.min(), "==", 0.8, 1e-3)
+gap = (p_y - 1 / (1 / 0.8 + others)).abs().max()
+claim.check("C = 0, α = 0.2: probability of y, largest error", gap, "<=", 1e-12, of="proof")
+claim.misprint("C = 0, as the proof has it: probability of y at λ = 60", p_y.min(), "==", 0.8, 1e-3, of="proof")
 
 fig, axis = show.axes()
 for alpha, marker in zip(alphas, show.MARKERS, strict=False):

@@ -1,12 +1,37 @@
 # %% [markdown]
-# # The loss surface of the noisy task
+# # Section 4.2 · The loss surface of the noisy task
 # *Nguyen, Nguyen-Tang: Section 4.2; Lemma C.1, Appendix C.*
 #
-# ```{claim} in-context-reasoning/claim-f-c
-# ```
+# <!-- claim in-context-reasoning/claim-f-c -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/lemma-c-1
-# ```
+# **Section 4 claim on f_C (The shape of the noisy loss)** *Section 4.2*
+#
+# **As printed.** It is $\tfrac12$-smooth, and both partial derivatives are negative.
+#
+# **Corrected.** $f_C(\lambda,\gamma)=-C\lambda-\alpha\gamma+\ln(e^{C\lambda}+e^{C\lambda+\gamma}+N-1)$ is jointly
+# convex and $\tfrac{C^2+1}4$-smooth, has no finite minimiser, and $\partial f_C/\partial\lambda<0$ everywhere.
+#
+# The smoothness constant is $(C^2+1)/4$, which is $1/2$ at $C=1$ only. $\partial f_C/\partial\gamma=p_\tau-\alpha$
+# changes sign.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/lemma-c-1 -->
+# <blockquote>
+#
+# **Lemma C.1 (The slope in the scale is negative)** *Appendix C*
+#
+# **As printed.** $\alpha\in[0,1]$.
+#
+# **Corrected.** For $N>1$, $\alpha\in[0,1)$ and $C>0$, $f(x)=-Cx+\ln\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)$ has
+# $f'(x)=-C(N-1)\big/\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)<0$.
+#
+# $\alpha\in[0,1)$, as in Definition 2.1: at $\alpha=1$ the function is not defined.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # For a sentence with $C$ bigrams the loss is
 # $f_C(\lambda,\gamma)=-C\lambda-\alpha\gamma+\ln(e^{C\lambda}+e^{C\lambda+\gamma}+N-1)$. It is a log-sum-exp of
@@ -50,14 +75,14 @@ def eigenvalues(c: int) -> torch.Tensor:
 # %%
 claim = Claim("in-context-reasoning/claim-f-c")
 spectra = {c: eigenvalues(c) for c in (1, 2, 3, 5)}
-for (c, values), earlier in zip(spectra.items(), (0.499995, 1.249998, 2.49986, 6.49999), strict=True):
+for c, values in spectra.items():
     claim.check(f"C = {c}: smallest eigenvalue", values.min(), ">=", -1e-12)
     claim.check(f"C = {c}: largest eigenvalue", values.max(), "==", (c * c + 1) / 4, 1e-3)
     claim.number(f"C = {c}: largest eigenvalue", values.max())
-claim.counterexample("C = 2: largest eigenvalue, printed bound", spectra[2].max(), "<=", 0.5)
+claim.printed("C = 2: largest eigenvalue, printed bound", spectra[2].max(), "<=", 0.5)
 one = torch.ones((), dtype=torch.float64)
 p_noise = probabilities(8 * one, 0.0, one, others)[1]
-claim.counterexample("slope in γ at λ = 8, γ = 0, α = 0.2: negative", p_noise - 0.2, "<", 0)
+claim.printed("slope in γ at λ = 8, γ = 0, α = 0.2: negative", p_noise - 0.2, "<", 0)
 claim.number("slope in γ there", p_noise - 0.2)
 for at in (0.0, 2.0, 6.0):  # where the loss at C = 2 is least in γ, of a fine grid
     fine = torch.linspace(-3, 15, 18_001, dtype=torch.float64)
@@ -97,7 +122,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Always downhill in the scale
-# Lemma C.1 is why normalised descent on $\lambda$ is a march to the right. It needs more than one word and $\alpha<1$.
+# Lemma C.1 is why normalised descent on $\lambda$ is a march to the right. It needs more than one word and $\alpha<1$;
+# the lemma has $\alpha\in[0,1]$, a slip for the $[0,1)$ of Definition 2.1.
 
 # %%
 claim = Claim("in-context-reasoning/lemma-c-1")
@@ -122,5 +148,5 @@ claim.check("largest slope on the grid", highest, "<", 0)
 alone = (f(x + step, 1.0, 0.2, 1) - f(x - step, 1.0, 0.2, 1)) / (2 * step)
 claim.check("N = 1: slope, largest size", alone.abs().max(), "<=", 1e-7)
 claim.control("N = 1: slope negative beyond rounding", alone.max(), "<", -1e-7)
-claim.printed("α = 1, allowed in print: f is finite", bool(f(x, 1.0, 1.0, tokens).isfinite().all()), "==", True)
+claim.misprint("α = 1, which [0, 1] lets in: f is finite", bool(f(x, 1.0, 1.0, tokens).isfinite().all()), "==", True)
 claim.verdict()

@@ -1,9 +1,26 @@
 # %% [markdown]
-# # The thirteen models
+# # Section 5 · The thirteen models
 # *Nguyen, Nguyen-Tang: baselines of Section 5; Appendix D.1.*
 #
-# ```{claim} in-context-reasoning/model-variants
-# ```
+# <!-- claim in-context-reasoning/model-variants -->
+# <blockquote>
+#
+# **Section 5 model variants (The thirteen models)** *Section 5; Appendix D.1*
+#
+# **As printed.** ReLU attention is $\max(0,s)$; the start is not stated but for $\lambda_0=0$. There are "five random
+# seeds from 0 to 5". Learning rates are from $[0.01,0.5]$ (Section 5) and from $0.05$ to $0.5$ (Appendix D.1).
+#
+# **Corrected.** Origin models train $V,W,F$; Reparam models train the scales $\lambda$ of Lemmas 3.1 and 4.1 alone;
+# Reparam-Linear-W-FA trains $W$ with $V$ and $F$ of the lemmas. All start at zero and take steps of length $\eta$ in
+# each trained tensor.
+#
+# From a zero start every score is 0, and with slope 0 of ReLU at 0 no ReLU model ever moves $V$ or $W$. A shift of
+# $10^{-8}$ inside ReLU is needed, or another slope at 0. Origin-Linear-F starts on a saddle: its $V$ and $W$ stay 0.
+# From 0 to 5 there are six seeds; we take 0 to 4. Both rates for which results are printed, 0.1 and 0.5, lie in both
+# ranges.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A name says three things. *Origin* trains $V$, $W$ and $F$; *Reparam* trains the scale $\lambda$ of Lemmas 3.1 and
 # 4.1 alone; *Reparam-…-W* trains $W$ with $V$ and $F$ of the lemmas. *Linear*, *ReLU* and *Softmax* are the
@@ -20,7 +37,7 @@ from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.model import forward, gradients
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import fresh_batches
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Run, Stack
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Stack, Training
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -29,9 +46,9 @@ steps = 15  # training steps, at least 5
 batch = 64  # sentences a step, at least 8
 tokens = 30  # size of the vocabulary, at least 12
 length = 32  # H, at least 8
-rate = 0.1  # eta, positive
-noise = 0.5  # alpha, between 0 and 1
-seed = 0  # any integer from 0 on
+rate = 0.1  # eta, from 0.001 to 1
+noise = 0.5  # alpha, from 0.01 to 0.99
+seed = 0  # at least 0
 
 # %%
 require(
@@ -48,20 +65,16 @@ task = Task(tokens, 5, 4, length, noisy=True, fillers="outputs allowed")
 
 def after(name: str, relu_shift: float) -> tuple[Stack, dict[str, float]]:
     """A model after training, and how far each of its tensors moved."""
-    stack = Stack([Run(VARIANTS[name], noise, rate)], task, relu_shift=relu_shift)
-    begin = {
-        "V": stack.weights.value.clone(),
-        "W": stack.weights.query_key.clone(),
-        "F": stack.weights.feed_forward.clone(),
-    }
+    stack = Stack([Training(VARIANTS[name], noise, rate)], task, relu_shift=relu_shift)
+    begin = [part.clone() for part in stack.weights.matrices]
     batches = fresh_batches(task, [noise], batch, seed)
     for step in range(steps):
         sentences, labels = batches(step)
-        done = forward(sentences.tokens, stack.weights, stack.rule)
+        done = forward(sentences.tokens, stack.weights, stack.architecture)
         error = cross_entropy(done.logits, labels).error
-        stack.step(gradients(sentences.tokens, stack.weights, stack.rule, done, error, stack.trained == "all"))
-    end = dict(zip("VWF", stack.weights, strict=True))
-    return stack, {part: (end[part] - begin[part]).norm().item() for part in "VWF"}
+        stack.step(gradients(sentences.tokens, stack.weights, stack.architecture, done, error, stack.trained == "all"))
+    moved = zip("VWF", stack.weights.matrices, begin, strict=True)
+    return stack, {part: (end - start).norm().item() for part, end, start in moved}
 
 
 # %%

@@ -1,15 +1,23 @@
 # %% [markdown]
-# # Thirteen models, four noise levels, two rates
+# # Table 1 and Figures 3 to 8 · Thirteen models, four noise levels, two rates
 # *Nguyen, Nguyen-Tang: Table 1, Section 5; Figures 3 to 8, Appendix D.2.1.*
 #
-# ```{claim} in-context-reasoning/table-1
-# ```
+# <!-- claim in-context-reasoning/table-1 -->
+# <blockquote>
+#
+# **Table 1 (Which models learn, and which generalise)** *Section 5*
+#
+# Of thirteen models, nine reach loss 0 in the noiseless task and seven the Bayes risk in the noisy one. Only the fully
+# reparameterised ones do as well on unseen outputs; Reparam-Linear-FA and Reparam-ReLU-FA alone have all four ticks.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The whole grid is trained here, all models on the same sentences. The rows of the reparameterised models are not only
 # ticks: their losses have closed forms or closed-form floors, and are held against them.
 #
 # **Size.** The paper takes 2000 steps of 512 sentences. This page as built takes the defaults below, with the paper's
-# vocabulary and sentence length; the full size, with five seeds, is the paper profile. Steps of length $\eta$ along
+# vocabulary and sentence length; the full size, with five seeds, is the full profile. Steps of length $\eta$ along
 # noisy gradients keep the loss jittering above its target, the more so the smaller the batch. A loss counts by its
 # mean over the last quarter of the run, and earns its tick within a margin of the target. The paper states neither a
 # margin nor a rule. Ours is 0.05 at the paper's batch, and by convention $0.05\sqrt{512/\text{batch}}$ at another.
@@ -28,7 +36,7 @@ from attention_theory.in_context_reasoning.closed_form import bayes_risk, floor_
 from attention_theory.in_context_reasoning.table_1 import PRINTED, Cells, row
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import History, mean_history, train
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Run
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Training
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -54,12 +62,14 @@ slow, fast = rates
 margin = 0.05 * math.sqrt(512 / batch)
 
 
-def grid(names, noise: list[float], fillers: str, arithmetic: str = "log-domain") -> History:
+def grid(
+    names, noise: list[float], fillers: str, arithmetic: str = "log-domain", length_of_run: int = steps
+) -> History:
     """Every named model at every noise level and rate, averaged over the seeds."""
     task = Task(tokens, length=length, noisy=noise != [0.0], fillers=fillers)
-    runs = [Run(VARIANTS[name], alpha, eta) for name in names for alpha in noise for eta in rates]
+    runs = [Training(VARIANTS[name], alpha, eta) for name in names for alpha in noise for eta in rates]
     options = {"batch": batch, "dtype": torch.float32, "evaluation": evaluation, "arithmetic": arithmetic}
-    return mean_history([train(runs, task, steps, seed=seed, **options) for seed in range(seeds)])
+    return mean_history([train(runs, task, length_of_run, seed=seed, **options) for seed in range(seeds)])
 
 
 noiseless = grid(TABLE_1, [0.0], "outputs allowed")
@@ -78,7 +88,7 @@ def ticks(within: float) -> dict[str, Cells]:
 
 def agreeing(table: dict[str, Cells], column: int) -> int:
     """Models whose cell in a column is as printed."""
-    return sum(PRINTED[name][column] == table[name][column] for name in TABLE_1)
+    return sum(PRINTED[name].ticks[column] == table[name].ticks[column] for name in TABLE_1)
 
 
 ours = ticks(margin)
@@ -92,7 +102,7 @@ def mark(printed: bool, found: bool) -> str:
 headings = ["noiseless: 0-loss", "noiseless: unseen y", "noisy: Bayes loss", "noisy: unseen y"]
 show.table(
     ["model", *headings],
-    [[name, *map(mark, PRINTED[name], ours[name])] for name in TABLE_1],
+    [[name, *map(mark, PRINTED[name].ticks, ours[name].ticks)] for name in TABLE_1],
     caption="Printed / ours",
 )
 show.table(
@@ -128,7 +138,7 @@ def target(name: str, alpha: float) -> float:
     """Where the loss of a reparameterised model ends."""
     others = tokens - 2 if alpha else tokens - 1
     if "Softmax" in name:
-        return softmax_limit(alpha, others, full_input=name.endswith("FA"))[0]
+        return softmax_limit(alpha, others, full_input=name.endswith("FA")).loss
     return bayes_risk(alpha) if name.endswith("FA") else floor_without_attended(alpha, others)
 
 
@@ -142,11 +152,12 @@ starred = "Reparam-Linear-W-FA"
 claim = Claim("in-context-reasoning/table-1")
 for column, heading in enumerate(headings):
     if column == 1:
-        same = agreeing(ours, column) - (PRINTED[starred][column] == ours[starred][column])
+        same = agreeing(ours, column) - (PRINTED[starred].ticks[column] == ours[starred].ticks[column])
         claim.check(f"{heading}: cells as printed, of the 12 models but {starred}", same, "==", 12)
     else:
         claim.check(f"{heading}: cells as printed, of 13", agreeing(ours, column), "==", 13)
-claim.printed(f"{starred}, noiseless, unseen y: a tick, where none is printed", ours[starred][1], "==", False)
+tick = ours[starred].noiseless_unseen
+claim.printed(f"{starred}, noiseless, unseen y: a tick, where none is printed", tick, "==", False)
 for name in ("Reparam-Linear-FA", "Reparam-ReLU-FA", "Reparam-Softmax-F", "Reparam-Softmax-FA"):
     claim.check(f"{name}: losses minus closed form, largest", off_target(name), "<=", 1e-3)
 for name in ("Reparam-Linear-F", "Reparam-ReLU-F"):
@@ -188,11 +199,11 @@ for _, source, eta in pairs[2:]:
     claim.check(f"{starred}, slopes by subtraction, η = {eta}: population loss", loss, "<=", margin)
 
 # %% [markdown]
-# After the last step at full size, three seeds in float32, the model with rounded slopes has an unseen loss of 0.003 to
-# 0.017 at $\eta=0.1$, still a tick, and of 0.13 to 0.18 at $\eta=0.5$, with $p$ about 0.95: a mild failure at one of
-# two rates. The strong failure, losses above 40, is that of the page on arithmetic, where fillers are neutral words.
-# But with neutral fillers another row of the table, Origin-Softmax-F, does not come out as printed (below). So rounding
-# can make the printed cell, and that it did is not shown.
+# At full size the model with rounded slopes has a small unseen loss at $\eta=0.1$, which is still a tick, and one above
+# 0.1 at $\eta=0.5$: a mild failure at one of two rates. Which of the two counts is decided by the lower population
+# loss, and those are both at rounding. The strong failure, losses above 40, is that of the page on arithmetic, where
+# fillers are neutral words. But with neutral fillers another row of the table, Origin-Softmax-F, does not come out as
+# printed (below). So rounding can make the printed cell, and that it did is not shown.
 #
 # **Origin-Softmax-FA, noisy, Bayes loss.** Its tick hangs on the margin. At full size, five seeds on record, it ends
 # 0.056 above the Bayes risk at $\alpha = 0.5$ and the better rate, where 0.05 is allowed. So 50 of 52 cells are as
@@ -200,10 +211,10 @@ for _, source, eta in pairs[2:]:
 #
 # **Origin-Softmax-F** agrees only because fillers may be output words. With the printed rule, that fillers are
 # neutral, the one output word present *is* the answer, attention need not look for the trigger, and the model reaches
-# the loss after all:
+# the loss after all, as late as after a thousand steps; so it is given the paper's 2000:
 
 # %%
-neutral = grid(["Origin-Softmax-F"], [0.0], "neutral")
+neutral = grid(["Origin-Softmax-F"], [0.0], "neutral", length_of_run=max(steps, 2000))
 losses = [neutral.end("population", "Origin-Softmax-F", 0.0, eta) for eta in rates]
 claim.check("neutral fillers, noiseless: Origin-Softmax-F reaches 0", min(losses), "<=", margin)
 untrained = {name: row(noiseless.before(), noisy.before(), name, levels, rates, margin) for name in TABLE_1}
@@ -215,23 +226,76 @@ claim.verdict()
 # ## Figures 3 to 8
 # Each figure of the appendix shows one model: population loss and unseen loss, at both rates.
 #
-# ```{claim} in-context-reasoning/figure-3
-# ```
+# <!-- claim in-context-reasoning/figure-3 -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/figure-4
-# ```
+# **Figure 3 (Losses of a model whose caption is lost (probably Origin-Softmax-FA))** *Appendix D.2.1*
 #
-# ```{claim} in-context-reasoning/figure-5
-# ```
+# The larger rate leaves the plateau of a model that knows no output, $H(\alpha)+(1-\alpha)\ln|\mathcal O|$; the smaller
+# one does not. That the figure shows Origin-Softmax-FA is our guess from the text.
 #
-# ```{claim} in-context-reasoning/figure-6
-# ```
+# </blockquote>
+# <!-- /claim -->
 #
-# ```{claim} in-context-reasoning/figure-7
-# ```
+# <!-- claim in-context-reasoning/figure-4 -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/figure-8
-# ```
+# **Figure 4 (Losses of a model that cannot be identified)** *Appendix D.2.1*
+#
+# One of the models that neither Figure 1, as it is taken here, nor Figures 3 and 5 to 9 show: Origin-Linear-F,
+# Origin-ReLU-FA or Reparam-ReLU-FA. All three are shown.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-5 -->
+# <blockquote>
+#
+# **Figure 5 (Losses of Origin-ReLU-F)** *Appendix D.2.1*
+#
+# **As printed.** The population losses do not converge at $\eta=0.5$.
+#
+# **As run here.** The population loss converges at $\eta=0.1$. At $\eta=0.5$ it ends higher with noise; without noise
+# it converges when slopes are computed in the log domain. Unseen losses do not converge at all.
+#
+# In the log domain the noiseless one goes to 0; with slopes by subtraction, as ordinary code has them, it need not. The
+# noisy ones end 0.07 to 0.13 above their targets at full size (0.06 to 0.13 in the smaller run of the page), and do not
+# converge there.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-6 -->
+# <blockquote>
+#
+# **Figure 6 (Losses of Reparam-Softmax-F)** *Appendix D.2.1*
+#
+# No loss converges to its target: no logit of an output exceeds 1, and that of $\tau$ stays at $\gamma$. Losses on
+# unseen words are the same.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-7 -->
+# <blockquote>
+#
+# **Figure 7 (Losses of Reparam-ReLU-F)** *Appendix D.2.1*
+#
+# The noiseless loss vanishes; the noisy ones stop at $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$. Losses on unseen
+# words are the same.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-8 -->
+# <blockquote>
+#
+# **Figure 8 (Losses of Reparam-Linear-F)** *Appendix D.2.1*
+#
+# As Figure 7, with linear attention.
+#
+# </blockquote>
+# <!-- /claim -->
 
 
 # %%
@@ -325,38 +389,40 @@ claim.control("Reparam-ReLU-FA: unseen loss above its target, least over the sam
 claim.verdict()
 
 # %% [markdown]
-# The caption of Figure 5 says that population losses do not converge at $\eta = 0.5$. The noiseless one does: it is 0.
-# With noise the larger rate does worse at every level. How much is called convergence is a matter of the margin: at
-# full size, by the margin of 0.05, none of the three noisy losses converges, as printed.
+# The caption of Figure 5 says that population losses do not converge at $\eta = 0.5$. With slopes in the log domain, as
+# here, the noiseless one does: it is 0. With slopes by subtraction, which is what ordinary code computes, it goes on
+# having spikes; that is not run here. With noise the larger rate does worse at every level. How much is called
+# convergence is a matter of the margin: at full size, by the margin of 0.05, none of the three noisy losses converges,
+# as printed.
 
 
 # %%
-def at_its_floor(figure: str, name: str, earlier: tuple[float, ...]) -> Claim:
+def at_its_floor(figure: str, name: str) -> Claim:
     """The evidence that the three figures share: losses at their closed forms, and not at the Bayes risk."""
     claim = Claim(f"in-context-reasoning/{figure}")
     claim.check(f"η = {slow}: losses minus their closed forms, largest", off_target(name), "<=", 2e-2)
     claim.check(f"η = {slow}: unseen losses minus the same, largest", off_target(name, "unseen"), "<=", 5e-2)
-    for alpha, value in zip(levels, earlier, strict=True):
+    for alpha in levels:
         loss = noisy.end("population", name, alpha, slow)
         claim.control(f"α = {alpha}: loss reaches the Bayes risk", loss - bayes_risk(alpha), "<=", margin)
         claim.number(f"α = {alpha}: loss", loss)
     return claim
 
 
-claim = at_its_floor("figure-6", "Reparam-Softmax-F", (3.588, 3.623, 2.861))
+claim = at_its_floor("figure-6", "Reparam-Softmax-F")
 claim.control("noiseless: loss reaches 0", noiseless.end("population", "Reparam-Softmax-F", 0.0, slow), "<=", margin)
 claim.verdict()
 
 # %%
-claim = at_its_floor("figure-7", "Reparam-ReLU-F", (1.591, 2.732, 2.693))
+claim = at_its_floor("figure-7", "Reparam-ReLU-F")
 claim.check("noiseless: loss", noiseless.end("population", "Reparam-ReLU-F", 0.0, slow), "<=", 1e-3)
-run = [Run(VARIANTS["Reparam-ReLU-F"], 0.0, fast)]
+run = [Training(VARIANTS["Reparam-ReLU-F"], 0.0, fast)]
 frozen = train(run, Task(tokens, length=32), 20, 32, relu_shift=0.0, evaluation=64).values["population"][-1]
 claim.control("without the shift in ReLU: loss after 20 steps", frozen, "<=", math.log(tokens) - 1)
 claim.verdict()
 
 # %%
-claim = at_its_floor("figure-8", "Reparam-Linear-F", (1.591, 2.732, 2.693))
+claim = at_its_floor("figure-8", "Reparam-Linear-F")
 claim.check("noiseless: loss", noiseless.end("population", "Reparam-Linear-F", 0.0, slow), "<=", 1e-3)
 for alpha in levels:
     best = math.log((1 - alpha) / alpha * (math.exp(odds(alpha)) + tokens - 2))

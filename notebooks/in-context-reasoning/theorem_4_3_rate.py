@@ -1,22 +1,54 @@
 # %% [markdown]
-# # The loss after t steps on M sentences
+# # Theorem 4.3 · The loss after t steps on M sentences
 # *Nguyen, Nguyen-Tang: Theorem 4.3, Section 4.2; Appendix B.2.2; Lemma C.2, Appendix C.*
 #
-# ```{claim} in-context-reasoning/lemma-c-2
-# ```
+# <!-- claim in-context-reasoning/lemma-c-2 -->
+# <blockquote>
 #
-# ```{claim} in-context-reasoning/theorem-4-3
-# ```
+# **Lemma C.2 (How far the estimated coin can be)** *Appendix C*
+#
+# **As printed.** No condition on $\varepsilon$; the proof passes from
+# $2(\alpha-\hat\alpha)^2/\min(\hat\alpha,1-\hat\alpha)$ to the bound as if the 2 were not there.
+#
+# **Corrected.** For the mean $\hat\alpha$ of $M$ tosses of a coin $\alpha$ and
+# $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}<\min(\alpha,1-\alpha)$: with probability at least $1-\delta$,
+# $\mathrm{KL}(\alpha\Vert\hat\alpha)\le\varepsilon^2/(\min(\alpha,1-\alpha)-\varepsilon)$.
+#
+# $\varepsilon<\min(\alpha,1-\alpha)$. The constant is right, by $\mathrm{KL}(a\Vert
+# b)\le\frac{(a-b)^2}{2}\max_s\frac1{s(1-s)}$ with $s$ between $a$ and $b$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/theorem-4-3 -->
+# <blockquote>
+#
+# **Theorem 4.3 (The loss after t steps on M sentences)** *Section 4.2; Appendix B.2.2*
+#
+# **As printed.** The same, for every $M$ and $\delta$. In Appendix B.2.2 the empirical loss has $+\beta^{(m)}$ in its
+# first sum and $+\frac{M_\tau}M\ln\frac{\hat\alpha}{1-\hat\alpha}$, "$\xi_j=0$ for $j\notin\{q,y\}$", and
+# $\hat\gamma_t$.
+#
+# **Corrected.** Let $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}<\min(\alpha,1-\alpha)$. With probability at least $1-\delta$
+# over the data, for all $t$: $L(\lambda_t,\hat\gamma)\le
+# L_{\text{Bayes}}+\frac{\varepsilon^2}{\min(\alpha,1-\alpha)-\varepsilon}+(N-1)e^{-\eta t}$. In fact $0\le
+# L(\lambda_t,\hat\gamma)-L_{\text{Bayes}}-\mathrm{KL}(\alpha\Vert\hat\alpha)\le(N-1)e^{-\eta t}$.
+#
+# It needs $\varepsilon<\min(\alpha,1-\alpha)$; otherwise the middle term is negative or undefined. Both signs are
+# minus, $\xi_j=0$ for $j\notin\{\tau,y\}$, and $\hat\gamma$ does not depend on $t$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Two things stand between the trained loss and the Bayes risk: too few steps, and a wrong $\hat\alpha$. The first
 # term is at most $(N-1)e^{-\eta t}$. The second is exactly $\mathrm{KL}(\alpha\Vert\hat\alpha)$, which Lemma C.2
 # bounds by $\varepsilon^2/(\min(\alpha,1-\alpha)-\varepsilon)$ with $\varepsilon^2=\ln(2/\delta)/(2M)$. Both need
 # $\varepsilon<\min(\alpha,1-\alpha)$, which the paper does not say.
 #
-# The proof of the lemma starts from $\mathrm{KL}(a\Vert b)\le 2(a-b)^2/\min(b,1-b)$ and loses the 2 on the way;
-# without it the inequality is false. The constant of the lemma is right nevertheless, because
-# $s(1-s)\ge\frac12\min(s,1-s)$ in $\mathrm{KL}(a\Vert
-# b)=\big|\int_b^a\frac{a-s}{s(1-s)}\,ds\big|\le\frac{(a-b)^2}2\cdot\max_s\frac1{s(1-s)}$.
+# The proof of the lemma starts from $\mathrm{KL}(a\Vert b)\le 2(a-b)^2/\min(b,1-b)$ and loses the 2 on the way; without
+# it the inequality is false. (The paper's text leaves out the condition on $\varepsilon$ in both places; where it
+# fails, the bound is negative.) The constant of the lemma is right nevertheless, because $s(1-s)\ge\frac12\min(s,1-s)$
+# in $\mathrm{KL}(a\Vert b)=\big|\int_b^a\frac{a-s}{s(1-s)}\,ds\big|\le\frac{(a-b)^2}2\cdot\max_s\frac1{s(1-s)}$.
 
 # %%
 import numpy as np
@@ -30,10 +62,10 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens = 60  # N, at least 3
-rate = 0.1  # eta, positive
+rate = 0.1  # eta, from 0.001 to 1
 steps = 400  # t, at least 200
 samples = 2048  # M, at least 500
-delta = 0.05  # allowed chance of failure, between 0 and 1
+delta = 0.05  # allowed chance of failure, from 1e-6 to 0.5
 datasets = 200  # data sets drawn, at least 20
 
 # %%
@@ -54,11 +86,9 @@ steps = max(steps, round(20 / rate))  # at least to η t = 20
 
 # %%
 claim = Claim("in-context-reasoning/lemma-c-2")
-for m, alpha, chance, earlier in ((50, 0.2, 0.1, 1.4e-5), (2048, 0.8, 0.05, 3.6e-6), (200, 0.5, 0.2, None)):
+for m, alpha, chance in ((50, 0.2, 0.1), (2048, 0.8, 0.05), (200, 0.5, 0.2)):
     fails = kl_failure(m, alpha, chance)
     claim.check(f"M = {m}, α = {alpha}, δ = {chance}: chance of failure", fails, "<=", chance)
-    if earlier:
-        claim.number(f"M = {m}, α = {alpha}: chance of failure", fails)
 
 
 def tightness(alpha: float, radius: float) -> float:
@@ -72,9 +102,11 @@ ratios = [
     for share in (1e-3, *np.linspace(0.01, 0.99, 50).tolist())
 ]
 claim.check("KL (min - ε)/ε² over a grid, largest", max(ratios), "<=", 1)
-claim.number("the same", max(ratios))
-claim.printed("as the proof uses it: KL(.99||.5) min(b, 1-b)/(a-b)²", bernoulli_kl(0.99, 0.5) * 0.5 / 0.49**2, "<=", 1)
-claim.check("with its 2: the same over 2", bernoulli_kl(0.99, 0.5) * 0.5 / 0.49**2 / 2, "<=", 1)
+as_used = bernoulli_kl(0.99, 0.5) * 0.5 / 0.49**2
+claim.printed("without its 2, as the proof uses it: KL(.99||.5) min(b, 1-b)/(a-b)²", as_used, "<=", 1, of="proof")
+grid = np.linspace(0.01, 0.99, 99).tolist()
+repaired = [bernoulli_kl(a, b) * min(a, 1 - a, b, 1 - b) / (a - b) ** 2 for a in grid for b in grid if a != b]
+claim.check("KL min(a, 1-a, b, 1-b)/(a-b)² over a grid, largest", max(repaired), "<=", 1, of="proof")
 
 
 def is_refused(alpha: float, m: int) -> bool:
@@ -86,6 +118,10 @@ def is_refused(alpha: float, m: int) -> bool:
 
 
 claim.check("M = 10, α = .05: refused, ε being too large", is_refused(0.05, 10), "==", True)
+too_large = hoeffding_radius(10, 0.05)
+claim.printed(
+    "M = 10, α = .05: the printed bound, which KL ≥ 0 is to keep to", too_large**2 / (0.05 - too_large), ">=", 0
+)
 claim.control("half the bound: KL over it, largest", 2 * max(ratios), "<=", 1)
 claim.verdict()
 
@@ -152,6 +188,6 @@ show.figure(
     caption=f"M = {samples}: each data set's loss falls geometrically and then stops at KL(α||α̂), below the bound "
     "(dashed).",
     alt="Blue curves fall together on a logarithmic axis and level off at different heights, all below a dashed "
-    "curve; a grey curve for known noise falls on.",
+    "curve; a curve for known noise falls on.",
 )
 claim.verdict()

@@ -7,14 +7,36 @@
 # ---
 
 # %% [markdown]
-# # If-then is a lookup too
+# # Algorithms 4 and 5 · If-then is a lookup too
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Algorithms 4 and 5, Appendix C.*
 #
-# ```{claim} linear-attention/algorithm-4
-# ```
+# <!-- claim linear-attention/algorithm-4 -->
+# <blockquote>
 #
-# ```{claim} linear-attention/algorithm-5
-# ```
+# **Algorithm 4 (An if-then program)** *Appendix C*
+#
+# If the attribute $x$ of the last token equals its attribute $a_i$, the next token's attribute $x'$ is its attribute
+# $b_i$, for $i = 1, \dots, k$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/algorithm-5 -->
+# <blockquote>
+#
+# **Algorithm 5 (If-then by a table)** *Appendix C*
+#
+# **As printed.** The copies do not say which token makes them, and $x$, $a_i$, $b_i$ are read from tokens to which they
+# were never copied.
+#
+# **Corrected.** Over $k$ tokens the cases are copied into the rows $s_0$ (key $a_i$) and $s_1$ (value $b_i$), one case
+# a token, while $x$ is carried along; then $x$ is looked up in this table and the value found becomes $x'$. The rows
+# $s_0$ and $s_1$ belong to this one if-then.
+#
+# Copies ask by position and read $a_i$, $b_i$ where they stand, and $x$ is copied to the token that asks.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A token holds a letter $x$ and $k$ cases $(a_i, b_i)$. If $x = a_i$, the next token shall hold $x' = b_i$. A layer has
 # no conditions, but it has lookups. So the cases are set out as a table, one case a token: the key $a_i$ in the rows
@@ -35,8 +57,8 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-most_cases = 3  # the largest k, at least 2; the work grows with outcomes ** most_cases
-outcomes = 3  # letters that a case can lead to, at least 2
+most_cases = 3  # the largest k, from 2 to 5; the work grows with outcomes ** most_cases
+outcomes = 3  # letters that a case can lead to, from 2 to 4
 
 # %%
 require(most_cases=(most_cases, 2, 5), outcomes=(outcomes, 2, 4))
@@ -108,8 +130,9 @@ fig.colorbar(picture, ax=axes, ticks=[0, 1, 2], label="entry")
 show.figure(
     fig,
     name="tables",
-    caption="Two if-thens, three tokens each, after one prompt token. Grey is 1, black is 2. With private rows the two "
-    "tables stand apart. With shared rows the second answer, `x'.1` in the last token, is a 2: it was found twice.",
+    caption="Two if-thens, three tokens each, after one prompt token. The scale at the right tells 1 from 2. With "
+    "private rows the two tables stand apart. With shared rows the second answer, `x'.1` in the last token, is a "
+    "2: it was found twice.",
     alt="Two images of the token matrix. On the left all entries are 0 or 1 and each block has its own rows. On the "
     "right the rows s0 and s1 are used by both blocks and the last token holds an entry 2.",
 )
@@ -125,6 +148,8 @@ claim.verdict()
 claim = Claim("linear-attention/algorithm-5")
 claim.check("inputs on which the heads agree with Algorithm 4", compiled_right, "==", tried)
 claim.check("two in a row with private rows", right_private, "==", pairs_tried)
-claim.printed("nothing carried: inputs with a case that return its outcome", listed_right_in_print, "==", listed)
+claim.printed(
+    "as printed, nothing carried: inputs with a case that return its outcome", listed_right_in_print, "==", listed
+)
 claim.control("two in a row, rows not kept apart", right_shared, "==", pairs_tried)
 claim.verdict()

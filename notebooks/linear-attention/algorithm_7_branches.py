@@ -7,14 +7,43 @@
 # ---
 
 # %% [markdown]
-# # One step of a machine, cell by cell
+# # Algorithms 6 and 7 · One step of a machine, cell by cell
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Algorithms 6 and 7, Appendix C.1.*
 #
-# ```{claim} linear-attention/algorithm-6
-# ```
+# <!-- claim linear-attention/algorithm-6 -->
+# <blockquote>
 #
-# ```{claim} linear-attention/algorithm-7
-# ```
+# **Algorithm 6 (The cells a new cell is made from)** *Appendix C.1*
+#
+# **As printed.** The offsets count tokens, although a block has several; and the copies read $s_0$, which a block has
+# loaded, not returned.
+#
+# **Corrected.** For each cell of the new tape a block of tokens copies letter and state of the same cell and of its two
+# neighbours from the tape one step before, and runs the branches of Algorithm 7. With a window of $N$ cells these are
+# the blocks at the offsets $-N-1$, $-N$ and $-N+1$, as far as they are inside the window, and what is copied is what
+# they returned.
+#
+# The offsets count blocks; the copies read the letter and state that a block returned.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/algorithm-7 -->
+# <blockquote>
+#
+# **Algorithm 7 (Left of the head, at the head, right of it, elsewhere)** *Appendix C.1*
+#
+# **As printed.** Both conditions left of the head ask for $L$ (a slip); the rule is picked by the letter of $s_2$, a
+# column that holds every letter (another); there is no branch for the other cells.
+#
+# **Corrected.** Let $\delta(q, a) = (q', w', m)$ for the state $q$ and the letter $a$ under the head. The cell left of
+# the head keeps its letter and takes $q'$ if $m = L$; the cell at the head takes the letter $w'$ and no state; the cell
+# right of the head keeps its letter and takes $q'$ if $m = R$; every other cell keeps its letter and has no state.
+#
+# The second condition asks for $R$; the rule is picked by the letter under the head; a fourth branch keeps the letter.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # To run a Turing machine, the layer writes the whole tape anew at every step. A cell of the new tape depends on three
 # cells of the old one: itself and its two neighbours. Algorithm 6 copies these three to the end of the sequence.
@@ -25,12 +54,18 @@
 # * right of the head: keep the letter, and take the new state if the head moves right;
 # * anywhere else: keep the letter. This case is missing in print, and so such cells come out empty.
 #
-# Two more things in Algorithm 7 cannot be as printed: left of the head both conditions say $L$, and the rule is picked
-# by the letter of `s2`, which is a column of the table and holds *every* letter. The letter meant is the one under the
-# head.
+# Two more things in Algorithm 7 cannot be as printed, and are slips: left of the head both conditions say $L$, and the
+# rule is picked by the letter of `s2`, which is a column of the table and holds *every* letter. The letter meant is the
+# one under the head.
 
 # %%
-from attention_theory.linear_attention.machines.tape_program import FAULTS, cells_of, new_tape, run_blocks
+from attention_theory.linear_attention.machines.tape_program import (
+    BRANCH_FAULTS,
+    COPY_FAULTS,
+    cells_of,
+    new_tape,
+    run_blocks,
+)
 from attention_theory.linear_attention.machines.turing import RIGHT, random_inputs, random_tables, simulate
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -56,23 +91,24 @@ require(window=(window, 5, None), steps=(steps, 2, None), seed=(seed, 0, None))
 tables = random_tables(configurations, states, letters, seed)
 tables[..., 2] %= RIGHT + 1  # the paper's two moves
 tapes, places = random_inputs(configurations, letters, window, seed + 1)
-forms = {"corrected": (), **{fault: (fault,) for fault in FAULTS}, "as printed": FAULTS}
-right = dict.fromkeys(forms, 0)
+printed_parts = {**{fault: (fault,) for fault in BRANCH_FAULTS}, "as printed": BRANCH_FAULTS}
+right = dict.fromkeys(("corrected", *printed_parts), 0)
 for number in range(configurations):
     run = simulate(tables[number], tapes[number], int(places[number]), 1)
     before, after = (cells_of(run.letters[t], run.states[t], states) for t in (0, 1))
-    for form, faults in forms.items():
-        right[form] += new_tape(tables[number], before, faults) == after
+    right["corrected"] += new_tape(tables[number], before) == after
+    for name, faults in printed_parts.items():
+        right[name] += new_tape(tables[number], before, form="printed", faults=faults) == after
 show.table(["Algorithm 7", f"configurations right, of {configurations}"], right.items())
 
 # %%
 claim = Claim("linear-attention/algorithm-7")
 claim.check("corrected branches, configurations right", right["corrected"], "==", configurations)
 claim.printed("branches as printed, configurations right", right["as printed"], "==", configurations)
-for fault in FAULTS:
-    claim.control(f"only this error: {fault}", right[fault], "==", configurations)
-claim.number("branches as printed, configurations right", right["as printed"])
-claim.number("corrected branches, configurations right", right["corrected"])
+*slips, missing = BRANCH_FAULTS
+for fault in slips:
+    claim.misprint(f"only this slip: {fault}, configurations right", right[fault], "==", configurations)
+claim.printed(f"only this: {missing}, configurations right", right[missing], "==", configurations)
 claim.verdict()
 
 # %% [markdown]
@@ -82,11 +118,7 @@ claim.verdict()
 # loaded: one step later this is still the letter of the prompt.
 
 # %%
-ways = {
-    "corrected": {},
-    "copies read s0": {"copied": "loaded"},
-    "offsets count tokens": {"offsets": "tokens"},
-}
+ways = {"corrected": {}, **{fault: {"form": "printed", "faults": (fault,)} for fault in COPY_FAULTS}}
 machines = min(200, configurations)
 exact = {way: [0] * (steps + 1) for way in ways}
 for number in range(machines):

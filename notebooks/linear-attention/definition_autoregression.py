@@ -7,25 +7,67 @@
 # ---
 
 # %% [markdown]
-# # Outputs that become tokens, and vectors that become letters
+# # Section 5 · Outputs that become tokens, and vectors that become letters
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: definitions of Section 5 and Appendix D.*
 #
-# ```{claim} linear-attention/definition-autoregressive-mhla
-# ```
+# <!-- claim linear-attention/definition-autoregressive-mhla -->
+# <blockquote>
 #
-# ```{claim} linear-attention/definition-computation-history
-# ```
+# **Definition (Outputs that become tokens)** *Section 5*
 #
-# ```{claim} linear-attention/definition-orthogonal-embeddings
-# ```
+# **As printed.** $Z^{t+1} = Z^t \circ y^t \in \mathbb{R}^{d \times (n+1)}$.
 #
-# ```{claim} linear-attention/definition-rounding
-# ```
+# **Corrected.** From $Z^0 \in \mathbb{R}^{d \times n}$ on, each step computes $y^{t+1} = \mathrm{MHLA}_\Theta(Z^t)$ and
+# sets it behind the input: $Z^{t+1} = Z^t \circ y^{t+1} \in \mathbb{R}^{d \times (n+t+1)}$.
+#
+# $Z^{t+1} = Z^t \circ y^{t+1} \in \mathbb{R}^{d \times (n+t+1)}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/definition-computation-history -->
+# <blockquote>
+#
+# **Definition (The history of a run)** *Section 5*
+#
+# The history of a run of $\Phi$ steps is $\mathrm{CH}_\Theta(Z) = \{Z^t\}_{t \in [\Phi]}$ with entries
+# $\mathrm{CH}^t_\Theta(Z) = Z^t$. Each entry begins with all earlier ones; $Z^t[:-k]$ stands for its last $k$ tokens.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/definition-orthogonal-embeddings -->
+# <blockquote>
+#
+# **Definition (Letters as unit vectors)** *Appendix D*
+#
+# $\mathrm{Embed}: \Sigma \to \mathbb{R}^{|\Sigma|}$ gives every letter a unit vector of its own, $\mathrm{Embed}(a) =
+# e_a$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/definition-rounding -->
+# <blockquote>
+#
+# **Definition (Vectors back to letters)** *Appendix D*
+#
+# **As printed.** $\mathrm{Round}(v) = e_j$ with $j = \arg\max_i \langle v, e_i \rangle$ over all rows: it never returns
+# the empty value that the construction of Appendix C needs.
+#
+# **Corrected.** In the rows of each attribute, a vector is rounded to the unit vector of its largest entry, or to zero
+# (no letter) if that entry is below $1/2$. An error of squared norm below $1/4$ is then always undone; among letters
+# alone, without the zero, one below $1/2$ is.
+#
+# Round attribute by attribute, to zero below the threshold $1/2$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # To compute for many steps, the layer's output is set behind its input and the layer is applied again. Letters are
 # unit vectors; an output is read by rounding it to the nearest one. These four definitions carry all of Section 5, and
-# two of them need a repair: the loop as printed appends the wrong output, and rounding as printed cannot say "nothing
-# here".
+# two of them need a word: the loop as printed appends the output of the step before, which is a slip, and rounding as
+# printed cannot say "nothing here".
 
 # %%
 import torch
@@ -73,8 +115,8 @@ show.table(
 claim = Claim("linear-attention/definition-autoregressive-mhla")
 claim.check("tokens after t steps: n + t", str([len(history_entry(run, 2, t)) for t in range(3)]), "==", "[2, 3, 4]")
 claim.check("the trace by hand", str(run[2:5].long().tolist()), "==", str(by_hand))
-claim.printed("appending the output of the step before", str(printed[2:5].long().tolist()), "==", str(by_hand))
-claim.printed("tokens after two steps, with Z of shape d x (n+1)", len(history_entry(run, 2, 2)), "==", 2 + 1)
+claim.misprint("appending the output of the step before", str(printed[2:5].long().tolist()), "==", str(by_hand))
+claim.misprint("tokens after two steps, with Z of shape d x (n+1)", len(history_entry(run, 2, 2)), "==", 2 + 1)
 claim.verdict()
 
 # %% [markdown]

@@ -7,14 +7,38 @@
 # ---
 
 # %% [markdown]
-# # Turing machines, and how a prompt holds one
+# # Section 5 · Turing machines, and how a prompt holds one
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: definitions of Section 5 and Appendix C.1, Eqs. 59-61.*
 #
-# ```{claim} linear-attention/definition-accept-tm
-# ```
+# <!-- claim linear-attention/definition-accept-tm -->
+# <blockquote>
 #
-# ```{claim} linear-attention/definition-tm-embedding
-# ```
+# **Definition (Machines and the words they accept)** *Section 5*
+#
+# A Turing machine $M$ has states $\mathcal{Q}$ with $q_{start}, q_{accept}, q_{reject}$, letters $\Sigma \subseteq
+# \Gamma$ and a transition function $\delta: \mathcal{Q} \times \Gamma \to \mathcal{Q} \times \Gamma \times \{L, R\}$
+# (in print on $\Sigma$, which leaves out the blank). The language $A_{TM}$ holds the pairs $(M, x)$ for which $M$
+# reaches $q_{accept}$ on the word $x$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/definition-tm-embedding -->
+# <blockquote>
+#
+# **Definition (A machine as a prompt)** *Appendix C.1*
+#
+# **As printed.** The column of a state has blocks for two letters, $a_0$ and $a_1$, for an alphabet of any size.
+#
+# **Corrected.** A machine is embedded as one column a state: the state, then for each of the $|\Sigma|$ letters the
+# letter and its rule. A word is embedded as one column a cell: position, letter, and the state where the head is. The
+# two stand in rows and columns of their own. In this book the columns of $\#$, which nothing reads, are left out, and a
+# cell without the head holds a letter "no state" in place of the $0$ of Eq. 60, since zero cannot be looked up.
+#
+# It has $|\Sigma|$ blocks, as the dimension in Lemma 2.2 counts them.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A Turing machine is a table: in state $q$, reading letter $a$, go to state $q'$, write $a'$, move left or right. It
 # accepts a word if it reaches the state *accept*. This page runs the reference simulator on machines whose runs can be
@@ -101,9 +125,10 @@ claim.verdict()
 # ## The prompt
 # Eq. 59 gives a machine one column a state. The column holds the state and then, for each letter, the letter and the
 # rule for it. In print there are two letters, $a_0$ and $a_1$. An alphabet of $|\Sigma|$ letters needs $|\Sigma|$ such
-# blocks. The tape is a column a cell: position, letter, and the state in the column of the head. Two things differ here
-# from Eqs. 59 and 60. The columns of $\#$ are left out, since nothing reads them. And a cell without the head holds a
-# letter of its own for "no state", where Eq. 60 has 0: zero cannot be looked up.
+# blocks, and the dimension that Lemma 2.2 gives counts as many. The tape is a column a cell: position, letter, and the
+# state in the column of the head. Two things differ here from Eqs. 59 and 60. The columns of $\#$ are left out, since
+# nothing reads them. And a cell without the head holds a letter of its own for "no state", where Eq. 60 has 0: zero
+# cannot be looked up.
 #
 # Embedded machines are read back from the token matrix and compared with what went in.
 
@@ -140,8 +165,8 @@ show.figure(
     caption="The prompt of a machine with 3 letters: left of the dashed line a column for each state with the three "
     "rules, right of it a column for each cell of the tape. Ones are filled. `state` has a last row for cells without "
     "the head.",
-    alt="A black and white token matrix. The first columns hold the rows table of and table 0 to 2 with state, letter "
-    "and move; the other columns hold the rows letter and state. The position rows form a diagonal.",
+    alt="A token matrix of filled and empty cells. The first columns hold the rows table of and table 0 to 2 with "
+    "state, letter and move; the other columns hold the rows letter and state. The position rows form a diagonal.",
 )
 
 # %%
@@ -149,5 +174,5 @@ claim = Claim("linear-attention/definition-tm-embedding")
 claim.check("machines with 2 letters read back", right[2], "==", machines)
 claim.check("machines with 3 letters read back", right[3], "==", machines)
 claim.check("with 2 letters the printed columns hold the table", held[2], "==", machines)
-claim.printed("with 3 letters the printed columns hold the table", held[3], "==", machines)
+claim.misprint("with 3 letters the printed columns hold the table", held[3], "==", machines)
 claim.verdict()

@@ -7,11 +7,19 @@
 # ---
 
 # %% [markdown]
-# # Layers and a full transformer instead of heads
+# # Figure 1 · Layers and a full transformer instead of heads
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 1, Section 6.1.*
 #
-# ```{claim} linear-attention/figure-1-depth
-# ```
+# <!-- claim linear-attention/figure-1-depth -->
+# <blockquote>
+#
+# **Figure 1 (Layers and a full transformer instead of heads)** *Section 6.1*
+#
+# On the same task, students with 2 and 4 layers of linear attention end higher than a single layer, and 4 layers can
+# end higher than 2; a full transformer layer does not end lower than a single layer.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Heads are one way to have more parameters than needed. Layers are another. Here the students have two and four layers
 # of linear attention with a single head, or are a full transformer layer with softmax attention, a feed-forward part
@@ -39,13 +47,13 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 widths = [2]  # d, each from 2 to 16
 runs = 7  # runs of each kind of linear student, each with a teacher of its own, at least 3
-full_runs = 3  # runs of the full transformer, on the first of these teachers, from 3 to the number of runs
+full_runs = 3  # runs of the full transformer, on the first of these teachers, from 3 to runs
 sequences = 512  # N, at least 16
 tokens = 100  # T, at least 2
 hidden = 16  # width of the transformer, an even number, at least 2
 batch = 16  # sequences of a step, at least 1
 steps = 1200  # steps of training, at least 100
-rate = 0.01  # learning rate, above 0
+rate = 0.01  # learning rate, from 1e-6 to 1
 seed = 0  # seed of the teachers, the data and the students, at least 0
 
 # %%

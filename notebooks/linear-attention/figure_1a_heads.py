@@ -7,11 +7,26 @@
 # ---
 
 # %% [markdown]
-# # More heads
+# # Figure 1(a) · More heads
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 1 (a), Section 6.1.*
 #
-# ```{claim} linear-attention/figure-1a
-# ```
+# <!-- claim linear-attention/figure-1a -->
+# <blockquote>
+#
+# **Figure 1(a) (More heads)** *Section 6.1*
+#
+# **As printed.** The more heads, the lower the error after training.
+#
+# **As run here.** Students with 1 to 16 heads of linear attention learn from a teacher with one head. Reported: the
+# more heads, the lower the mean squared error after training, and with $d^2$ heads it is comparable to that of
+# Algorithm 1, near the floor of floating-point numbers, for $d = 2$ and $4$.
+#
+# With $d^2$ heads the median error comes down to the floor at every $d$ up to 16. Between one head and $d^2$ the order
+# depends on $d$ and on the length of training; at $d = 16$, 16 heads end above one. The output is one number, so that
+# $d$ heads reach every function already.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The teacher has one head. Students with 1 to 16 heads learn from it by gradient descent. All can represent the
 # teacher, so the question is only which of them find it. The paper's answer is that more heads help, and that with
@@ -30,6 +45,8 @@
 # alone. Here there are more seeds, and the median is shown with the middle half as a band, next to the mean.
 
 # %%
+from itertools import product
+
 import torch
 
 from attention_theory.linear_attention.experiments.head_grid import head_grid, train_in_gram_form
@@ -40,9 +57,9 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-widths = [2, 4]  # d, each at least 2; the first is the one with the strictest checks
+widths = [2, 4]  # d, each from 2 to 16; the first is the one with the strictest checks
 heads = [1, 2, 4, 8, 16]  # heads of the students, rising, each from 1 to 64
-rates = [0.01]  # learning rates, each above 0; the figure shows the first
+rates = [0.01]  # learning rates, each from 1e-6 to 1; the figure shows the first
 seeds = 20  # runs of each setting, with their own teachers, at least 3
 sequences = 256  # N, at least 10
 tokens = 100  # T, at least 2
@@ -120,10 +137,10 @@ for count in (steps, long_steps):
 
 
 # %% [markdown]
-# The figure has the error fall with every number of heads. Where a median or a mean rises instead, it counts below as
-# what the print shows and this run does not. At laptop size, $d = 2$ and 4, this is one: the order of the *medians* at
-# $d = 4$ after the longer training. A single head is an all-or-nothing affair. Given time, a good start falls all the
-# way, and at $d = 4$ more than half of the starts are good, so that the median of one head is $4\cdot10^{-16}$;
+# The figure has the error fall with every number of heads. Below, one comparison asks this of every row of the two
+# tables, medians and means alike, and the worst row counts. At laptop size, $d = 2$ and 4, one row rises: the *medians*
+# at $d = 4$ after the longer training. A single head is an all-or-nothing affair. Given time, a good start falls all
+# the way, and at $d = 4$ more than half of the starts are good, so that the median of one head is $4\cdot10^{-16}$;
 # students with 2 or 4 heads are still on their way then. The mean, which is what the paper plots, is ruled by the bad
 # starts, and falls with the number of heads in all four trainings.
 #
@@ -140,13 +157,12 @@ for count in (steps, long_steps):
 
 # %%
 claim = Claim("linear-attention/figure-1a")
-for width in widths:
-    for count in (steps, long_steps):
-        for name in ("median", "mean"):
-            values = torch.stack([getattr(runs[width, count, rates[0], number], name)() for number in heads])
-            rises = (values.clamp(min=FLOOR).diff() > 0).sum()
-            judge = claim.check if rises == 0 else claim.printed  # what the figure shows, and this run may not
-            judge(f"d = {width}, {count} steps: the {name} rises from one number of heads to the next", rises, "==", 0)
+rises = {}
+for width, count, name in product(widths, (steps, long_steps), ("mean", "median")):
+    values = torch.stack([getattr(runs[width, count, rates[0], number], name)() for number in heads])
+    rises[f"{name}, d = {width}, {count} steps"] = (values.clamp(min=FLOOR).diff() > 0).sum()
+claim.printed("rises from one number of heads to the next, in the worst row", rises, "==", 0)
+claim.number("rows of which one rises or more", sum(bool(rise) for rise in rises.values()))
 for width in widths:
     claim.check(f"d = {width}: Algorithm 1", floor[width], "<", 1e-25)
     if width**2 in heads:

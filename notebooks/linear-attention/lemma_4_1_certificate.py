@@ -7,11 +7,21 @@
 # ---
 
 # %% [markdown]
-# # The certificate: when does data determine the function?
+# # Lemma 4.1 · The certificate: when does data determine the function?
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.1 with Algorithm 2 and Corollary 2, Section 4.*
 #
-# ```{claim} linear-attention/lemma-4-1
-# ```
+# <!-- claim linear-attention/lemma-4-1 -->
+# <blockquote>
+#
+# **Lemma 4.1 (The certificate of identifiability)** *Section 4; informally Section 2.2; Appendix B; also Lemma 2.1*
+#
+# Let $\mathcal{H}(Z) \in \mathbb{R}^\psi$, $\psi = \binom d2 d + d^2$, hold the distinct cubic features of Algorithm 2,
+# and let $\Lambda_D$ be the mean of $\mathcal{H}\mathcal{H}^\top$ over a realizable data set. If
+# $\lambda_{\min}(\Lambda_D) > 0$, then all empirical risk minimisers, with any number of heads that realizes the data,
+# compute the same function on all inputs.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Every model is linear in the features: output $a$ is $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$. On realizable
 # data a minimiser has loss zero, so its coefficients solve the linear equations $\langle p_a,
@@ -59,8 +69,17 @@ def gaussian_tokens(count, tokens, width):
 
 # %% [markdown]
 # ## The features
-# ```{claim} linear-attention/algorithm-2
-# ```
+# <!-- claim linear-attention/algorithm-2 -->
+# <blockquote>
+#
+# **Algorithm 2 (Features for the certificate)** *Section 4*
+#
+# List $\langle z_j, z_k \rangle z_{\ell n}$ for all $j < k$ and all $\ell$, then $\|z_j\|^2 z_{\ell n}$ for all $j,
+# \ell$. These $\psi = d^2(d+1)/2$ entries are the distinct ones of the feature matrix; on inputs with at least two
+# tokens they are linearly independent functions.
+#
+# </blockquote>
+# <!-- /claim -->
 # Rank is decided exactly here, on inputs of whole numbers. With a single token the features are $z_j z_k z_\ell$,
 # of which only $\binom{d+2}{3}$ are distinct. So every statement below needs inputs of two or more tokens.
 
@@ -87,8 +106,25 @@ claim.verdict()
 
 # %% [markdown]
 # ## The coefficients
-# ```{claim} linear-attention/corollary-2
-# ```
+# <!-- claim linear-attention/corollary-2 -->
+# <blockquote>
+#
+# **Corollary 2 (The coefficients decide the function)** *Section 4, Eq. 16; informally Section 2.2; also Corollary 1*
+#
+# **As printed.** Eq. 16 gives the formula for $j < k$ also for $j = k$, where it counts every term twice, and leaves
+# the head off $Q$. Corollary 1 gives $p$ the shape $\psi$. (The equivalence survives the doubled terms; that $p$ and
+# the features give the output does not.)
+#
+# **Corrected.** Let $p_a(\Theta)_{\{j,k\},\ell} = \sum_h (V_h[a,j] Q_h[k,\ell] + V_h[a,k] Q_h[j,\ell])$ for $j < k$,
+# and $\sum_h V_h[a,j] Q_h[j,\ell]$ for $j = k$. Two models, with any numbers of heads, are the same function of inputs
+# of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal. Inputs of two tokens are enough;
+# inputs of one token are not.
+#
+# Eqs. 41 and 42 of the appendix: the single term $\sum_h V_h[a,j] Q_h[j,\ell]$ for $j = k$. The shape is $d \times
+# \psi$.
+#
+# </blockquote>
+# <!-- /claim -->
 # To make a twin, take the matrix of a model, add a tensor antisymmetric in $j$ and $k$, and split it into heads
 # anew. Its heads look nothing like the first ones; the function is the same. To go the other way, move $p$ by
 # $10^{-3}$, and the outputs move. At $n = 1$ they need not: a move along a kernel vector of the one-token
@@ -125,7 +161,7 @@ claim.check("p moved by 1e-3: outputs, n = 2, difference", gap(near, model, 2), 
 claim.check("p moved unseen by one token: outputs, n = 2", gap(hidden, model, 2), ">=", 1e-3)
 claim.control("p moved unseen by one token: outputs, n = 1", gap(hidden, model, 1), ">=", 1e-12)
 doubled = coefficients(model, form="printed") @ certificate_features(inputs[n]).mT
-claim.printed("Eq. 16: outputs, difference", relative_error(doubled.mT, mhla(model, inputs[n])), "<=", 0.1)
+claim.misprint("Eq. 16: outputs, difference", relative_error(doubled.mT, mhla(model, inputs[n])), "<=", 0.1)
 claim.number("Eq. 16: largest error", (doubled.mT - mhla(model, inputs[n])).abs().max())
 claim.verdict()
 
@@ -208,18 +244,19 @@ show.figure(
 # %%
 identity = coefficients(teacher) @ certificate_features(fresh).mT
 claim = Claim("linear-attention/lemma-4-1")
-claim.check("⟨p, H(Z)⟩ and the output, difference", relative_error(identity.mT, mhla(teacher, fresh)), "<=", 1e-12)
+eq_45 = relative_error(identity.mT, mhla(teacher, fresh))
+claim.check("Eq. 45: ⟨p, H(Z)⟩ and the output, difference", eq_45, "<=", 1e-12, of="proof")
 claim.check("N = 6: certificate holds", certificates[6].holds, "==", True)
 for heads in (1, all_heads):
     distances = found[6, heads]["distances"]
     claim.check(f"N = 6, {heads} head(s): zero-loss fits", len(distances), ">=", 3)
     claim.check(f"N = 6, {heads} head(s): largest distance of p", distances.max(), "<=", 1e-11)
-for heads, earlier in [(1, 37), (all_heads, 9.7)]:
+for heads in (1, all_heads):
     result = found[3, heads]
     claim.control(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max(), "<=", 1e-11)
     claim.control(f"N = 3, {heads} head(s): largest output gap", result["gap"], "<=", 1e-11)
     claim.number(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max())
-claim.number("N = 6, 1 head: fits that reach zero, of 40", len(found[6, 1]["distances"]))
+claim.number(f"N = 6, 1 head: fits that reach zero, of {starts}", len(found[6, 1]["distances"]))
 claim.verdict()
 
 # %% [markdown]
@@ -227,8 +264,16 @@ claim.verdict()
 # Where the certificate is silent there is a vector $u$ with $\Lambda_D u = 0$. Adding $c\,u^\top$ to $p$ changes
 # no prediction on the data, and $d^2$ heads can take any $p$.
 #
-# ```{claim} linear-attention/remark-certificate-not-necessary
-# ```
+# <!-- claim linear-attention/remark-certificate-not-necessary -->
+# <blockquote>
+#
+# **Section 6.2 remark (A silent certificate decides nothing)** *Section 6.2*
+#
+# $\lambda_{\min}(\Lambda_D) > 0$ is sufficient for identifiability and not necessary: with few heads the minimiser can
+# be unique while $\Lambda_D$ is singular.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 null = certificates[4].null_space[0]
@@ -249,10 +294,26 @@ claim.verdict()
 
 # %% [markdown]
 # ## The two definitions
-# ```{claim} linear-attention/definition-identifiability
-# ```
-# ```{claim} linear-attention/definition-realizability
-# ```
+# <!-- claim linear-attention/definition-identifiability -->
+# <blockquote>
+#
+# **Definition (Identifiability)** *Section 4, Eqs. 13 and 14*
+#
+# A model class is identifiable with respect to a data set if all its empirical risk minimisers compute the same
+# function, on inputs of every length. (Eq. 13 names the set of minimisers $\Omega_\Theta$, the text
+# $\Omega_{\mathrm{ERM}}$.)
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim linear-attention/definition-realizability -->
+# <blockquote>
+#
+# **Definition (Realizability)** *Section 4*
+#
+# A data set is realizable by $\Theta$ if $y_i = \mathrm{MHLA}_\Theta(Z_i)$ for every sample.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 

@@ -7,11 +7,27 @@
 # ---
 
 # %% [markdown]
-# # The general certificate
+# # Lemma B.1 · The general certificate
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma B.1, Appendix B.*
 #
-# ```{claim} linear-attention/lemma-b-1
-# ```
+# <!-- claim linear-attention/lemma-b-1 -->
+# <blockquote>
+#
+# **Lemma B.1 (The general certificate)** *Appendix B, Eqs. 34 to 39*
+#
+# Let a model satisfy $f_\Theta(Z)[a] = \langle p_a(\Theta), \mathcal{H}_n(Z) \rangle$ for all $Z$ of all lengths $n$,
+# with $p$ free of $n$, and let the data be realizable. If $\lambda_{\min}(\mathbb{E}_D \mathcal{H}\mathcal{H}^\top) >
+# 0$, all empirical risk minimisers are the same function, and each has $p(\Theta) \in v_{\mathrm{ERM}}$, the one
+# minimiser of the linear regression. Nothing about attention is used.
+#
+# **Beside it, as printed.** The proof gives $p$ and $v$ the shape $\psi$, one row for all outputs, where the statement
+# has $d$ rows, and writes $p(\Theta) \subseteq v_{\mathrm{ERM}}$.
+#
+# **Corrected.** $d \times \psi$, and $p(\Theta) \in v_{\mathrm{ERM}}$. That equal functions have equal $p$ is owed to
+# $\lambda_{\min} > 0$; without it that fails.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The certificate of Lemma 4.1 is not about attention. Any model that is linear in some features, after a change of
 # parameters $p$, has one. This page tries two more pairs $(p, \mathcal{H})$: one that works and one that never can.
@@ -113,12 +129,12 @@ row = least_squares(inputs, labels)
 
 claim = Claim("linear-attention/lemma-b-1")
 identity = inputs @ coefficients(teacher).mT
-claim.check("⟨p, H(Z)⟩ and the output, difference", relative_error(identity, labels), "<=", 1e-12)
+claim.check("⟨p, H(Z)⟩ and the output, difference", relative_error(identity, labels), "<=", 1e-12, of="proof")
 claim.check("n tokens: certificate holds", certificates["n tokens"].holds, "==", True)
 claim.check("n tokens: zero-loss fits", len(minimisers["n tokens"]), ">=", 3)
 claim.check("n tokens: largest output gap", output_gap(minimisers["n tokens"]), "<=", 1e-10)
 farthest = max(relative_error(coefficients(one), row) for one in minimisers["n tokens"])
-claim.check("n tokens: p and the linear minimiser, difference", farthest, "<=", 1e-10)
+claim.check("n tokens: p and the linear minimiser, difference", farthest, "<=", 1e-10, of="proof")
 claim.check("one token: nullity d(d-1)/2", certificates["one token"].nullity, "==", d * (d - 1) // 2)
 claim.check("one token: zero-loss fits", len(minimisers["one token"]), ">=", 3)
 claim.control("one token: largest output gap", output_gap(minimisers["one token"]), "<=", 1e-10)
@@ -128,5 +144,6 @@ claim.control("all d³ features, d = 3: rank", ranks[3], "==", 27)
 claim.check("twins: outputs, difference", relative_error(mhla(twin, fresh), mhla(model, fresh)), "<=", 1e-12)
 claim.control("twins: p = T, difference", relative_error(head_matrix(twin), head_matrix(model)), "<=", 1e-9)
 one_row = inputs @ coefficients(teacher)[:1].mT.expand(-1, d)
-claim.printed("p of shape ψ, one row for all outputs: difference", relative_error(one_row, labels), "<=", 0.1)
+slip = relative_error(one_row, labels)
+claim.misprint("p of shape ψ, one row for all outputs: difference", slip, "<=", 0.1, of="proof")
 claim.verdict()

@@ -7,14 +7,38 @@
 # ---
 
 # %% [markdown]
-# # The task of Section 6.1 and what was searched
+# # Section 6.1 · The task of Section 6.1 and what was searched
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Section 6.1 and Appendix D.1.*
 #
-# ```{claim} linear-attention/task-6-1
-# ```
+# <!-- claim linear-attention/task-6-1 -->
+# <blockquote>
 #
-# ```{claim} linear-attention/table-d-1
-# ```
+# **Section 6.1 task (A random teacher)** *Section 6.1*
+#
+# **As printed.** $y_t = V Z_{1:t} (Z[:,:,t]\, Q\, Z[:,:,t])$, which multiplies a row of length $d$ with a matrix of $t$
+# rows; and $\mathcal{N}(0, I/\sqrt d)$, which may give the deviation or the variance.
+#
+# **Corrected.** A teacher with one head, $V \in \mathbb{R}^{1 \times d}$ and $Q \in \mathbb{R}^{d \times d}$ with
+# Gaussian entries of standard deviation $1/\sqrt d$, labels sequences of $T$ tokens with Gaussian entries of standard
+# deviation $1/\sqrt T$ at every position: $y_t = V Z_{1:t}^\top Z_{1:t}\, Q z_t$, where the rows of $Z_{1:t}$ are the
+# first $t$ tokens.
+#
+# $y_t = V Z_{1:t}^\top Z_{1:t}\, Q z_t$. The deviation is taken here, which the paper does not say; with the variance
+# the labels have size 4 instead of 0.1.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/table-d-1 -->
+# <blockquote>
+#
+# **Appendix D.1 hyperparameter table (What was searched for Figure 1)** *Appendix D.1*
+#
+# The search space of Figure 1: $d$ in 2, 4, 8, 16; heads in 1, 2, 4, 8, 16; layers in 1, 2, 4; learning rate 0.01 or
+# 0.001; batch size 32 or 64; AdamW.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A random one-head linear attention with one output, the *teacher*, labels random sequences at every position: at
 # position $t$ it looks at the tokens up to $t$. Students learn from these labels. Two things are unclear in print. The
@@ -79,7 +103,7 @@ show.figure(
     fig,
     name="scales",
     caption="Mean square of the labels over many teachers, in the two readings of the printed Gaussian. The dashed "
-    "lines are the first teacher, for which an earlier run gave 0.010 and 20. The book takes the standard deviation.",
+    "lines are the first teacher. The book takes the standard deviation.",
     alt="Two histograms on a logarithmic axis of the same shape, more than three powers of ten apart.",
 )
 
@@ -95,7 +119,7 @@ claim.check(
 claim.number("mean square of the labels, standard deviation", first["deviation"])
 claim.number("mean square of the labels, variance", first["variance"])
 claim.control("the other reading has labels of the same size", first["variance"], "<=", 10 * first["deviation"])
-claim.printed("shape of the labels by the printed formula", printed_shape, "==", str([tokens, 1]))
+claim.misprint("shape of the labels by the printed formula", printed_shape, "==", str([tokens, 1]))
 claim.verdict()
 
 # %% [markdown]

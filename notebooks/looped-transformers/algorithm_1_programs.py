@@ -7,11 +7,19 @@
 # ---
 
 # %% [markdown]
-# # One instruction is enough: eight programs
+# # Algorithm 1 · One instruction is enough: eight programs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Algorithm 1 (Algorithm 2), Section 3, Appendix C.1.*
 #
-# ```{claim} looped-transformers/algorithm-1
-# ```
+# <!-- claim looped-transformers/algorithm-1 -->
+# <blockquote>
+#
+# **Algorithm 1 (SUBLEQ)** *Section 3; Appendix C.1; also Algorithm 2*
+#
+# SUBLEQ(a, b, c): `mem[b] = mem[b] - mem[a]`; if `mem[b]` is at most 0 go to instruction c, else to the next. (One
+# sentence of Appendix C.1 says "negative"; the algorithm's "at most 0" is meant.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # SUBLEQ has one instruction, (a, b, c): subtract `mem[a]` from `mem[b]`; if the result is at most zero go on at
 # instruction c, else at the next one. Copying, adding, comparing and jumping are all made of it. The programs here are
@@ -21,9 +29,9 @@
 # %%
 import math
 
-from attention_theory.looped_transformers.assembly import AssemblyError
 from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.machine.layers import DenseLayer
+from attention_theory.looped_transformers.machine.listing import AssemblyError
 from attention_theory.looped_transformers.subleq.assembler import (
     assemble,
     library,
@@ -38,12 +46,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-bits = 10  # N, bits of an integer, 10 to 32
-x = 37  # operand of multiplication, division and square root, 1 to 60
-y = 6  # operand of multiplication and division, 1 to 8
-n = 5  # the factorial and the Fibonacci number that are wanted, 1 to 5
-wide_columns = 1024  # n of the large machine, 16 to 1024
-wide_bits = 32  # N of the large machine, 4 to 50
+bits = 10  # N, bits of an integer, from 10 to 32
+x = 37  # operand of multiplication, division and square root, from 1 to 60
+y = 6  # operand of multiplication and division, from 1 to 8
+n = 5  # the factorial and the Fibonacci number that are wanted, from 1 to 5
+wide_columns = 1024  # n of the large machine, from 16 to 1024
+wide_bits = 32  # N of the large machine, from 4 to 50
 temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 

@@ -7,14 +7,39 @@
 # ---
 
 # %% [markdown]
-# # From counters to SUBLEQ, and what "Turing complete" means here
+# # Algorithm 6 · From counters to SUBLEQ, and what "Turing complete" means here
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Algorithm 6, Appendix H.*
 #
-# ```{claim} looped-transformers/algorithm-6
-# ```
+# <!-- claim looped-transformers/algorithm-6 -->
+# <blockquote>
 #
-# ```{claim} looped-transformers/turing-completeness
-# ```
+# **Algorithm 6 (Minsky machines in SUBLEQ)** *Appendix H*
+#
+# **As printed.** The first two operands of each instruction the other way round: $(a, c_{-1}, j+1)$; $(b,b,j+1)$,
+# $(b,a,j+3)$, $(a,c_{+1},j+5)$, $(a,c_0,n')$, $(a,c_{+1},j+5)$. Three cases, among them $\text{mem}[a] \le -1$.
+#
+# **Corrected.** With cells $c_{-1}, c_0, c_{+1}$ that hold $-1, 0, 1$ and a spare cell $b$, `add(a)` at place $j$
+# becomes $(c_{-1}, a, j+1)$, and `sub(a, n)` becomes $(b,b,j+1)$, $(a,b,j+3)$, $(c_{+1},a,j+5)$, $(c_0,a,n')$,
+# $(c_{+1},a,j+5)$, where $n'$ is the place of the translation of instruction $n$. Since registers are never negative,
+# $(c_0,a,n')$, $(c_{+1},a,j+2)$ does as well.
+#
+# SUBLEQ(a, b, c) changes `mem[b]`, so the register must be the second operand: the lines say which register each
+# instruction is to change. The case of a negative register does not occur.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/turing-completeness -->
+# <blockquote>
+#
+# **Turing completeness (What completeness means for a fixed input)** *Appendix H*
+#
+# SUBLEQ with unlimited memory is Turing complete. A transformer with $L$ address bits and $N$-bit integers is a finite
+# machine for any input, and stands in for it: it runs Minsky machines exactly as long as cells, columns and bits
+# suffice.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A Minsky machine has registers of non-negative integers and two instructions: add 1 to a register, or subtract 1 and
 # jump if that cannot be done. Such machines compute everything that is computable. Appendix H translates them to
@@ -51,7 +76,7 @@ from bookpress import Claim, show
 machines = 3000  # random Minsky machines for the interpreters, at least 100
 transformed = 1000  # halting ones run inside the transformer, at least 20
 steps = 100  # steps of a Minsky machine after which it counts as not halting, at least 10
-bits = 8  # N, bits of an integer in the transformer, 6 to 32
+bits = 8  # N, bits of an integer in the transformer, from 6 to 32
 temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 

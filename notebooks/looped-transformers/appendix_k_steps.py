@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # The seven steps of a FLEQ cycle
+# # Appendix K · The seven steps of a FLEQ cycle
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix K.*
 #
 # One cycle of the FLEQ machine executes one instruction in seven steps. This page stops the machine after each layer
@@ -51,8 +51,22 @@ def watch(program, **options):
 
 # %% [markdown]
 # ## Step 1: pointers and masks
-# ```{claim} looped-transformers/fleq-step-1
-# ```
+# <!-- claim looped-transformers/fleq-step-1 -->
+# <blockquote>
+#
+# **App. K step 1 (Pointers and masks)** *Appendix K.1*
+#
+# **As printed.** Addresses $a+i$, $b+i-d$, $c+i-2d$; first mask $\sigma(2d+d_w-i+1)-\sigma(2d+d_w-i)$; the $s$ columns
+# end as $c_t^0,\dots,c_t^s$. The fields are $m$, flag, $p$ in one place and flag, $p$, $m$ in the next.
+#
+# **Corrected.** One attention head copies the instruction into every scratchpad column; the feed-forward layer gives
+# column $i$, counted from 1, the addresses $a+i-1$, $b+i-1-d$, $c+i-1-2d$ (mod $2^L$) and the masks $1[i\le d_w]$,
+# $1[d<i\le d+d_w]$, $1[2d<i\le 2d+d_w]$.
+#
+# One less in every address; first mask $\sigma(d_w-i+1)-\sigma(d_w-i)$; $c_t^1,\dots,c_t^s$. One order, any.
+#
+# </blockquote>
+# <!-- /claim -->
 # Column $i$ of the scratchpad is to hold the addresses $a+i-1$, $b+i-1-d$ and $c+i-1-2d$ (columns counted from 1),
 # and three masks that say whether the column belongs to A, to B or to the result.
 
@@ -98,8 +112,16 @@ claim.verdict()
 
 # %% [markdown]
 # ## Steps 2, 3 and 5: the operands, their block, the result
-# ```{claim} looped-transformers/fleq-steps-2-5
-# ```
+# <!-- claim looped-transformers/fleq-steps-2-5 -->
+# <blockquote>
+#
+# **App. K steps 2 (Operands to their block and back)** *Appendices K.2, K.3, K.5; Eqs. (12), (13)*
+#
+# Three heads read $a$, $b$, $c$; with the masks and a constant $C$ larger than all data, ReLUs keep each operand in its
+# own columns, hand them to the block whose number the instruction holds and to no other, and take the result back.
+#
+# </blockquote>
+# <!-- /claim -->
 # Three heads fetch the operands; the masks leave A in the first $d$ columns, B in the next, the old content of c in
 # those after. A large constant $C$ then closes every block but the one whose number the instruction carries.
 
@@ -146,8 +168,21 @@ claim.verdict()
 
 # %% [markdown]
 # ## Step 6: the write
-# ```{claim} looped-transformers/fleq-step-6
-# ```
+# <!-- claim looped-transformers/fleq-step-6 -->
+# <blockquote>
+#
+# **App. K step 6 (Writing the result)** *Appendix K.6*
+#
+# **As printed.** $K=Q$ as a column of blocks; ReLUs as in the proof of Lemma 4, where the second is added.
+#
+# **Corrected.** With $K=Q=[0\ 0\ I\ I]$ on the masked address of $c$ and the addresses of memory, each cell of $c$
+# meets the column of its result and half their sum is fetched; a ReLU layer turns it into the result, and changes no
+# other cell.
+#
+# $K=Q$ as a row of blocks; the second ReLU is subtracted.
+#
+# </blockquote>
+# <!-- /claim -->
 # The key and query must be the row $[0\ 0\ I\ I]$; they are printed as a column, which cannot be multiplied with the
 # state. The feed-forward part is that of Lemma 4, whose second ReLU is printed with the wrong sign. The print also
 # adds the fetched mean into the rows that hold the result instead of rows of their own. That does no harm: these rows
@@ -194,8 +229,16 @@ claim.verdict()
 
 # %% [markdown]
 # ## Step 7: the branch
-# ```{claim} looped-transformers/fleq-step-7
-# ```
+# <!-- claim looped-transformers/fleq-step-7 -->
+# <blockquote>
+#
+# **App. K step 7 (Branch)** *Appendix K.7; Appendix B.3*
+#
+# In four layers the flag cell is read, turned into a bit, the counter increased, and the next address chosen: $p$ if
+# the flag, an integer, is at most 0, else the next instruction. The copy of the instruction is cleared.
+#
+# </blockquote>
+# <!-- /claim -->
 # Four layers: fetch the flag, turn it into a bit, add 1 to the counter, choose. At the end the copy of the
 # instruction is cleared: the next one is added on top.
 

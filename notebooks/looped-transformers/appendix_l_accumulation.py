@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Errors over many cycles
+# # Appendix L · Errors over many cycles
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix L.*
 #
 # A looped machine feeds its errors back to itself. If every step at most keeps them as they are, $T$ steps make at
@@ -38,8 +38,20 @@ ROUNDING = 4e-15  # of a product, times c; Lemma 14 finds it within a factor of 
 rotation = torch.linalg.qr(torch.randn(d, d, generator=generator(seed), dtype=torch.float64))[0]
 
 # %% [markdown]
-# ```{claim} looped-transformers/appendix-l-accumulation
-# ```
+# <!-- claim looped-transformers/appendix-l-accumulation -->
+# <blockquote>
+#
+# **App. L error accumulation over T steps (Errors over T steps)** *Appendix L*
+#
+# **As printed.** The same is said of steps that approximate functions, "in a similar way".
+#
+# **Corrected.** If every step multiplies by an exact $A$ with $\|A\|\le1$ and adds an error of at most $\epsilon'$, the
+# error after $T$ steps is at most $T\epsilon'$.
+#
+# It needs a Lipschitz constant of at most 1. $1/x$ and $\sqrt x$ have larger ones, and multiply the error by it.
+#
+# </blockquote>
+# <!-- /claim -->
 # The error of one step is what the machine's own product adds to the exact product of the vector that it had. Lemma 14
 # says how large it can be, before anything is run: $cz^2/2+e^{-C}(1+\textit{rest})/c$ for an entry $z$, and
 # $4\cdot10^{-15}/c$ for rounding. With an orthogonal matrix, $\|A\|=1$, errors are kept and add up at worst linearly.

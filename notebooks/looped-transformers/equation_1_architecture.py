@@ -7,17 +7,48 @@
 # ---
 
 # %% [markdown]
-# # A transformer in a loop
+# # Section 2 · A transformer in a loop
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: equations (1a), (1b) and (2), Figure 1, Section 2.*
 #
-# ```{claim} looped-transformers/definition-architecture
-# ```
+# <!-- claim looped-transformers/definition-architecture -->
+# <blockquote>
 #
-# ```{claim} looped-transformers/definition-input-format
-# ```
+# **Architecture (A layer, and the loop around it)** *Section 2*
 #
-# ```{claim} looped-transformers/figure-1
-# ```
+# **As printed.** The scores read $X^\top K^i Q^i X$.
+#
+# **Corrected.** A layer takes $X \in \mathbb R^{d\times n}$, one column a token, to $f(X) = A + W_2\,\sigma(W_1 A + b_1
+# 1^\top) + b_2 1^\top$ with $A = X + \sum_i V^i X\,\sigma_S\big((K^iX)^\top Q^iX\big)$, where $\sigma$ is the ReLU and
+# $\sigma_S$ the softmax of each column of its argument times $\lambda$. A looped transformer feeds its output back as
+# its input.
+#
+# They are $X^\top K^{i\top} Q^i X$: the product $K^iQ^i$ of two $k\times d$ matrices does not exist, and where $k=d$ it
+# is another matrix.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/definition-input-format -->
+# <blockquote>
+#
+# **Input format (Scratchpad, memory, commands)** *Section 2*
+#
+# The input is $X = [S\;|\;M\;|\;C]$ above the row of encodings $p_1 \dots p_n$: $s$ scratchpad columns, $m$ memory
+# columns and $n-m-s$ columns of commands, each column with the code of its own place.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/figure-1 -->
+# <blockquote>
+#
+# **Figure 1 (The loop)** *Section 2*
+#
+# A sketch: the input holds scratchpad, memory and commands; a cycle reads commands, changes scratchpad and memory, and
+# its output is the next input.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The paper builds computers out of one network: an encoder transformer of constant depth with fixed weights, whose
 # output is fed back as its next input. What it computes depends on the input alone. The input is a matrix $X$ with one
@@ -42,10 +73,10 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 width = 12  # d, rows of the state in the first part, at least 4
 columns = 20  # n, columns of the state in the first part, at least 2
-key_rows = 5  # k, rows of K and Q, at least 1 and not width
+key_rows = 5  # k, rows of K and Q, at least 1
 program = "multiply"  # what runs in the second part: a program of the library
-bits = 8  # N, bits of an integer, 8 to 50
-temperature = 30.0  # lambda, at least 20 for exact steps
+bits = 8  # N, bits of an integer, from 8 to 50
+temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 
 # %%

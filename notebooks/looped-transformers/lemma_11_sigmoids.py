@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Sigmoids out of a softmax
+# # Lemmas 11 and 12 · Sigmoids out of a softmax
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 11 and 12, Corollary 2, Appendix J.1.*
 #
 # A softmax over one score $u$ and $n-1$ scores 0 gives the weight $e^u/(e^u+n-1)$ to the first. That is the sigmoid
@@ -45,8 +45,24 @@ exact = torch.stack([(x @ a[chosen].mT).sigmoid() @ c[chosen] for chosen in rang
 
 # %% [markdown]
 # ## A head for each sigmoid
-# ```{claim} looped-transformers/lemma-11
-# ```
+# <!-- claim looped-transformers/lemma-11 -->
+# <blockquote>
+#
+# **Lemma 11 (Sums of sigmoids, one head each)** *Appendix J.1*
+#
+# Three layers and $m$ heads compute $\sum_{i\le m}c_{ji}\,\phi(a_{ji}\cdot x)$ for the function $j$ that the input
+# selects by $e_j$ in its first column. Each head carries the bias $+\log(n-1)$, where $n$ is the number of *all*
+# columns, and keys divided by the temperature factor. The sum goes to a row of its own, which is cleared in the
+# result's column before the copy arrives there.
+#
+# **Beside it, as printed.** In the proof the bias is $-\log(3d-1)$, and it is said to follow that of Lemma 11, which is
+# itself.
+#
+# **Corrected.** $+\log(3d-1)$: only then is its last fraction a sigmoid. (Within a machine $\log(n-1)$ with all $n$
+# columns, and keys over the temperature.)
+#
+# </blockquote>
+# <!-- /claim -->
 # Column 1 holds the choice of the function, $e_j$, and is the only one with a key, $a_{ji}$ for head $i$. The column
 # of $x$ scores $a_{ji}\cdot x$ there and 0 everywhere else. Three things are needed for the weight to be
 # $\phi(a_{ji}\cdot x)$: the bias must be *plus* $\log(n-1)$; $n$ must count all columns that the softmax runs over,
@@ -94,8 +110,21 @@ claim.verdict()
 
 # %% [markdown]
 # ## A single head
-# ```{claim} looped-transformers/lemma-12
-# ```
+# <!-- claim looped-transformers/lemma-12 -->
+# <blockquote>
+#
+# **Lemma 12 (All sigmoids in one head)** *Appendix J.1*
+#
+# **As printed.** $d$ columns, none of them zero, and keys with one row more than queries.
+#
+# **Corrected.** With columns $(x;0;1-e_l;e_l)$ for $l\le d$ and one column of zeros, one layer with one head leaves
+# $\phi(a_l\cdot x)$ in column $l$, up to $(d-1)e^{a_l\cdot x-C}$.
+#
+# $d+1$ columns, the last of them zero; queries get a zero row. Without that column every weight is 1, and no other
+# matrices help: along some direction the layer's output is affine in $x$.
+#
+# </blockquote>
+# <!-- /claim -->
 # Now column $l$ asks for term $l$. Its own key answers $a_l\cdot x$, the keys of the others $a_l\cdot x-C$. As
 # printed that is all, and then the softmax of $d$ scores gives weight 1 to the own column: the sigmoid's second
 # alternative is missing. One more column, all zero, supplies it.
@@ -163,8 +192,25 @@ claim.control("C = 5: largest error", errors[0], "<=", 1e-12)
 claim.verdict()
 
 # %% [markdown]
-# ```{claim} looped-transformers/corollary-2
-# ```
+# <!-- claim looped-transformers/corollary-2 -->
+# <blockquote>
+#
+# **Corollary 2 (Their sum, in one head)** *Appendix J.1*
+#
+# From $x$ in the first of $d$ columns, three layers with one head put $\sum_l c_l\,\phi(a_l\cdot x)$ into every column:
+# the first copies $x$ into all columns, the second makes a sigmoid in each, the third, whose scores are all equal, adds
+# them up in a row of its own.
+#
+# **Beside it, as printed.** In the proof the sum is added to the row of the sigmoids, and $\phi(a_l\cdot x)$ is lost
+# from the result; $\sum_i\phi(a_1\cdot x)$ is written; the scores, printed as $d$, are $d^2$; there is no column of
+# zeros.
+#
+# **Corrected.** $\sum_i\phi(a_i\cdot x)$, with coefficients if wanted, in a fresh row, the residual being in the way
+# otherwise. One more column, of zeros; or a second layer in which a column weighs its own $a_l\cdot x$ against the
+# other columns.
+#
+# </blockquote>
+# <!-- /claim -->
 # Here $x$ stands in the first column only. A layer with the same score for every column copies it into all; in the
 # first it is then there twice, and the feed-forward layer halves it. Lemma 12 follows, and a third layer, again with
 # equal scores: it averages over all columns, and a value matrix that multiplies by their number turns the mean into the

@@ -7,11 +7,25 @@
 # ---
 
 # %% [markdown]
-# # Transposing, adding, subtracting
+# # Lemmas 13, 15 and 16 · Transposing, adding, subtracting
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 13, Table 1, Lemmas 15 and 16, Appendices J.2, M, N.*
 #
-# ```{claim} looped-transformers/lemma-13
-# ```
+# <!-- claim looped-transformers/lemma-13 -->
+# <blockquote>
+#
+# **Lemma 13 (Transpose)** *Appendix J.2*
+#
+# Three layers with one head each (four are claimed) compute $A^\top$ on $d^2$ columns, $d\ge3$, by way of the
+# vectorised matrix; the error falls like $e^{-2\lambda}$ with the temperature factor. On the lemma's input it takes the
+# $2d+2\log d$ rows that are claimed; as a block of the FLEQ machine $2d+5\lceil\log_2d\rceil+8$, with codes and marks
+# of its own.
+#
+# **Beside it, as printed.** In the proof the permuted vector is added to the row that holds the vector.
+#
+# **Corrected.** It goes to another of the $d$ rows to work in; otherwise $A+A^\top$ comes out.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Attention moves columns, not rows, so a transpose takes a detour. Layer 1 copies $A$ into $d$ groups of $d$ columns
 # and keeps row $i$ in group $i$: the matrix has become one row of $d^2$ numbers. Layer 2 lets every column fetch the
@@ -107,8 +121,18 @@ claim.verdict()
 
 # %% [markdown]
 # ## Table 1
-# ```{claim} looped-transformers/table-1
-# ```
+# <!-- claim looped-transformers/table-1 -->
+# <blockquote>
+#
+# **Table 1 (Transposing a matrix of side 30)** *Appendix N, Table 1*
+#
+# A matrix of side 30 that comes as a vector is transposed by one layer with one head; the table gives a width of 42,
+# against one layer, 8 heads and width 256 of a trained transformer. The 42 are 21 rows doubled. On 21 rows the entry
+# fetched meets the one that is there, and has to outweigh it; in float64 an error of $10^{-8}$ remains. With a row more
+# there is none. The trained transformer is quoted.
+#
+# </blockquote>
+# <!-- /claim -->
 # If the matrix comes as a vector, one layer with one head is enough: each column has the code of its own place and the
 # code of the place whose entry it wants. The table gives a width of 42 against 256 for a trained transformer with 8
 # heads (Charton 2021, quoted and not run again). It counts $2\cdot10+1=21$ rows and doubles them for the hidden units
@@ -146,10 +170,28 @@ claim.verdict()
 
 # %% [markdown]
 # ## Sums and differences
-# ```{claim} looped-transformers/lemma-15
-# ```
-# ```{claim} looped-transformers/lemma-16
-# ```
+# <!-- claim looped-transformers/lemma-15 -->
+# <blockquote>
+#
+# **Lemma 15 (Addition)** *Appendix M*
+#
+# A function block of three layers with one head adds two numbers. (One layer is enough, also for matrices, as the
+# programs need it. The proof has four transformations for its three layers; it forms $a+b$ in column 1, though $b$
+# stands in column $d+1$ and no read brings it there, and its last matrix still holds $b$. A block for numbers only is
+# not built. The dimension is not checked.)
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/lemma-16 -->
+# <blockquote>
+#
+# **Lemma 16 (Subtraction)** *Appendix M*
+#
+# A function block of three layers with one head subtracts two numbers. (Two layers are enough, also for matrices: the
+# first turns the sign of $b$. The proof is that of Lemma 15. The dimension is not checked.)
+#
+# </blockquote>
+# <!-- /claim -->
 # The lemmas are about numbers, with three layers and one head. The proof writes four transformations for the three;
 # one of them forms $a+b$ in column 1, though $b$ stands in column $d+1$ and no read brings it there. One head is
 # enough all the same, and fewer layers: a column of the result whose query meets the keys of both its operands'

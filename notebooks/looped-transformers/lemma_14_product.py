@@ -7,11 +7,28 @@
 # ---
 
 # %% [markdown]
-# # Matrix products by a softmax that is nearly flat
+# # Lemma 14 · Matrix products by a softmax that is nearly flat
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 14, Eq. (11), Corollaries 3 to 7, Appendix J.3.*
 #
-# ```{claim} looped-transformers/lemma-14
-# ```
+# <!-- claim looped-transformers/lemma-14 -->
+# <blockquote>
+#
+# **Lemma 14 (Matrix product by linearising the softmax)** *Appendix J.3*
+#
+# Two layers with one head compute $A^\top B$ from operands of at most $d\times d$, on $4d$ columns at least (fewer are
+# not tried). An entry $z$ comes out as $z+\tfrac12cz^2-e^{-C}(1+n_0/2d)/c+O(c^2z^3)$, where $n_0$ columns score
+# nothing; so in exact arithmetic any error can be had with small $c$ and large $C$. Rounding to 53 bits adds about
+# $4\cdot10^{-15}/c$.
+#
+# **Beside it, as printed.** In the proof the Gram matrix is written into the rows of ones, which are said to be fixed;
+# the value matrix keeps the rows of $A$ ($\mathcal D_d$), and yet all four products come out; the codes $p_{2d:3d}$ are
+# one too many.
+#
+# **Corrected.** The result in rows of its own, so that the ones are there in the next cycle; the rows of the left
+# factor are kept; $p_{2d+1:3d}$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Where all scores are small, $e^{cz}\approx 1+cz$, and the softmax is linear in them. The block puts $cz$ with
 # $z=(M^\top M)_{ij}$, $M=[A\ B]$, beside $2d$ scores of size $C$, so that the denominator is nearly constant. A value
@@ -161,8 +178,20 @@ claim.verdict()
 
 # %% [markdown]
 # ## The expansion in print
-# ```{claim} looped-transformers/equation-11
-# ```
+# <!-- claim looped-transformers/equation-11 -->
+# <blockquote>
+#
+# **Linearised softmax expansion (Expansion of the softmax)** *Appendix J.3, Eq. (11)*
+#
+# **As printed.** The denominator is $1+\sum_je^{cx_{ij}-C-\log n}+n$.
+#
+# **Corrected.** $n e^C$ times the softmax weight of $cx_i$ is $e^{cx_i}\big/\big(1+\sum_je^{cx_j-C-\log
+# n}+e^{-C}\big)$.
+#
+# $e^{-C}$ in place of $n$.
+#
+# </blockquote>
+# <!-- /claim -->
 # In dividing numerator and denominator by $n e^C$ the paper turns $n\cdot 1/(n e^C)$ into $n$. The line after it goes
 # on as if the term were as small as it is.
 
@@ -180,8 +209,23 @@ claim.verdict()
 
 # %% [markdown]
 # ## The bound of Appendix L
-# ```{claim} looped-transformers/appendix-l-multiplication
-# ```
+# <!-- claim looped-transformers/appendix-l-multiplication -->
+# <blockquote>
+#
+# **App. L bound on multiplication error (Error bound of the product)** *Appendix L*
+#
+# **As printed.** $c=\epsilon_1/(C_1G)$ with $\epsilon_1=C_1\log(n\epsilon)$ and $C=\log(4C_2/\epsilon)$, since
+# $4e^{\epsilon_1/C_1}\epsilon_2/n$ is said to bound the error; $n$ for $e^{-C}$ as in Eq. (11).
+#
+# **Corrected.** With $c=\sqrt\epsilon/G$ and $C=\log(8/\epsilon)$ the entry $A$ of Eq. (11) is within $\epsilon$ of
+# $1+cx$ for $|x|\le G$ and $\epsilon\le\frac14$. (The error of a product, which is divided by $c$, is that of Lemma
+# 14.)
+#
+# $cG=\sqrt\epsilon$, since the curvature $\frac12c^2x^2$ has to be bounded, too. The printed $c$ is negative for small
+# $\epsilon$, whatever the constants, and at $x=-G$ the entry is then near $1/n\epsilon$.
+#
+# </blockquote>
+# <!-- /claim -->
 # The appendix looks at $A$, the entry of Eq. (11), as an approximation of $1+cx$ for $|x|\le G$. It takes
 # $c=\epsilon_1/(C_1G)$ with $\epsilon_1=C_1\log(n\epsilon)$ and $C=\log(4C_2/\epsilon)$, and concludes that
 # $|A-(1+cx)|\le\epsilon$. Both $C_1$ and $G$ cancel in $cx=\log(n\epsilon)\,x/G$, and $C_2$ is of little weight. The
@@ -245,12 +289,33 @@ claim.verdict()
 
 # %% [markdown]
 # ## The other three products
-# ```{claim} looped-transformers/corollary-3
-# ```
-# ```{claim} looped-transformers/corollary-4
-# ```
-# ```{claim} looped-transformers/corollary-5
-# ```
+# <!-- claim looped-transformers/corollary-3 -->
+# <blockquote>
+#
+# **Corollary 3 (B^T A)** *Appendix J.3*
+#
+# The same block gives $B^\top A$ if the value matrix keeps the rows of $B$ and the columns of $A$ are read.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/corollary-4 -->
+# <blockquote>
+#
+# **Corollary 4 (B^T B)** *Appendix J.3*
+#
+# The same block gives $B^\top B$ if the value matrix keeps the rows of $B$ and the columns of $B$ are read.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/corollary-5 -->
+# <blockquote>
+#
+# **Corollary 5 (A^T A)** *Appendix J.3*
+#
+# The same block gives $A^\top A$ with the rows of $A$ kept and the columns of $A$ read.
+#
+# </blockquote>
+# <!-- /claim -->
 # The Gram matrix holds all four. Which one comes out depends on the columns that are read and on the rows that the
 # value matrix keeps. The proof of Lemma 14 keeps those of $A$; the corollaries come without one, and for $B^\top A$ and
 # $B^\top B$ the rows of $B$ have to be kept.
@@ -278,14 +343,43 @@ for number, which in ((3, "ba"), (4, "bb"), (5, "aa")):
 
 # %% [markdown]
 # ## Numbers, percentages, squares, and a matrix times a number
-# ```{claim} looped-transformers/corollary-6
-# ```
-# ```{claim} looped-transformers/corollary-7
-# ```
-# ```{claim} looped-transformers/remark-j-4
-# ```
-# ```{claim} looped-transformers/remark-scalar-matrix
-# ```
+# <!-- claim looped-transformers/corollary-6 -->
+# <blockquote>
+#
+# **Corollary 6 (Product of numbers)** *Appendix M*
+#
+# Two layers, one head: $ab$, with the error law of Lemma 14.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/corollary-7 -->
+# <blockquote>
+#
+# **Corollary 7 (Percentage)** *Appendix M*
+#
+# Two layers, one head: $a/100=0.01\cdot a$, with the error law of Lemma 14.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/remark-j-4 -->
+# <blockquote>
+#
+# **App. J.4 remark (Depth of ReLU networks against attention)** *Appendix J.4*
+#
+# Attention computes $x^2$ in two layers to any accuracy, while ReLU networks need a depth of $\Omega(\log 1/\epsilon)$.
+# The second half is a quoted asymptotic statement and is not run; the first stands for the whole.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/remark-scalar-matrix -->
+# <blockquote>
+#
+# **Body claim (Number times matrix)** *Section 3; Appendix I*
+#
+# The product block multiplies a matrix by a number $s$ if $sI$ is the first operand.
+#
+# </blockquote>
+# <!-- /claim -->
 # A number is a matrix with one entry. For a number times a matrix the first operand has to be $sI$. With $s$ alone in
 # the first entry of $A$ the block returns $s$ times the first *row* of $B$.
 

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # The reciprocal and the root by steps and by sigmoids
+# # Lemmas 17 to 20 · The reciprocal and the root by steps and by sigmoids
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 17 to 20, Corollaries 8 and 9, Appendix M.*
 #
 # To divide and to take roots, the calculator approximates $1/x$ and $\sqrt x$ by sums of sigmoids. The paper cuts the
@@ -49,10 +49,37 @@ def grid(least, most):
 
 # %% [markdown]
 # ## Steps and sigmoids for $1/x$
-# ```{claim} looped-transformers/lemma-17
-# ```
-# ```{claim} looped-transformers/lemma-18
-# ```
+# <!-- claim looped-transformers/lemma-17 -->
+# <blockquote>
+#
+# **Lemma 17 (1/x by steps)** *Appendix M*
+#
+# On $[\delta,C]$ steps of height $1/a_i$ on $[a_i,a_{i+1})$ with $a_1=\delta$, $a_{i+1}=a_i(1+\epsilon a_i)$ are within
+# $\epsilon$ of $1/x$, and $O(\log(1/\epsilon\delta)/\epsilon\delta+\log C)$ of them are enough (in fact about
+# $1/\epsilon\delta$ and a multiple of $\log\log C$); their mirror images do the same on $[-C,-\delta]$.
+#
+# **Beside it, as printed.** In the proof, $\frac1{a_i}1_{x\ge a_i}-\frac1{a_i}1_{x<a_i(1+\epsilon a_i)}$; the intervals
+# reach $a_i\ge1$.
+#
+# **Corrected.** $\frac1{a_i}1_{x\ge a_i}-\frac1{a_i}1_{x\ge a_i(1+\epsilon a_i)}$; the intervals reach
+# $a_i\ge1/\epsilon$.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/lemma-18 -->
+# <blockquote>
+#
+# **Lemma 18 (1/x by sigmoids)** *Appendix M*
+#
+# Steep sigmoids in place of the steps keep the error below $\epsilon$ on $[\delta,C]$ if the first of them rises below
+# $\delta$, for instance at $\delta/2$.
+#
+# **Beside it, as printed.** The number of sigmoids is $d=\Omega(\cdot)$.
+#
+# **Corrected.** It is $m=\Omega(\cdot)$.
+#
+# </blockquote>
+# <!-- /claim -->
 # An interval that begins at $a$ ends at $a(1+\epsilon a)$. The number of intervals is about $1/(\epsilon\delta)$ plus
 # a multiple of $\log\log C$, as $a$ is nearly squared in each once $\epsilon a$ is large; the printed bound has more.
 # The mirror images of the steps, $f(x)-f(-x)$, carry the approximation to $[-C,-\delta]$. With sigmoids the first one
@@ -103,8 +130,16 @@ for error, least, most, intervals, bound, _, smooth, _, late, _ in rows:
 claim.verdict()
 
 # %% [markdown]
-# ```{claim} looped-transformers/corollary-8
-# ```
+# <!-- claim looped-transformers/corollary-8 -->
+# <blockquote>
+#
+# **Corollary 8 (1/x with m heads)** *Appendix M*
+#
+# A function block with $m$ heads computes $1/x$ up to $\tilde O(1/\sqrt m)$ for $x\in[\tilde\Omega(1/\sqrt m),\tilde
+# O(e^m)]$ (two layers here, three claimed).
+#
+# </blockquote>
+# <!-- /claim -->
 # Now as a transformer: the block of Lemma 11, a head a sigmoid. With $\epsilon=\delta=k/\sqrt m$ the error is
 # $O(1/\sqrt m)$ on $[\delta,e^{O(m)}]$. The reach runs far: squaring $C$ costs about one more interval once
 # $a_i>1/\epsilon$.
@@ -146,10 +181,29 @@ claim.verdict()
 
 # %% [markdown]
 # ## Steps and sigmoids for the root
-# ```{claim} looped-transformers/lemma-19
-# ```
-# ```{claim} looped-transformers/lemma-20
-# ```
+# <!-- claim looped-transformers/lemma-19 -->
+# <blockquote>
+#
+# **Lemma 19 (Root by steps)** *Appendix M*
+#
+# On $[0,C]$ the steps $i\epsilon$ on $[i^2\epsilon^2,(i+1)^2\epsilon^2)$, $\sqrt C/\epsilon$ of them, are within
+# $\epsilon$ of $\sqrt x$.
+#
+# **Beside it, as printed.** In the proof, $i\epsilon\,1_{x\ge i^2\epsilon^2}-i\epsilon\,1_{x<(i+1)^2\epsilon^2}$.
+#
+# **Corrected.** $i\epsilon\,1_{x\ge i^2\epsilon^2}-i\epsilon\,1_{x\ge(i+1)^2\epsilon^2}$.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/lemma-20 -->
+# <blockquote>
+#
+# **Lemma 20 (Root by sigmoids)** *Appendix M*
+#
+# $m=\sqrt C/\epsilon$ steep sigmoids are within $\epsilon$ of $\sqrt x$ on $[0,C]$.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 root_cases = [(0.1, 1.0, 10), (0.1, 100.0, 100), (0.05, 4.0, 40)]
@@ -185,8 +239,21 @@ for (error, most, count), (_, _, smooth, *_) in zip(root_cases, root_rows, stric
 claim.verdict()
 
 # %% [markdown]
-# ```{claim} looped-transformers/corollary-9
-# ```
+# <!-- claim looped-transformers/corollary-9 -->
+# <blockquote>
+#
+# **Corollary 9 (Root with m heads)** *Appendix M*
+#
+# A function block of three layers with $m$ heads computes $\sqrt x$ up to $O(1/m)$ for all $x\in[0,O(m^2)]$. The steps
+# of Lemma 20, from which the paper draws it, do not give this: their error is $\sqrt C/m$, of order 1 on $[0,m^2]$.
+# Sigmoids whose slopes form a geometric sequence do, and $O(\log^2m)$ of them are enough.
+#
+# **Beside it, as printed.** It is drawn from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$.
+#
+# **Corrected.** The steps of Lemma 20 are replaced by sigmoids whose slopes form a geometric sequence.
+#
+# </blockquote>
+# <!-- /claim -->
 # Lemma 20 does not give this: with $C=m^2$ and $m$ steps its error is $\sqrt C/m=1$. Steps of equal height are a poor
 # choice on a long interval, though, and the corollary does not ask for them. The root is an integral over sigmoids of
 # all slopes,

@@ -7,17 +7,54 @@
 # ---
 
 # %% [markdown]
-# # A computer of ten layers
+# # Lemma 1 · A computer of ten layers
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 1 (Lemma 5), equation (5), Figure 4, Appendix G.*
 #
-# ```{claim} looped-transformers/lemma-1
-# ```
+# <!-- claim looped-transformers/lemma-1 -->
+# <blockquote>
 #
-# ```{claim} looped-transformers/equation-5-input
-# ```
+# **Lemma 1 (SUBLEQ in ten layers)** *Section 3; Appendices C.1 and G; also Lemma 5*
 #
-# ```{claim} looped-transformers/figure-4
-# ```
+# **As printed.** The construction has $8\log n + 2\log N + 1$ rows; the write of Lemma 4 and the flag of (4) as
+# printed; biases $b_1$ in every column.
+#
+# **Corrected.** A looped transformer of ten layers with at most two heads and width $O(\log n + \log N)$ executes one
+# SUBLEQ instruction in each cycle, on $n$ columns and integers of $N$ bits. The construction of Appendix G, which
+# stores integers bit by bit, does so with $8L + 3N + \max(3L, 2N) + 1$ rows, where $L = \lceil\log_2 n\rceil$. That is
+# a width of $O(\log n + N)$. Whether the width of the statement can be had is not decided on its page.
+#
+# Integers of $N$ bits take $N$ rows each. The write's second ReLU is subtracted, the flag has $1-N$, and every constant
+# of the flip and of the adders is multiplied by the indicator row.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/equation-5-input -->
+# <blockquote>
+#
+# **SUBLEQ input and EOF instruction (The input, and how it halts)** *Appendix G, eq. (5) and Step 7*
+#
+# **As printed.** $X$ has $8\log n + 2\log N + 1$ rows and the memory $M$ is $1\times m$; the instruction is copied to
+# rows $3\log n+4$ to $6\log n+3$.
+#
+# **Corrected.** Column 0 is the scratchpad, with the program counter and an indicator; then come the memory cells, of
+# which the first two hold 0 and $-1$, and the instructions, three pointers each. The last instruction points to these
+# two cells and to itself: when it is reached, the state no longer changes, to the last bit.
+#
+# A memory cell is a vector of $N$ bits, the memory is $N \times m$, and two more blocks of $N$ rows hold the operands.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/figure-4 -->
+# <blockquote>
+#
+# **Figure 4 (The blocks of a SUBLEQ cycle)** *Appendix C.1*
+#
+# A diagram: read the instruction, read the data, subtract, write, and branch, in this order.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # SUBLEQ is a computer with one instruction, (a, b, c): subtract `mem[a]` from `mem[b]`, and if the result is at most
 # zero go on at instruction c. A cycle of the transformer executes one: read the instruction, read both operands,
@@ -95,7 +132,7 @@ show.figure(
     name="blocks",
     caption="The paper's block diagram, taken from a cycle of the multiplication program: the rows that each layer "
     "changes. Read the instruction, read the data, subtract in three layers, write, branch in three layers, round.",
-    alt="A grid of row blocks by the ten layers, with dark cells on a descending path: instruction, operands first and "
+    alt="A grid of row blocks by the ten layers, with blue cells on a descending path: instruction, operands first and "
     "second, memory at the sixth layer, the counter at the eighth, nothing at the ninth and tenth.",
 )
 

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Stochastic gradient descent for a linear model
+# # Lemma 23 · Stochastic gradient descent for a linear model
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 23, Remark 3, Algorithm 13, Appendix O.*
 #
 # The machine fits $y\approx w\cdot x$ by gradient steps, one point at a time. The paper's program holds the address
@@ -46,8 +46,24 @@ def data(count):
 
 # %% [markdown]
 # ## The program
-# ```{claim} looped-transformers/algorithm-13
-# ```
+# <!-- claim looped-transformers/algorithm-13 -->
+# <blockquote>
+#
+# **Algorithm 13 (SGD as a program)** *Appendix O*
+#
+# **As printed.** $f_{\mathrm{mul}}(x_i,t)$, then times $\eta$; counters from $-n_d$ and $-T$; line 11 sets a cell to
+# $-n_d$, which is no FLEQ instruction; the gradient of the loss, which has $1/|\mathcal D|$, lacks the factor
+# $2/|\mathcal D|$. Without pointers, copies of lines 1 to 3 and $7|\mathcal D|$ instructions are said to do.
+#
+# **Corrected.** Per point: $t=x_i^\top w-y_i$, $t\leftarrow\eta t$, $w\leftarrow w-f_{\mathrm{mul}}(x_i^\top,t)$;
+# pointers to point and label are increased after each update and reset after each epoch.
+#
+# $f_{\mathrm{mul}}(x_i^\top,\eta t)$; counters from $-n_d+1$ and $-T+1$; line 11 adds 0 to a cell that holds the start;
+# the factor is taken into $\eta$. Copies of lines 1 to 5, since line 1 writes over what line 4 reads; here $6|\mathcal
+# D|+3$ instructions.
+#
+# </blockquote>
+# <!-- /claim -->
 # Lines 3 and 4 compute $x^\top(\cdot)$, one number, where $x$ times a number is wanted: $x^\top$ must be the first
 # operand. The counters run from $-n_d$ and $-T$ and the jump is taken at 0, which makes $(n_d+1)(T+1)$ updates; the
 # extra one in each pass takes its point from behind the data.
@@ -80,8 +96,21 @@ claim.verdict()
 
 # %% [markdown]
 # ## In the transformer
-# ```{claim} looped-transformers/lemma-23
-# ```
+# <!-- claim looped-transformers/lemma-23 -->
+# <blockquote>
+#
+# **Lemma 23 (SGD for a linear model)** *Appendix O*
+#
+# **As printed.** The proof is the program of Algorithm 13 with its counters.
+#
+# **Corrected.** A looped transformer of at most 13 layers runs $T$ epochs of $w\leftarrow w-\eta(w\cdot x_i-y_i)x_i$
+# over $n_d$ points, with an error that the temperature and the constant $c$ of the product control. 12 layers are
+# built; the widest has six heads, where the paper says one; whether one is enough is not decided on its page.
+#
+# Counters from $-n_d+1$ and $-T+1$.
+#
+# </blockquote>
+# <!-- /claim -->
 # The machine runs the program with a copy of the step for each point.
 
 # %%
@@ -137,8 +166,16 @@ claim.verdict()
 
 # %% [markdown]
 # ## The two dials
-# ```{claim} looped-transformers/remark-3
-# ```
+# <!-- claim looped-transformers/remark-3 -->
+# <blockquote>
+#
+# **Remark 3 (Error and size)** *Appendix O, Remark 3*
+#
+# The errors of reading and writing and of the product are driven down by the temperature factor and by $c$, at the same
+# size of the machine; with 53-bit numbers the product has a floor near $10^{-7}$.
+#
+# </blockquote>
+# <!-- /claim -->
 # The temperature factor drives the error of reading and writing to zero, the constant $c$ that of the product, at the
 # same size of the machine. Two epochs are run for each setting. In exact arithmetic there is no floor; with 53 bits
 # the product has one, near $10^{-7}$.

@@ -7,11 +7,26 @@
 # ---
 
 # %% [markdown]
-# # Adding in one layer
+# # Lemma 2 · Adding in one layer
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 2 (Lemma 10), Appendices B.1 and F.1.*
 #
-# ```{claim} looped-transformers/lemma-2
-# ```
+# <!-- claim looped-transformers/lemma-2 -->
+# <blockquote>
+#
+# **Lemma 2 (Binary addition in one layer)** *Appendices B.1 and F.1; also Lemma 10*
+#
+# **As printed.** The numbers may have any sum below $2^{d+1}$ (both statements); in the proof $a_i$ is the $i$-th
+# *most* significant bit, and the layer has $8d$ units, where Lemma 10 says $6d$.
+#
+# **Corrected.** One hidden ReLU layer adds two numbers of $d$ bits, **modulo $2^d$**. Bit $i$ of the sum is a function
+# of $s = a_{[i]} + b_{[i]}$, the sum of the lowest $i$ bits: it is 1 for $s \in [2^{i-1}, 2^i)$ and for $s \in [3\cdot
+# 2^{i-1}, 2^{i+1})$. That takes 6 units a bit, and 8 where the residual connection has to be cancelled.
+#
+# Below $2^d$, as the proof assumes: a sum from there on wraps around. $a_i$ is the $i$-th *least* significant bit. $6d$
+# units in a network by itself, $8d$ with the residual.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Bit $i$ of a sum depends on the lowest $i$ bits of both numbers, through their sum $s$ alone. It is 1 when
 # $2^{i-1} \le s < 2^i$, or when $3\cdot 2^{i-1} \le s < 2^{i+1}$. On the integers each of these windows is a difference
@@ -28,11 +43,11 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-bits = 6  # d, bits of each number: all pairs are added, 2 to 9
-wide_bits = 40  # bits of the random sums, 2 to 50
+bits = 6  # d, bits of each number: all pairs are added, from 2 to 9
+wide_bits = 40  # bits of the random sums, from 2 to 50
 sums = 2000  # random sums, at least 1
-noise_bits = 16  # bits of the adder whose noise is measured, 2 to 40
-noise = 1e-9  # error of each input bit there, from 1e-12 to 1e-3, and at most 2**-(noise_bits + 1)
+noise_bits = 16  # bits of the adder whose noise is measured, from 2 to 40
+noise = 1e-9  # error of each input bit there, at most 2**-(noise_bits + 1), from 1e-12 to 0.001
 seed = 0  # seed of every draw, at least 0
 
 # %%
@@ -77,7 +92,7 @@ show.figure(
     name="windows",
     caption="The two windows for the third bit. Between integers they are ramps; every integer sits at the end of a "
     "ramp or on a plateau. At the ends of a ramp there is no room for noise on one side.",
-    alt="Two trapezes over the sum s from 0 to 15, one from 4 to 7 and one from 12 on, with black dots at 0 or 1 for "
+    alt="Two trapezes over the sum s from 0 to 15, one from 4 to 7 and one from 12 on, with dots at 0 or 1 for "
     "the third bit of each integer, all on the curves.",
 )
 

@@ -7,20 +7,59 @@
 # ---
 
 # %% [markdown]
-# # Reading and writing by address
+# # Lemmas 3 and 4 · Reading and writing by address
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 3 and 4, Figures 2 and 3, Appendices B.2 and F.2.*
 #
-# ```{claim} looped-transformers/lemma-3
-# ```
+# <!-- claim looped-transformers/lemma-3 -->
+# <blockquote>
 #
-# ```{claim} looped-transformers/lemma-4
-# ```
+# **Lemma 3 (Reading by address)** *Appendices B.2 and F.2*
 #
-# ```{claim} looped-transformers/figure-2
-# ```
+# One layer with one head copies the data of the column whose code the scratchpad's pointer holds into the scratchpad,
+# and changes nothing else. Its width is $O(\log n + d)$. With a softmax the error is below $\epsilon$ for $\lambda \ge
+# \log(n^3/\epsilon)$ (and falls in fact as $e^{-2\lambda}$); with a hard maximum it is zero.
 #
-# ```{claim} looped-transformers/figure-3
-# ```
+# **Beside it, as printed.** In the proof, after the head the indicator of the scratchpad is shown as $\frac12$.
+#
+# **Corrected.** It stays 1: the value matrix does not touch it.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/lemma-4 -->
+# <blockquote>
+#
+# **Lemma 4 (Writing by address)** *Appendices B.2 and F.2*
+#
+# One layer with one head puts a vector of the scratchpad into the column to which the pointer points, and changes
+# nothing else: outside the scratchpad $v := v + \sigma(2v_\text{new} - 2v - Cb) - \sigma(2v - 2v_\text{new} - Cb)$.
+#
+# **Beside it, as printed.** In the proof both ReLUs are added, though the construction is to be that of Lemma 3.
+#
+# **Corrected.** The second is subtracted. As printed, $[1,-1,1]$ written over $[-1,1,1]$ gives $[1,3,1]$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/figure-2 -->
+# <blockquote>
+#
+# **Figure 2 (A read)** *Appendix B.2*
+#
+# A sketch: a command is copied from its column into the scratchpad, found by its encoding.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/figure-3 -->
+# <blockquote>
+#
+# **Figure 3 (A write)** *Appendix B.2*
+#
+# A sketch: data of the scratchpad is copied into a column of the memory, found by its encoding.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The scratchpad column holds a *pointer*, the code of another column; that column holds the same code in its *encoding*
 # rows. Keys and queries are the sum of both blocks, so these two columns have the highest score with each other and
@@ -42,7 +81,7 @@ from attention_theory.validation import Form, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-columns = 32  # n, at least 3
+columns = 32  # n, from 3 to 512
 height = 8  # d, rows of the data, at least 3
 temperature = 40.0  # lambda for exact copies, at least 20
 draws = 100  # random states, at least 1

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Inverting a matrix by Newton's iteration
+# # Lemma 7 · Inverting a matrix by Newton's iteration
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 7 (= 21), Algorithms 3 and 9, Appendix N.*
 #
 # $X\leftarrow X(2I-AX)$ squares the residual $I-AX$ at each step, if it is small enough to begin with. The page runs
@@ -43,8 +43,20 @@ skewed = identity + 0.8 / d**0.5 * torch.randn(d, d, generator=source, dtype=tor
 
 # %% [markdown]
 # ## Where to begin
-# ```{claim} looped-transformers/algorithm-3
-# ```
+# <!-- claim looped-transformers/algorithm-3 -->
+# <blockquote>
+#
+# **Algorithm 3 (Newton's iteration for the inverse)** *Appendix D; Appendix N, Algorithm 8; also Algorithm 8*
+#
+# **As printed.** It begins at $\epsilon A$.
+#
+# **Corrected.** $X\leftarrow X(2I-AX)$ from $\epsilon A^\top$ with $\epsilon=1/\|A\|^2$ converges quadratically to
+# $A^{-1}$ for every invertible $A$.
+#
+# It begins at $\epsilon A^\top$; from $\epsilon A$ a rotation by a right angle runs away.
+#
+# </blockquote>
+# <!-- /claim -->
 # The first residual is $I-\epsilon A^2$ if one begins at $\epsilon A$, as printed. For a rotation by a right angle
 # that is $I+\epsilon I$: the iteration runs away. From $\epsilon A^\top$ it is $I-\epsilon AA^\top$, smaller than 1
 # for every invertible $A$ if $\epsilon\le1/\|A\|^2$.
@@ -68,8 +80,20 @@ claim.verdict()
 
 # %% [markdown]
 # ## The program
-# ```{claim} looped-transformers/algorithm-9
-# ```
+# <!-- claim looped-transformers/algorithm-9 -->
+# <blockquote>
+#
+# **Algorithm 9 (Newton's iteration as a program)** *Appendix N*
+#
+# **As printed.** Line 1 $f_{\mathrm{mul}}(x,a)$; line 5 transposes $y$; line 6 then gives $(YX)^\top$.
+#
+# **Corrected.** With $f_{\mathrm{mul}}(A,B)=A^\top B$ the program starts from $x=A^\top(\epsilon I)$ and transposes $x$
+# before the update $x\leftarrow f_{\mathrm{mul}}(x,y)$, with $y=2I-AX$.
+#
+# Line 1 $f_{\mathrm{mul}}(a,x)$; line 5 transposes $x$; line 6 gives $XY$.
+#
+# </blockquote>
+# <!-- /claim -->
 # `mul(a, b)` is $A^\top B$, and line 6 of the print makes $X^\top Y^\top=(YX)^\top$ of the transposed $Y$. For a
 # symmetric matrix that is $XY$ all the same. Turning $X$ in place of $Y$ is right for every matrix. (Even for
 # symmetric matrices the printed lines let rounding errors that are not symmetric grow from step to step. They are
@@ -94,8 +118,21 @@ claim.verdict()
 
 # %% [markdown]
 # ## In the transformer
-# ```{claim} looped-transformers/lemma-7
-# ```
+# <!-- claim looped-transformers/lemma-7 -->
+# <blockquote>
+#
+# **Lemma 7 (Newton's iteration in the transformer)** *Appendix D; Lemma 21; also Lemma 21*
+#
+# **As printed.** The proof is the program of Algorithm 9.
+#
+# **Corrected.** A looped transformer of at most 13 layers and $O(d)$ rows runs the iteration; its error goes down to
+# the floor of the product block. 12 layers are built; the widest has six heads, where the paper says one; whether one
+# is enough is not decided on its page.
+#
+# The program with lines 1, 5 and 6 repaired.
+#
+# </blockquote>
+# <!-- /claim -->
 # The machine is to do what the iteration does. Each product adds the error of its block, about $10^{-7}$ times its
 # size, and the sizes are those of $X$: so the two are compared in units of $\|A^{-1}\|$, and the residuals $\|AX-I\|$
 # in units of the condition number $\|A\|\,\|A^{-1}\|$.

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # The largest eigenvector by power iteration
+# # Lemma 8 · The largest eigenvector by power iteration
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 8 (= 22), Algorithms 4, 11, 12, Appendix N.*
 #
 # Multiply by $A$ again and again, then divide by the norm. The norm's inverse, $1/\sqrt S$ with $S=\|b\|^2$, is found
@@ -47,8 +47,16 @@ start = torch.full((d,), 1 / math.sqrt(d), dtype=torch.float64)
 
 # %% [markdown]
 # ## The iteration
-# ```{claim} looped-transformers/algorithm-4
-# ```
+# <!-- claim looped-transformers/algorithm-4 -->
+# <blockquote>
+#
+# **Algorithm 4 (Power iteration)** *Appendix D; Appendix N, Algorithm 10; also Algorithm 10*
+#
+# $b\leftarrow Ab$, $T$ times, from a vector that is not orthogonal to the top eigenvector, then $b/\|b\|$: the distance
+# to the eigenvector, up to its sign, falls like $|\lambda_2/\lambda_1|^T$.
+#
+# </blockquote>
+# <!-- /claim -->
 # The part of $b$ along the second eigenvector shrinks by $|\lambda_2/\lambda_1|$ in each step relative to the first.
 # With two eigenvalues of the same modulus nothing shrinks. The entries of $b$ grow or vanish like $|\lambda_1|^T$,
 # which its direction does not see: a norm of $10^4$ does no harm in 50 steps. (It does to the program below, whose
@@ -77,8 +85,21 @@ claim.verdict()
 
 # %% [markdown]
 # ## The inverse root
-# ```{claim} looped-transformers/algorithm-11
-# ```
+# <!-- claim looped-transformers/algorithm-11 -->
+# <blockquote>
+#
+# **Algorithm 11 (Inverse square root)** *Appendix N*
+#
+# **As printed.** No range of $S$ is given.
+#
+# **Corrected.** $x\leftarrow x(3-Sx^2)/2$ from $x_0=1$ converges to $1/\sqrt S$ for $0<S<3$: for $S<1$ in at most about
+# $\log_{1.5}(1/\sqrt S)+6$ steps, and in ever more as $S$ nears 3, where $x_1=(3-S)/2$ tends to 0.
+#
+# $0<S<3$: at 3 the limit is 0; above it is $-1/\sqrt S$ up to $S\approx4.613$, where $(S-3)/2=\sqrt{3/S}$; from there
+# to 5 it is either root, or 0 for a sequence of $S$ that tends to 5; at 5 there is none; beyond the iteration diverges.
+#
+# </blockquote>
+# <!-- /claim -->
 # From $x_0=1$ the first step goes to $x_1=(3-S)/2$. Below $S=3$ the limit is $1/\sqrt S$, and at 3 it is 0. Above 3
 # the iterate is negative, and stays so as long as $|x_1|<\sqrt{3/S}$: up to $S\approx4.613$ the limit is
 # $-1/\sqrt S$. From there to 5 the sign may change again, and either root is found: the positive one at 4.9, the
@@ -132,8 +153,22 @@ claim.verdict()
 
 # %% [markdown]
 # ## The program
-# ```{claim} looped-transformers/algorithm-12
-# ```
+# <!-- claim looped-transformers/algorithm-12 -->
+# <blockquote>
+#
+# **Algorithm 12 (Power iteration as a program)** *Appendix N*
+#
+# **As printed.** Line 3 stores $t_1+1$ in $t$; line 13 is $f_{\mathrm{mul}}(b,s)$. Both loops have $T$ rounds, for any
+# diagonalizable $A$. Algorithm 11 makes $T+1$ rounds where the program makes $T$, and Lemma 22 speaks of $b_{T+1}$.
+#
+# **Corrected.** Two loops, one for $b\leftarrow Ab$ and one for the inverse root of $\|b\|^2$, then $b$ times it.
+#
+# Line 3 stores it in $t_1$; line 13 transposes $b$ first. $T$ rounds, and $b_T$. The second loop needs a count of its
+# own, about $\log_{1.5}(1/\sqrt S)+6$ for $S=\|b_T\|^2$: with $T$ rounds it arrives, for large $T$, only if the top
+# eigenvalue is above $\frac23\|A\|$ in modulus, as for symmetric $A$.
+#
+# </blockquote>
+# <!-- /claim -->
 # Line 3 adds to $t_1$ but stores the sum in $t$, which nothing reads: a slip of the pen. Line 13 multiplies
 # $f_{\mathrm{mul}}(b,s)=b^\top s$, a number; the vector has to be transposed first.
 #
@@ -173,8 +208,21 @@ claim.verdict()
 
 # %% [markdown]
 # ## In the transformer
-# ```{claim} looped-transformers/lemma-8
-# ```
+# <!-- claim looped-transformers/lemma-8 -->
+# <blockquote>
+#
+# **Lemma 8 (Power iteration in the transformer)** *Appendix D; Lemma 22; also Lemma 22*
+#
+# **As printed.** The proof's program takes $A$ as it is, and so leaves the range of Algorithm 11.
+#
+# **Corrected.** A looped transformer of at most 13 layers and $O(d)$ rows runs the program, for symmetric $A$, with an
+# error at the floor of the product block. 12 layers are built; the widest has six heads, where the paper says one;
+# whether one is enough is not decided on its page.
+#
+# $A/\|A\|$, which has the same eigenvectors.
+#
+# </blockquote>
+# <!-- /claim -->
 # For a matrix whose norm is not 1 the printed program leaves the range of its inverse root. Divided by its norm it has
 # the same eigenvectors, and stays within the range.
 #

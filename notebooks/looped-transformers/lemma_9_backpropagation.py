@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Training a two-layer network
+# # Lemma 9 · Training a two-layer network
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 9 (= 24), Algorithms 5 (= 14), 15, 16, Appendix O.*
 #
 # The largest program of the paper: gradient descent on a network with one hidden layer of sigmoids,
@@ -51,8 +51,21 @@ y = torch.randn(max(8, points), generator=source, dtype=torch.float64)
 
 # %% [markdown]
 # ## Back-propagation
-# ```{claim} looped-transformers/algorithm-5
-# ```
+# <!-- claim looped-transformers/algorithm-5 -->
+# <blockquote>
+#
+# **Algorithm 5 (Back-propagation)** *Appendix D; Appendix O, Algorithm 14; also Algorithm 14*
+#
+# **As printed.** $o=W_2a+b_2$ with columns $W_2$ and $a$; the update is of $W_1,W_2,\delta_1,\delta_2$.
+#
+# **Corrected.** For $o=W_2^\top\phi(W_1x+b_1)+b_2$ and the loss $(o-y)^2/2$: $\delta_2=o-y$, $\delta_1=\phi'(z)\odot
+# W_2\delta_2$; the gradients are $\delta_2a$, $\delta_2$, $\delta_1x^\top$, $\delta_1$ for $W_2,b_2,W_1,b_1$, which are
+# then updated.
+#
+# $o=W_2^\top a+b_2$; the update is of $W_1,W_2,b_1,b_2$.
+#
+# </blockquote>
+# <!-- /claim -->
 # The paper writes $o=W_2a+b_2$ with $W_2$ and $a$ both columns, and at the end updates $W_1,W_2,\delta_1,\delta_2$,
 # where the biases are meant. Both are slips of the pen.
 
@@ -92,10 +105,41 @@ claim.verdict()
 
 # %% [markdown]
 # ## The listing
-# ```{claim} looped-transformers/algorithm-15
-# ```
-# ```{claim} looped-transformers/algorithm-16
-# ```
+# <!-- claim looped-transformers/algorithm-15 -->
+# <blockquote>
+#
+# **Algorithm 15 (Back-propagation as a program)** *Appendix O*
+#
+# **As printed.** $W_2^\top$ and $W_2$ exchanged (lines 5, 6, 9); the loop's flag $k-m$ computed once, before the loop,
+# so that the body never runs and the loop never ends (10-21); wrong instructions reset (22, 23); $\delta_2^\top a$
+# (24); columns for rows and the $\delta_1$ from before the loop (26, 27); $G^\top\eta$ (28-35); $f_{\mathrm{sigmoids}}$
+# has its argument first in line 4 and second in line 14. Line 13 jumps to 20, within the loop, and $k$ is set once, not
+# in each call.
+#
+# **Corrected.** A listing of 35 lines for one step, with a loop over the hidden units that steps through their cells by
+# changing pointers. Repaired, it equals one step of back-propagation exactly.
+#
+# $f_{\mathrm{mul}}(W_2,a)$ and $f_{\mathrm{mul}}(W_2^\top,\delta_2)$; the flag $m-k$ computed in each pass, with $k$
+# set to 0 in each call, and line 13 jumps to 22; instructions 14 and 17 reset; $f_{\mathrm{mul}}(a^\top,\delta_2)$;
+# $f_{\mathrm{mul}}(\delta_1^\top,x^\top)$ and $f_{\mathrm{mul}}(\delta_1^\top,1)$; $f_{\mathrm{mul}}(G^\top,\eta I)$.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/algorithm-16 -->
+# <blockquote>
+#
+# **Algorithm 16 (SGD with back-propagation)** *Appendix O*
+#
+# **As printed.** Counters from $-n_d$ and $-T$: $(n_d+1)(T+1)$ updates; line 9 resets instruction 3, which holds no
+# pointer to the data; cell $k$ counts hidden units and epochs, and cell $z$ holds the choice of the loss, the constant
+# $n$ and the hidden vector.
+#
+# **Corrected.** Two counters and two pointers lead Algorithm 15 through $n_d$ points, $T$ times: $Tn_d$ updates.
+#
+# Counters from $-n_d+1$ and $-T+1$; line 9 is dropped; a cell for each.
+#
+# </blockquote>
+# <!-- /claim -->
 # The interpreter runs the repaired listing, and then the listing with each printed place put back alone. `mul(a, b)`
 # is $A^\top B$; most of the slips come from forgetting that transpose, or from transposing twice.
 
@@ -142,8 +186,22 @@ claim.verdict()
 
 # %% [markdown]
 # ## In the transformer
-# ```{claim} looped-transformers/lemma-9
-# ```
+# <!-- claim looped-transformers/lemma-9 -->
+# <blockquote>
+#
+# **Lemma 9 (SGD for a two-layer network)** *Appendix D; Lemma 24; also Lemma 24*
+#
+# **As printed.** The proof is the program of Algorithms 15 and 16; the number of points is $n_d$ in the one place,
+# $|\mathcal D|$ in the other.
+#
+# **Corrected.** A looped transformer of at most 13 layers runs stochastic gradient descent on a two-layer sigmoid
+# network, with an error that the temperature and the constant $c$ of the product control. 12 layers are built; the
+# widest has seven heads, where the paper says one; whether one is enough is not decided on its page.
+#
+# A corrected program, whose hidden vectors are rows.
+#
+# </blockquote>
+# <!-- /claim -->
 # For the machine the hidden vectors are kept as *rows*: in $d$ columns, so that one head of Lemma 11 takes all their
 # sigmoids at once and only the product with $\phi'$ goes entry by entry. Such a step has 26 instructions for $d=4$.
 # It is run for five steps on one point, and for some epochs over several points.
@@ -208,10 +266,27 @@ claim.verdict()
 
 # %% [markdown]
 # ## The length of the program, and other activations
-# ```{claim} looped-transformers/remark-4
-# ```
-# ```{claim} looped-transformers/remark-5
-# ```
+# <!-- claim looped-transformers/remark-4 -->
+# <blockquote>
+#
+# **Remark 4 (Length of the program)** *Appendix O, Remark 4*
+#
+# With a copy of the step for each data point the program grows linearly in their number; with pointers its length is
+# constant. (Programs with pointers are run by the interpreter, those with copies also in the machine.)
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/remark-5 -->
+# <blockquote>
+#
+# **Remark 5 (Other activations)** *Appendix O, Remark 5*
+#
+# Other activations can be had as sums of sigmoids by Lemma 11, more exactly with more heads; training needs
+# polynomially many in $Tn_d$. The polynomial has no constants and training with it is not run; one activation by itself
+# stands in for it.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 counts = list(range(1, 9))

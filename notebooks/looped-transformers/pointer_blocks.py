@@ -7,11 +7,20 @@
 # ---
 
 # %% [markdown]
-# # Programs that rewrite their own addresses
+# # Appendix O · Programs that rewrite their own addresses
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: the pointer blocks of Algorithms 13, 15 and 16, Appendix O.*
 #
-# ```{claim} looped-transformers/pointer-blocks
-# ```
+# <!-- claim looped-transformers/pointer-blocks -->
+# <blockquote>
+#
+# **Pointer increment and reset blocks (Instructions that rewrite themselves)** *Appendix O, Algorithms 13, 15 and 16*
+#
+# A block reads an instruction's column, adds 1 (or the width of a variable) to one of its addresses by Lemma 10 and
+# writes the column back; another restores the starting address. The block must move all rows of the instruction: within
+# Theorem 2, whose steps move $d$ rows, the instruction may be at most $d$ rows high.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A loop over data needs an address that moves. The machine has no such thing: an instruction names its operands. The
 # paper therefore lets programs *rewrite their instructions*: one block adds to an address within an instruction,
@@ -28,8 +37,8 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-columns = 32  # n, a power of 2 so that addresses wrap at n, 8 to 256
-widths = [1, 4]  # columns of a variable: what an address moves by, each 1 to 7
+columns = 32  # n, a power of 2 so that addresses wrap at n, one of 8, 16, 32, 64, 128, 256
+widths = [1, 4]  # columns of a variable: what an address moves by, each from 1 to 7
 passes = 12  # times that an address moves on before it is set back, at least 1
 rounds = 3  # loops of so many passes, at least 1
 temperature = 30.0  # lambda, at least 20

@@ -7,11 +7,20 @@
 # ---
 
 # %% [markdown]
-# # How deep must a computer be?
+# # Sections 1 and 3 · How deep must a computer be?
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Sections 1 and 3, the counts of layers and heads.*
 #
-# ```{claim} looped-transformers/remark-depth-bounds
-# ```
+# <!-- claim looped-transformers/remark-depth-bounds -->
+# <blockquote>
+#
+# **Introduction and body claims (Layers and heads, claimed and built)** *Sections 1 and 3; Lemmas 7-9*
+#
+# SUBLEQ runs in ten layers; FLEQ in nine and those of its deepest block; a block has at most four, and every program of
+# the paper at most thirteen. (SUBLEQ runs in four as well.) Heads are shown beside the paper's and not judged: Lemmas
+# 7, 8, 9 and 23 say one, Theorem 2 the sum over the blocks, and the machines here have six or seven.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The paper counts layers: ten for SUBLEQ, nine and those of the deepest function block for FLEQ, at most four for a
 # block, at most thirteen for every program in it. These are upper bounds, and all of them can be had. They are not the
@@ -43,7 +52,7 @@ batches = 6  # batches of random programs for each machine, at least 1
 batch_size = 100  # programs in a batch, at least 20
 steps = 40  # steps of each at most, at least 5
 temperature = 30.0  # lambda, at least 20
-size = 4  # d, rows and columns of the matrices in the FLEQ programs: 4 or 8
+size = 4  # d, rows and columns of the matrices in the FLEQ programs: one of 4, 8
 seed = 0  # seed of every draw, at least 0
 
 # %%
@@ -128,8 +137,8 @@ axis.legend(loc="center right")
 show.figure(
     fig,
     name="depths",
-    caption="Layers claimed (grey) and built (blue). Every claim is met, most with a layer to spare, and SUBLEQ can "
-    "be had in four.",
+    caption="Layers claimed (wide bars) and built (narrow bars). Every claim is met, most with a layer to spare, and "
+    "SUBLEQ can be had in four.",
     alt="Horizontal bars for six programs: claimed depths of 10 to 13 and built depths of 10 to 12, with a short bar "
     "of 4 for SUBLEQ.",
 )

@@ -7,17 +7,51 @@
 # ---
 
 # %% [markdown]
-# # Addresses, and how sharp a look-up is
+# # Appendices B.1 and F.3 · Addresses, and how sharp a look-up is
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendices B.1, F.3, G and L.*
 #
-# ```{claim} looped-transformers/definition-positional-encoding
-# ```
+# <!-- claim looped-transformers/definition-positional-encoding -->
+# <blockquote>
 #
-# ```{claim} looped-transformers/twos-complement
-# ```
+# **Positional encodings (Binary codes as addresses)** *Appendix B.1; Appendix F.2*
 #
-# ```{claim} looped-transformers/appendix-l-read-write
-# ```
+# **As printed.** Appendix B.1 sets entry $j$ of $p_i$ to $-1$ where $b_i=0$.
+#
+# **Corrected.** Column $i$ carries $p_i \in \{\pm1\}^L$, its number in binary with $-1$ for 0. Then $p_i^\top p_i = L$
+# and $p_i^\top p_j = L - 2\operatorname{Hamming}(i,j) \le L-2$ for $i \ne j$. With all $2^L$ codes present a softmax at
+# temperature $\lambda$ gives the right column the weight $(1+e^{-2\lambda})^{-L}$.
+#
+# Where $b_j=0$. (The bound $p_i^\top p_j\le\log n-1$ of Appendix F.2 is true; the largest product is $\log n-2$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/twos-complement -->
+# <blockquote>
+#
+# **Two's complement convention (Integers as bits)** *Appendices F.3 and G*
+#
+# **As printed.** The list in Appendix G calls $b_N=+1$ positive and $b_N=-1$ negative.
+#
+# **Corrected.** An integer of $N$ bits $b_N \dots b_1 \in \{\pm1\}$ is $\sum_{i<N} 2^{i-1}\frac{b_i+1}2$ where
+# $b_N=-1$, and that minus $2^{N-1}$ where $b_N=+1$: negative numbers have $b_N = +1$.
+#
+# As in Appendix F.3, $b_N = +1$ marks the negative numbers; equation (4) needs it so.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/appendix-l-read-write -->
+# <blockquote>
+#
+# **App. L bound on read and write error (What a copy loses)** *Appendix L*
+#
+# With entries of size at most $G$, $d$ rows and $n$ columns, a copy by addresses at temperature $\lambda$ is wrong by
+# at most $G\,d\,n^3e^{-\lambda}$ in the norm of the largest column sum. (What is measured is near
+# $2\,G\,L\,e^{-2\lambda}$ an entry.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The address of a column is its number in binary, written with $\pm1$ instead of 1 and 0. Two codes of $L$ bits have
 # the inner product $L - 2h$, where $h$ is the number of bits in which they differ. So a pointer scores $L$ with the
@@ -34,11 +68,11 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-address_bits = [4, 6, 9]  # L for the exact law, each 1 to 12
-temperatures = [0.5, 1.0, 2.0, 4.0]  # lambda for the exact law, each above 0
-columns = 900  # n of the permutation that is copied, 2 to 4000
+address_bits = [4, 6, 9]  # L for the exact law, each from 1 to 12
+temperatures = [0.5, 1.0, 2.0, 4.0]  # lambda for the exact law, each at least 0.001
+columns = 900  # n of the permutation that is copied, from 2 to 4000
 height = 30  # d, rows of the data that is copied, at least 1
-integer_bits = 12  # N of the two's complement round trip, 2 to 20
+integer_bits = 12  # N of the two's complement round trip, from 2 to 20
 seed = 0  # seed of every draw, at least 0
 
 # %%

@@ -7,17 +7,45 @@
 # ---
 
 # %% [markdown]
-# # If at most zero, go to
+# # Appendix B.3 · If at most zero, go to
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: equations (3) and (4), Appendices B.3 and F.3.*
 #
-# ```{claim} looped-transformers/equation-3-flag
-# ```
+# <!-- claim looped-transformers/equation-3-flag -->
+# <blockquote>
 #
-# ```{claim} looped-transformers/equation-4-flag
-# ```
+# **Branch flag for integers (Is an integer at most zero?)** *Appendices B.3 and F.3*
 #
-# ```{claim} looped-transformers/branch-select
-# ```
+# For an integer $x$, $1 - \sigma(x) + \sigma(x-1)$ is 1 if $x \le 0$ and 0 otherwise.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/equation-4-flag -->
+# <blockquote>
+#
+# **Branch flag for two's complement vectors (Is a vector of bits at most zero?)** *Appendix F.3*
+#
+# **As printed.** $\sigma(b_N) + \sigma(1 + N - \sum_i b_i)$.
+#
+# **Corrected.** For $b \in \{\pm1\}^N$ in two's complement, $\sigma(b_N) + \sigma(1 - N - \sum_i b_i)$ is 1 if the
+# number is at most zero and 0 otherwise.
+#
+# $1 - N$ in place of $1 + N$. As printed the flag is wrong for every number.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/branch-select -->
+# <blockquote>
+#
+# **Program counter selection (The next program counter)** *Appendices B.3 and F.3*
+#
+# $p_\text{next} = 2\sigma(p_{PC+1} - f\,1) + 2\sigma(p_i - (1-f)1) - 1$ is the target $p_i$ if the flag $f$ is 1 and
+# $p_{PC+1}$ if it is 0. The whole branch takes two layers: flag and increment side by side, then the choice. (The
+# text's reason, that three ReLU networks make two layers, is not one: a layer has one. Appendix G uses three.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A branch has three parts: a flag that is 1 if a number is at most zero, the counter plus one, and a choice between
 # that and the target. Each part is one ReLU network. The adder gives the second; the first and third are here.
@@ -34,8 +62,8 @@ from attention_theory.validation import Form, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-lengths = [5, 8]  # N, bits of the numbers whose flag is taken: all of them, each 2 to 14
-address_bits = 4  # L: all pairs of counter and target, 2 to 7
+lengths = [5, 8]  # N, bits of the numbers whose flag is taken: all of them, each from 2 to 14
+address_bits = 4  # L: all pairs of counter and target, from 2 to 7
 
 # %%
 require(lengths=(lengths, 2, 14), address_bits=(address_bits, 2, 7))

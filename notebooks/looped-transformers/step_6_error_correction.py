@@ -7,11 +7,29 @@
 # ---
 
 # %% [markdown]
-# # Error correction, and the temperature it needs
+# # Appendix G, Step 6 · Error correction, and the temperature it needs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix G, Step 6; Appendix L.*
 #
-# ```{claim} looped-transformers/error-correction-step
-# ```
+# <!-- claim looped-transformers/error-correction-step -->
+# <blockquote>
+#
+# **App. G Step 6 (Rounding the state, and the temperature it needs)** *Appendix G, Step 6*
+#
+# **As printed.** A temperature with $\epsilon<0.5$ for reads and writes is enough; by Appendix L that is
+# $\lambda>\log(Gdn^3/\epsilon)$, where $N$ enters through the number $d$ of rows only, as $\log N$.
+#
+# **Corrected.**
+# $\frac1{1-2\epsilon}\big(\sigma(b+1-\epsilon)-\sigma(b+\epsilon)+\sigma(b-\epsilon)-\sigma(b-1+\epsilon)\big)-1$ takes
+# every $b$ within $\epsilon<\frac12$ of $-1$, 0 or 1 to that number. It corrects a cycle of the machine if the noise
+# that *reaches* it is below $\epsilon$. The adders before it multiply the noise of a look-up by about $2^N$, so
+# $\lambda$ must grow by $\frac12\ln2$ with every bit of the integers for each adder.
+#
+# $\lambda \ge \frac12(N\ln2 + \ln 16L)$, about, for one adder, and up to $\frac12(2N\ln2 + \ln 16L)$ for the two in a
+# row of the ten-layer machine. In float64 a single $e^{-2\lambda}$ beside 1 is rounded away from $\lambda=18.4$ on, and
+# $L$ of them from about $\frac12(53\ln2+\ln L)$ on, 19.5 at 1024 columns; from there every length is exact.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A soft look-up is never quite right. The last layer of the SUBLEQ machine therefore rounds every entry to $-1$, 0 or 1
 # by two ramps, one about $-1/2$ and one about $1/2$. Within a margin $\epsilon$ of a bit the result is that bit, so
@@ -43,10 +61,10 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-margin = 0.25  # epsilon, above 0 and below 0.5; at 1/4 the arithmetic is exact
-lengths = [4, 8, 16, 24, 32, 40]  # N, bits of an integer, each 3 to 45
-columns = [16, 64]  # n, each 12 to 1024
-single_lengths = [4, 8, 16, 23, 24]  # N in float32, each 3 to 45
+margin = 0.25  # epsilon, from 0.01 to 0.49; at 1/4 the arithmetic is exact
+lengths = [4, 8, 16, 24, 32, 40]  # N, bits of an integer, each from 3 to 45
+columns = [16, 64]  # n, each from 12 to 1024
+single_lengths = [4, 8, 16, 23, 24]  # N in float32, each from 3 to 45
 programs = 24  # random programs for each least temperature, at least 8
 steps = 12  # steps of each, at least 2
 seed = 0  # seed of every draw, at least 0
@@ -180,7 +198,7 @@ show.figure(
     caption="The least temperature from which on every step is exact. With one adder it grows by $\\frac12\\ln 2$ a "
     "bit, with two by up to twice that, and hardly with $n$. In float32 nothing is exact beyond the last cross.",
     alt="Rising lines of least temperature against bits, from about 3 to 18: the four-layer machine along the lower "
-    "grey law, the ten-layer machine between the two laws; black crosses for float32 end at 23 bits.",
+    "law, the ten-layer machine between the two laws; crosses for float32 end at 23 bits.",
 )
 show.table(
     ["N", "law", *(f"{depth} layers, n = {n}" for n, depth in least)],

@@ -7,11 +7,27 @@
 # ---
 
 # %% [markdown]
-# # A transformer that runs FLEQ programs
+# # Theorem 2 · A transformer that runs FLEQ programs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Theorem 2, Remark 1, Corollary 1, Definition 1, Appendix C.2.*
 #
-# ```{claim} looped-transformers/theorem-2
-# ```
+# <!-- claim looped-transformers/theorem-2 -->
+# <blockquote>
+#
+# **Theorem 2 (The FLEQ machine)** *Section 3 (Theorem 1); Appendices C.2 and K; also Theorem 1*
+#
+# With $M$ function blocks of $l_1,\dots,l_M$ layers there is a transformer of $9+\max_i l_i$ layers and $O(Md+\log n)$
+# rows that, looped, executes one instruction a pass: $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$, then a
+# jump to $p$ if $\mathrm{mem}[\mathit{flag}]\le 0$, where the flag is an integer. The error vanishes as the temperature
+# factor grows, apart from that of the blocks. A layer has as many heads as the blocks active in it have together.
+#
+# **Beside it, as printed.** In step 1 of the proof, column $i$ of the scratchpad reads from $a+i$, $b+i-d$, $c+i-2d$;
+# the first mask is $\sigma(2d+d_w-i+1)-\sigma(2d+d_w-i)$. The instruction of the informal Theorem 1 has no $p$.
+#
+# **Corrected.** $a+i-1$, $b+i-1-d$, $c+i-1-2d$ with columns counted from 1; the first mask is
+# $\sigma(d_w-i+1)-\sigma(d_w-i)$. With $p$, to which it jumps.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A FLEQ instruction computes $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$ with one of $M$ functions and
 # then jumps to $p$ if $\mathrm{mem}[\mathit{flag}]\le 0$. The machine holds scratchpad, memory and program side by
@@ -77,7 +93,7 @@ axis.tick_params(axis="y", labelsize=7)
 show.figure(
     fig,
     name="layout",
-    caption="The input of the machine at the start: scratchpad, memory and program, divided by the black lines. The "
+    caption="The input of the machine at the start: scratchpad, memory and program, divided by the upright lines. The "
     "program lies in the memory rows of its columns; the counter's rows hold the first instruction's address. Below "
     "the addresses and marks lie the function blocks.",
     alt="Coloured matrix of rows and columns in three vertical parts. The right part holds columns of plus and minus "
@@ -90,10 +106,25 @@ counts = summarise(machine.transformer)
 show.table(*counts.table(), caption="The layers of the machine for this program.")
 
 # %% [markdown]
-# ```{claim} looped-transformers/figure-5
-# ```
-# ```{claim} looped-transformers/figure-7
-# ```
+# <!-- claim looped-transformers/figure-5 -->
+# <blockquote>
+#
+# **Figure 5 (Layout of the FLEQ input)** *Figures 5 and 6; also Figure 6*
+#
+# A drawing of the input: scratchpad, memory and program side by side, the function blocks below. Redrawn from the
+# packed input of a program.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/figure-7 -->
+# <blockquote>
+#
+# **Figure 7 (Structure of X)** *Figure 7, Appendix K*
+#
+# A drawing of the rows of the input with the matrix that spells it out. Redrawn from the packed input of a program.
+#
+# </blockquote>
+# <!-- /claim -->
 # The figures of the paper that show the input are schematic. Figure 7 comes with a matrix. It lists, from the top,
 # memory, counter, instruction, three operands, addresses, the scratchpad's addresses, and one block for each function;
 # and it says for each of them in which of the three parts it is filled, empty, or of no interest. It shows the middle
@@ -243,8 +274,17 @@ claim.verdict()
 
 # %% [markdown]
 # ## Function blocks
-# ```{claim} looped-transformers/definition-1
-# ```
+# <!-- claim looped-transformers/definition-1 -->
+# <blockquote>
+#
+# **Definition 1 (Function block)** *Section C.2; Appendix I*
+#
+# A *function block* is a transformer that finds $A$ in the first $d$ columns and $B$ in the next $d$, both padded with
+# zeros to $d\times d$, and leaves $f(A,B)$ in the $d$ columns after those. It may use $s\ge 3d$ columns and rows of its
+# own.
+#
+# </blockquote>
+# <!-- /claim -->
 # The same declarations that serve inside the machine run by themselves on a batch of matrices. A number put beside
 # the agreed columns must change the result: it is then part of an operand.
 
@@ -273,10 +313,27 @@ claim.verdict()
 
 # %% [markdown]
 # ## Smaller matrices, and either half of an instruction
-# ```{claim} looped-transformers/remark-1
-# ```
-# ```{claim} looped-transformers/corollary-1
-# ```
+# <!-- claim looped-transformers/remark-1 -->
+# <blockquote>
+#
+# **Remark 1 (Operands smaller than d)** *Appendix C.2, Remark 1*
+#
+# Operands of $d_h\times d_w$ with $d_h,d_w\le d$ are padded with zeros; the machine then leaves the padding zero. One
+# width serves operands and result, so each of them needs room for as many columns as any instruction on it touches, $d$
+# at the most.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim looped-transformers/corollary-1 -->
+# <blockquote>
+#
+# **Corollary 1 (Computing and jumping apart)** *Appendix C.2, Corollary 1*
+#
+# The machine also runs instructions that only compute, with a flag cell holding 1, and instructions that only jump,
+# with dummy operands.
+#
+# </blockquote>
+# <!-- /claim -->
 # One instruction has one width for both operands and the result, the largest of them. Here $A$ has two columns, $B$ and
 # the result $A^\top B$ have one. The width is two, for $A$, and $B$ and the result are padded with a column of zeros
 # each. The padding needs room in memory: with one column for $B$ and for the result, the instruction reads the column

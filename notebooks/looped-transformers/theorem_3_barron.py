@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # How many sigmoids a function needs
+# # Theorem 3 · How many sigmoids a function needs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Definitions 2 and 3, Theorem 3, Appendix J.1, after Barron (1993).*
 #
 # The heads of Lemma 11 make sums of sigmoids. How good such a sum of $m$ terms can be is a theorem of Barron's, which
@@ -47,8 +47,16 @@ constant = bump_constant(width)
 
 # %% [markdown]
 # ## The class of functions
-# ```{claim} looped-transformers/definition-2
-# ```
+# <!-- claim looped-transformers/definition-2 -->
+# <blockquote>
+#
+# **Definition 2 (Functions with a finite Fourier integral)** *Appendix J.1*
+#
+# $\Gamma_{C,B}$: functions on a bounded $B$ with an extension whose Fourier magnitude $F$ has $\int\sup_{x\in
+# B}|\omega\cdot x|\,F(d\omega)\le C$.
+#
+# </blockquote>
+# <!-- /claim -->
 # For a Gaussian bump of width $w$ the integral is $\sqrt{2/\pi}/w$. For a step it grows without end as higher
 # frequencies are taken in: steps are not in the class. Whether an arbitrary function is, cannot be read off its
 # values.
@@ -74,8 +82,15 @@ claim.verdict()
 
 # %% [markdown]
 # ## The dictionary
-# ```{claim} looped-transformers/definition-3
-# ```
+# <!-- claim looped-transformers/definition-3 -->
+# <blockquote>
+#
+# **Definition 3 (Dictionary of sigmoids)** *Appendix J.1*
+#
+# $G_{\phi,\tau}=\{\gamma\,\phi(\tau(a\cdot x+b)):|\gamma|\le 2C,\ \sup_{x\in B}a\cdot x\le 1,\ |b|\le 1\}$.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 source = generator(seed)
@@ -100,8 +115,17 @@ claim.verdict()
 
 # %% [markdown]
 # ## The rate
-# ```{claim} looped-transformers/theorem-3
-# ```
+# <!-- claim looped-transformers/theorem-3 -->
+# <blockquote>
+#
+# **Theorem 3 (Barron, as quoted)** *Appendix J.1*
+#
+# Every $f\in\Gamma_{C,B}$ with $f(0)=0$ is approximated by sums of $m$ elements of $G_{\phi,\tau}$ with error
+# $O(m^{-1/2})$ if $\tau\ge\sqrt m\ln m$. The source bounds the root mean square error over $B$; here the bound is
+# written for every $x\in B$. The theorem is quoted; one function stands in for the class.
+#
+# </blockquote>
+# <!-- /claim -->
 # The proof builds the sum term by term: each step takes the element that leans most on what is still missing. The sum
 # of the $|\gamma_i|$ never exceeds $2C$, less than what the paper's wording allows, and the sharpness $\tau=\sqrt
 # m\ln m$ grows with $m$. With $\tau=1$ the sigmoids are nearly straight lines on $[-1,1]$, and more of them do not

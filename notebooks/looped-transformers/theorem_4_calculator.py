@@ -7,11 +7,21 @@
 # ---
 
 # %% [markdown]
-# # A calculator
+# # Theorem 4 · A calculator
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Theorem 4 (Lemma 6 in the body), Remark 2, Algorithm 7, Appendix M.*
 #
-# ```{claim} looped-transformers/theorem-4
-# ```
+# <!-- claim looped-transformers/theorem-4 -->
+# <blockquote>
+#
+# **Theorem 4 (Calculator)** *Appendix D; Appendix M; also Lemma 6*
+#
+# A FLEQ machine of at most 12 layers with $m$ heads for the sums of sigmoids computes $+$, $-$, $\times$, percentages,
+# reciprocals up to $O(1/\sqrt m)$ for $|x|\in[\tilde\Omega(1/\sqrt m),e^{O(m)}]$, and roots up to $O(1/m)$ on
+# $[0,O(m^2)]$. Negative reciprocals take the mirror images of the sigmoids; roots on the long interval take the
+# sigmoids of Corollary 9.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The FLEQ machine with six functions: sum, difference, product, percentage, reciprocal and root. The last two are
 # sums of sigmoids with a head each; the others were built before. One program is run, six operations long.
@@ -57,8 +67,15 @@ print(TEXT)
 
 # %% [markdown]
 # ## Algorithm 7
-# ```{claim} looped-transformers/algorithm-7
-# ```
+# <!-- claim looped-transformers/algorithm-7 -->
+# <blockquote>
+#
+# **Algorithm 7 (A calculator program)** *Appendix M*
+#
+# Six instructions compute $\sqrt{1/(((a+b)-c)\,d)}\,/100$.
+#
+# </blockquote>
+# <!-- /claim -->
 # The budget of each step: rounding and the product's error for the first three; $\epsilon$ for the reciprocal $r$;
 # for the root $\epsilon$ and what an error of $\epsilon$ does under a root, $\epsilon/2\sqrt r$ to first order.
 
@@ -172,8 +189,16 @@ claim.verdict()
 
 # %% [markdown]
 # ## One head, more rows
-# ```{claim} looped-transformers/remark-2
-# ```
+# <!-- claim looped-transformers/remark-2 -->
+# <blockquote>
+#
+# **Remark 2 (Dimension in place of heads)** *Appendix M, Remark 2*
+#
+# With the single head of Corollary 2 (in its corrected form) the error of the reciprocal and the root falls as the
+# dimension grows.
+#
+# </blockquote>
+# <!-- /claim -->
 # Corollary 2 trades heads for columns and rows: one head, $m+1$ columns. The same sums, evaluated by it for growing
 # $m$; without the empty column the block returns the sum of all heights, whatever $x$ is. The two sums are run by
 # themselves; the calculator with them would need a scratchpad of $m+1$ columns and is not built.

@@ -1,18 +1,65 @@
 # %% [markdown]
-# # What one head can be made to do
+# # Claims 1 and 2 · What one head can be made to do
 # *Mahdavi, Liao, Thrampoulidis: Claims 1 and 2, Appendix B; Lemmas 3 and 4, Appendix D.*
 #
-# ```{claim} memorization/claim-1
-# ```
+# <!-- claim memorization/claim-1 -->
+# <blockquote>
 #
-# ```{claim} memorization/claim-2
-# ```
+# **Claim 1 (Fit r examples in one head)** *Appendix B*
 #
-# ```{claim} memorization/lemma-3
-# ```
+# **As printed.** The targets may be any convex combinations.
 #
-# ```{claim} memorization/lemma-4
-# ```
+# **Corrected.** For $r=\min(n,d_h)$ examples with independent queries and contexts of rank $n$, and targets
+# $\theta_*^{(t)}$ inside the simplex, some $W_K,W_Q\in\mathbb R^{d\times d_h}$ give $\theta^{(t)}=\theta_*^{(t)}$ on
+# all of them.
+#
+# All entries of the targets must be positive: a softmax weight is never 0. These targets are dense, so the proof
+# stands.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/claim-2 -->
+# <blockquote>
+#
+# **Claim 2 (Fit r - 1 examples, leave the rest alone)** *Appendix B*
+#
+# **As printed.** The targets may be any convex combinations.
+#
+# **Corrected.** Let $R$ hold $r-1$ of the examples. There are $\theta_+^{(t)}$, $t\notin R$, such that for all targets
+# inside the simplex and all $\delta>0$ some head has $\theta^{(t)}=\theta_*^{(t)}$ on $R$ and
+# $\|\theta^{(t)}-\theta_+^{(t)}\|_1\le\delta$ elsewhere.
+#
+# Positive entries, as in Claim 1.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/lemma-3 -->
+# <blockquote>
+#
+# **Lemma 3 (A rank-one matrix, silent on some examples and decided on the others)** *Appendix D*
+#
+# Let all $E^{(t)}$ have rank $n<d$ and the queries Kruskal rank at least $n$. For $m\le n-1$ there is a rank-one $W$
+# with $E^{(t)}We^{(t)}=0$ for $t\le m$ and pairwise distinct entries of $E^{(t)}We^{(t)}$ for $m<t\le T$.
+#
+# **Beside it, as printed.** The proof asks that $u$ does not vanish on the queries $m+1\le t\le d$.
+#
+# **Corrected.** $m+1\le t\le T$: a direction that fulfils the printed condition may vanish on a later example.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/lemma-4 -->
+# <blockquote>
+#
+# **Lemma 4 (Saturation)** *Appendix D*
+#
+# If the entries of $EW^+e$ are pairwise distinct, then $\mathrm{softmax}(E(W^*+cW^+)e)$ tends to the one-hot vector of
+# the largest of them as $c\to\infty$, for every $W^*$. (That the largest is unique is enough.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A head acts through one matrix $W = W_K W_Q^\top$. On an example it gives the weights $\mathrm{softmax}(E W e)$.
 # If the queries of a few examples are independent, $We$ can be chosen for each of them freely, and with it their
@@ -37,8 +84,8 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 context = 5  # n, at least 3
-width = 10  # d, at least n + 2
-examples_count = 12  # T, more than n
+width = 10  # d, at least context + 2
+examples_count = 12  # T, at least context + 1
 seed = 0  # seed of every draw, at least 0
 
 # %%

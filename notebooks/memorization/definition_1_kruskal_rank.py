@@ -1,21 +1,65 @@
 # %% [markdown]
-# # Kruskal rank, general position and the two assumptions
+# # Definitions 1 and 2 · Kruskal rank, general position and the two assumptions
 # *Mahdavi, Liao, Thrampoulidis: Definitions 1 and 2, Assumptions 1 and 2, Section 4; the test of Section 5.1.*
 #
-# ```{claim} memorization/definition-1
-# ```
+# <!-- claim memorization/definition-1 -->
+# <blockquote>
 #
-# ```{claim} memorization/definition-2
-# ```
+# **Definition 1 (Kruskal rank)** *Section 4*
 #
-# ```{claim} memorization/assumption-1
-# ```
+# The Kruskal rank of a set of vectors is the largest $k$ such that *every* $k$ of them are linearly independent.
 #
-# ```{claim} memorization/assumption-2
-# ```
+# </blockquote>
+# <!-- /claim -->
 #
-# ```{claim} memorization/rank-test-protocol
-# ```
+# <!-- claim memorization/definition-2 -->
+# <blockquote>
+#
+# **Definition 2 (General position)** *Section 4*
+#
+# Vectors of $\mathbb R^d$ are in general position if their Kruskal rank is $d$, the largest possible.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/assumption-1 -->
+# <blockquote>
+#
+# **Assumption 1 (Independent queries)** *Section 4*
+#
+# **As printed.** The set of queries has Kruskal rank at least $n$.
+#
+# **Corrected.** Every $\min(n,T)$ of the queries $e^{(1)},\dots,e^{(T)}$ are linearly independent.
+#
+# Kruskal rank at least $\min(n,T)$: a set of $T<n$ vectors cannot have Kruskal rank $n$, and the proof never uses more
+# than $\min(n,d_h)$ queries at a time.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/assumption-2 -->
+# <blockquote>
+#
+# **Assumption 2 (Independent tokens)** *Section 4*
+#
+# Every context $E^{(t)}\in\mathbb R^{n\times d}$ has rank $n$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/rank-test-protocol -->
+# <blockquote>
+#
+# **Section 5.1 (The sampled test of Kruskal rank)** *Section 5.1*
+#
+# Draw $k$ vectors at random, test whether they have rank $k$, and repeat 5000 times. The fraction estimates the share
+# of independent subsets of size $k$, up to the tolerance of the arithmetic in which the rank is taken. Kruskal rank $k$
+# is reported where at least 99 % have rank $k$. The paper calls the test approximate, and it is: one dependent subset
+# among $\binom{60}{6}$ is met by 5000 draws with probability $10^{-4}$, and the same vectors may pass in float64 and
+# fail in float32.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Rank asks whether *some* vectors of a set are independent; Kruskal rank asks it of *every* subset of a size.
 # Deciding it means trying all subsets. On small sets of whole numbers that is done here without rounding. On real

@@ -1,15 +1,38 @@
 # %% [markdown]
-# # Which heads are saturated
+# # Figure 3 · Which heads are saturated
 # *Mahdavi, Liao, Thrampoulidis: Figure 3, Appendix H.*
 #
-# ```{claim} memorization/figure-3-mask
-# ```
+# <!-- claim memorization/figure-3-mask -->
+# <blockquote>
 #
-# ```{claim} memorization/figure-3-counts
-# ```
+# **Figure 3(a) (Saturated heads on the first examples)** *Appendix H*
 #
-# ```{claim} memorization/figure-3-coefficients
-# ```
+# For $H=4$, $T=550$ and $H=8$, $T=1300$ ($n=32$, $d=64$, 300 000 steps) the majority of heads is saturated (largest
+# weight above 0.99) on the first 20 examples, and on the rest alike.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/figure-3-counts -->
+# <blockquote>
+#
+# **Figure 3(b) (Saturated heads per example)** *Appendix H*
+#
+# Almost all examples have at least one head that is not saturated. The histogram has $T$ entries, one for each example.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/figure-3-coefficients -->
+# <blockquote>
+#
+# **Figure 3(c) (The largest softmax weights)** *Appendix H*
+#
+# Over all pairs of head and example most of the largest softmax weights are near 1, in models that have memorised four
+# to five times $H(n-1)+1$ examples.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The proof of Theorem 1 saturates every head on all examples but its own. Do trained models do the same? The
 # paper trains $H = 4$ on $T = 550$ and $H = 8$ on $T = 1300$ examples for 300 000 steps, the most that it could

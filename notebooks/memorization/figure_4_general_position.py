@@ -1,12 +1,27 @@
 # %% [markdown]
-# # A context for each example
+# # Figure 4 · A context for each example
 # *Mahdavi, Liao, Thrampoulidis: Figure 4 and the conjecture, Appendix I.1.*
 #
-# ```{claim} memorization/figure-4
-# ```
+# <!-- claim memorization/figure-4 -->
+# <blockquote>
 #
-# ```{claim} memorization/conjecture-i-1
-# ```
+# **Figure 4 (A context for each example)** *Appendix I.1*
+#
+# With a random context for each example the memorised fraction is still linear in $H$, while its linearity in $n$ is
+# weakened.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/conjecture-i-1 -->
+# <blockquote>
+#
+# **Appendix I.1 (A bound of order Hd under general position)** *Appendix I.1*
+#
+# Under general position of all tokens the memorisation capacity is conjectured to be of order $Hd$ instead of $Hn$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Now every example has its own random context, so that all tokens are in general position. The rank of $Z$ can
 # then reach about $Hd$ instead of $H(n-1)+1$. The paper reports that the memorised fraction stays linear in $H$
@@ -27,16 +42,16 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 width = 16  # d, at least 2
 classes = 20  # number of classes, at least 2
-head_counts = [1, 2, 4, 6]  # H in the first panel, ascending, at least 3 values
-heads_context = 8  # n in the first panel, at least 2
-contexts = [4, 8, 12]  # n in the second panel, ascending, below d
+head_counts = [1, 2, 4, 6]  # H in the first panel, ascending, at least 3 values, each at least 1
+heads_context = 8  # n in the first panel, from 2 to width - 1
+contexts = [4, 8, 12]  # n in the second panel, ascending, each from 2 to width - 1
 contexts_heads = 4  # H in the second panel, at least 1
 examples_count = 800  # T, at least 10
 seeds = 3  # models for each point, at least 3
 steps = 2500  # at least 100
 batch = 64  # examples a step, at least 1
-rate = 0.02  # Adam's rate at its height, above 0
-device = "cpu"  # where to train: cpu or cuda
+rate = 0.02  # Adam's rate at its height, from 1e-6 to 1
+device = "cpu"  # where to train: one of "cpu", "cuda"
 
 # %%
 require(

@@ -1,9 +1,17 @@
 # %% [markdown]
-# # A context for each example, real labels
+# # Figure 4 · A context for each example, real labels
 # *Mahdavi, Liao, Thrampoulidis: Figure 4, Appendix I.1.*
 #
-# ```{claim} memorization/figure-4-regression
-# ```
+# <!-- claim memorization/figure-4-regression -->
+# <blockquote>
+#
+# **Figure 4 (A context for each example, real labels)** *Appendix I.1*
+#
+# With a random context for each example and labels from $[0,1]$ the mean squared error still falls linearly in $H$,
+# while its dependence on $n$ is weakened.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The other half of {doc}`/notebooks/memorization/figure_4_general_position`: the same models and examples with labels
 # from $[0, 1]$ and the mean squared error, where less is better and a constant answer has about $1/12$. The paper's
@@ -19,16 +27,16 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 width = 16  # d, at least 2
-head_counts = [1, 2, 4, 6]  # H in the first panel, ascending, at least 3 values
-heads_context = 8  # n in the first panel, at least 2
-contexts = [4, 8, 12]  # n in the second panel, ascending, below d
+head_counts = [1, 2, 4, 6]  # H in the first panel, ascending, at least 3 values, each at least 1
+heads_context = 8  # n in the first panel, from 2 to width - 1
+contexts = [4, 8, 12]  # n in the second panel, ascending, each from 2 to width - 1
 contexts_heads = 4  # H in the second panel, at least 1
 examples_count = 800  # T, at least 10
 seeds = 3  # models for each point, at least 3
 steps = 2500  # at least 100
 batch = 64  # examples a step, at least 1
-rate = 0.02  # Adam's rate at its height, above 0
-device = "cpu"  # where to train: cpu or cuda
+rate = 0.02  # Adam's rate at its height, from 1e-6 to 1
+device = "cpu"  # where to train: one of "cpu", "cuda"
 
 # %%
 require(

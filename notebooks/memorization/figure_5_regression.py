@@ -1,9 +1,17 @@
 # %% [markdown]
-# # The same with real labels
+# # Figure 5 · The same with real labels
 # *Mahdavi, Liao, Thrampoulidis: Figure 5, Appendix A.*
 #
-# ```{claim} memorization/figure-5
-# ```
+# <!-- claim memorization/figure-5 -->
+# <blockquote>
+#
+# **Figure 5 (Regression with real labels)** *Appendix A*
+#
+# With labels from $[0,1]$ the mean squared error falls with $H$ and with $n$, as the memorised fraction rises in
+# Figure 2.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # As {doc}`/notebooks/memorization/figure_2_memorised_fraction`, with labels from $[0, 1]$ and the mean squared
 # error in place of accuracy. A constant answer has the error of the label's variance, about $1/12$. The control is
@@ -20,16 +28,16 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 width = 16  # d, at least 2
-head_counts = [1, 2, 3, 4]  # H in the first panel, ascending
+head_counts = [1, 2, 3, 4]  # H in the first panel, ascending, each at least 1
 heads_context = 8  # n in the first panel, at least 1
-contexts = [1, 2, 4, 8]  # n in the second panel, ascending from 1
+contexts = [1, 2, 4, 8]  # n in the second panel, ascending from 1, each at least 1
 contexts_heads = 4  # H in the second panel, at least 1
-examples_counts = [200, 300]  # T, one curve each
+examples_counts = [200, 300]  # T, one curve each, each at least 10
 seeds = 3  # models for each point, at least 3
 steps = 3000  # at least 100
 batch = 64  # examples a step, at least 1
-rate = 0.02  # Adam's rate at its height, above 0
-device = "cpu"  # where to train: cpu or cuda
+rate = 0.02  # Adam's rate at its height, from 1e-6 to 1
+device = "cpu"  # where to train: one of "cpu", "cuda"
 
 # %%
 require(

@@ -1,15 +1,38 @@
 # %% [markdown]
-# # Three lemmas on ranks
+# # Lemmas 1, 2 and 5 · Three lemmas on ranks
 # *Mahdavi, Liao, Thrampoulidis: Lemmas 1, 2 and 5, Appendix D.*
 #
-# ```{claim} memorization/lemma-1
-# ```
+# <!-- claim memorization/lemma-1 -->
+# <blockquote>
 #
-# ```{claim} memorization/lemma-2
-# ```
+# **Lemma 1 (Ranks under a block triangle)** *Appendix D*
 #
-# ```{claim} memorization/lemma-5
-# ```
+# $\mathrm{rank}\begin{bmatrix}A&C\\0&B\end{bmatrix}\ge\mathrm{rank}\,A+\mathrm{rank}\,B$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/lemma-2 -->
+# <blockquote>
+#
+# **Lemma 2 (Adding the mean keeps vectors independent)** *Appendix D*
+#
+# If $e_1,\dots,e_n$ are linearly independent, so are $e_i+\frac1n\sum_je_j$: the change has the matrix
+# $I+\frac1n\mathbf 1\mathbf 1^\top$, with determinant 2.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/lemma-5 -->
+# <blockquote>
+#
+# **Lemma 5 (A small change keeps the rank)** *Appendix D*
+#
+# If $\sigma_{\max}(B-A)<\sigma_{\min}(A)$, the smallest nonzero singular value of $A$, then
+# $\mathrm{rank}\,B\ge\mathrm{rank}\,A$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The proofs of the chapter rest on three small facts: ranks of the diagonal blocks add up under a block triangle,
 # adding the mean to every vector keeps independent vectors independent, and a small enough change cannot lower a

@@ -1,15 +1,48 @@
 # %% [markdown]
-# # One shared context: the bound on the rank is tight, and key width beyond n - 1 adds nothing
+# # Proposition 2 · One shared context: the bound on the rank is tight, and key width beyond n - 1 adds nothing
 # *Mahdavi, Liao, Thrampoulidis: Proposition 2, Section 4.2, Appendix E; conclusion (3) of Section 5.2.*
 #
-# ```{claim} memorization/proposition-2
-# ```
+# <!-- claim memorization/proposition-2 -->
+# <blockquote>
 #
-# ```{claim} memorization/remark-tightness
-# ```
+# **Proposition 2 (One shared context: the bound is tight)** *Section 4.2; Appendix E*
 #
-# ```{claim} memorization/remark-conclusion-3
-# ```
+# If $E^{(t)}=E$ for all $t$, then $\mathrm{rank}\,Z\le H(n-1)+1$ for every choice of keys and queries. (The proof
+# speaks of a zero eigenvalue of $\Theta_h-\Theta_1$, which is not square; it is the null vector $\mathbf 1_n$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/remark-tightness -->
+# <blockquote>
+#
+# **Text after Proposition 2 (The lower bound on the rank is tight)** *Section 4.2*
+#
+# With a shared context and $d_h\ge n$ the lower bound of Proposition 1 is tight: $H(n-1)+1$ is the rank of $Z$. For
+# $n=1$ all outputs coincide and the capacity is exactly 1. (For $n>1$ the bound is on what fixed keys and queries can
+# do for all labels; keys and queries trained for given labels memorise more.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/remark-conclusion-3 -->
+# <blockquote>
+#
+# **Section 5.2 (Key width beyond n, and below it)** *Section 5.2*
+#
+# **As printed.** Theorem 1 provides that, with $d$ and $n$ fixed, increasing $d_h$ only helps up to $d_h<n$, and there
+# is no gain in memorisation beyond.
+#
+# **Corrected.** With one shared context, increasing $d_h$ helps up to $n-1$ and not beyond: logits matter up to a
+# common number only, so a head of any width has the softmax weights of one of width $n-1$.
+#
+# Theorem 1 is a lower bound and cannot show that something does not help; for $d_h<n$ it is not tight either (with a
+# shared context and $d_h=1$ the rank of $Z$ is already $H(n-1)+1$). The conclusion holds for shared contexts, as in the
+# experiments, by the argument above. With a context for each example, which Theorem 1 covers too, a width beyond $n$
+# adds to the labels within reach.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # With one context $E$ for all examples, $Z = \Theta\,(I_H \otimes E)$, where a row of $\Theta$ holds the softmax
 # weights of all heads. Each head's weights sum to 1. So the difference of two heads' sums is zero on every row:

@@ -1,9 +1,22 @@
 # %% [markdown]
-# # A ReLU network of comparable size does no better in order
+# # Proposition 3 · A ReLU network of comparable size does no better in order
 # *Mahdavi, Liao, Thrampoulidis: Proposition 3, Section 4.3; Appendix F.*
 #
-# ```{claim} memorization/proposition-3
-# ```
+# <!-- claim memorization/proposition-3 -->
+# <blockquote>
+#
+# **Proposition 3 (A two-layer ReLU network on the same data)** *Section 4.3; Appendix F*
+#
+# Over the data sets that satisfy Assumptions 1 and 2, a two-layer ReLU network with $(n+1)d$ inputs, $m$ hidden units
+# and $d_\mathrm{out}$ outputs is certain to memorise at most $(n+1)m/d_\mathrm{out}+m+1$ examples.
+#
+# **Beside it, as printed.** In the proof, $b_1=b_1'-W_1'[:,1{:}(n+1)d-n]^\top c$; and $W_2^\top\mathrm{ReLU}(W_1^\top
+# x+b_1)+b_2$ with $W_1\in\mathbb R^{d_2\times d_1}$, $W_2\in\mathbb R^{d_\mathrm{out}\times d_2}$.
+#
+# **Corrected.** $b_1=b_1'+W_1'[:,1{:}(n+1)d-n]\,c$: the constant prefix is added to the bias. No matrix is transposed.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A two-layer ReLU network reads the context and the query as one long vector of $(n+1)d$ numbers. The proof gives
 # it data that satisfy both assumptions and vary in $n$ numbers only: the context is $e_1, \dots, e_n$ for every
@@ -33,9 +46,9 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-context = 3  # n, 2 or 3: all subsets of n queries are tried
+context = 3  # n, from 2 to 3: all subsets of n queries are tried
 hidden = 4  # m, at least 1
-width = 6  # d, more than n
+width = 6  # d, at least context + 1
 points = 200  # random parameters at which the derivative is taken, at least 10
 seed = 0  # seed of every draw, at least 0
 

@@ -1,15 +1,41 @@
 # %% [markdown]
-# # One averaging layer makes Assumption 1 true
+# # Proposition 4 · One averaging layer makes Assumption 1 true
 # *Mahdavi, Liao, Thrampoulidis: Assumption 3, Proposition 4, Section 4.4; Appendix G.*
 #
-# ```{claim} memorization/assumption-3
-# ```
+# <!-- claim memorization/assumption-3 -->
+# <blockquote>
 #
-# ```{claim} memorization/proposition-4
-# ```
+# **Assumption 3 (Independent sums of query and mean token)** *Section 4.4*
 #
-# ```{claim} memorization/remark-assumption-3-relaxed
-# ```
+# The vectors $\tilde e^{(t)}=e^{(t)}+\frac1n\sum_ie_i^{(t)}$ have Kruskal rank at least $n$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/proposition-4 -->
+# <blockquote>
+#
+# **Proposition 4 (An averaging layer makes Assumption 1 true)** *Section 4.4; Appendix G*
+#
+# A single head with $W_K=W_Q=0$, $W_V=W_O=I$ and a skip connection maps data satisfying Assumptions 2 and 3 to data
+# satisfying Assumptions 1 and 2: $e'=\tilde e$ and $e_i'=e_i+\bar e$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/remark-assumption-3-relaxed -->
+# <blockquote>
+#
+# **Text after Assumption 3 (Is Assumption 3 more relaxed?)** *Section 4.4*
+#
+# **As printed.** Assumption 3 is more relaxed than Assumption 2 (Assumption 1 must be meant).
+#
+# **Corrected.** Assumption 3 is said to be a relaxation of the earlier assumption.
+#
+# Neither of Assumptions 1 and 3 implies the other.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # In a vision transformer every image has the same query, the class token. Assumption 1 then fails as badly as it
 # can: Kruskal rank 1. A layer with $W_K = W_Q = 0$ attends evenly, and with a skip connection it adds to every
@@ -32,9 +58,9 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-examples_count = 12  # T, from n to 16
+examples_count = 12  # T, from context to 16
 context = 4  # n, from 2 to 4
-width = 7  # d, from n + 1 to 7
+width = 7  # d, from context + 1 to 7
 seed = 0  # seed of every draw, at least 0
 
 # %%

@@ -1,9 +1,18 @@
 # %% [markdown]
-# # Tokens with a constant sum
+# # Proposition 5 · Tokens with a constant sum
 # *Mahdavi, Liao, Thrampoulidis: Proposition 5, Appendix I.*
 #
-# ```{claim} memorization/proposition-5
-# ```
+# <!-- claim memorization/proposition-5 -->
+# <blockquote>
+#
+# **Proposition 5 (Tokens with a constant sum)** *Appendix I*
+#
+# Let $d_h=d$, $n<d$ and $\mathbf 1^\top e_i^{(t)}=C$ for all tokens. Then $\mathrm{rank}\,Z\le H(d-1)+1$ for all
+# weights, without any assumption on the queries. The tokens may be in general position for all that, if $C\ne0$; with
+# $C=0$ they lie in a hyperplane and the rank is at most $H(d-1)$. (The header's "$d=d_h=d$" means $d_h=d$.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # With a context for each example $Z$ can have rank $Hd$. If the entries of every token sum to the same number
 # $C$, it cannot: a convex combination of such tokens has the sum $C$ too, in every head, so the difference of two

@@ -1,9 +1,17 @@
 # %% [markdown]
-# # Queries of smaller Kruskal rank
+# # Remark 1 · Queries of smaller Kruskal rank
 # *Mahdavi, Liao, Thrampoulidis: Remark 1, Section 4.1.*
 #
-# ```{claim} memorization/remark-1
-# ```
+# <!-- claim memorization/remark-1 -->
+# <blockquote>
+#
+# **Remark 1 (Queries of smaller Kruskal rank)** *Section 4.1*
+#
+# If the queries have Kruskal rank $Q<n$, the layer still memorises $T\le H(\min(Q,d_h)-1)+1$ examples. (The rank of $Z$
+# can be much larger: random heads reach $H(n-1)+1$ even for $Q=1$.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # If the queries have Kruskal rank $Q < n$, a head can still prescribe the weights of $Q$ examples at a time, and the
 # construction goes through with $r = \min(Q, d_h)$. Two kinds of such queries are tried: generic ones in a space of $Q$
@@ -30,8 +38,8 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 heads = 4  # H, at least 2
-context = 6  # n, at least 3
-width = 12  # d, more than n
+context = 6  # n, from 3 to width - 1
+width = 12  # d, at least 4
 seed = 0  # seed of every draw, at least 0
 
 # %%

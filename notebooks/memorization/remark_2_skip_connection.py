@@ -1,12 +1,38 @@
 # %% [markdown]
-# # With a skip connection
+# # Remark 2 · With a skip connection
 # *Mahdavi, Liao, Thrampoulidis: Section 4.4; Remark 2; Appendix C.*
 #
-# ```{claim} memorization/skip-layer
-# ```
+# <!-- claim memorization/skip-layer -->
+# <blockquote>
 #
-# ```{claim} memorization/remark-2
-# ```
+# **Section 4.4 (Attention with a skip connection)** *Section 4.4; Appendix C*
+#
+# **As printed.** $e'=e+f_{\mathcal W}(E,e)$ and $e_i'=e_i+f_{\mathcal W}(E,e_i)$, also in Proposition 4, which names no
+# $W_D$.
+#
+# **Corrected.** $e'=e+o(E,e)$ and $e_i'=e_i+o(E,e_i)$ with $o=W_O^\top[p_1;\dots;p_H]\in\mathbb R^d$, the layer's
+# output before decoding.
+#
+# $o$ in place of $f_{\mathcal W}$: in Section 3 $f_{\mathcal W}$ is the decoded $\hat y\in\mathbb R^{d_\mathrm{out}}$,
+# which can be added to a token only where $d_\mathrm{out}=d$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/remark-2 -->
+# <blockquote>
+#
+# **Remark 2 (Theorem 1 with a skip connection)** *Section 4.4; Appendix C*
+#
+# Theorem 1 holds for the layer with a skip connection: build for the labels $y^{(t)}-I_{d_\mathrm{out}\times
+# d}\,e^{(t)}$, the labels less the first $d_\mathrm{out}$ entries of the query.
+#
+# **Beside it, as printed.** $\hat y=W_D^\top(e+o)$, after $o$ was redefined to contain $e$.
+#
+# **Corrected.** $\hat y=W_D^\top o$ with the new $o$; the query counts once.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # A skip connection adds the query to the layer's output before decoding. The decoder of the construction passes
 # on the first $d_\mathrm{out}$ coordinates, so each output is off by the first coordinates of its query.
@@ -22,9 +48,9 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 heads = 3  # H, at least 1
-context = 4  # n, at least 2
-width = 8  # d, more than n
-outputs = 2  # d_out, from 1 to d - 1
+context = 4  # n, from 2 to width - 1
+width = 8  # d, at least 3
+outputs = 2  # d_out, from 1 to width - 1
 seed = 0  # seed of every draw, at least 0
 
 # %%

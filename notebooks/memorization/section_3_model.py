@@ -1,21 +1,80 @@
 # %% [markdown]
-# # The model, its matrix form and its parameters
+# # Section 3 · The model, its matrix form and its parameters
 # *Mahdavi, Liao, Thrampoulidis: Section 3, Eqs. (1)-(8); Table 2; the text after Theorem 1.*
 #
-# ```{claim} memorization/definition-mha
-# ```
+# <!-- claim memorization/definition-mha -->
+# <blockquote>
 #
-# ```{claim} memorization/definition-memorization
-# ```
+# **Eqs. 1-6 (One layer of multi-head attention, read at a query)** *Section 3, Eqs. 1-6*
 #
-# ```{claim} memorization/definition-feature-matrix
-# ```
+# For heads $h\in[H]$, a context $E\in\mathbb R^{n\times d}$ of tokens as rows and a query $e\in\mathbb R^d$:
+# $\alpha_h=EW_{K_h}W_{Q_h}^\top e$, $\theta_h=\mathrm{softmax}(\alpha_h)$, $z_h=E^\top\theta_h$, $p_h=W_{V_h}^\top
+# z_h$, $o=W_O^\top[p_1;\dots;p_H]$, $\hat y=W_D^\top o$. No scaling of the logits, no bias, mask or skip connection.
 #
-# ```{claim} memorization/remark-parameter-count
-# ```
+# </blockquote>
+# <!-- /claim -->
 #
-# ```{claim} memorization/table-2
-# ```
+# <!-- claim memorization/definition-memorization -->
+# <blockquote>
+#
+# **Memorization (Memorising a training set)** *Section 3*
+#
+# A model memorises $\mathcal T=\{(E^{(t)},e^{(t)},y^{(t)})\}_{t\le T}$ if some parameters give
+# $f(E^{(t)},e^{(t)})=y^{(t)}$ for all $t$. The labels are arbitrary: they are fixed after the inputs and need not be
+# related to them.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/definition-feature-matrix -->
+# <blockquote>
+#
+# **Eqs. 7-8 (Feature matrix and matrix form)** *Section 4.1, Eqs. 7-8*
+#
+# **As printed.** Eq. 8 gives $\hat y^{(t)}=Z\,\mathrm{diag}(\cdots)W_OW_D\in\mathbb R$ for each $t$.
+#
+# **Corrected.** $Z\in\mathbb R^{T\times Hd}$ has the rows $[z_1^{(t)\top},\dots,z_H^{(t)\top}]$, and $\hat
+# Y=Z\,\mathrm{diag}(W_{V_1},\dots,W_{V_H})\,W_OW_D\in\mathbb R^{T\times d_\mathrm{out}}$.
+#
+# The right side is the matrix of all outputs, $\hat Y\in\mathbb R^{T\times d_\mathrm{out}}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/remark-parameter-count -->
+# <blockquote>
+#
+# **Text after Theorem 1 (Parameters, and the three settings)** *Section 4*
+#
+# **As printed.** $2Hdd_h+Hdd_v+dd_\mathrm{out}$ parameters. In setting (3) $\Theta(Hn)$ examples. The theorem
+# "suggests" no gain in capacity for $d_h>n$.
+#
+# **Corrected.** The layer has $2Hdd_h+2Hdd_v+dd_\mathrm{out}$ parameters. With (1) $d_h=d$, $d_v=d_\mathrm{out}=1$:
+# $\Theta(Hd^2)$ parameters and $\Omega(Hn)$ examples; (2) $d_h=n$, $d_v=d_\mathrm{out}=1$: $\Theta(Hdn)$ and
+# $\Omega(Hn)$; (3) $d_h=d_v=d_\mathrm{out}=d$: $\Theta(Hd^2)$ and $\Omega(Hn)$ labels of $d$ numbers each, which for
+# $n=\Theta(d)$ is optimal in order.
+#
+# $2Hdd_h+2Hdd_v+dd_\mathrm{out}$: the output weights $W_O\in\mathbb R^{Hd_v\times d}$ were left out. The orders do not
+# change. In (3) $\Omega(Hn)$: Theorem 1 is a lower bound, and $\Theta$ follows only where $n=\Theta(d)$. What a lower
+# bound says about $d_h>n$ is settled with conclusion (3) of Section 5.2.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/table-2 -->
+# <blockquote>
+#
+# **Table 2 (Notation)** *Appendix*
+#
+# **As printed.** $W_D\in\mathbb R^d$ and $y,\hat y\in\mathbb R$.
+#
+# **As run here.** The symbols of the paper with their shapes.
+#
+# $W_D\in\mathbb R^{d\times d_\mathrm{out}}$ and $y,\hat y\in\mathbb R^{d_\mathrm{out}}$, as in Section 3; the table has
+# the case $d_\mathrm{out}=1$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # One attention layer is read at one query. Each of $H$ heads takes a convex combination of the context's tokens;
 # the $H$ combinations, side by side, are a row of the feature matrix $Z$; everything after that is linear. So the
@@ -43,13 +102,13 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-examples_count = 7  # T, at least 2
+examples_count = 7  # T, from 2 to heads * (context - 1) + 1
 heads = 3  # H, at least 1
-context = 4  # n, at least 2
-width = 6  # d, more than n
+context = 4  # n, from 2 to width - 1
+width = 6  # d, at least 3
 head_width = 2  # d_h, at least 1
-values = 3  # d_v, at least d_out
-outputs = 2  # d_out, at least 2
+values = 3  # d_v, at least outputs
+outputs = 2  # d_out, from 2 to width
 seed = 0  # seed of every draw, at least 0
 
 # %%

@@ -1,9 +1,23 @@
 # %% [markdown]
-# # Are sinusoidal positions of full rank?
+# # Section 4.4 · Are sinusoidal positions of full rank?
 # *Mahdavi, Liao, Thrampoulidis: Section 4.4.*
 #
-# ```{claim} memorization/remark-positional-full-rank
-# ```
+# <!-- claim memorization/remark-positional-full-rank -->
+# <blockquote>
+#
+# **Section 4.4 (Are sinusoidal positions of full rank?)** *Section 4.4*
+#
+# **As printed.** The positional encoding matrix is inherently full rank, and this carries over to the context matrix.
+#
+# **Corrected.** The first $n\le d$ sinusoidal encodings are linearly independent in exact arithmetic. Together with
+# generic tokens the contexts have rank $n$.
+#
+# The first part is true in exact arithmetic (in float64 the rank of 512 encodings of width 1024 is about 171). It does
+# not carry over by itself: full rank of the positions does not give full rank of tokens plus positions. It does for
+# generic tokens.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The text calls the matrix of sinusoidal encodings inherently of full rank, and takes Assumption 2 from there. In
 # exact arithmetic it is: the rows are powers of $d$ distinct numbers $e^{\pm i\omega_k}$ on the unit circle. In

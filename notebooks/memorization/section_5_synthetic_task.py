@@ -1,9 +1,18 @@
 # %% [markdown]
-# # The synthetic task, and what the paper leaves open
+# # Section 5.2 · The synthetic task, and what the paper leaves open
 # *Mahdavi, Liao, Thrampoulidis: Section 5.2, Appendix A.*
 #
-# ```{claim} memorization/synthetic-task
-# ```
+# <!-- claim memorization/synthetic-task -->
+# <blockquote>
+#
+# **Section 5.2 (The synthetic memorisation task)** *Section 5.2; Appendix A*
+#
+# Queries and context tokens are uniform on $[0,1]^{64}$, with one context for all examples or one for each; labels are
+# uniform over 100 classes or over $[0,1]$. The model is an embedding, positions and one attention layer, read at the
+# query. (With 100 classes $d_\mathrm{out}>d=64$, outside what Theorem 1 covers.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # Figures 2 to 5 train small models to memorise random labels. Queries and context tokens are uniform on
 # $[0,1]^{64}$, the context is shared by all examples or drawn for each, labels are one of 100 classes or a number

@@ -1,12 +1,30 @@
 # %% [markdown]
-# # Do the assumptions hold in a vision transformer?
+# # Table 1 and Figure 1 · Do the assumptions hold in a vision transformer?
 # *Mahdavi, Liao, Thrampoulidis: Table 1 and Figure 1, Section 5.1.*
 #
-# ```{claim} memorization/table-1
-# ```
+# <!-- claim memorization/table-1 -->
+# <blockquote>
 #
-# ```{claim} memorization/figure-1
-# ```
+# **Table 1 (The assumptions in a vision transformer)** *Section 5.1*
+#
+# On 2000 images: at the embedding Assumption 1 fails (every query is the class token) and Assumption 2 holds; after
+# random attention, a random or a trained first layer of ViT both hold; general position fails everywhere. The last is a
+# statement about numerical rank in float32.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/figure-1 -->
+# <blockquote>
+#
+# **Figure 1 (Kruskal rank after random attention)** *Section 5.1*
+#
+# The share of independent subsets of $k$ queries after random attention is 1 at $k=n$ and falls to 0 well before $k=d$:
+# the Kruskal rank is only slightly larger than $n$ and much smaller than $d$. (In float32, the precision of the
+# authors' code.)
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The paper takes 2000 images of ImageNet and asks at four places of a vision transformer: are the class tokens
 # (the queries) of Kruskal rank $n$? Are the tokens of each image independent? Are the queries in general
@@ -23,11 +41,11 @@ from pathlib import Path
 
 import torch
 
-from attention_theory.data.checkpoints import load_vision_model
 from attention_theory.data.photographs import digit_images, folder_images, patches, photograph_crops
 from attention_theory.memorization.attention import Examples
 from attention_theory.memorization.averaging import mean_shifted_queries
 from attention_theory.memorization.kruskal import context_fraction, sampled_ranks, satisfied_fraction
+from attention_theory.memorization.published import load_vision_model
 from attention_theory.memorization.transformer import Layer, cast, random_attention
 from attention_theory.memorization.vision import VisionModel, random_vision_model, train_vision_model
 from attention_theory.validation import require
@@ -35,9 +53,9 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 images_count = 1000  # crops at the small size, at least 200
-side = 32  # their side in pixels, a multiple of the patch
+side = 32  # their side in pixels, a multiple of patch from patch to 512
 patch = 8  # side of a patch in pixels, at least 1
-heads = 3  # heads of the random and trained transformer, a divisor of the width
+heads = 3  # heads of the random and trained transformer, a divisor of the width, at least 1
 draws = 200  # random subsets a test, at least 100
 train_steps = 150  # steps of the stand-in for a trained model, at least 10
 large_images = 800  # crops at ViT size (224 pixels, 197 tokens of 768 features); at least 780, or 0 to leave them out

@@ -1,18 +1,59 @@
 # %% [markdown]
-# # The weights that memorise, written down
+# # Theorem 1 · The weights that memorise, written down
 # *Mahdavi, Liao, Thrampoulidis: Theorem 1 and Proposition 1, Section 4.1; proof in Appendix B.*
 #
-# ```{claim} memorization/theorem-1
-# ```
+# <!-- claim memorization/theorem-1 -->
+# <blockquote>
 #
-# ```{claim} memorization/proposition-1
-# ```
+# **Theorem 1 (H heads memorise H (min(n, d_h) - 1) + 1 examples)** *Section 4; Appendix B*
 #
-# ```{claim} memorization/appendix-b-construction
-# ```
+# **As printed.** The hypotheses are $d_v\ge d_\mathrm{out}\ge1$ and $d_h\ge1$, without $d_\mathrm{out}\le d$.
 #
-# ```{claim} memorization/readout-step
-# ```
+# **Corrected.** Let $d_v\ge d_\mathrm{out}$, $d\ge d_\mathrm{out}\ge1$, $n<d$ and $r=\min(n,d_h)$. If Assumptions 1 and
+# 2 hold and $T\le H(r-1)+1$, then there are parameters with which the layer meets all $T$ labels, whatever they are.
+#
+# $d_\mathrm{out}\le d$ is needed: $\hat y=W_D^\top o$ with $o\in\mathbb R^d$, so the outputs of all examples have rank
+# at most $d$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/proposition-1 -->
+# <blockquote>
+#
+# **Proposition 1 (The rank of the feature matrix)** *Section 4.1; Appendix B*
+#
+# Under the conditions of Theorem 1 there are keys and queries with $\mathrm{rank}\,Z\ge\min\{H(r-1)+1,\,T\}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/appendix-b-construction -->
+# <blockquote>
+#
+# **Appendix B (The construction of the heads)** *Appendix B, Eqs. 9-13*
+#
+# Head 1 fits examples $1,\dots,r$, every further head the next $r-1$. For a head with fresh examples $R$ and earlier
+# ones $B$ let $C=-Z'_RZ_B'^{+}$; the fresh weights are chosen such that $Z''_R+CZ''_B$ has rank $|R|$, with $Z''_B$ at
+# its saturated limit. Then $\mathrm{rank}\,Z\ge\mathrm{rank}\,Z'_B+|R|$, since $Z'_R+CZ'_B$ is orthogonal to the rows
+# of $Z'_B$. (The paper takes at each head $k=\mathrm{rank}\,Z'$, $k$ independent rows, and fresh examples among the
+# rows that depend on them; then $Z'_R+CZ'_B=0$. In floating point that needs a tolerance, and one near rounding makes
+# $Z$ ill-conditioned for $d_h<n$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/readout-step -->
+# <blockquote>
+#
+# **Section 4.1 (Value and read-out weights)** *Section 4.1, Step 2*
+#
+# If $Z$ has independent rows, solve $ZW_V=[Y,0_{T\times(d_v-d_\mathrm{out})}]$, let $W_{V_h}$ be the blocks of $W_V$,
+# $W_O$ a stack of $H$ rectangular identities and $W_D$ another one. Then $\hat Y=Y$ for every $d_v\ge d_\mathrm{out}$,
+# as long as $d_\mathrm{out}\le d$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The proof builds weights, and so does this page. The examples are shared out: the first head takes $r = \min(n,
 # d_h)$ of them, every further head $r - 1$. A head gives its own examples softmax weights of its choice, so that
@@ -42,10 +83,10 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 heads = 8  # H, at least 2
-context = 16  # n, tokens in the context, at least 2
-width = 32  # d, more than n and at least 3
+context = 16  # n, tokens in the context, from 2 to width - 1
+width = 32  # d, at least 3
 head_width = 32  # d_h, at least 2
-outputs = 3  # d_out, from 1 to d
+outputs = 3  # d_out, from 1 to width
 seed = 0  # seed of every draw, at least 0
 
 # %%

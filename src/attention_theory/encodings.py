@@ -11,7 +11,7 @@ from attention_theory.validation import ParameterError, require
 
 
 def one_hot(
-    symbols: int, width: int | None = None, dtype: torch.dtype = torch.float64
+    symbols: int, width: int | None = None, dtype: torch.dtype = torch.float64, device: torch.device | str = "cpu"
 ) -> Float[Tensor, "symbols width"]:
     """The first ``symbols`` basis vectors of a space of dimension ``width`` (as many as symbols unless given).
 
@@ -20,11 +20,11 @@ def one_hot(
     """
     width = symbols if width is None else width
     require(symbols=(symbols, 1, None), width=(width, symbols, None))
-    return torch.eye(symbols, width, dtype=dtype)
+    return torch.eye(symbols, width, dtype=dtype, device=device)
 
 
 def random_orthonormal(
-    symbols: int, width: int, seed: Seed, dtype: torch.dtype = torch.float64
+    symbols: int, width: int, seed: Seed, dtype: torch.dtype = torch.float64, device: torch.device | str = "cpu"
 ) -> Float[Tensor, "symbols width"]:
     """Rows of a uniformly random orthogonal matrix: orthonormal codes that no axis prefers.
 
@@ -32,12 +32,12 @@ def random_orthonormal(
         ParameterError: no symbol, or a width below the number of symbols.
     """
     require(symbols=(symbols, 1, None), width=(width, symbols, None))
-    q, r = torch.linalg.qr(normal(width, width, seed=seed, dtype=dtype))
+    q, r = torch.linalg.qr(normal(width, width, seed=seed, dtype=dtype, device=device))
     return (q * r.diagonal().sign())[:, :symbols].mT.contiguous()
 
 
 def sign_code(
-    symbols: int, bits: int | None = None, dtype: torch.dtype = torch.float64
+    symbols: int, bits: int | None = None, dtype: torch.dtype = torch.float64, device: torch.device | str = "cpu"
 ) -> Float[Tensor, "symbols bits"]:
     """Binary numbers as ±1 vectors, the most significant bit first: row ``i`` writes ``i``.
 
@@ -47,12 +47,16 @@ def sign_code(
     require(symbols=(symbols, 1, None))
     bits = max(1, math.ceil(math.log2(symbols))) if bits is None else bits
     require(bits=(bits, max(1, (symbols - 1).bit_length()), None))
-    places = torch.arange(bits - 1, -1, -1)
-    return ((torch.arange(symbols)[:, None] >> places) % 2 * 2 - 1).to(dtype)
+    places = torch.arange(bits - 1, -1, -1, device=device)
+    return ((torch.arange(symbols, device=device)[:, None] >> places) % 2 * 2 - 1).to(dtype)
 
 
 def sinusoidal(
-    positions: int, width: int, base: float = 10_000.0, dtype: torch.dtype = torch.float64
+    positions: int,
+    width: int,
+    base: float = 10_000.0,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
 ) -> Float[Tensor, "positions width"]:
     """Sines in the even features, cosines in the odd ones, wavelengths from 2π to 2π·base.
 
@@ -60,8 +64,8 @@ def sinusoidal(
         ParameterError: no position, fewer than two features or a base below 1.
     """
     require(positions=(positions, 1, None), width=(width, 2, None), base=(base, 1.0, None))
-    rates = base ** (-torch.arange(0, width, 2, dtype=dtype) / width)
-    angles = torch.arange(positions, dtype=dtype)[:, None] * rates
+    rates = base ** (-torch.arange(0, width, 2, dtype=dtype, device=device) / width)
+    angles = torch.arange(positions, dtype=dtype, device=device)[:, None] * rates
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :width]
 
 

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from attention_theory.validation import require
 
+#: How scores become weights. A paper that allows fewer of these refuses the others.
 Rule = Literal["softmax", "hardmax", "linear"]
 
 

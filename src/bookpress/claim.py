@@ -227,8 +227,11 @@ class Claim:
             self._refuse_surprise(settled)
 
     def _refuse_surprise(self, settled: Settled) -> None:
-        may_fail = settled.expected is Verdict.UNDECIDED
-        wrong = [] if may_fail else [item for item in settled.evidence if item.out_of_role]
+        wrong = [item for item in settled.evidence if item.out_of_role]
+        if settled.expected is Verdict.UNDECIDED:
+            wrong = []
+        elif settled.expected is Verdict.PARTLY_REPRODUCED:  # what an interval leaves open is a part of it
+            wrong = [item for item in wrong if item.passed is not None]
         expected_proof = self.entry.expected_proof
         if not wrong and settled.verdict is settled.expected and settled.proof is expected_proof:
             return

@@ -3,33 +3,48 @@
 import ast
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from bookpress.anywhere import run_anywhere
+from bookpress.build import BuildError, build_book
+from bookpress.ends import run_end, run_ends
+from bookpress.files import write_whole
+from bookpress.kernels import end_with_builder
 from bookpress.layout import Layout
-from bookpress.notebook import SourceError, parameters_of, read_source, title_of
+from bookpress.notebook import Notebook, SourceError, faults_of_comments, with_ranges
+from bookpress.page import StalePage
+from bookpress.pages import bind_book
+from bookpress.pairing import unpaired, write_pairs
+from bookpress.panel import panel_text
 from bookpress.profile import FULL, LAPTOP, ProfileError, settings_for
-from bookpress.record import Record
+from bookpress.record import Record, RecordError
 from bookpress.registry import Registry, RegistryError
 from bookpress.runner import Exit, RunFailed
+from bookpress.runner import run as run_notebook
+from bookpress.skeleton import write_skeleton
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Run the notebooks of the book and see what they found.\n\n"
-    "Exit codes: 0 done, 2 wrong usage, 3 bad parameter, 4 failed check, 5 failed cell, 6 time-out, 7 dead kernel, "
-    "8 fault in the claims registry.",
+    "Exit codes: 0 done, 1 the book is not whole, 2 wrong usage, 3 bad parameter, 4 failed check, 5 failed cell, "
+    "6 time-out, 7 dead kernel, 8 fault in the claims registry, 9 a file is damaged or cannot be read or written.",
 )
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
 NotebookName = Annotated[str, typer.Argument(help="a notebook as PAPER/NAME; `book list` shows them all")]
 ProfileName = Annotated[str, typer.Option("--profile", help=f"'{LAPTOP}' for the defaults, '{FULL}' for full size")]
+
+CoreCount = Annotated[str, typer.Option("--cores", help="how many cores to use, or 'all'")]
 
 
 @app.command("list")
@@ -39,10 +54,10 @@ def list_notebooks() -> None:
     registry = Registry.load(layout)
     table = Table("notebook", "title", "claims", "last run")
     for name in layout.notebooks():
-        record = _record(layout, name, LAPTOP)
+        record = Record.of(layout, name, LAPTOP)
         table.add_row(
             name,
-            title_of(read_source(layout.source(name))),
+            Notebook(name, layout).title,
             str(len(registry.of_notebook(name))),
             f"{record.seconds:.0f} s" if record else "not run",
         )
@@ -60,14 +75,12 @@ def run(
     brief: Annotated[bool, typer.Option("--brief", help="one line, without the comparisons")] = False,
 ) -> None:
     """Run one notebook. With -p the run is your own: it goes to OUTPUT and leaves the book alone."""
-    from bookpress.panel import panel_text
-    from bookpress.runner import run as run_notebook
-
+    end_with_builder()
     layout = Layout.here()
     values = dict(_assignment(text) for text in parameter or [])
     if values and output is None:
         output = Path(f"{notebook.rpartition('/')[2]}.out.ipynb")
-    with errors.status(f"running {notebook} ..."):
+    with errors.status(f"running {notebook} ..."), _noted(None if output else layout.failure(notebook, profile)):
         record = run_notebook(notebook, values, profile, layout, output)
     if brief:
         console.print(f"{notebook}: {_verdicts(record)}; {record.seconds:.1f} s", soft_wrap=True)
@@ -80,17 +93,16 @@ def run(
 @app.command()
 def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
     """Show a notebook's parameters and what its last run found."""
-    from bookpress.panel import panel_text
-
     layout = Layout.here()
-    source = read_source(layout.source(notebook))
+    source = Notebook(notebook, layout)
     settings = settings_for(notebook, profile, layout)
-    console.print(f"[bold]{title_of(source)}[/bold]  ({notebook})")
-    table = Table("parameter", "value", "meaning and range")
-    for one in parameters_of(source, notebook):
-        table.add_row(one.name, repr(settings.parameters.get(one.name, one.default)), one.comment)
+    console.print(f"[bold]{source.title}[/bold]  ({notebook})")
+    table = Table("parameter", "value", "meaning", "range")
+    for one in source.parameters:
+        value = repr(settings.parameters.get(one.name, one.default))
+        table.add_row(one.name, value, one.meaning, one.rule.text if one.rule else "")
     console.print(table)
-    record = _record(layout, notebook, profile)
+    record = Record.of(layout, notebook, profile)
     if record is None:
         console.print(f"not run yet at profile '{profile}': `book run {notebook}`")
         return
@@ -102,12 +114,12 @@ def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
 @app.command()
 def new(
     paper: Annotated[str, typer.Argument(help="the paper's short name, as in book/claims")],
-    label: Annotated[str, typer.Argument(help="the id of the claim that the notebook settles, e.g. lemma-4-4")],
+    claim: Annotated[str, typer.Argument(help="the id of the claim that the notebook settles, e.g. lemma-4-4")],
+    slug: Annotated[str, typer.Option(help="words for the file name, e.g. robustness: lemma_4_4_robustness.py")] = "",
 ) -> None:
     """Write the skeleton of a notebook for a claim of the registry, and its .ipynb pair."""
-    from bookpress.skeleton import write_skeleton
 
-    path = write_skeleton(paper, label, Layout.here())
+    path = write_skeleton(paper, claim, Layout.here(), slug)
     console.print(f"wrote {path.name} and its pair; now set 'notebook' and 'expected' of the claim in the registry")
 
 
@@ -115,9 +127,7 @@ def new(
 def pair(
     check: Annotated[bool, typer.Option("--check", help="change nothing, fail where a pair is off")] = False,
 ) -> None:
-    """Bring every .ipynb in step with its .py source, without outputs."""
-    from bookpress.pairing import unpaired, write_pairs
-
+    """Write the registry's statements into every notebook and bring its .ipynb in step, without outputs."""
     layout = Layout.here()
     if not check:
         console.print(f"{write_pairs(layout)} pairs written")
@@ -128,11 +138,64 @@ def pair(
 
 
 @app.command()
+def ranges(
+    write: Annotated[bool, typer.Option("--write", help="write them into the comments, then pair")] = False,
+) -> None:
+    """Compare the ranges in the comments of parameters with those that the notebooks enforce."""
+    layout = Layout.here()
+    notebooks = [Notebook(name, layout) for name in layout.notebooks()]
+    faults = {one: found for one in notebooks if (found := faults_of_comments(one))}
+    if write:
+        for one in faults:
+            write_whole(one.path, with_ranges(one))
+        write_pairs(layout)
+        console.print(f"{sum(map(len, faults.values()))} comments written in {len(faults)} notebooks")
+    elif faults:
+        _fail(Exit.FAILED_CHECK, "\n".join(fault for found in faults.values() for fault in found))
+    else:
+        console.print("every comment states the range that its notebook enforces")
+
+
+@app.command()
 def bind(profile: ProfileName = LAPTOP) -> None:
     """Make the book's pages from the records: notebooks, scoreboard, errata, gallery, status, contents."""
-    from bookpress.pages import bind_book
 
     console.print(bind_book(Layout.here(), profile))
+
+
+@app.command()
+def build(
+    profile: ProfileName = LAPTOP,
+    cores: CoreCount = "all",
+) -> None:
+    """Run what has changed, bind the pages and build the site: what `make book` does."""
+    layout = Layout.here()
+    build_book(layout, profile, cores, console)
+    console.print("the book is at _build/html/index.html; make serve shows it")
+
+
+@app.command()
+def ends(
+    notebooks: Annotated[
+        list[str] | None, typer.Argument(help="notebooks as PAPER/NAME; all where none is named")
+    ] = None,
+    cores: CoreCount = "all",
+) -> None:
+    """Run notebooks at both ends of every range their parameters state, and with other seeds, away from the book."""
+    run_ends(Layout.here(), notebooks or [], cores, console)
+
+
+@app.command(hidden=True)
+def end(notebook: NotebookName, case: str) -> None:
+    """Run one notebook at one end, for the graph."""
+    outcome = run_end(Notebook(notebook, Layout.here()), case)
+    console.print(f"{notebook} {case}: {outcome.code.name.lower().replace('_', ' ')}", soft_wrap=True)
+
+
+@app.command()
+def anywhere(cores: CoreCount = "all") -> None:
+    """Run the short notebooks under ATEN_CPU_CAPABILITY or MKL_CBWR as set, and compare them with the book."""
+    run_anywhere(Layout.here(), cores, console)
 
 
 @app.command()
@@ -142,7 +205,7 @@ def verdicts(profile: ProfileName = LAPTOP) -> None:
     table = Table("notebook", "verdicts", "seconds")
     total = 0.0
     for name in layout.notebooks():
-        record = _record(layout, name, profile)
+        record = Record.of(layout, name, profile)
         failed = layout.failed(name, profile)
         found = _verdicts(record) if record else f"FAILED, see {failed.name}" if failed.is_file() else "not run"
         total += record.seconds if record else 0.0
@@ -155,10 +218,9 @@ def verdicts(profile: ProfileName = LAPTOP) -> None:
 def keep(notebook: NotebookName) -> None:
     """Keep the full-size record of a notebook in results/, where the book finds it."""
     layout = Layout.here()
-    record = _record(layout, notebook, FULL)
+    record = Record.of(layout, notebook, FULL)
     if record is None:
         _fail(Exit.USAGE, f"no full-size record of {notebook}: `book run {notebook} --profile {FULL}` makes one")
-        return
     record.write(layout.kept(notebook))
     console.print(f"kept {layout.kept(notebook).relative_to(layout.root)}")
 
@@ -167,15 +229,48 @@ def main() -> None:
     """Run the command line and turn every expected failure into one message and its exit code."""
     try:
         app()
-    except RunFailed as failure:
-        _fail(failure.code, str(failure))
-    except RegistryError as fault:
-        _fail(Exit.BAD_REGISTRY, str(fault))
-    except (SourceError, ProfileError) as fault:
-        _fail(Exit.USAGE, str(fault))
+    except Exception as error:
+        told = _told(error)
+        if told is None:
+            raise
+        _fail(*told)
 
 
-def _fail(code: Exit, message: str) -> None:
+def _told(error: Exception) -> tuple[Exit, str] | None:
+    """The exit code and the words for a failure that is to be expected; nothing for a fault of the press itself."""
+    match error:
+        case RunFailed(code=code):
+            return code, str(error)
+        case RegistryError():
+            return Exit.BAD_REGISTRY, str(error)
+        case SourceError() | ProfileError():
+            return Exit.USAGE, str(error)
+        case BuildError():
+            return Exit.NOT_WHOLE, str(error)
+        case RecordError() | StalePage() | UnicodeDecodeError():
+            return Exit.BAD_FILE, str(error)
+        case OSError():
+            place = f"{Path(error.filename).name}: " if error.filename else ""
+            return Exit.BAD_FILE, f"{place}{error.strerror or error}"
+    return None
+
+
+@contextmanager
+def _noted(path: Path | None) -> Iterator[None]:
+    """Keep beside a run's target why it failed, for the end of the build; nothing for a reader's own run."""
+    if path is None:
+        yield
+        return
+    path.unlink(missing_ok=True)
+    try:
+        yield
+    except Exception as error:
+        told = _told(error)
+        write_whole(path, (told[1] if told else f"{type(error).__name__}: {error}") + "\n")
+        raise
+
+
+def _fail(code: Exit, message: str) -> NoReturn:
     errors.print(f"{code.name.lower().replace('_', ' ')}: {message}", style="red", markup=False, soft_wrap=True)
     sys.exit(code)
 
@@ -194,11 +289,6 @@ def _assignment(text: str) -> tuple[str, Any]:
 def _verdicts(record: Record) -> str:
     """How many of each verdict: ``3 holds, 1 refuted``."""
     return ", ".join(f"{count} {verdict}" for verdict, count in Counter(one.verdict for one in record.claims).items())
-
-
-def _record(layout: Layout, notebook: str, profile: str) -> Record | None:
-    path = layout.record(notebook, profile)
-    return Record.read(path) if path.is_file() else None
 
 
 def _relative(layout: Layout, notebook: str, profile: str) -> Path:

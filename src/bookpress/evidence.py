@@ -19,6 +19,8 @@ from bookpress.registry import Entry, ProofMark, Verdict
 
 #: The output type under which a claim's evidence travels in an executed notebook.
 CLAIM_MIME = "application/vnd.bookpress.claim+json"
+#: The same of a figure.
+FIGURE_MIME = "application/vnd.bookpress.figure+json"
 
 Number = float | int | bool | str
 

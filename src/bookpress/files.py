@@ -3,8 +3,21 @@
 import hashlib
 import json
 import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+import psutil
+
+#: How the names end and begin of what is there only while something is written or run.
+_ASIDE = ".aside"
+_SCRATCH = "book"
+
+#: The process whose it is, in such a name.
+_OWNER = re.compile(rf"(?:^{_SCRATCH}-(\d+)-|\.(\d+){re.escape(_ASIDE)}$)")
 
 
 def digest(*parts: Any) -> str:
@@ -13,12 +26,39 @@ def digest(*parts: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def digest_of_file(path: Path) -> str:
+    """A short hash of a file's bytes."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file aside and rename it, so that a reader finds the old one or the new one and nothing between."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside = path.with_name(f".{path.name}.{os.getpid()}{_ASIDE}")
     try:
         aside.write_text(text, encoding="utf-8")
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def remove_leftovers(folders: Iterable[Path]) -> list[Path]:
+    """Remove what processes that were killed had written aside, in these folders and in the one for temporary files."""
+    aside = [path for folder in folders for path in folder.rglob(f".*{_ASIDE}")]
+    scratch = Path(tempfile.gettempdir()).glob(f"{_SCRATCH}-[0-9]*-*")
+    left = [path for path in [*aside, *scratch] if (owner := _OWNER.search(path.name)) and _is_gone(owner)]
+    for path in left:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    return left
+
+
+def scratch_folder() -> "tempfile.TemporaryDirectory[str]":
+    """A folder for one run, named so that it can be told whose it was."""
+    return tempfile.TemporaryDirectory(prefix=f"{_SCRATCH}-{os.getpid()}-")
+
+
+def _is_gone(owner: re.Match[str]) -> bool:
+    return not psutil.pid_exists(int(owner[1] or owner[2]))

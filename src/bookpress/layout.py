@@ -29,6 +29,17 @@ class Layout:
     def packages(self) -> Path:
         return self.root / "src"
 
+    def module(self, dotted: str) -> str | None:
+        """The file of a module of ``src``, from the root; None where there is none."""
+        path = self.packages.joinpath(*dotted.split(".")).with_suffix(".py")
+        return path.relative_to(self.root).as_posix() if path.is_file() else None
+
+    def test_of(self, dotted: str) -> str | None:
+        """The file that tests a module: the tests mirror ``src``."""
+        *folders, name = dotted.split(".")
+        path = self.root.joinpath("tests", *folders, f"test_{name}.py")
+        return path.relative_to(self.root).as_posix() if path.is_file() else None
+
     @cached_property
     def book(self) -> Path:
         return self.root / "book"
@@ -57,8 +68,20 @@ class Layout:
         """What a run got to that ended early."""
         return self.executed(notebook, profile).with_suffix(".failed.ipynb")
 
+    def failure(self, notebook: str, profile: str) -> Path:
+        """Why the last run of a notebook ended early, in words."""
+        return self.executed(notebook, profile).with_suffix(".failed.txt")
+
     def record(self, notebook: str, profile: str) -> Path:
         return self.build / profile / f"{notebook}.json"
+
+    def end(self, notebook: str, case: str) -> Path:
+        """How a run at an end of a parameter's range came out."""
+        return self.build / "ends" / notebook / f"{case}.json"
+
+    def elsewhere(self, notebook: str, setting: str) -> Path:
+        """The record of a run under the arithmetic of another processor."""
+        return self.build / "anywhere" / setting / f"{notebook}.json"
 
     def page(self, notebook: str) -> Path:
         """A notebook's page in the book."""

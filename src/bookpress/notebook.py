@@ -1,14 +1,21 @@
 """Reading a notebook's source: its code, its prose and its parameters."""
 
 import ast
+import difflib
 import io
+import re
 import tokenize
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import jupytext
+import nbformat
 from nbformat import NotebookNode
+
+from bookpress.layout import Layout
+from bookpress.ranges import Rule, comment_with, meaning_of, rules_of
 
 PARAMETERS_TAG = "parameters"
 
@@ -19,20 +26,92 @@ class SourceError(Exception):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One line of the parameters cell: its name, the laptop value and the comment behind it."""
+    """One line of the parameters cell: its name, the laptop value, the comment behind it and the range it may have."""
 
     name: str
     default: Any
     comment: str
+    rule: Rule | None = None
+
+    @property
+    def meaning(self) -> str:
+        """The comment without the range that the rule states."""
+        return meaning_of(self.comment) if self.rule else self.comment
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """One notebook of a book, by its name; whatever is asked of its source is read once.
+
+    Raises:
+        SourceError: there is no such source, or it cannot be read; at the first question about it.
+    """
+
+    name: str
+    layout: Layout
+
+    @property
+    def path(self) -> Path:
+        return self.layout.source(self.name)
+
+    @cached_property
+    def source(self) -> NotebookNode:
+        if not self.path.is_file():
+            near = difflib.get_close_matches(self.name, self.layout.notebooks(), n=3, cutoff=0.4)
+            hint = f"; nearest: {', '.join(near)}" if near else ""
+            raise SourceError(f"there is no notebook '{self.name}' (no {self.name}.py){hint}")
+        return read_source(self.path)
+
+    @cached_property
+    def code(self) -> str:
+        return code_of(self.source)
+
+    @cached_property
+    def title(self) -> str:
+        return title_of(self.source)
+
+    @cached_property
+    def parameters(self) -> list[Parameter]:
+        return parameters_of(self.source, self.name)
 
 
 def read_source(path: Path) -> NotebookNode:
-    """The notebook of a percent-format source, with the kernel it is to run on."""
+    """The notebook of a percent-format source, with the kernel it is to run on.
+
+    Raises:
+        SourceError: no such file, not UTF-8, or not Python.
+    """
     if not path.is_file():
         raise SourceError(f"no notebook source at {path.name}")
-    notebook = jupytext.read(path, fmt="py:percent")
+    return nbformat.from_dict(_parsed(text_of(path), path.name))
+
+
+def text_of(path: Path) -> str:
+    """The text of a source file.
+
+    Raises:
+        SourceError: the file is not UTF-8.
+    """
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SourceError(f"{path.name}, line {line}: not UTF-8 (byte 0x{content[error.start]:02x})") from error
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str, name: str) -> dict[str, Any]:
+    """A source as plain data. Files of the same text are parsed once; who asks gets a copy by ``from_dict``."""
+    try:
+        ast.parse(text)  # a percent-format source is itself Python, so that the line is the file's own
+    except (SyntaxError, ValueError) as error:
+        place = f"{name}, line {error.lineno}" if isinstance(error, SyntaxError) else name
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise SourceError(f"{place}: {said}") from error
+    notebook = jupytext.reads(text, fmt="py:percent")
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return notebook
+    return dict(notebook)
 
 
 def code_of(notebook: NotebookNode) -> str:
@@ -49,8 +128,28 @@ def title_of(notebook: NotebookNode) -> str:
     return "Untitled"
 
 
+def faults_of_comments(notebook: Notebook) -> list[str]:
+    """Parameters whose comments state another range than ``require``, or the same in other words."""
+    return [
+        f"{notebook.name}: the comment of {one.name} says '{one.comment}', which has to be '{wanted}'"
+        for one in notebook.parameters
+        if one.rule and (wanted := comment_with(one.comment, one.rule)) != one.comment
+    ]
+
+
+def with_ranges(notebook: Notebook) -> str:
+    """The text of the source, with the range of every parameter in its comment as ``require`` has it."""
+    text = text_of(notebook.path)
+    for one in notebook.parameters:
+        if one.rule:
+            line = re.compile(rf"^({re.escape(one.name)} = .*# ){re.escape(one.comment)}$", re.MULTILINE)
+            wanted = comment_with(one.comment, one.rule).replace("\\", r"\\")
+            text = line.sub(rf"\g<1>{wanted}", text, count=1)
+    return text
+
+
 def parameters_of(notebook: NotebookNode, name: str) -> list[Parameter]:
-    """What the cell tagged ``parameters`` sets.
+    """What the cell tagged ``parameters`` sets, each with the range that ``require`` states for it.
 
     Raises:
         SourceError: no such cell, more than one, or a line that is not ``name = plain value``.
@@ -60,15 +159,16 @@ def parameters_of(notebook: NotebookNode, name: str) -> list[Parameter]:
         raise SourceError(f"{name}: one cell must be tagged '{PARAMETERS_TAG}', found {len(tagged)}")
     source = tagged[0].source
     comments = _comments(source)
-    parameters = []
+    defaults, said = {}, {}
     for statement in ast.parse(source).body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=target)], value=value):
-                comment = comments.get(statement.end_lineno or statement.lineno, "")
-                parameters.append(Parameter(target, _literal(value, name, target), comment))
+                defaults[target] = _literal(value, name, target)
+                said[target] = comments.get(statement.end_lineno or statement.lineno, "")
             case _:
                 raise SourceError(f"{name}: the parameters cell holds only lines 'name = value'")
-    return parameters
+    rules = rules_of(code_of(notebook), defaults)
+    return [Parameter(target, value, said[target], rules.get(target)) for target, value in defaults.items()]
 
 
 def _literal(value: ast.expr, notebook: str, target: str) -> Any:

@@ -1,53 +1,47 @@
 """From an executed notebook to a page of the book.
 
-The prose is the source's of today, the outputs are the run's. Claims' statements come from the registry, the badges
-under the title from the record, and figures, tables and verdict panels become Markdown that Sphinx numbers, captions
-and links.
+The prose is the source's of today, the outputs are the run's. A stated claim becomes the directive that states it on
+the site, the badges under the title come from the record, and figures, tables and verdict panels become Markdown that
+Sphinx numbers, captions and links, each with a line on the run behind it.
 """
 
-import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from bookpress.evidence import CLAIM_MIME, Settled
+from bookpress.evidence import CLAIM_MIME, FIGURE_MIME, Settled
 from bookpress.files import write_whole
 from bookpress.layout import Layout
-from bookpress.notebook import code_of, read_source
+from bookpress.notebook import code_of, parameters_of, read_source
+from bookpress.origin import Origins, origin_block, record_in_book
 from bookpress.panel import panel_block
 from bookpress.record import Record
-from bookpress.registry import Entry, Kind, ProofMark, Registry, Verdict
-from bookpress.show import FIGURE_MIME
+from bookpress.registry import ProofMark, Verdict
+from bookpress.statement import claims_stated, replace_blocks
 
-_FENCE = re.compile(r"^```\{claim\} (\S+)\s*\n```\s*$", re.MULTILINE)
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
-
-#: sphinx-proof has a block for what a paper states; what it builds or measures gets a plain one.
-_PROOF_BLOCK = {
-    Kind.ALGORITHM,
-    Kind.ASSUMPTION,
-    Kind.COROLLARY,
-    Kind.DEFINITION,
-    Kind.EXAMPLE,
-    Kind.LEMMA,
-    Kind.PROPOSITION,
-    Kind.REMARK,
-    Kind.THEOREM,
-}
 
 
 class StalePage(Exception):
     """The executed notebook was made from other code than the source holds now."""
 
 
-def write_page(record: Record, registry: Registry, full_size: str, layout: Layout) -> None:
-    """Write the page of one notebook and its figures under ``book/``; ``full_size`` is a line on that run, or empty."""
+def write_page(record: Record, full_size: str, layout: Layout) -> None:
+    """Write the page of one notebook and its figures under ``book/``; ``full_size`` is a line on that run, or empty.
+
+    Raises:
+        StalePage: the executed copy is of older code, or the page lacks its title or a claim that it settles.
+    """
     source = read_source(layout.source(record.notebook))
     executed = nbformat.read(layout.executed(record.notebook, record.profile), as_version=4)
-    cells = list(_cells(source, executed, record, registry, layout))
+    stated = {claim for cell in source.cells for claim in claims_stated(cell.source)}
+    if missing := sorted({one.claim for one in record.claims} - stated):
+        raise StalePage(f"{record.notebook}: {missing[0]} is settled and not stated; '<!-- claim ... -->' is missing")
+    cells = list(_cells(source, executed, record, layout))
     heading = cells[0].source
     title = _TITLE.search(heading)
     if title is None:
@@ -58,37 +52,47 @@ def write_page(record: Record, registry: Registry, full_size: str, layout: Layou
     for number, cell in enumerate(page.cells):
         cell["id"] = f"cell-{number}"
     write_whole(layout.page(record.notebook), nbformat.writes(page) + "\n")
+    record.write(layout.book / record_in_book(record.notebook))
 
 
-def _cells(
-    source: NotebookNode, executed: NotebookNode, record: Record, registry: Registry, layout: Layout
-) -> Iterator[NotebookNode]:
+def _cells(source: NotebookNode, executed: NotebookNode, record: Record, layout: Layout) -> Iterator[NotebookNode]:
     """The source's cells with the run's outputs, and after each code cell what it shows."""
     run = [cell for cell in executed.cells if cell.cell_type == "code"]
     injected = [cell for cell in run if "injected-parameters" in cell.metadata.get("tags", [])]
-    ran = iter([cell for cell in run if cell not in injected])
-    if code_of(source) != "\n# %%\n".join(cell.source for cell in run if cell not in injected):
+    ran = [cell for cell in run if cell not in injected]
+    if code_of(source) != "\n# %%\n".join(cell.source for cell in ran):
         raise StalePage(f"{record.notebook}: the executed copy is of older code; run it again")
+    origins = Origins([cell.source for cell in ran])
+    parameters = parameters_of(source, record.notebook)
+    number = -1
     for cell in source.cells:
         if cell.cell_type == "markdown":
-            yield new_markdown_cell(
-                _FENCE.sub(lambda found: statement_block(found[1], registry.entry(found[1])), cell.source)
-            )
+            yield new_markdown_cell(replace_blocks(cell.source, claim_block))
             continue
-        for code in [next(ran), *(injected if "parameters" in cell.metadata.get("tags", []) else [])]:
-            shown = [markdown for output in code.outputs if (markdown := _lifted(output, record, layout))]
-            if _is_plumbing(code):
-                code.metadata["tags"] = ["hide-input"]
-            code.outputs = [output for output in code.outputs if "data" not in output or not _is_ours(output)]
-            yield code
-            yield from (new_markdown_cell(markdown) for markdown in shown)
+        number += 1
+        origin = partial(origin_block, record, parameters, origins.functions(number), layout)
+        for code in [ran[number], *(injected if "parameters" in cell.metadata.get("tags", []) else [])]:
+            yield from _code_cell(code, _is_plumbing(origins, number, code), record, layout, origin)
 
 
-def _is_plumbing(code: NotebookNode) -> bool:
-    """Imports and the drawing of figures are folded away; a click opens them."""
-    statements = ast.parse(code.source).body
-    only_imports = all(isinstance(one, ast.Import | ast.ImportFrom) for one in statements)
-    return only_imports or any(FIGURE_MIME in output.get("data", {}) for output in code.outputs)
+def _code_cell(
+    code: NotebookNode, folded: bool, record: Record, layout: Layout, origin: Callable[[], str]
+) -> Iterator[NotebookNode]:
+    """A cell of code, and behind it the figures, tables and panels that it shows, each with its origin."""
+    shown = [(output, markdown) for output in code.outputs if (markdown := _lifted(output, record, layout))]
+    if folded:
+        code.metadata["tags"] = ["hide-input"]
+    code.outputs = [output for output in code.outputs if "data" not in output or not _is_ours(output)]
+    yield code
+    for output, markdown in shown:
+        has_origin = FIGURE_MIME in output["data"] or CLAIM_MIME in output["data"]
+        yield new_markdown_cell(f"{markdown}\n\n{origin()}" if has_origin else markdown)
+
+
+def _is_plumbing(origins: Origins, number: int, code: NotebookNode) -> bool:
+    """Imports, and drawing that neither computes nor judges, are folded away; a click opens them."""
+    draws = any(FIGURE_MIME in output.get("data", {}) for output in code.outputs)
+    return origins.only_imports(number) or (draws and not origins.computes_or_judges(number))
 
 
 def _is_ours(output: NotebookNode) -> bool:
@@ -103,7 +107,8 @@ def _lifted(output: NotebookNode, record: Record, layout: Layout) -> str:
         write_whole(layout.figure(name), data["image/svg+xml"])
         return figure_block(name, data[FIGURE_MIME])
     if CLAIM_MIME in data:
-        return panel_block(Settled.model_validate(data[CLAIM_MIME]["settled"]))
+        claim = data[CLAIM_MIME]["settled"]["claim"]
+        return panel_block(next(one for one in record.claims if one.claim == claim))
     return str(data.get("text/markdown", ""))
 
 
@@ -131,33 +136,15 @@ def _picture_options(details: dict[str, str], class_option: str = "figclass") ->
     return [f":alt: {' '.join(details['alt'].split())}", f":{class_option}: {kind}"]
 
 
-def statement_block(claim: str, entry: Entry) -> str:
-    """A claim's statement from the registry, and beside it what is printed where that is wrong."""
-    number = re.sub(rf"^{entry.kind.value} ", "", entry.label, flags=re.IGNORECASE)
-    if entry.kind in _PROOF_BLOCK:
-        title = f"{number}, {entry.title}" if entry.title else number
-        head = f"::::::{{prf:{entry.kind.value}}} {title}\n:nonumber:\n:label: {anchor(claim)}"
-    else:
-        title = f"{entry.label}. {entry.title}" if entry.title else entry.label
-        head = f"::::::{{admonition}} {title}\n:class: statement\n:name: {anchor(claim)}"
-    where = f"\n\n*{entry.where}.*" if entry.where else ""
-    blocks = [f"{head}\n\n{(entry.statement or '').strip()}{where}\n::::::"]
-    if entry.printed and entry.corrected:
-        blocks.append(
-            f"::::::{{admonition}} In print, and corrected\n:class: misprint\n\n"
-            f"**Printed.** {entry.printed.strip()}\n\n**Corrected.** {entry.corrected.strip()}\n::::::"
-        )
-    return "\n\n".join(blocks)
+def claim_block(claim: str) -> str:
+    """The directive that states a claim on the site."""
+    return f"::::::{{claim}} {claim}\n::::::"
 
 
-def anchor(claim: str) -> str:
-    return "claim-" + claim.replace("/", "-")
-
-
-def badge(verdict: Verdict, label: str = "") -> str:
-    """A verdict in words, which the Sphinx extension sets on a coloured ground."""
+def badge(verdict: Verdict, label: str = "", claim: str = "") -> str:
+    """A verdict in words, which the Sphinx extension sets on a coloured ground; with ``claim``, a link to its box."""
     words = f"{label}: {verdict.value}" if label else verdict.value
-    return f"{{verdict}}`{words}`"
+    return f"{{verdict}}`{words} <{claim}>`" if claim else f"{{verdict}}`{words}`"
 
 
 def proof_badge(mark: ProofMark | None) -> str:
@@ -166,7 +153,7 @@ def proof_badge(mark: ProofMark | None) -> str:
 
 
 def badges(claims: list[Settled]) -> str:
-    return " ".join(badge(one.verdict, one.label) for one in claims)
+    return " ".join(badge(one.verdict, one.label, one.claim) for one in claims)
 
 
 def _run_line(record: Record, full_size: str) -> str:

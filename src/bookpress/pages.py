@@ -7,12 +7,14 @@ import yaml
 
 from bookpress.evidence import judged_anew
 from bookpress.files import write_whole
+from bookpress.findings import FINDINGS, Finding, Findings
 from bookpress.layout import Layout
-from bookpress.notebook import read_source, title_of
+from bookpress.notebook import Notebook
+from bookpress.package_page import package_pages
 from bookpress.page import badge, badges, picture_block, proof_badge, write_page
 from bookpress.profile import FULL, LAPTOP, load_profile
 from bookpress.reach import Reach
-from bookpress.record import Record
+from bookpress.record import Record, RecordError, stray_claims
 from bookpress.registry import Entry, Paper, ProofMark, Registry, Verdict
 
 
@@ -24,10 +26,11 @@ class Book:
         self.registry = Registry.load(layout)
         self.full_size = load_profile(FULL, layout) if (layout.profiles / f"{FULL}.yaml").is_file() else {}
         self.records = {
-            name: Record.read(path)
-            for name in layout.notebooks()
-            if (path := layout.record(name, profile)).is_file() and layout.executed(name, profile).is_file()
+            name: record for name in layout.notebooks() if (record := Record.of(layout, name, profile)) is not None
         }
+        for name, record in self.records.items():
+            if faults := stray_claims(name, record.claims, self.registry):
+                raise RecordError(f"{name}: {'; '.join(faults)}")
         self.kept = {name: Record.read(path) for name in layout.notebooks() if (path := layout.kept(name)).is_file()}
         for record in (*self.records.values(), *self.kept.values()):
             record.claims = [judged_anew(one, self.registry.entry(one.claim)) for one in record.claims]
@@ -63,10 +66,28 @@ class Book:
                 return "whose proof fails"
         return ""
 
+    def findings(self) -> Findings:
+        """Every claim's verdict, for the sentences that state one."""
+        return Findings(
+            {
+                f"{paper.name}/{entry.id}": Finding(
+                    entry.label,
+                    self.verdict(paper, entry),
+                    entry.notebook if entry.notebook in self.records else None,
+                )
+                for paper in self.registry.papers
+                for entry in paper.claims
+            }
+        )
+
     def full_size_run(self, name: str) -> str:
         """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
         if full := self.kept.get(name):
-            code = "" if full.fingerprint == self.full_size_reach.fingerprint(name) else " with earlier code"
+            code = (
+                ""
+                if full.fingerprint == self.full_size_reach.fingerprint(Notebook(name, self.layout))
+                else " with earlier code"
+            )
             took = f"recorded{code}, {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
             return f"{took}. {badges(full.claims)}"
         settings = self.full_size.get(name)
@@ -89,16 +110,19 @@ def bind_book(layout: Layout, profile: str) -> str:
     for made in (layout.book / "notebooks", layout.book / "figures", layout.generated):
         shutil.rmtree(made, ignore_errors=True)
     for name, record in book.records.items():
-        write_page(record, book.registry, book.full_size_run(name), layout)
+        write_page(record, book.full_size_run(name), layout)
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
         "errata": errata_page(book),
         "gallery": gallery_page(book),
         "status": status_page(book),
+        **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
+        **package_pages(layout, book.registry.papers),
     }
     for name, text in pages.items():
         write_whole(layout.generated / f"{name}.md", text)
+    write_whole(layout.book / FINDINGS, book.findings().dumps())
     write_whole(layout.book / "_toc.yml", contents(book))
     return f"{len(book.records)} notebooks and {len(pages)} pages bound"
 
@@ -123,11 +147,20 @@ def summary_page(book: Book) -> str:
     return "\n".join(lines) + "\n"
 
 
+def notebooks_list(book: Book, paper: Paper) -> str:
+    """A paper's notebooks with what each settles; included by its chapter."""
+    lines = ["---\norphan: true\n---\n", _row(["page", "what it settles"]), _row(["---"] * 2)]
+    for name in book.notebooks_of(paper):
+        settled = badges(book.records[name].claims)
+        lines += [_row([f"[{book.records[name].title}](/notebooks/{name}.ipynb)", settled])]
+    return "\n".join(lines) + "\n"
+
+
 def scoreboard_page(book: Book) -> str:
     lines = [
         "# Scoreboard",
         "",
-        "Every numbered item of the five papers, with the verdict that its notebook computed. A verdict is never "
+        "Every numbered item of the papers, with the verdict that its notebook computed. A verdict is never "
         "typed: it follows from checks that can fail and from controls that were seen to fail.",
         "",
         "Where a paper's own size is too much for the book's laptop run, the last column has the verdict of the run at "
@@ -144,7 +177,8 @@ def scoreboard_page(book: Book) -> str:
 
 def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
     verdict = book.verdict(paper, entry)
-    label = f"[{entry.label}](/notebooks/{entry.notebook}.ipynb)" if entry.notebook in book.records else entry.label
+    claim = f"{paper.name}/{entry.id}"
+    label = f"{{claim:ref}}`{entry.label} <{claim}>`" if entry.notebook in book.records else entry.label
     reason = f" {entry.why}" if verdict is Verdict.NOT_RUN and entry.why else ""
     title, proof = entry.title or entry.kind.value, proof_badge(book.proof(paper, entry))
     return [label, title, badge(verdict) + reason, proof, _full_size(book, paper, entry)]
@@ -171,7 +205,8 @@ def errata_page(book: Book) -> str:
         lines += ["", f"## {paper.short_title}"]
         for entry in wrong:
             title = f"{entry.label}: {entry.title}" if entry.title else entry.label
-            marks = [badge(book.verdict(paper, entry)), proof_badge(book.proof(paper, entry))]
+            claim = f"{paper.name}/{entry.id}"
+            marks = [badge(book.verdict(paper, entry), claim=claim), proof_badge(book.proof(paper, entry))]
             lines += ["", f"### {title}", "", " ".join(mark for mark in marks if mark), ""]
             lines += [f"*{words[0].upper()}{words[1:]}.*\n" for words in book.shaken(paper, entry)]
             lines += [
@@ -179,7 +214,7 @@ def errata_page(book: Book) -> str:
                 "",
                 f"**Corrected.** {(entry.corrected or '').strip()}",
             ]
-            lines += ["", f"[The run](/notebooks/{entry.notebook}.ipynb)"]
+            lines += ["", f"{{claim:ref}}`The run <{claim}>`"]
     return "\n".join(lines) + "\n"
 
 
@@ -230,18 +265,27 @@ def contents(book: Book) -> str:
     for paper in book.registry.papers:
         chapter: dict[str, object] = {"file": f"papers/{paper.name}"}
         sections = [
-            {"file": f"notebooks/{name}", "title": title_of(read_source(book.layout.source(name)))}
+            {"file": f"notebooks/{name}", "title": Notebook(name, book.layout).title}
             for name in book.notebooks_of(paper)
         ]
         chapters.append(chapter | ({"sections": sections} if sections else {}))
     book_pages = ["generated/scoreboard", "generated/errata", "generated/gallery", "generated/status"]
+    package: dict[str, object] = {"file": "generated/package"}
+    rooms = [f"generated/package-{paper.name}" for paper in book.registry.papers]
+    rooms = [room for room in rooms if (book.layout.book / f"{room}.md").is_file()]
+    package |= {"sections": [{"file": room} for room in rooms]} if rooms else {}
     reading = ["notation", "rerun", "contributing", "references"]
     parts = [
         {"caption": "What was found", "chapters": [{"file": page} for page in book_pages]},
-        {"caption": "The five papers", "chapters": chapters},
-        {"caption": "About the book", "chapters": [{"file": page} for page in reading]},
+        {"caption": "The papers", "chapters": chapters},
+        {
+            "caption": "About the book",
+            "chapters": [{"file": reading[0]}, package, *({"file": page} for page in reading[1:])],
+        },
     ]
-    text: str = yaml.safe_dump({"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False)
+    text: str = yaml.safe_dump(
+        {"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False, allow_unicode=True
+    )
     return text
 
 

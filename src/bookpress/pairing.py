@@ -1,30 +1,47 @@
-"""Keeping each notebook's two faces together: the .py that is edited and the .ipynb that is opened."""
+"""Keeping each notebook in step: its statements with the registry, its .ipynb that is opened with its .py."""
 
 import nbformat
 from nbformat import NotebookNode
 
 from bookpress.files import write_whole
 from bookpress.layout import Layout
-from bookpress.notebook import read_source
+from bookpress.notebook import SourceError, read_source
+from bookpress.registry import Registry
+from bookpress.statement import StatementError, restated
 
 
 def write_pairs(layout: Layout) -> int:
-    """Write the .ipynb of every source; the number of files that changed."""
-    off = unpaired(layout)
+    """Write the statements into every source, then its .ipynb; the number of notebooks that changed."""
+    registry = Registry.load(layout)
+    off = [notebook for notebook in layout.notebooks() if not _in_step(layout, notebook, registry)]
     for notebook in off:
-        path = layout.source(notebook).with_suffix(".ipynb")
-        write_whole(path, _as_ipynb(layout, notebook))
+        path = layout.source(notebook)
+        write_whole(path, _restated(layout, notebook, registry))
+        write_whole(path.with_suffix(".ipynb"), _as_ipynb(layout, notebook))
     return len(off)
 
 
 def unpaired(layout: Layout) -> list[str]:
-    """Notebooks whose .ipynb is missing, carries outputs, or says something else than the source."""
-    return [notebook for notebook in layout.notebooks() if not _in_step(layout, notebook)]
+    """Notebooks that state a claim otherwise than the registry, or whose .ipynb is not what the source says."""
+    registry = Registry.load(layout)
+    return [notebook for notebook in layout.notebooks() if not _in_step(layout, notebook, registry)]
 
 
-def _in_step(layout: Layout, notebook: str) -> bool:
-    path = layout.source(notebook).with_suffix(".ipynb")
-    return path.is_file() and path.read_text(encoding="utf-8") == _as_ipynb(layout, notebook)
+def _in_step(layout: Layout, notebook: str, registry: Registry) -> bool:
+    path = layout.source(notebook)
+    pair = path.with_suffix(".ipynb")
+    return (
+        path.read_text(encoding="utf-8") == _restated(layout, notebook, registry)
+        and pair.is_file()
+        and pair.read_text(encoding="utf-8") == _as_ipynb(layout, notebook)
+    )
+
+
+def _restated(layout: Layout, notebook: str, registry: Registry) -> str:
+    try:
+        return restated(layout.source(notebook).read_text(encoding="utf-8"), registry)
+    except StatementError as error:
+        raise SourceError(f"{notebook}: {error}") from error
 
 
 def _as_ipynb(layout: Layout, notebook: str) -> str:

@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,7 @@ OWN_VARIABLE = "BOOK_OWN_PARAMETERS"
 def environment() -> dict[str, str]:
     """Versions and device of this process. A GPU counts only once something has been placed on it."""
     found = {"python": platform.python_version(), "device": "CPU"}
-    for name in ("torch", "numpy"):
-        if name in sys.modules:
-            found[name] = sys.modules[name].__version__
+    found |= {name: version(name) for name in ("torch", "numpy")}
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         found["device"] = torch.cuda.get_device_name()

@@ -1,31 +1,45 @@
-"""What a notebook depends on: its code, parameters and claims' kinds, the modules it imports, results it reads."""
+"""What a notebook depends on: its code, parameters and claims' kinds, the modules and files that these reach."""
 
 import ast
 import sys
-from functools import cached_property
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from importlib import metadata
 from pathlib import Path
 
 import grimp
+from grimp.exceptions import SourceSyntaxError
 
-from bookpress.files import digest
+from bookpress.files import digest, digest_of_file
 from bookpress.layout import Layout
-from bookpress.notebook import code_of, read_source
+from bookpress.notebook import Notebook, SourceError, text_of
 from bookpress.profile import load_profile
 from bookpress.registry import Registry
 
-#: Modules that only find words for what came out. Pages are worded when they are bound, so no run depends on these.
-_WORDING = {"bookpress.panel"}
+#: Modules that only find words for what came out or goes in. Pages are worded when they are bound, ranges when they are
+#: shown, so that no value of a run depends on these.
+_WORDING = {"bookpress.panel", "bookpress.ranges"}
+
+#: Libraries whose arithmetic is in every value. Of the version ``2.13.0+cpu`` the release counts: what was built for a
+#: GPU is the same code.
+_LIBRARIES = ("torch", "numpy")
+
+#: Folders of ``results`` that hold what runs found, for the pages and the tests; no run reads them.
+_KEPT_BY_THE_PRESS = {"records", "laptop"}
 
 
 class Reach:
     """Dependencies of every notebook of one book under one profile.
 
-    The import graph of ``src`` is built once. A package's ``__init__`` counts for what imports from the package.
+    The files of ``src`` are read once, when they are first asked for. A package's ``__init__`` counts for what imports
+    from the package, its data files for what imports from it or names it in a string, as ``importlib.resources`` asks.
     """
 
     def __init__(self, layout: Layout, profile: str) -> None:
         self.layout = layout
         self.settings = load_profile(profile, layout)
+        self._digests: dict[Path, str] = {}
+        self._texts: dict[Path, str] = {}
 
     @cached_property
     def _packages(self) -> list[str]:
@@ -36,38 +50,83 @@ class Reach:
         folder = str(self.layout.packages)
         if folder not in sys.path:  # another book than the one this package was installed from
             sys.path.insert(0, folder)
-        return grimp.build_graph(*self._packages, cache_dir=None) if self._packages else None
+        try:
+            return grimp.build_graph(*self._packages, cache_dir=None) if self._packages else None
+        except SourceSyntaxError as error:
+            raise SourceError(f"{self._relative(Path(error.filename))}, line {error.lineno}: not Python") from error
+        except UnicodeError:
+            for path in sorted(self.layout.packages.rglob("*.py")):
+                text_of(path)  # names the file
+            raise
+
+    def check_modules(self) -> None:
+        """Read every module of ``src``.
+
+        Raises:
+            SourceError: one of them is not UTF-8 or not Python.
+        """
+        _ = self._graph
 
     @cached_property
     def _registry(self) -> Registry:
         return Registry.load(self.layout)
 
-    def modules(self, notebook: str) -> list[str]:
+    def modules(self, notebook: Notebook) -> list[str]:
         """The modules of ``src`` that a notebook's values depend on: its imports and theirs, by dotted names."""
-        code = code_of(read_source(self.layout.source(notebook)))
-        direct = {module for name in _imported(code) if (module := self._nearest(name))}
+        imported, _ = _named(notebook.code)
+        direct = {module for name in imported if (module := self._nearest(name))}
         reached = set(direct)
         if self._graph:
             reached |= {upstream for module in direct for upstream in self._graph.find_upstream_modules(module)}
         return sorted((reached | {parent for module in reached for parent in _parents(module)}) - _WORDING)
 
-    def fingerprint(self, notebook: str) -> str:
-        """A hash of everything that a run's values depend on. Prose does not enter it."""
-        settings = self.settings.get(notebook)
-        code = code_of(read_source(self.layout.source(notebook)))
-        claims = self._registry.of_notebook(notebook)
+    def data_files(self, notebook: Notebook) -> list[Path]:
+        """The files beside the modules that may be read: of the packages imported from or named, and the results.
+
+        Where the notebook speaks of ``results``, or a module that it reaches outside of the press, any of them may be.
+        """
+        modules = self.modules(notebook)
+        codes = [
+            notebook.code,
+            *(self._file(name).read_text(encoding="utf-8") for name in modules if not _is_ours(name)),
+        ]
+        words = {word for code in codes for word in _named(code)[1]}
+        named = {word for word in words if word.partition(".")[0] in self._packages}
+        folders = {self.layout.packages.joinpath(*name.split(".")) for name in {*modules, *named}}
+        if any("results" in word.split("/") for word in words):
+            folders |= {path for path in self.layout.results.glob("*") if path.name not in _KEPT_BY_THE_PRESS}
+        return sorted(path for folder in folders if folder.is_dir() for path in _data_in(folder))
+
+    def fingerprint(self, notebook: Notebook) -> str:
+        """A hash of everything that a run's values depend on. Prose does not enter it.
+
+        Raises:
+            SourceError: the source, or a module of the package, cannot be read.
+        """
+        settings = self.settings.get(notebook.name)
+        claims = self._registry.of_notebook(notebook.name)
         return digest(
-            code,
+            notebook.code,
             settings.parameters if settings else {},
             {name: (entry.kind, entry.label, entry.expected) for name, entry in claims.items()},
-            {module: self._file(module).read_text(encoding="utf-8") for module in self.modules(notebook)},
-            *([self._results(notebook)] if "Layout.here().results" in code else []),
+            {module: self._digest(self._file(module)) for module in self.modules(notebook)},
+            {self._relative(path): self._digest(path) for path in self.data_files(notebook)},
+            self._versions,
         )
 
-    def _results(self, notebook: str) -> dict[str, str]:
-        """The recorded results of the notebook's paper."""
-        folder = self.layout.results / notebook.partition("/")[0]
-        return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.json"))}
+    @cached_property
+    def _versions(self) -> dict[str, str]:
+        return {name: metadata.version(name).partition("+")[0] for name in _LIBRARIES}
+
+    def _digest(self, path: Path) -> str:
+        if path not in self._digests:
+            self._digests[path] = digest_of_file(path)
+        return self._digests[path]
+
+    def _text(self, path: Path) -> str:
+        if path not in self._texts:
+            self._texts[path] = text_of(path)
+        return self._texts[path]
 
     def _nearest(self, name: str) -> str | None:
         """The module of ``src`` that an imported name lives in: the name itself or the longest prefix of it."""
@@ -81,16 +140,36 @@ class Reach:
         path = self.layout.packages.joinpath(*module.split("."))
         return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
+    def _relative(self, path: Path) -> str:
+        return path.relative_to(self.layout.root).as_posix()
 
-def _imported(code: str) -> set[str]:
-    names = set()
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "bookpress"
+
+
+def _data_in(folder: Path) -> Iterator[Path]:
+    """The files of a folder and of those below it, but for code and for packages of their own."""
+    for path in folder.iterdir():
+        if path.is_dir() and path.name != "__pycache__" and not (path / "__init__.py").exists():
+            yield from _data_in(path)
+        elif path.is_file() and path.suffix != ".py" and not path.name.startswith("."):
+            yield path
+
+
+@lru_cache(maxsize=1024)
+def _named(code: str) -> tuple[frozenset[str], frozenset[str]]:
+    """What a piece of code imports, and what else it names that could be a file's place: strings and attributes."""
+    imported, words = set(), set()
     for node in ast.walk(ast.parse(code)):
         match node:
             case ast.Import(names=aliases):
-                names |= {alias.name for alias in aliases}
+                imported |= {alias.name for alias in aliases}
             case ast.ImportFrom(module=str(module), names=aliases):
-                names |= {f"{module}.{alias.name}" for alias in aliases}
-    return names
+                imported |= {f"{module}.{alias.name}" for alias in aliases}
+            case ast.Constant(value=str(word)) | ast.Attribute(attr=word):
+                words.add(word)
+    return frozenset(imported), frozenset(words)
 
 
 def _parents(module: str) -> list[str]:

@@ -1,14 +1,21 @@
 """The record of one run: every value, and where it came from."""
 
+import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict
 
-from bookpress.evidence import CLAIM_MIME, Settled
-from bookpress.files import write_whole
-from bookpress.show import FIGURE_MIME
+from bookpress.evidence import CLAIM_MIME, FIGURE_MIME, Settled
+from bookpress.files import digest, digest_of_file, write_whole
+from bookpress.layout import Layout
+from bookpress.registry import Registry
+
+
+class RecordError(Exception):
+    """A record, or the executed notebook that belongs to it, is damaged; the message names the file."""
 
 
 class Figure(BaseModel):
@@ -25,7 +32,9 @@ class Record(BaseModel):
     """What one run of a notebook found.
 
     Two runs on a CPU with the same fingerprint agree in ``claims`` and ``figures`` to the last bit; ``seconds`` is the
-    wall clock of the run, and ``commit`` the state of the repository it was made in.
+    wall clock of the run, and ``commit`` the state of the repository it was made in. ``executed`` is the hash of the
+    executed notebook. The file ends in a seal, a hash of all the rest, so that what was cut short or written into by
+    hand is not taken for what a run found.
     """
 
     model_config = ConfigDict(ser_json_inf_nan="strings")
@@ -40,13 +49,54 @@ class Record(BaseModel):
     commit: str
     environment: dict[str, str]
     seconds: float
+    executed: str = ""
 
     @classmethod
     def read(cls, path: Path) -> "Record":
-        return cls.model_validate_json(path.read_text(encoding="utf-8"))
+        """Read one record.
+
+        Raises:
+            RecordError: the file is not a record, or not as it was written.
+        """
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            seal = content.pop("seal", None)  # records kept from the first edition have none
+            if seal is not None and seal != digest(content):
+                raise ValueError("its content is not what was written")
+            return cls.model_validate(content)
+        except (ValueError, AttributeError) as error:  # not UTF-8, not JSON, no object, not of the schema
+            raise RecordError(f"{path.name} is damaged: {str(error).splitlines()[0]}") from error
+
+    @classmethod
+    def of(cls, layout: Layout, notebook: str, profile: str) -> "Record | None":
+        """What the last run of a notebook found, or nothing where it has not run.
+
+        Raises:
+            RecordError: the record or the executed notebook is damaged.
+        """
+        path, executed = layout.record(notebook, profile), layout.executed(notebook, profile)
+        if not (path.is_file() and executed.is_file()):
+            return None
+        record = cls.read(path)
+        if record.executed != digest_of_file(executed):
+            raise RecordError(f"{executed.name} is damaged: its content is not what was written")
+        return record
 
     def write(self, path: Path) -> None:
-        write_whole(path, self.model_dump_json(indent=1) + "\n")
+        content = json.loads(self.model_dump_json())
+        write_whole(path, json.dumps(content | {"seal": digest(content)}, indent=1, ensure_ascii=False) + "\n")
+
+
+def stray_claims(notebook: str, claims: list[Settled], registry: Registry) -> list[str]:
+    """What is wrong with the claims that a notebook settled, by the registry: one line for each fault."""
+    own = registry.of_notebook(notebook)
+    settled = Counter(one.claim for one in claims)
+    if not settled:
+        return ["it settles no claim: none was closed by verdict()"]
+    faults = [f"it settles {claim} twice" for claim, count in settled.items() if count > 1]
+    faults += [f"it settles {claim}, which the registry does not give to it" for claim in settled if claim not in own]
+    faults += [f"it leaves {claim} out, which the registry gives to it" for claim in own if claim not in settled]
+    return faults
 
 
 def outputs_of(notebook: NotebookNode, mime: str) -> list[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """Running one notebook: from its source to an executed copy and a record, or to a named failure and neither."""
 
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,24 +11,27 @@ from typing import Any
 import jupytext
 import nbformat
 import papermill
-from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 
-from bookpress.files import write_whole
+from bookpress.capped import CAPPED, Flood
+from bookpress.files import digest_of_file, scratch_folder, write_whole
+from bookpress.kernels import ENVIRONMENT, IpcKernelManager
 from bookpress.layout import Layout
-from bookpress.notebook import parameters_of, read_source, title_of
+from bookpress.notebook import Notebook
 from bookpress.profile import LAPTOP, PROFILE_VARIABLE, Settings, settings_for
 from bookpress.provenance import OWN_VARIABLE, commit_of
 from bookpress.reach import Reach
-from bookpress.record import Record, claims_in, environment_in, figures_in
+from bookpress.record import Record, claims_in, environment_in, figures_in, stray_claims
+from bookpress.registry import Registry
 
 
 class Exit(IntEnum):
-    """How a run ended; the exit code of ``book run``."""
+    """How a command ended; the exit code of ``book``."""
 
     DONE = 0
+    NOT_WHOLE = 1
     USAGE = 2
     BAD_PARAMETER = 3
     FAILED_CHECK = 4
@@ -37,6 +39,7 @@ class Exit(IntEnum):
     TIME_OUT = 6
     DEAD_KERNEL = 7
     BAD_REGISTRY = 8
+    BAD_FILE = 9
 
 
 #: Exceptions that a notebook may end in, by the name that reaches us from its kernel.
@@ -47,15 +50,6 @@ _BY_NAME = {
     "RegistryError": Exit.BAD_REGISTRY,
 }
 
-#: Small matrices run many times slower with threads that fight over two cores.
-_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
-}
-
 
 class RunFailed(Exception):
     """A notebook did not run to its end. ``code`` says how it failed, the message where and why."""
@@ -63,19 +57,6 @@ class RunFailed(Exception):
     def __init__(self, code: Exit, message: str) -> None:
         super().__init__(message)
         self.code = code
-
-
-class IpcKernelManager(AsyncKernelManager):
-    """Kernels reached through files in place of network ports, which parallel runs can take from each other.
-
-    The files lie in the run's own folder: the default is a fixed name in the working directory.
-    """
-
-    def _transport_default(self) -> str:
-        return "ipc"
-
-    def _ip_default(self) -> str:
-        return str(Path(os.environ["JUPYTER_RUNTIME_DIR"], "kernel"))
 
 
 def run(
@@ -94,52 +75,46 @@ def run(
     Raises:
         RunFailed: the notebook ended early; the executed part lies beside the output as ``.failed.ipynb``.
     """
-    layout = layout or Layout.here()
-    source = read_source(layout.source(notebook))
-    settings = settings_for(notebook, profile, layout)
+    source = Notebook(notebook, layout or Layout.here())
+    settings = settings_for(notebook, profile, source.layout)
     values = settings.parameters | (parameters or {})
-    known = parameters_of(source, notebook)
+    known = source.parameters
     unknown = sorted(values.keys() - {one.name for one in known})
     if unknown:
         names = ", ".join(one.name for one in known)
         raise RunFailed(Exit.BAD_PARAMETER, f"{notebook} has no parameter {unknown[0]!r}; it has: {names}")
     of_profile = {one.name: one.default for one in known} | settings.parameters
     own = [name for name, value in (parameters or {}).items() if value != of_profile[name]]
-    fingerprint = Reach(layout, profile).fingerprint(notebook)
-    executed_path = output or layout.executed(notebook, profile)
+    fingerprint = Reach(source.layout, profile).fingerprint(source)
+    target = output or source.layout.executed(notebook, profile)
     started = time.perf_counter()
     try:
-        executed = _execute(notebook, source, values, settings, profile, executed_path, own)
+        executed = _execute(source, values, settings, profile, target, own)
     except RunFailed as failure:
         if failure.code is not Exit.DEAD_KERNEL:
             raise
-        executed = _execute(notebook, source, values, settings, profile, executed_path, own)
+        executed = _execute(source, values, settings, profile, target, own)
+    target.with_suffix(".failed.ipynb").unlink(missing_ok=True)
+    write_whole(target, nbformat.writes(executed) + "\n")
     record = Record(
         notebook=notebook,
-        title=title_of(source),
+        title=source.title,
         profile=profile,
         parameters={one.name: one.default for one in known} | values,
         claims=claims_in(executed),
         figures=figures_in(executed),
         fingerprint=fingerprint,
-        commit=commit_of(layout.root),
+        commit=commit_of(source.layout.root),
         environment=environment_in(executed),
         seconds=round(time.perf_counter() - started, 1),
+        executed=digest_of_file(target),
     )
-    _failed_path(executed_path).unlink(missing_ok=True)
-    write_whole(executed_path, nbformat.writes(executed) + "\n")
-    record.write(executed_path.with_suffix(".json"))
+    record.write(target.with_suffix(".json"))
     return record
 
 
 def _execute(
-    name: str,
-    source: NotebookNode,
-    values: dict[str, Any],
-    settings: Settings,
-    profile: str,
-    target: Path,
-    own: list[str],
+    notebook: Notebook, values: dict[str, Any], settings: Settings, profile: str, target: Path, own: list[str]
 ) -> NotebookNode:
     """Execute in a fresh kernel. The kernel starts in the repository's root, as it does under plain papermill."""
     deadline = time.monotonic() + 60 * settings.minutes
@@ -147,26 +122,28 @@ def _execute(
     def seconds_for(_: NotebookNode) -> float:
         return max(1.0, min(60 * settings.cell_minutes, deadline - time.monotonic()))
 
-    with tempfile.TemporaryDirectory(prefix="book-") as folder, _environment(profile, folder, own):
+    with scratch_folder() as folder, _environment(profile, folder, own):
         prepared, running = Path(folder, "source.ipynb"), Path(folder, "running.ipynb")
-        jupytext.write(source, prepared, fmt="ipynb")
+        jupytext.write(notebook.source, prepared, fmt="ipynb")
         try:
             papermill.execute_notebook(
                 str(prepared),
                 str(running),
                 parameters=values,
+                engine_name=CAPPED,
                 progress_bar=False,
                 log_output=False,
                 timeout_func=seconds_for,
                 record_timing=False,
                 kernel_manager_class=IpcKernelManager,
             )
-            failure = _silent_failure(name, nbformat.read(running, as_version=4))
+            executed = nbformat.read(running, as_version=4)
+            failure = _silent_failure(notebook.name, executed) or _stray(notebook, executed)
         except (PapermillExecutionError, CellTimeoutError, RuntimeError) as error:
-            failure = _explain(name, error, running)
-        executed = clean(nbformat.read(running, as_version=4)) if running.is_file() else source
+            failure = _explain(notebook.name, error, running)
+        executed = clean(nbformat.read(running, as_version=4)) if running.is_file() else notebook.source
     if failure:
-        write_whole(_failed_path(target), nbformat.writes(executed) + "\n")
+        write_whole(target.with_suffix(".failed.ipynb"), nbformat.writes(executed) + "\n")
         raise failure
     return executed
 
@@ -176,7 +153,7 @@ def _environment(profile: str, runtime: str, own: list[str]) -> Iterator[None]:
     """What a kernel is to find in its environment, for as long as the run lasts."""
     before = dict(os.environ)
     told = {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
-    os.environ.update(_ENVIRONMENT, JUPYTER_RUNTIME_DIR=runtime, **told)
+    os.environ.update(ENVIRONMENT, JUPYTER_RUNTIME_DIR=runtime, **told)
     try:
         yield
     finally:
@@ -206,6 +183,12 @@ def _silent_failure(name: str, executed: NotebookNode) -> RunFailed | None:
     return None
 
 
+def _stray(notebook: Notebook, executed: NotebookNode) -> RunFailed | None:
+    """A notebook that came to its end and settled other claims than the registry's."""
+    faults = stray_claims(notebook.name, claims_in(executed), Registry.load(notebook.layout))
+    return RunFailed(Exit.FAILED_CHECK, f"{notebook.name}: {'; '.join(faults)}") if faults else None
+
+
 def _explain(name: str, error: Exception, running: Path) -> RunFailed:
     executed = nbformat.read(running, as_version=4) if running.is_file() else None
     if isinstance(error, PapermillExecutionError) and executed is not None:
@@ -215,6 +198,8 @@ def _explain(name: str, error: Exception, running: Path) -> RunFailed:
     place = f"{name}, cell {number}" + (f" (`{_first_line(cell)}`)" if cell is not None else "")
     if isinstance(error, CellTimeoutError):
         return RunFailed(Exit.TIME_OUT, f"{place}: stopped at its time limit")
+    if isinstance(error, Flood):
+        return RunFailed(Exit.FAILED_CELL, f"{place}: {error}")
     cause = "the kernel died (killed, or out of memory)" if isinstance(error, DeadKernelError) else str(error)
     return RunFailed(Exit.DEAD_KERNEL, f"{place}: {cause}")
 
@@ -237,7 +222,3 @@ def _failed_in(name: str, number: int, cell: NotebookNode, ename: str, evalue: s
 
 def _first_line(cell: NotebookNode) -> str:
     return next((line for line in cell.source.splitlines() if line.strip()), "")[:60]
-
-
-def _failed_path(target: Path) -> Path:
-    return target.with_suffix(".failed.ipynb")

@@ -3,10 +3,14 @@
 A figure is drawn with matplotlib on axes from :func:`axes` and handed over by :func:`figure` with a name, a caption
 that says what to see, and alt text. It is kept as one SVG on a transparent ground, which the book turns over in dark
 mode; ``photo=True`` keeps the colours of pictures as they are. The plotted data travels with it into the record.
+
+Curves are told apart without colour, legends stand clear of them, and clouds of many points are kept as pixels.
 """
 
 import io
+import itertools
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,17 +21,31 @@ import matplotlib.pyplot as plt
 import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
 
-from bookpress.evidence import format_number
-
-#: The output type under which a figure travels in an executed notebook.
-FIGURE_MIME = "application/vnd.bookpress.figure+json"
+from bookpress.evidence import FIGURE_MIME, format_number
 
 #: Okabe and Ito's colours, which remain distinct for colour-blind readers, without the yellow that fades on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+#: Full, dashed, dash-dotted, dotted, long, with two dots, and mixed: lengths of ink and gap in line widths.
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 2)),
+    (0, (5, 1.5, 1, 1.5)),
+    (0, (1, 1.5)),
+    (0, (9, 3)),
+    (0, (5, 1.5, 1, 1.5, 1, 1.5)),
+    (0, (9, 2, 3, 2)),
+)
+
+#: Dark mode turns brightness over, so that a caption that names it is false in one of the two modes.
+_BRIGHTNESS = re.compile(
+    r"\b(?:black|white|dark\w*|light(?:er|est)?(?! of)|gr[ea]y\w*|bright\w*|pale[rs]?t?)\b", re.IGNORECASE
+)
 
 _STYLE: Any = {
     "axes.axisbelow": True,
@@ -41,11 +59,15 @@ _STYLE: Any = {
     "image.cmap": "cividis",
     "legend.frameon": False,
     "lines.markersize": 4,
+    "savefig.dpi": 200,  # of what is kept as pixels
     "savefig.transparent": True,
     "svg.fonttype": "path",
     "svg.hashsalt": "attention-theory",
 }
 _POINTS_KEPT = 2_000
+#: A cloud, or a line's markers, above this many points is kept as pixels: as paths it would weigh a megabyte.
+_POINTS_AS_PATHS = 500
+_LINE_POINTS_AS_PATHS = 5_000
 
 
 def axes(
@@ -65,13 +87,23 @@ def figure(fig: Figure, *, name: str, caption: str, alt: str, photo: bool = Fals
         caption: what to see in it, MyST Markdown.
         alt: the picture in words, for a reader who cannot see it.
         photo: keep the colours in dark mode (photographs, pictures with colours of their own).
+
+    Raises:
+        ValueError: no name, caption or alt text; or words for brightness in the text of a drawing.
     """
     from IPython.display import display
 
     if not (name and caption and alt):
         raise ValueError("a figure needs its name, caption and alt text")
+    if not photo and (word := brightness_in(f"{caption}\n{alt}")):
+        raise ValueError(
+            f"figure '{name}': '{word}' is untrue in one of the modes; name a hue or a place, or photo=True"
+        )
     for axis in fig.axes:
         _label_short_logarithms(axis)
+        _tell_apart(axis)
+        _keep_clouds_as_pixels(axis)
+    _move_legends_off(fig)
     picture = io.StringIO()
     fig.savefig(picture, format="svg", metadata={"Date": None, "Creator": None})
     details = {"name": name, "caption": caption, "alt": alt, "photo": photo, "data": _data(fig)}
@@ -93,6 +125,70 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = 
 def _cell(value: Any) -> str:
     value = value.item() if hasattr(value, "item") else value
     return format_number(value) if isinstance(value, bool | int | float) else str(value)
+
+
+def brightness_in(text: str) -> str | None:
+    """The first word in the text of a drawing that dark mode makes untrue; None if there is none."""
+    found = _BRIGHTNESS.search(text)
+    return found.group() if found else None
+
+
+def _tell_apart(axis: Axes) -> None:
+    """Give named lines that differ in colour alone a dash of their own, or a marker where they have markers."""
+    samples = _samples(axis)
+    alike: dict[tuple[str, str], dict[Any, list[Line2D]]] = {}
+    for line in axis.get_lines():
+        if not str(line.get_label()).startswith("_"):
+            look = (str(line.get_linestyle()), str(line.get_marker()))
+            alike.setdefault(look, {}).setdefault(line.get_color(), []).append(line)
+    for (dash, marker), by_colour in alike.items():
+        if len(by_colour) < 2:
+            continue
+        for lines, other_dash, other_marker in zip(
+            by_colour.values(), itertools.cycle(DASHES), itertools.cycle(MARKERS), strict=False
+        ):
+            for line in [*lines, *(samples[name] for one in lines if (name := str(one.get_label())) in samples)]:
+                if marker in MARKERS:
+                    line.set_marker(other_marker)
+                elif dash == "-" and marker == "None":
+                    line.set_linestyle(other_dash)
+
+
+def _samples(axis: Axes) -> dict[str, Line2D]:
+    """The short lines in an axes' legend, by their texts."""
+    if (legend := axis.get_legend()) is None:
+        return {}
+    pairs = zip(legend.get_texts(), legend.legend_handles, strict=True)
+    return {text.get_text(): sample for text, sample in pairs if isinstance(sample, Line2D)}
+
+
+def _keep_clouds_as_pixels(axis: Axes) -> None:
+    for cloud in axis.collections:
+        if isinstance(cloud, PathCollection) and np.shape(cloud.get_offsets())[0] > _POINTS_AS_PATHS:
+            cloud.set_rasterized(True)
+    for line in axis.get_lines():
+        marked = line.get_marker() not in ("None", "", " ")
+        if np.shape(line.get_xydata())[0] > (_POINTS_AS_PATHS if marked else _LINE_POINTS_AS_PATHS):
+            line.set_rasterized(True)
+
+
+def _move_legends_off(fig: Figure) -> None:
+    """A legend for which there is no room between the curves goes beside the axes."""
+    legends = [(axis, legend) for axis in fig.axes if (legend := axis.get_legend())]
+    if legends:
+        fig.canvas.draw()  # legends find their places when they are drawn
+    for axis, legend in legends:
+        box = legend.get_window_extent()
+        if axis.bbox.contains(*box.get_points().mean(axis=0)) and any(_crosses(line, box) for line in axis.get_lines()):
+            legend.set_loc("center left")
+            legend.set_bbox_to_anchor((1.0, 0.5), transform=axis.transAxes)
+
+
+def _crosses(line: Line2D, box: Any) -> bool:
+    if line.get_transform() != line.axes.transData:  # type: ignore[union-attr]
+        return False
+    path = line.get_path().transformed(line.get_transform())
+    return bool(path.intersects_bbox(box, filled=False))
 
 
 def _label_short_logarithms(axis: Axes) -> None:

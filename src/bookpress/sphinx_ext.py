@@ -1,6 +1,7 @@
-"""What the site needs of Sphinx: formulas without a network, no other host, badges, columns of numbers set right."""
+"""What the site needs of Sphinx: claims, formulas without a network, no other host, columns of numbers set right."""
 
 import importlib.util
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,54 +9,33 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util.docutils import SphinxRole
 
-from bookpress.panel import proof_class, verdict_class
-from bookpress.registry import ProofMark, Verdict
+from bookpress import claim_domain, findings
+from bookpress.head import describe_page, draw_card, lead_edits_to_sources, use_repository_if_known
+from bookpress.layout import Layout
+from bookpress.mend import mend_pages
 
 #: The part of MathJax that a page with TeX needs: the combined component, its fonts, the TeX extensions.
 _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.add_role("verdict", VerdictRole())
-    app.add_role("proof", ProofRole())
+    claim_domain.setup(app)
+    findings.setup(app)
     app.add_post_transform(NumbersRight)
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
+    app.connect("env-check-consistency", _write_in_parallel)
     app.connect("build-finished", _copy_mathjax)
-    app.connect("build-finished", _mend_roles)
+    app.connect("build-finished", _offer_own_notebooks)
+    app.connect("build-finished", mend_pages)
+    app.connect("build-finished", draw_card)
+    app.connect("config-inited", use_repository_if_known)
+    app.connect("html-page-context", describe_page)
+    app.connect("html-page-context", lead_edits_to_sources, priority=600)  # after the theme has made its buttons
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
-
-
-class VerdictRole(SphinxRole):
-    """A badge: ``{verdict}`holds` `` or ``{verdict}`Lemma 4.4: holds` ``, coloured by the verdict."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        verdict = self.text.rpartition(": ")[2]
-        try:
-            colour = verdict_class(Verdict(verdict))
-        except ValueError:
-            known = ", ".join(one.value for one in Verdict)
-            message = self.inliner.reporter.error(f"a verdict is one of {known}; got {verdict!r}", line=self.lineno)
-            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
-        return [nodes.inline(self.rawtext, self.text, classes=["verdict", colour])], []
-
-
-class ProofRole(SphinxRole):
-    """A badge for the mark on a proof: ``{proof}`repaired` ``."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        try:
-            colour = proof_class(ProofMark(self.text))
-        except ValueError:
-            known = ", ".join(one.value for one in ProofMark)
-            message = self.inliner.reporter.error(
-                f"a proof mark is one of {known}; got {self.text!r}", line=self.lineno
-            )
-            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
-        return [nodes.inline(self.rawtext, self.text, classes=["proof", colour])], []
 
 
 class NumbersRight(SphinxPostTransform):
@@ -99,6 +79,14 @@ def _drop_thebe(app: Sphinx) -> None:
         ]
 
 
+def _write_in_parallel(app: Sphinx, _: BuildEnvironment) -> None:
+    """Writing takes two thirds of a build. It is shared by the cores once everything has been read.
+
+    Not so the reading: not every extension says that it bears it.
+    """
+    app.parallel = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
 def _copy_mathjax(app: Sphinx, failure: Exception | None) -> None:
     """Copy the subset after the build: a static path would put every script of it onto every page."""
     if failure or app.builder.name != "html":
@@ -112,25 +100,14 @@ def _copy_mathjax(app: Sphinx, failure: Exception | None) -> None:
             shutil.copy2(source / name, target / name)
 
 
-#: What the theme and docutils write that a screen reader or a keyboard cannot use, and what it can.
-_ROLES = {
-    "<summary><": '<summary aria-label="pages of this chapter"><',  # a toggle with an icon and no name
-    'role="doc-biblioentry"': 'role="listitem"',  # deprecated, inside a list
-    # a box that may scroll, which the keyboard must reach
-    'class="pst-scrollable-table-container">': 'class="pst-scrollable-table-container" tabindex="0">',
-}
-
-
-def _mend_roles(app: Sphinx, failure: Exception | None) -> None:
-    """Give names and roles to what has none or old ones, in every page."""
+def _offer_own_notebooks(app: Sphinx, failure: Exception | None) -> None:
+    """A page's download is the repository's notebook, which runs, and not the page that was made from it."""
     if failure or app.builder.name != "html":
         return
-    for page in Path(app.outdir).rglob("*.html"):
-        text = mended = page.read_text(encoding="utf-8")
-        for old, new in _ROLES.items():
-            mended = mended.replace(old, new)
-        if mended != text:
-            page.write_text(mended, encoding="utf-8")
+    layout = Layout(Path(app.srcdir).parent)
+    for page in Path(app.outdir, "_sources", "notebooks").rglob("*.ipynb"):
+        notebook = page.relative_to(Path(app.outdir, "_sources", "notebooks")).with_suffix("").as_posix()
+        shutil.copyfile(layout.source(notebook).with_suffix(".ipynb"), page)
 
 
 def _mathjax_folder() -> Path:

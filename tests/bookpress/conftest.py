@@ -1,10 +1,14 @@
 """A toy book on disk: one paper, one package of two modules, and notebooks that are made to fail in every way."""
 
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
+import bookpress
 from bookpress.layout import Layout
 
 CLAIMS = """\
@@ -21,6 +25,9 @@ claims:
   - {id: lemma-3, label: Lemma 3, kind: lemma, statement: s, check: c, notebook: demo/idle_control, expected: holds}
   - {id: lemma-4, label: Lemma 4, kind: lemma, statement: s, printed: p, corrected: q, check: c,
      notebook: demo/other_verdict, expected: refuted}
+  - {id: lemma-6, label: Lemma 6, kind: lemma, statement: s, check: c, notebook: demo/settles_nothing, expected: holds}
+  - {id: lemma-7, label: Lemma 7, kind: lemma, statement: s, check: c, notebook: demo/settles_another, expected: holds}
+  - {id: lemma-8, label: Lemma 8, kind: lemma, statement: s, check: c, notebook: demo/settles_twice, expected: holds}
   - {id: lemma-5, label: Lemma 5, kind: lemma, check: c, why: It is about all machines at once.}
 """
 
@@ -28,6 +35,8 @@ HEAD = """\
 # %% [markdown]
 # # {title}
 # *Nobody: Lemma.* {prose}
+#
+{stated}
 
 # %%
 {imports}
@@ -60,6 +69,11 @@ claim.verdict()
     "idle_control": 'claim = Claim("demo/lemma-3").check("c", 1, "<", n).control("x", 2, "<", n)\nclaim.verdict()\n',
     "other_verdict": 'claim = Claim("demo/lemma-4").check("c", 1, "<", n).control("x", 4, "<", n)\nclaim.verdict()\n',
     "unknown_claim": 'Claim("demo/lemma-9")\n',
+    "settles_nothing": 'Claim("demo/lemma-6").check("c", 1, "<", n).control("x", 4, "<", n)\n',
+    "settles_another": 'Claim("demo/lemma-1").check("c", 1, "<", n).control("x", 4, "<", n).verdict()\n',
+    "settles_twice": 'claim = Claim("demo/lemma-8").check("c", 1, "<", n).control("x", 4, "<", n)\n'
+    "claim.verdict()\nclaim.verdict()\n",
+    "prints": "while True:\n    print('y' * 1000)\n",
     "raises": "1 / 0\n",
     "leaves": "raise SystemExit\n",
     "endless": "while True:\n    pass\n",
@@ -84,10 +98,26 @@ class ToyBook:
             (root / "src" / "toy_package" / f"{name}.py").write_text(text)
 
     def add(self, body: str, name: str | None = None, imports: str = "import math", prose: str = "") -> str:
+        """Write a notebook; under another name than its body's it settles the body's claim under that name."""
         name = name or body
-        text = HEAD.format(title=name.title(), imports=imports, prose=prose) + BODIES[body]
+        claims = re.findall(r'Claim\("(demo/lemma-[1-5])"\)', BODIES[body])
+        stated = "\n#\n".join(f"# <!-- claim {claim} -->\n# <!-- /claim -->" for claim in claims) or "#"
+        text = HEAD.format(title=name.title(), imports=imports, prose=prose, stated=stated) + BODIES[body]
+        if name != body:
+            text = self._rename_claim(text, body, name)
         self.layout.source(f"demo/{name}").write_text(text)
         return f"demo/{name}"
+
+    def _rename_claim(self, text: str, body: str, name: str) -> str:
+        registry = self.layout.claims / "demo.yaml"
+        claims = yaml.safe_load(registry.read_text())
+        for claim in [one for one in claims["claims"] if one.get("notebook") == f"demo/{body}"]:
+            new = f"{name.replace('_', '-')}"
+            text = text.replace(f"demo/{claim['id']}", f"demo/{new}")
+            others = [one for one in claims["claims"] if one.get("notebook") != f"demo/{name}"]
+            claims["claims"] = [*others, {**claim, "id": new, "notebook": f"demo/{name}"}]
+        registry.write_text(yaml.safe_dump(claims, sort_keys=False))
+        return text
 
     def module(self, name: str) -> Path:
         return self.layout.packages / "toy_package" / f"{name}.py"
@@ -96,7 +126,8 @@ class ToyBook:
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBook:
     monkeypatch.setenv("BOOKPRESS_ROOT", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "src"))
+    own = Path(bookpress.__file__).parents[1]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "src"), str(own)]))
     return ToyBook(tmp_path)
 
 

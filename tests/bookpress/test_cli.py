@@ -30,7 +30,7 @@ def test_run_show_list_and_verdicts_of_a_good_notebook(
     assert book("run", "demo/good", monkeypatch=monkeypatch) == 0
     assert "four is less: 4 < 3" in capsys.readouterr().out
     assert book("show", "demo/good", monkeypatch=monkeypatch) == 0
-    assert "n, at least 1" in capsys.readouterr().out
+    assert "at least 1" in capsys.readouterr().out
     assert book("list", monkeypatch=monkeypatch) == 0
     assert "demo/good" in capsys.readouterr().out
     assert book("verdicts", monkeypatch=monkeypatch) == 0
@@ -63,7 +63,7 @@ def test_new_writes_a_notebook_that_says_what_is_missing(
     assert "there already" in capsys.readouterr().err
     assert book("pair", "--check", monkeypatch=monkeypatch) == 0
     assert book("run", "demo/lemma_5", monkeypatch=monkeypatch) == 4
-    assert "no check was given" in capsys.readouterr().err
+    assert "a control did not fail" in capsys.readouterr().err
 
 
 def test_pairs_are_written_without_outputs_and_drift_is_told(
@@ -93,3 +93,50 @@ def test_help_names_the_commands_and_the_exit_codes() -> None:
     done = subprocess.run([program, "--help"], capture_output=True, text=True, check=True)
     for word in ("list", "run", "show", "new", "pair", "bind", "keep", "Exit codes"):
         assert word in done.stdout
+
+
+def test_an_expected_failure_is_one_line_whatever_it_is(
+    toy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toy.add("good")
+    assert book("show", "demo/goood", monkeypatch=monkeypatch) == 2
+    assert "there is no notebook 'demo/goood' (no demo/goood.py); nearest: demo/good" in capsys.readouterr().err
+    toy.layout.record("demo/good", "laptop").parent.mkdir(parents=True)
+    toy.layout.record("demo/good", "laptop").write_text("{")
+    toy.layout.executed("demo/good", "laptop").write_text("{}")
+    assert book("verdicts", monkeypatch=monkeypatch) == 9
+    assert "good.json is damaged" in capsys.readouterr().err
+    toy.layout.source("demo/good").write_bytes(b"\xff")
+    assert book("show", "demo/good", monkeypatch=monkeypatch) == 2
+    assert capsys.readouterr().err == "usage: good.py, line 1: not UTF-8 (byte 0xff)\n"
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device", str(tmp_path / "good.ipynb"))
+
+    monkeypatch.setattr(cli, "run_notebook", full)
+    assert book("run", "demo/good", "-o", "mine.ipynb", monkeypatch=monkeypatch) == 9
+    assert capsys.readouterr().err.strip().splitlines()[-1] == "bad file: good.ipynb: No space left on device"
+
+
+def test_a_run_that_fails_says_why_beside_its_target_until_it_passes(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy.add("raises", name="good")
+    assert book("run", "demo/good", monkeypatch=monkeypatch) == 5
+    told = toy.layout.failure("demo/good", "laptop")
+    assert "ZeroDivisionError" in told.read_text()
+    toy.add("good")
+    assert book("run", "demo/good", monkeypatch=monkeypatch) == 0
+    assert not told.exists()
+
+
+def test_ranges_are_compared_and_written(
+    toy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = toy.layout.source(toy.add("good"))
+    path.write_text(path.read_text().replace("(n, 1, None)", "(n, 1, 4)"))
+    assert book("ranges", monkeypatch=monkeypatch) == 4
+    assert "which has to be 'n, from 1 to 4'" in capsys.readouterr().err
+    assert book("ranges", "--write", monkeypatch=monkeypatch) == 0
+    assert book("ranges", monkeypatch=monkeypatch) == 0
+    assert book("pair", "--check", monkeypatch=monkeypatch) == 0
+    assert book("show", "demo/good", monkeypatch=monkeypatch) == 0
+    assert "from 1 to 4" in capsys.readouterr().out

@@ -175,6 +175,10 @@ def test_a_check_that_fails_stops_even_where_the_verdict_was_to_be_bad() -> None
     passing(claim_of("figure", "partly reproduced")).printed("as the figure reads", 3, "<", 2).verdict()
 
 
+def test_what_an_interval_leaves_open_is_a_part_that_is_not_reproduced() -> None:
+    controlled(passing(claim_of("figure", "partly reproduced"))).estimate("e", [1, 5, 0.9], "<", 3).verdict()
+
+
 def test_values_come_out_of_tensors_exactly() -> None:
     value = torch.tensor([[0.1]], dtype=torch.float64)
     claim = claim_of().check("t", value, "==", 0.1)

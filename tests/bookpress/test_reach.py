@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bookpress.layout import Layout
+from bookpress.notebook import Notebook
 from bookpress.reach import Reach
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +27,7 @@ def book(toy: Any) -> Any:
 
 def fingerprints(layout: Layout) -> dict[str, str]:
     reach = Reach(layout, "laptop")
-    return {name: reach.fingerprint(name) for name in layout.notebooks()}
+    return {name: reach.fingerprint(Notebook(name, layout)) for name in layout.notebooks()}
 
 
 def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
@@ -35,13 +36,18 @@ def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
 
 def test_modules_are_found_directly_and_through_others(book: Any) -> None:
     reach = Reach(book.layout, "laptop")
-    assert reach.modules("demo/through") == ["toy_package", "toy_package.far", "toy_package.near"]
-    assert reach.modules("demo/direct") == ["toy_package", "toy_package.alone"]
-    assert reach.modules("demo/neither") == []
+    assert reach.modules(Notebook("demo/through", book.layout)) == [
+        "toy_package",
+        "toy_package.far",
+        "toy_package.near",
+    ]
+    assert reach.modules(Notebook("demo/direct", book.layout)) == ["toy_package", "toy_package.alone"]
+    assert reach.modules(Notebook("demo/neither", book.layout)) == []
 
 
 def test_a_run_depends_on_how_claims_are_settled_and_not_on_the_words_for_it() -> None:
-    modules = Reach(Layout(ROOT), "laptop").modules("memorization/remark_1_weak_queries")
+    layout = Layout(ROOT)
+    modules = Reach(layout, "laptop").modules(Notebook("memorization/remark_1_weak_queries", layout))
     assert "bookpress.evidence" in modules
     assert "bookpress.panel" not in modules
 
@@ -68,13 +74,53 @@ def test_code_parameters_and_expectations_count_and_prose_does_not(book: Any, ed
     assert changed(before, fingerprints(book.layout)) == {"neither"}
 
 
-def test_recorded_results_count_for_the_notebooks_that_read_them(book: Any) -> None:
-    book.add("good", "reads", imports="from bookpress.layout import Layout\n\nLayout.here().results")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from bookpress.layout import Layout\n\nLayout.here().results",
+        "from bookpress.layout import Layout\n\nplace = Layout.here()\nplace.results",
+        "from pathlib import Path\n\nPath('results/demo/found.json')",
+    ],
+)
+def test_recorded_results_count_for_the_notebooks_that_read_them(book: Any, code: str) -> None:
+    book.add("good", "reads", imports=code)
     before = fingerprints(book.layout)
     folder = book.layout.results / "demo"
     folder.mkdir(parents=True)
     (folder / "found.json").write_text("{}")
     assert changed(before, fingerprints(book.layout)) == {"reads"}
+
+
+def test_data_files_count_for_what_imports_from_their_package_or_names_it(book: Any, edit: Edit) -> None:
+    data = book.layout.packages / "toy_package" / "data"
+    data.mkdir()
+    (data / "__init__.py").write_text("")
+    edit(book.module("far"), "VALUE = 1", 'VALUE = 1\nPLACE = "toy_package.data"')
+    before = fingerprints(book.layout)
+    (data / "program.txt").write_text("halt")
+    named = fingerprints(book.layout)
+    assert changed(before, named) == {"through"}
+    (book.layout.packages / "toy_package" / "table.bin").write_bytes(b"\xff")
+    assert changed(named, fingerprints(book.layout)) == {"through", "direct"}
+
+
+def test_every_data_file_of_the_package_is_reached_by_some_notebook() -> None:
+    layout = Layout(ROOT)
+    reach = Reach(layout, "laptop")
+    reached = {path for name in layout.notebooks() for path in reach.data_files(Notebook(name, layout))}
+    files = {path for path in (layout.packages / "attention_theory").rglob("*") if path.is_file()}
+    assert {path for path in files if path.suffix not in (".py", ".pyc")} <= reached
+
+
+def test_the_versions_of_the_libraries_count_and_not_what_they_were_built_for(
+    book: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "2.13.0")
+    before = fingerprints(book.layout)
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "2.13.0+cu130")
+    assert changed(before, fingerprints(book.layout)) == set()
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "2.14.0" if name == "torch" else "2.13.0")
+    assert changed(before, fingerprints(book.layout)) == {"through", "direct", "neither"}
 
 
 def scheduled(layout: Layout, *options: str) -> set[str]:

@@ -24,6 +24,14 @@ def files(folder: Path) -> set[str]:
         ("idle_control", Exit.FAILED_CHECK, "cell 5.*a control did not fail"),
         ("other_verdict", Exit.FAILED_CHECK, "cell 5.*the evidence says 'holds', the registry expects 'refuted'"),
         ("unknown_claim", Exit.BAD_REGISTRY, "cell 5.*unknown claim 'demo/lemma-9'"),
+        ("settles_nothing", Exit.FAILED_CHECK, "it settles no claim"),
+        (
+            "settles_another",
+            Exit.FAILED_CHECK,
+            "it settles demo/lemma-1, which .* not give to it; it leaves demo/lemma-7 out",
+        ),
+        ("settles_twice", Exit.FAILED_CHECK, "it settles demo/lemma-8 twice"),
+        ("prints", Exit.FAILED_CELL, "cell 5.*`while True:`.*stopped after 4 MB of output"),
         ("raises", Exit.FAILED_CELL, "cell 5.*`1 / 0`.*ZeroDivisionError"),
         ("leaves", Exit.FAILED_CELL, "cell 5.*SystemExit"),
         ("killed", Exit.DEAD_KERNEL, "cell 5.*`import os, signal`.*the kernel died"),
@@ -31,10 +39,11 @@ def files(folder: Path) -> set[str]:
 )
 def test_each_failure_has_its_code_and_names_notebook_and_cell(toy: Any, body: str, code: Exit, message: str) -> None:
     notebook = toy.add(body)
-    with pytest.raises(RunFailed, match=f"(?s){notebook}, {message}") as failure:
+    with pytest.raises(RunFailed, match=f"(?s){notebook}[,:] {message}") as failure:
         run(notebook, layout=toy.layout)
     assert failure.value.code is code
     assert files(toy.layout.build) == {f"{body}.failed.ipynb"}
+    assert toy.layout.failed(notebook, "laptop").stat().st_size < 5_000_000
 
 
 def test_an_endless_cell_ends_at_the_limit_of_its_profile(toy: Any) -> None:

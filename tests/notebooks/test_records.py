@@ -5,6 +5,7 @@ import pytest
 from bookpress.evidence import describe
 from bookpress.laptop_values import differences
 from bookpress.layout import Layout
+from bookpress.notebook import Notebook
 from bookpress.profile import LAPTOP
 from bookpress.reach import Reach
 from bookpress.record import Record
@@ -48,7 +49,11 @@ def test_values_are_those_that_are_kept(records: dict[str, Record]) -> None:
 
 def test_records_are_of_the_code_that_is_here(records: dict[str, Record]) -> None:
     reach = Reach(LAYOUT, LAPTOP)
-    stale = [notebook for notebook, record in records.items() if record.fingerprint != reach.fingerprint(notebook)]
+    stale = [
+        notebook
+        for notebook, record in records.items()
+        if record.fingerprint != reach.fingerprint(Notebook(notebook, LAYOUT))
+    ]
     assert stale == []
 
 

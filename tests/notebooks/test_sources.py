@@ -1,15 +1,20 @@
 """Every notebook has the form that the book promises."""
 
+import ast
 import json
 import re
+from typing import TypeGuard
 
 import papermill
 import pytest
 
 from bookpress.layout import Layout
-from bookpress.notebook import code_of, parameters_of, read_source, title_of
+from bookpress.notebook import Notebook, faults_of_comments
 from bookpress.pairing import unpaired
 from bookpress.registry import Registry, Verdict
+from bookpress.rules import rhythm_faults, title_faults
+from bookpress.show import brightness_in
+from bookpress.statement import claims_stated
 
 LAYOUT = Layout.here()
 NOTEBOOKS = LAYOUT.notebooks()
@@ -24,14 +29,19 @@ def test_pairs_are_in_step_and_carry_no_outputs() -> None:
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_parameters_are_commented_and_refused_by_name(notebook: str) -> None:
-    source = read_source(LAYOUT.source(notebook))
-    parameters = parameters_of(source, notebook)
-    assert parameters
-    checked = set(re.findall(r"\b(\w+)=\(", code_of(source)))
-    for parameter in parameters:
+    source = Notebook(notebook, LAYOUT)
+    assert source.parameters
+    checked = set(re.findall(r"\b(\w+)=\(", source.code))
+    for parameter in source.parameters:
         assert parameter.comment, f"{parameter.name} has no comment"
         free_text = isinstance(parameter.default, str) and parameter.name not in checked  # checked by what reads it
         assert free_text or parameter.name in checked, f"{parameter.name} is not checked by require"
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_comments_state_the_ranges_that_are_enforced(notebook: str) -> None:
+    """`book ranges --write` puts them there."""
+    assert faults_of_comments(Notebook(notebook, LAYOUT)) == []
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
@@ -39,21 +49,48 @@ def test_papermill_knows_every_parameter(notebook: str) -> None:
     """It reads the cell with patterns of its own, which a comment with an equals sign defeats."""
     path = LAYOUT.source(notebook)
     known = papermill.inspect_notebook(str(path.with_suffix(".ipynb")))
-    assert set(known) == {parameter.name for parameter in parameters_of(read_source(path), notebook)}
+    assert set(known) == {parameter.name for parameter in Notebook(notebook, LAYOUT).parameters}
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_it_has_a_title_and_shows_and_settles_its_claims(notebook: str) -> None:
-    source = read_source(LAYOUT.source(notebook))
+    source = Notebook(notebook, LAYOUT).source
     assert source.cells[0].cell_type == "markdown"
-    assert title_of(source) != "Untitled"
     registry = Registry.load(LAYOUT)
-    registered = set(registry.of_notebook(notebook))
+    registered = registry.of_notebook(notebook).keys()
     assert registered, "no claim of the registry names this notebook"
-    prose = "\n".join(cell.source for cell in source.cells if cell.cell_type == "markdown")
-    shown = set(re.findall(r"^```\{claim\} (\S+)", prose, re.MULTILINE))
+    shown = {claim for cell in source.cells if cell.cell_type == "markdown" for claim in claims_stated(cell.source)}
     assert registered <= shown
     assert all(registry.entry(claim).expected is Verdict.NOT_RUN for claim in shown - registered)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_its_title_begins_with_the_papers_number(notebook: str) -> None:
+    title = Notebook(notebook, LAYOUT).title
+    assert title_faults(title, list(Registry.load(LAYOUT).of_notebook(notebook).values())) == []
+
+
+REVISED = {paper.name for paper in Registry.load(LAYOUT).papers if paper.revised}
+
+
+@pytest.mark.parametrize("notebook", [name for name in NOTEBOOKS if name.partition("/")[0] in REVISED])
+def test_a_page_of_a_revised_chapter_keeps_the_rhythm_of_the_house(notebook: str) -> None:
+    assert rhythm_faults(Notebook(notebook, LAYOUT).source) == []
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_texts_of_drawings_name_no_brightness(notebook: str) -> None:
+    """Dark mode turns drawings over; the run would refuse the caption, this finds it without a run."""
+    calls = [one for one in ast.walk(ast.parse(Notebook(notebook, LAYOUT).code)) if _is_figure(one)]
+    for call in calls:
+        options = {one.arg: one.value for one in call.keywords}
+        texts = [options[name] for name in ("caption", "alt") if name in options]
+        words = [str(part.value) for text in texts for part in ast.walk(text) if isinstance(part, ast.Constant)]
+        assert "photo" in options or brightness_in("\n".join(words)) is None
+
+
+def _is_figure(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in ("show.figure", "figure")
 
 
 def test_every_notebook_that_the_registry_names_is_there() -> None:

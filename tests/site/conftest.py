@@ -53,6 +53,11 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
+#: Pictures below the fold wait until a reader comes near.
+_LOAD_ALL_PICTURES = """() => Promise.all([...document.images].map(
+    (picture) => { picture.loading = "eager"; return picture.decode().catch(() => null); }))"""
+
+
 @dataclass
 class Visit:
     """One tab, with everything that went wrong in it."""
@@ -66,10 +71,15 @@ class Visit:
         self.page.goto(f"{self.site.address}/{path}", wait_until="load")
         self.page.wait_for_function("!window.MathJax || !MathJax.startup || MathJax.startup.promise")
         self.page.evaluate("() => window.MathJax?.startup?.promise")
+        self.page.evaluate(_LOAD_ALL_PICTURES)
 
 
-def _visit(browser: Browser, site: Site, scheme: str) -> Iterator[Visit]:
-    context = browser.new_context(color_scheme=scheme, viewport={"width": 1300, "height": 900})  # type: ignore[arg-type]
+def _visit(browser: Browser, site: Site, scheme: str, width: int = 1300) -> Iterator[Visit]:
+    context = browser.new_context(
+        color_scheme=scheme,  # type: ignore[arg-type]
+        viewport={"width": width, "height": 900},
+        has_touch=width < 600,
+    )
     visit = Visit(context.new_page(), site)
 
     def guard(route: Route) -> None:
@@ -94,3 +104,13 @@ def light(browser: Browser, site: Site) -> Iterator[Visit]:
 @pytest.fixture(params=["light", "dark"])
 def visit(browser: Browser, site: Site, request: pytest.FixtureRequest) -> Iterator[Visit]:
     yield from _visit(browser, site, request.param)
+
+
+@pytest.fixture
+def phone(browser: Browser, site: Site) -> Iterator[Visit]:
+    yield from _visit(browser, site, "light", width=390)
+
+
+@pytest.fixture(params=[("light", 390), ("dark", 390), ("light", 1440), ("dark", 1440)], ids=str)
+def screen(browser: Browser, site: Site, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    yield from _visit(browser, site, *request.param)

@@ -9,6 +9,8 @@ from urllib.parse import unquote
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from bookpress.registry import Registry
+
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 
 
@@ -40,7 +42,7 @@ def test_every_page_loads_alone_with_its_formulas_and_pictures(light: Any) -> No
 
 
 #: The notebooks of each paper, and all other pages: parts that run side by side.
-PARTS = ["linear-attention", "in-context-reasoning", "looped-transformers", "hyper-attention", "memorization", "rest"]
+PARTS = [*(paper.name for paper in Registry.load().papers), "rest"]
 
 
 def _part(path: str) -> str:
@@ -82,6 +84,39 @@ def test_search_finds_a_word_of_the_book(light: Any) -> None:
     assert len(results) > 1
     assert light.faults == []
     assert light.strangers == []
+
+
+@pytest.mark.parametrize(
+    ("number", "claim"),
+    [
+        ("Lemma 4.4", "notebooks/linear-attention/lemma_4_4_robustness.html#claim-linear-attention-lemma-4-4"),
+        ("Theorem 2.1", "notebooks/linear-attention/theorem_2_1_regression.html#claim-linear-attention-theorem-2-1"),
+        ("Lemma 10", "notebooks/looped-transformers/lemma_2_adder.html#claim-looped-transformers-lemma-2"),
+    ],
+)
+def test_search_finds_a_claim_by_its_number_first(light: Any, number: str, claim: str) -> None:
+    light.open(f"search.html?q={number.replace(' ', '+')}")
+    light.page.wait_for_selector("#search-results li", timeout=20_000)
+    assert light.page.locator("#search-results li a").first.get_attribute("href").startswith(claim)
+
+
+def test_a_badge_leads_to_its_claim(light: Any) -> None:
+    light.open("notebooks/linear-attention/lemma_4_4_robustness.html")
+    light.page.locator("a:has(> .verdict)", has_text="Lemma B.2").first.click()
+    assert light.page.url.endswith("#claim-linear-attention-lemma-b-2")
+    assert light.page.locator("#claim-linear-attention-lemma-b-2").is_visible()
+
+
+def test_a_box_shows_what_is_printed_before_what_is_right(light: Any) -> None:
+    light.open("notebooks/linear-attention/lemma_4_4_robustness.html")
+    box = light.page.locator("#claim-linear-attention-lemma-4-4")
+    assert box.locator(".claim-part").all_inner_texts() == ["As printed", "Corrected"]
+
+
+def test_a_pages_download_is_the_repositorys_notebook(site: Any) -> None:
+    for notebook in sorted((SITE / "_sources" / "notebooks").rglob("*.ipynb")):
+        kept = SITE.parents[1] / "notebooks" / notebook.relative_to(SITE / "_sources" / "notebooks")
+        assert notebook.read_bytes() == kept.read_bytes(), notebook.name
 
 
 def test_the_theme_is_switched_and_remembered(light: Any) -> None:

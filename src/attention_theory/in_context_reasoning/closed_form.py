@@ -5,12 +5,14 @@ numbers C of bigrams (q, y), one a sentence; a loss over a law of C is the mean 
 """
 
 import math
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from attention_theory.in_context_reasoning.cross_entropy import ARITHMETICS, Arithmetic
 from attention_theory.validation import require
 
 
@@ -26,50 +28,74 @@ def odds(alpha: float) -> float:
 
 
 def bayes_risk(alpha: float) -> float:
-    """The entropy of the label, ``-α ln α - (1 - α) ln(1 - α)``, in nats (Section 4.1)."""
+    """The entropy of the label, ``-α ln α - (1 - α) ln(1 - α)``, in nats (Section 4.1).
+
+    Raises:
+        ParameterError: α outside [0, 1].
+    """
     require(alpha=(alpha, 0.0, 1.0))
     return sum(-p * math.log(p) for p in (alpha, 1 - alpha) if p > 0)
 
 
 def bernoulli_kl(a: float, b: float) -> float:
-    """KL(a || b) of two coins in nats; ``b`` strictly between 0 and 1."""
+    """KL(a || b) of two coins in nats (Lemma C.2).
+
+    Raises:
+        ParameterError: ``a`` outside [0, 1], or ``b`` not strictly between 0 and 1.
+    """
     require(a=(a, 0.0, 1.0), b=(b, math.ulp(0.0), 1 - 2**-53))
     return sum(p * math.log(p / r) for p, r in ((a, b), (1 - a, 1 - b)) if p > 0)
 
 
-def noiseless_loss(scale: Tensor, counts: Tensor, others: int) -> Tensor:
+def noiseless_loss(scale: Float[Tensor, "..."], counts: Num[Tensor, "..."], others: int) -> Float[Tensor, "..."]:
     """``ln(1 + (N - 1) e^{-C λ})`` (Eq. 9 and 10), broadcast over scales and counts."""
     return -logsigmoid(counts * scale - math.log(others))
 
 
-def noiseless_slope(scale: Tensor, counts: Tensor, others: int, form: str = "log-domain") -> Tensor:
-    """Its slope in λ, ``-C (N - 1) / (e^{C λ} + N - 1)`` (Eq. 11); ``form="subtraction"`` computes ``C (p - 1)``."""
-    require(form=(form, {"log-domain", "subtraction"}))
-    if form == "subtraction":
+def noiseless_slope(
+    scale: Float[Tensor, "..."], counts: Num[Tensor, "..."], others: int, arithmetic: Arithmetic = "log-domain"
+) -> Float[Tensor, "..."]:
+    """Its slope in λ, ``-C (N - 1) / (e^{C λ} + N - 1)`` (Eq. 11), or, by subtraction, computed as ``C (p - 1)``.
+
+    Raises:
+        ParameterError: an unknown arithmetic.
+    """
+    require(arithmetic=(arithmetic, ARITHMETICS))
+    if arithmetic == "subtraction":
         return counts * (torch.sigmoid(counts * scale - math.log(others)) - 1)
     return -noiseless_log_slope(scale, counts, others).exp()
 
 
-def noiseless_log_slope(scale: Tensor, counts: Tensor, others: int) -> Tensor:
-    """``ln(-slope)`` of :func:`noiseless_slope`: finite at every λ, where the slope itself underflows from 745 on."""
+def noiseless_log_slope(scale: Float[Tensor, "..."], counts: Num[Tensor, "..."], others: int) -> Float[Tensor, "..."]:
+    """``ln(-slope)`` of :func:`noiseless_slope` (Eq. 11): finite at every λ; the slope underflows from 745 on."""
     return counts.log() + logsigmoid(math.log(others) - counts * scale)
 
 
-def noisy_loss(scale: Tensor, gamma: float | Tensor, counts: Tensor, alpha: float, others: int) -> Tensor:
+def noisy_loss(
+    scale: Float[Tensor, "..."],
+    gamma: float | Float[Tensor, "..."],
+    counts: Num[Tensor, "..."],
+    alpha: float,
+    others: int,
+) -> Float[Tensor, "..."]:
     """``f_C(λ, γ) = -C λ - α γ + ln(e^{C λ} (1 + e^γ) + N - 1)`` (Section 4.2), the loss over the label's law."""
-    gamma = torch.as_tensor(gamma, dtype=scale.dtype)
+    gamma = torch.as_tensor(gamma, dtype=scale.dtype, device=scale.device)
     both = -logsigmoid(-gamma)  # ln(1 + e^γ)
     return both - alpha * gamma - logsigmoid(counts * scale + both - math.log(others))
 
 
-def noisy_slope(scale: Tensor, gamma: float, counts: Tensor, others: int) -> Tensor:
+def noisy_slope(
+    scale: Float[Tensor, "..."], gamma: float, counts: Num[Tensor, "..."], others: int
+) -> Float[Tensor, "..."]:
     """The slope of :func:`noisy_loss` in λ, ``-C (N - 1) / (e^{C λ} (1 + e^γ) + N - 1)`` (Lemma C.1)."""
     both = math.log1p(math.exp(gamma))
     return -counts * torch.sigmoid(math.log(others) - both - counts * scale)
 
 
-def noisy_hessian(scale: Tensor, gamma: Tensor, counts: Tensor, others: int) -> Float[Tensor, "... 2 2"]:
-    """Second derivatives of :func:`noisy_loss` in (λ, γ).
+def noisy_hessian(
+    scale: Float[Tensor, "..."], gamma: Float[Tensor, "..."], counts: Num[Tensor, "..."], others: int
+) -> Float[Tensor, "... 2 2"]:
+    """Second derivatives of :func:`noisy_loss` in (λ, γ) (Section 4.2).
 
     The covariance of the points (C, 0), (C, 1), (0, 0) under the probabilities of y, of τ, and of all other words.
     """
@@ -82,7 +108,9 @@ def noisy_hessian(scale: Tensor, gamma: Tensor, counts: Tensor, others: int) -> 
     return torch.stack([torch.stack([ll, lg], dim=-1), torch.stack([lg, gg], dim=-1)], dim=-1)
 
 
-def probabilities(scale: Tensor, gamma: float, counts: Tensor, others: int) -> Float[Tensor, "... 2"]:
+def probabilities(
+    scale: Float[Tensor, "..."], gamma: float, counts: Num[Tensor, "..."], others: int
+) -> Float[Tensor, "... 2"]:
     """Probabilities of y and of τ, ``(1 - α̂, α̂) / (1 + (N - 1)(1 - α̂) e^{-C λ})`` (Eq. 29 to 32)."""
     both = math.log1p(math.exp(gamma))
     hit = torch.sigmoid(counts * scale + both - math.log(others))
@@ -93,21 +121,32 @@ def floor_without_attended(alpha: float, others: int) -> float:
     """The least loss of a reparameterised model whose feed-forward layer sees ``x_H`` alone (F), linear or ReLU.
 
     There ξ_τ = γ for good: the least over λ of ``f = -(1 - α) λ - α γ + ln(e^λ + e^γ + N - 1)`` is the Bayes risk
-    plus ``α ln(1 + (N - 1) e^{-γ})``, at ``e^λ = (1 - α)/α (e^γ + N - 1)``. One bigram (C = 1). Not in the paper.
+    plus ``α ln(1 + (N - 1) e^{-γ})``, at ``e^λ = (1 - α)/α (e^γ + N - 1)``. One bigram (C = 1). The paper has the
+    models (Section 5) and not this number.
     """
     if alpha == 0:
         return 0.0
     return bayes_risk(alpha) + alpha * math.log1p(others * math.exp(-odds(alpha)))
 
 
-def softmax_limit(alpha: float, others: int, full_input: bool) -> tuple[float, float, float]:
-    """Loss, p_y and p_τ of a reparameterised softmax model as λ grows: all attention on y, so ξ_y = 1 at most.
+@dataclass(frozen=True)
+class SoftmaxLimit:
+    """Where the loss and the probabilities of y and of τ of a softmax model end."""
 
-    Then ξ_τ = γ + 1 if the feed-forward layer sees the attended sum, else γ. Not in the paper.
+    loss: float
+    p_output: float
+    p_noise: float
+
+
+def softmax_limit(alpha: float, others: int, full_input: bool) -> SoftmaxLimit:
+    """What a reparameterised softmax model comes to as λ grows: all attention is on y, so that ξ_y = 1 at most.
+
+    Then ξ_τ = γ + 1 if the feed-forward layer sees the attended sum, else γ (Section 5.1 has the reason, not the
+    numbers).
     """
     gamma = odds(alpha) if alpha else -math.inf
     logits = [1.0, gamma + full_input]
     total = math.log(sum(map(math.exp, logits)) + others)
     weights = [1 - alpha, alpha]
     loss = sum(w * (total - xi) for w, xi in zip(weights, logits, strict=True) if w)
-    return loss, math.exp(logits[0] - total), math.exp(logits[1] - total)
+    return SoftmaxLimit(loss, math.exp(logits[0] - total), math.exp(logits[1] - total))

@@ -5,7 +5,8 @@ gives 0 or round-off, and normalised descent turns round-off into steps of full 
 number is ``-exp(log(1 - p))``, exact to the last digits however small, up to a common factor that normalisation drops.
 """
 
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float, Int
@@ -14,11 +15,14 @@ from torch.nn.functional import logsigmoid
 
 from attention_theory.validation import require
 
+#: How slopes are computed: by logarithms, which no size is too small for, or as ``p - 1``, which rounds to 0.
 Arithmetic = Literal["log-domain", "subtraction"]
+ARITHMETICS: tuple[Arithmetic, ...] = get_args(Arithmetic)
 
 
-class Loss(NamedTuple):
-    """The losses of the sentences and their slopes in the logits, which are ``exp(log_scale) * error``."""
+@dataclass(frozen=True)
+class Loss:
+    """The losses (Eq. 2) of the sentences and their slopes in the logits, which are ``exp(log_scale) * error``."""
 
     losses: Float[Tensor, "... sentences"]
     error: Float[Tensor, "... sentences tokens"]
@@ -30,12 +34,12 @@ def cross_entropy(
     labels: Int[Tensor, "... sentences"],
     arithmetic: Arithmetic = "log-domain",
 ) -> Loss:
-    """``-ln softmax(ξ)[z_{H+1}]`` and its slope. Each model (leading axes) has a scale of its own.
+    """``-ln softmax(ξ)[z_{H+1}]`` (Eq. 2, 6 and 7) and its slope. Each model (leading axes) has a scale of its own.
 
     Raises:
         ParameterError: an unknown arithmetic.
     """
-    require(arithmetic=(arithmetic, {"log-domain", "subtraction"}))
+    require(arithmetic=(arithmetic, ARITHMETICS))
     at_label = labels.expand(logits.shape[:-1])[..., None]
     if arithmetic == "subtraction":
         log_p = logits.log_softmax(dim=-1)
@@ -59,7 +63,7 @@ def expected_loss(
     noise_token: int,
     noise: float | Float[Tensor, "... 1"],
 ) -> Float[Tensor, "... sentences"]:
-    """The loss averaged over the label's own law, α at τ and 1 - α at the output: no sampling of labels."""
+    """The loss (Eq. 6) averaged over the label's own law, α at τ and 1 - α at the output: no sampling of labels."""
     total = logits.logsumexp(dim=-1)
     at_output = logits.gather(-1, output.expand(logits.shape[:-1])[..., None]).squeeze(-1)
     return total - (1 - noise) * at_output - noise * logits[..., noise_token]

@@ -13,11 +13,14 @@ from attention_theory.in_context_reasoning.closed_form import (
     noisy_slope,
     odds,
 )
+from attention_theory.in_context_reasoning.cross_entropy import ARITHMETICS, Arithmetic
 from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, recover_output
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 
-def normalised_step(point: Tensor, slope: Tensor, rate: float) -> Tensor:
+def normalised_step(
+    point: Float[Tensor, "*scales"], slope: Float[Tensor, "*scales"], rate: float
+) -> Float[Tensor, "*scales"]:
     """``λ - η ∇L / |∇L|`` (Eq. 5). Where the slope is 0 the point stays: there is no direction to take."""
     largest = slope.abs().max()
     if largest == 0:
@@ -31,7 +34,7 @@ def descend_noiseless(
     rate: float,
     steps: int,
     others: int,
-    arithmetic: str = "log-domain",
+    arithmetic: Arithmetic = "log-domain",
 ) -> Float[Tensor, "times triggers"]:
     """λ at t = 0, ..., T by normalised descent on the population loss of Lemma 3.1 (Eq. 10 to 12).
 
@@ -46,9 +49,9 @@ def descend_noiseless(
     """
     require(rate=(rate, 0.0, None), steps=(steps, 1, None), others=(others, 1, None))
     require(laws=(laws.flatten().tolist(), 0.0, None), sum_of_laws=(laws.sum(dim=1).tolist(), 1 - 1e-9, 1 + 1e-9))
-    require(arithmetic=(arithmetic, {"log-domain", "subtraction"}))
-    counts = torch.arange(1, laws.shape[1] + 1, dtype=laws.dtype)
-    scales = [torch.zeros(len(laws), dtype=laws.dtype)]
+    require(arithmetic=(arithmetic, ARITHMETICS))
+    counts = torch.arange(1, laws.shape[1] + 1, dtype=laws.dtype, device=laws.device)
+    scales = [laws.new_zeros(len(laws))]
     for _ in range(steps):
         at = scales[-1][:, None]
         if arithmetic == "subtraction":
@@ -74,8 +77,8 @@ def descend_noisy(
     """
     require(rate=(rate, 0.0, None), steps=(steps, 1, None), law=(law.tolist(), 0.0, None))
     require(sum_of_law=(float(law.sum()), 1 - 1e-9, 1 + 1e-9))
-    counts = torch.arange(1, len(law) + 1, dtype=law.dtype)
-    scales = [torch.zeros((), dtype=law.dtype)]
+    counts = torch.arange(1, len(law) + 1, dtype=law.dtype, device=law.device)
+    scales = [law.new_zeros(())]
     for _ in range(steps):
         slope = (law * noisy_slope(scales[-1], odds(alpha), counts, others)).sum()
         scales.append(normalised_step(scales[-1], slope, rate) if normalised else scales[-1] - rate * slope)
@@ -83,8 +86,8 @@ def descend_noisy(
 
 
 @dataclass(frozen=True)
-class Fit:
-    """What Algorithm 1 returns: α̂, γ̂, the scales λ_0 ... λ_T and the empirical losses at them."""
+class SampleFit:
+    """What Algorithm 1 returns: α̂, γ̂, the scales λ_0 ... λ_T and the empirical losses (Eq. 7) at them."""
 
     alpha: float
     gamma: float
@@ -98,29 +101,30 @@ def algorithm_1(
     task: Task,
     rate: float,
     steps: int,
-    form: str = "corrected",
-) -> Fit:
+    form: Form = "correct",
+) -> SampleFit:
     """Train λ on M sentences with unknown α (Algorithm 1): γ from the labels' frequency, then descent on λ from 0.
 
     ``form="printed"`` adds ``α̂ γ̂`` to the loss where it must be taken away, and takes plain gradient steps, as the
     listing has it. The output word is read off the context, never off the label.
 
     Raises:
-        ParameterError: a noiseless task, or labels that are all τ or never τ: γ̂ would be infinite.
+        ParameterError: a noiseless task, a number out of range, or labels that are all τ or never τ: γ̂ would be
+            infinite.
     """
     require(noisy=(task.noisy, [True]), rate=(rate, 0.0, None), steps=(steps, 1, None))
-    require(form=(form, {"corrected", "printed"}))
+    require(form=(form, FORMS))
     alpha = float((labels == task.noise_token).double().mean())
     gamma = odds(alpha)
     others = task.tokens - 2
     output = recover_output(sentences.tokens, task)
     counts = bigram_count(sentences.tokens, sentences.tokens[:, -1], output).double()
     sign_slip = 2 * alpha * gamma if form == "printed" else 0.0
-    scales, losses = [torch.zeros((), dtype=torch.float64)], []
+    scales, losses = [torch.zeros((), dtype=torch.float64, device=labels.device)], []
     for _ in range(steps):
         losses.append(noisy_loss(scales[-1], gamma, counts, alpha, others).mean() + sign_slip)
         slope = noisy_slope(scales[-1], gamma, counts, others).mean()
         plain = scales[-1] - rate * slope
         scales.append(plain if form == "printed" else normalised_step(scales[-1], slope, rate))
     losses.append(noisy_loss(scales[-1], gamma, counts, alpha, others).mean() + sign_slip)
-    return Fit(alpha, gamma, torch.stack(scales), torch.stack(losses))
+    return SampleFit(alpha, gamma, torch.stack(scales), torch.stack(losses))

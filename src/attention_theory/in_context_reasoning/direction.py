@@ -81,11 +81,14 @@ def descend(
 ) -> Float[Tensor, "times codes"]:
     """v at t = 0, ..., T under (normalised) gradient descent on W; ``start`` is v_0, zero unless given.
 
-    The gradient in W is ``x_H g^T`` and its norm ``sqrt(2) |g|``.
+    The gradient in W is ``x_H g^T`` and its norm ``sqrt(2) |g|``. Where it is 0, normalised descent stays.
+
+    Raises:
+        ParameterError: a negative rate, no step, or an unknown arithmetic.
     """
     require(rate=(rate, 0.0, None), steps=(steps, 1, None))
     features = case.features.flatten(0, 1)
-    v = torch.zeros(2 * case.tokens, dtype=torch.float64) if start is None else start.clone()
+    v = case.probability.new_zeros(2 * case.tokens) if start is None else start.clone()
     path = [v]
     for _ in range(steps):
         slope, log_scale = _slope(features, v, case, arithmetic)
@@ -99,9 +102,9 @@ def descend(
 
 
 def reduced_descend(case: Instance, rate: float, steps: int) -> Float[Tensor, "times codes"]:
-    """The same with the gradient of the printed proof, which takes the logits of all words but y to be 0."""
+    """The same with the gradient that Appendix A.4 prints, which takes the logits of all words but y to be 0."""
     picked = case.features[torch.arange(len(case.probability)), case.sentences.output]
-    path = [torch.zeros(2 * case.tokens, dtype=torch.float64)]
+    path = [case.probability.new_zeros(2 * case.tokens)]
     for _ in range(steps):
         gap = 2 * picked @ path[-1] - math.log(case.tokens - 1)
         path.append(path[-1] + rate * (case.probability * torch.sigmoid(-gap)) @ picked)
@@ -111,7 +114,8 @@ def reduced_descend(case: Instance, rate: float, steps: int) -> Float[Tensor, "t
 def hard_margin(case: Instance) -> Float[Tensor, " codes"]:
     """The shortest v whose logits put y above every other word by at least 1, exact up to rounding.
 
-    A least-distance problem, solved through non-negative least squares (Lawson and Hanson).
+    It is what descent goes to (Theorem 3.4), which the paper does not say. A least-distance problem, solved through
+    non-negative least squares (Lawson and Hanson).
     """
     features = 2 * case.features
     rows = torch.arange(len(features))
@@ -127,26 +131,26 @@ def hard_margin(case: Instance) -> Float[Tensor, " codes"]:
 
 def claimed_direction(case: Instance) -> Float[Tensor, " codes"]:
     """``sum_y E(y) + |O| Ẽ(q)``: the second factor of the matrix A (Eq. 14, with E(y_2) for its second E(y_1))."""
-    v = torch.zeros(2 * case.tokens, dtype=torch.float64)
+    v = case.probability.new_zeros(2 * case.tokens)
     v[1 : 1 + case.outputs] = 1.0
     v[case.tokens + TRIGGER] = case.outputs
     return v
 
 
 def cosine_with_target(case: Instance, v: Float[Tensor, "... codes"]) -> Float[Tensor, "..."]:
-    """The cosine between ``W = x_H v^T`` and ``W* = E(q) Ẽ(q)^T``."""
+    """The cosine between ``W = x_H v^T`` and ``W* = E(q) Ẽ(q)^T`` (Theorem 3.4)."""
     return v[..., case.tokens + TRIGGER] / (math.sqrt(2) * torch.linalg.vector_norm(v, dim=-1))
 
 
 def last_input(case: Instance) -> Float[Tensor, " codes"]:
-    """``x_H`` in the codes: ones at E(q) and Ẽ(□)."""
-    codes = torch.zeros(2 * case.tokens, dtype=torch.float64)
+    """``x_H`` in the codes (Appendix A.4): ones at E(q) and Ẽ(□)."""
+    codes = case.probability.new_zeros(2 * case.tokens)
     codes[[TRIGGER, case.tokens + case.box]] = 1.0
     return codes
 
 
 def _slope(
-    features: Float[Tensor, "rows codes"], v: Tensor, case: Instance, arithmetic: Arithmetic
+    features: Float[Tensor, "rows codes"], v: Float[Tensor, " codes"], case: Instance, arithmetic: Arithmetic
 ) -> tuple[Float[Tensor, " codes"], Float[Tensor, ""]]:
     """The slope of the loss in v over 2, as a vector and the logarithm of its scale."""
     loss = cross_entropy((2 * (features @ v)).view(-1, case.tokens), case.sentences.output, arithmetic)

@@ -1,20 +1,23 @@
 """Codes for words and for previous words (Assumption 2.2), and sentences as their sums."""
 
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.encodings import one_hot, random_orthonormal
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, normal
 from attention_theory.validation import require
 
+#: What the codes are: axes, or a random rotation of them.
 Codes = Literal["basis", "rotated"]
 
 
-class Embedding(NamedTuple):
-    """E and Ẽ, a row a token. ``U`` is ``word`` itself: it reads off the inner product with every word."""
+@dataclass(frozen=True)
+class Embedding:
+    """E and Ẽ of Eq. (1), a row a token. ``U`` is ``word`` itself: it reads off the inner product with every word."""
 
     word: Float[Tensor, "tokens width"]
     previous: Float[Tensor, "tokens width"]
@@ -22,7 +25,11 @@ class Embedding(NamedTuple):
     @property
     def stacked(self) -> Float[Tensor, "codes width"]:
         """All codes as rows: the words, then the previous words."""
-        return torch.cat(self)
+        return torch.cat([self.word, self.previous])
+
+    def to(self, dtype: torch.dtype) -> "Embedding":
+        """The same codes in another type."""
+        return Embedding(self.word.to(dtype), self.previous.to(dtype))
 
 
 def embedding(tokens: int, width: int, codes: Codes = "basis", seed: Seed = 0) -> Embedding:
@@ -37,10 +44,13 @@ def embedding(tokens: int, width: int, codes: Codes = "basis", seed: Seed = 0) -
 
 
 def random_units(tokens: int, width: int, seed: Seed) -> Embedding:
-    """Random unit vectors, which are only nearly orthogonal: what Assumption 2.2 forbids."""
+    """Random unit vectors, which are only nearly orthogonal: what Assumption 2.2 forbids.
+
+    Raises:
+        ParameterError: no token, or no coordinate.
+    """
     require(tokens=(tokens, 1, None), width=(width, 1, None))
-    rows = torch.randn(2 * tokens, width, generator=generator(seed), dtype=torch.float64)
-    rows = torch.nn.functional.normalize(rows, dim=1)
+    rows = torch.nn.functional.normalize(normal(2 * tokens, width, seed=seed), dim=1)
     return Embedding(rows[:tokens], rows[tokens:])
 
 

@@ -4,21 +4,25 @@ import math
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from scipy.stats import binom
 from torch import Tensor
 
 from attention_theory.in_context_reasoning.closed_form import bernoulli_kl
 from attention_theory.in_context_reasoning.model import Pass
 from attention_theory.in_context_reasoning.task import Sentences, Task
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 #: The least and the largest number strictly between 0 and 1.
 INSIDE = (math.ulp(0.0), 1 - 2**-53)
 
 
 def hoeffding_radius(samples: int, delta: float) -> float:
-    """``ε = sqrt(ln(2/δ) / (2M))``: |α̂ - α| stays below it with probability at least 1 - δ."""
+    """``ε = sqrt(ln(2/δ) / (2M))``: |α̂ - α| stays below it with probability at least 1 - δ (proof of Lemma C.2).
+
+    Raises:
+        ParameterError: no sample, or δ outside (0, 1].
+    """
     require(samples=(samples, 1, None), delta=(delta, math.ulp(0.0), 1.0))
     return math.sqrt(math.log(2 / delta) / (2 * samples))
 
@@ -36,7 +40,11 @@ def kl_bound(alpha: float, radius: float) -> float:
 
 
 def kl_failure(samples: int, alpha: float, delta: float) -> float:
-    """The exact probability that KL(α || α̂) exceeds the bound of Lemma C.2, summed over the binomial law of M α̂."""
+    """The exact probability that KL(α || α̂) exceeds the bound of Lemma C.2, summed over the binomial law of M α̂.
+
+    Raises:
+        ParameterError: as :func:`kl_bound` and :func:`hoeffding_radius`.
+    """
     bound = kl_bound(alpha, hoeffding_radius(samples, delta))
     heads = np.arange(samples + 1)
     inner = [bernoulli_kl(alpha, k / samples) for k in heads[1:-1]]
@@ -45,7 +53,7 @@ def kl_failure(samples: int, alpha: float, delta: float) -> float:
 
 
 def mean_estimates(samples: int, alpha: float) -> tuple[float, float]:
-    """The exact means of α̂ and of γ̂ (given 0 < α̂ < 1) over the binomial law.
+    """The exact means of α̂ and of γ̂ (given 0 < α̂ < 1) over the binomial law (Section 4.2).
 
     Raises:
         ParameterError: fewer than two samples, or α not strictly between 0 and 1: γ̂ would never be finite.
@@ -58,7 +66,7 @@ def mean_estimates(samples: int, alpha: float) -> tuple[float, float]:
     return float((mass * heads / samples).sum()), float((mass[1:-1] * gamma).sum() / mass[1:-1].sum())
 
 
-def separation_time(alpha: float, radius: float, rate: float, form: str = "corrected") -> float:
+def separation_time(alpha: float, radius: float, rate: float, form: Form = "correct") -> float:
     """Steps after which Theorem 4.5 promises condition (8): ``max(1, |ln(1 - α + ε) - ln(α - ε)| / η)``.
 
     ``form="printed"`` puts the bracket where the theorem has it, ``max(1, 1/η) |...|``, which can be below 1.
@@ -68,7 +76,7 @@ def separation_time(alpha: float, radius: float, rate: float, form: str = "corre
     """
     require(alpha=(alpha, *INSIDE))
     require(radius=(radius, 0.0, np.nextafter(min(alpha, 1 - alpha), 0).item()))
-    require(rate=(rate, math.ulp(0.0), None), form=(form, {"corrected", "printed"}))
+    require(rate=(rate, math.ulp(0.0), None), form=(form, FORMS))
     gap = abs(math.log(1 - alpha + radius) - math.log(alpha - radius))
     return max(1, 1 / rate) * gap if form == "printed" else max(1.0, gap / rate)
 
@@ -79,7 +87,9 @@ def separated(done: Pass, sentences: Sentences, task: Task) -> Bool[Tensor, "...
     return _leads(done.attention, sentences.output) & _leads(done.feed_forward, noise)
 
 
-def _leads(logits: Float[Tensor, "... sentences tokens"], token: Tensor) -> Bool[Tensor, "... sentences"]:
+def _leads(
+    logits: Float[Tensor, "... sentences tokens"], token: Int[Tensor, " sentences"]
+) -> Bool[Tensor, "... sentences"]:
     at_token = token.expand(logits.shape[:-1])[..., None]
     rivals = logits.scatter(-1, at_token, -torch.inf).amax(dim=-1)
     return logits.gather(-1, at_token).squeeze(-1) > rivals

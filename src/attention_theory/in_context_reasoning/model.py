@@ -6,7 +6,7 @@ no tensor of sentences by length by width is ever formed. Models are stacked in 
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -16,20 +16,27 @@ from attention_theory.in_context_reasoning.embedding import Embedding, embed
 from attention_theory.layers import attention_weights
 from attention_theory.validation import require
 
-Attention = Literal["linear", "relu", "softmax"]
+#: The activation σ of Eq. (1).
+Activation = Literal["linear", "relu", "softmax"]
 
 
-class Weights(NamedTuple):
-    """V, W, F: ``width x width`` in the printed form; ``U V`` and ``U F`` (tokens x codes) in the gather form."""
+@dataclass(frozen=True)
+class Weights:
+    """V, W, F of Eq. (1): ``width x width`` as printed; ``U V`` and ``U F`` (tokens x codes) in the gather form."""
 
     value: Float[Tensor, "... out codes"]
     query_key: Float[Tensor, "... codes codes"]
     feed_forward: Float[Tensor, "... out codes"]
 
+    @property
+    def matrices(self) -> tuple[Tensor, Tensor, Tensor]:
+        """V, W and F in this order."""
+        return self.value, self.query_key, self.feed_forward
+
 
 @dataclass(frozen=True)
-class Rule:
-    """How scores become weights, and what the feed-forward layer sees.
+class Architecture:
+    """What Eq. (1) leaves to choose: how scores become weights, and what the feed-forward layer sees.
 
     Attributes:
         attention: the activation σ.
@@ -37,9 +44,12 @@ class Rule:
             A number, or one a stacked model.
         relu_shift: added to the score inside ReLU. The paper prints 0; then V, W and λ of a ReLU model never leave
             a zero start, for the slope of ReLU at 0 is 0.
+
+    Raises:
+        ParameterError: an unknown activation, or a negative shift.
     """
 
-    attention: Attention = "linear"
+    attention: Activation = "linear"
     full_input: float | Float[Tensor, "models 1 1"] = 1.0
     relu_shift: float = 0.0
 
@@ -52,7 +62,12 @@ class Rule:
             return (scores + self.relu_shift).clamp_min(0)
         return attention_weights(scores, "softmax" if self.attention == "softmax" else "linear")
 
-    def pull_back(self, scores: Tensor, weights: Tensor, slope: Tensor) -> Tensor:
+    def pull_back(
+        self,
+        scores: Float[Tensor, "... length"],
+        weights: Float[Tensor, "... length"],
+        slope: Float[Tensor, "... length"],
+    ) -> Float[Tensor, "... length"]:
         """The loss's slope in the scores from its slope in the weights; the slope of ReLU at 0 is 0."""
         if self.attention == "relu":
             return slope * (scores + self.relu_shift > 0)
@@ -61,8 +76,9 @@ class Rule:
         return slope
 
 
-class Pass(NamedTuple):
-    """One forward pass; leading axes are those of the weights, then the sentences.
+@dataclass(frozen=True)
+class Pass:
+    """One forward pass of Eq. (1); leading axes are those of the weights, then the sentences.
 
     ``scores`` and ``weights`` have an entry a position, ``attended`` is ``sum_h σ(score_h) x_h``, and ``attention``
     and ``feed_forward`` are the logits ξ_A and ξ_F of the two layers.
@@ -80,15 +96,17 @@ class Pass(NamedTuple):
         return self.attention + self.feed_forward
 
 
-def dense_forward(tokens: Int[Tensor, "sentences length"], codes: Embedding, weights: Weights, rule: Rule) -> Pass:
+def dense_forward(
+    tokens: Int[Tensor, "sentences length"], codes: Embedding, weights: Weights, architecture: Architecture
+) -> Pass:
     """Eq. (1) word for word, with ``U`` the word codes: the reference for :func:`forward`, for small sizes."""
     inputs = embed(tokens, codes)
     last = inputs[:, -1]
     scores = torch.einsum("sd,de,she->sh", last, weights.query_key, inputs)
-    spread = rule.weigh(scores)
+    spread = architecture.weigh(scores)
     attended = torch.einsum("sh,shd->sd", spread, inputs)
     attention = attended @ weights.value.mT @ codes.word.mT
-    feed_forward = (last + rule.full_input * attended) @ weights.feed_forward.mT @ codes.word.mT
+    feed_forward = (last + architecture.full_input * attended) @ weights.feed_forward.mT @ codes.word.mT
     return Pass(scores, spread, attended, attention, feed_forward)
 
 
@@ -102,22 +120,22 @@ def in_codes(weights: Weights, codes: Embedding) -> Weights:
     )
 
 
-def forward(tokens: Int[Tensor, "sentences length"], weights: Weights, rule: Rule) -> Pass:
+def forward(tokens: Int[Tensor, "sentences length"], weights: Weights, architecture: Architecture) -> Pass:
     """Eq. (1) in gather form, for one model or for stacked ones, with weights in the codes (:func:`in_codes`)."""
     last, before_last = tokens[:, -1], _size(weights) + tokens[:, -2]
     lookup = weights.query_key[..., last, :] + weights.query_key[..., before_last, :]
     scores = _read(lookup, tokens)
-    spread = rule.weigh(scores)
+    spread = architecture.weigh(scores)
     attended = _write(spread, tokens, _size(weights))
     attention = attended @ weights.value.mT
-    feed_forward = (_last_word(tokens, weights) + rule.full_input * attended) @ weights.feed_forward.mT
+    feed_forward = (_last_word(tokens, weights) + architecture.full_input * attended) @ weights.feed_forward.mT
     return Pass(scores, spread, attended, attention, feed_forward)
 
 
 def gradients(
     tokens: Int[Tensor, "sentences length"],
     weights: Weights,
-    rule: Rule,
+    architecture: Architecture,
     done: Pass,
     error: Float[Tensor, "... sentences tokens"],
     layers: bool = True,
@@ -126,16 +144,16 @@ def gradients(
 
     Args:
         done: the forward pass at these tokens and weights.
-        layers: also the slopes in V and F; without it they are returned as zeros, unshaped.
+        layers: also the slopes in V and F; without it they are returned as zeros.
     """
     slope = error / len(tokens)
     last = _last_word(tokens, weights)
-    to_attended = slope @ (weights.value + rule.full_input * weights.feed_forward)
-    to_scores = rule.pull_back(done.scores, done.weights, _read(to_attended, tokens))
+    to_attended = slope @ (weights.value + architecture.full_input * weights.feed_forward)
+    to_scores = architecture.pull_back(done.scores, done.weights, _read(to_attended, tokens))
     query_key = last.mT @ _write(to_scores, tokens, _size(weights))
     if not layers:
-        return Weights(slope.new_zeros(()), query_key, slope.new_zeros(()))
-    return Weights(slope.mT @ done.attended, query_key, slope.mT @ (last + rule.full_input * done.attended))
+        return Weights(torch.zeros_like(weights.value), query_key, torch.zeros_like(weights.feed_forward))
+    return Weights(slope.mT @ done.attended, query_key, slope.mT @ (last + architecture.full_input * done.attended))
 
 
 def _size(weights: Weights) -> int:

@@ -24,7 +24,7 @@ def key_directions(task: Task, codes: Embedding) -> Float[Tensor, "triggers widt
 def feed_forward(task: Task, codes: Embedding, gamma: float) -> Float[Tensor, "width width"]:
     """F: zero in the noiseless task, ``E(τ) (γ E(q) + Ẽ(q))^T`` in the noisy one (Lemma 4.1)."""
     if not task.noisy:
-        return torch.zeros(codes.word.shape[1], codes.word.shape[1], dtype=codes.word.dtype)
+        return codes.word.new_zeros(codes.word.shape[1], codes.word.shape[1])
     return torch.outer(codes.word[task.noise_token], gamma * codes.word[0] + codes.previous[0])
 
 
@@ -35,6 +35,6 @@ def reparameterised(task: Task, codes: Embedding, scales: Float[Tensor, " trigge
         ParameterError: not one scale for each used trigger.
     """
     require(scales=(len(scales), task.used_triggers, task.used_triggers))
-    identity = torch.eye(codes.word.shape[1], dtype=codes.word.dtype)
+    identity = torch.eye(codes.word.shape[1], dtype=codes.word.dtype, device=codes.word.device)
     query_key = torch.einsum("q,qde->de", scales, key_directions(task, codes))
     return Weights(identity, query_key, feed_forward(task, codes, gamma))

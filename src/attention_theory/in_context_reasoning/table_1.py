@@ -1,18 +1,24 @@
 """Table 1: what is printed, and the rule by which a run earns its tick."""
 
-from typing import NamedTuple
+from dataclasses import astuple, dataclass
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
 from attention_theory.in_context_reasoning.training import History
 
 
-class Cells(NamedTuple):
+@dataclass(frozen=True)
+class Cells:
     """One row of Table 1."""
 
     zero_loss: bool  # noiseless: the population loss reaches 0
     noiseless_unseen: bool  # noiseless: unseen outputs do as well as trained ones
     bayes_loss: bool  # noisy: the population loss reaches the Bayes risk
     noisy_unseen: bool  # noisy: unseen outputs do as well as trained ones
+
+    @property
+    def ticks(self) -> tuple[bool, ...]:
+        """The four cells from left to right."""
+        return astuple(self)
 
 
 #: The ticks as printed.

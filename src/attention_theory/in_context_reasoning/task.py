@@ -1,7 +1,7 @@
 """The data model of Definition 2.1: sentences that hide one (trigger, output) bigram, and the check that they do."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -27,6 +27,9 @@ class Task:
         length: H, words in the context.
         noisy: whether sentences hold the noise token.
         fillers: the words around the bigrams: ``neutral`` ones alone, as printed in Section 5, or also outputs.
+
+    Raises:
+        ParameterError: a size below its least, or words that do not fit into the vocabulary.
     """
 
     tokens: int = 60
@@ -69,12 +72,17 @@ class Task:
         return range(first, self.neutral_words.stop)
 
 
-class Sentences(NamedTuple):
-    """Contexts ``z_1 ... z_H`` with the trigger and the output word that each of them hides."""
+@dataclass(frozen=True)
+class Sentences:
+    """Contexts ``z_1 ... z_H`` with the trigger and the output word that each of them hides (Definition 2.1)."""
 
     tokens: Int[Tensor, "sentences length"]
     trigger: Int[Tensor, " sentences"]
     output: Int[Tensor, " sentences"]
+
+    def pick(self, rows: Tensor | slice) -> "Sentences":
+        """Some of the sentences, by their numbers or by a mask."""
+        return Sentences(self.tokens[rows], self.trigger[rows], self.output[rows])
 
 
 def sample_sentences(
@@ -92,16 +100,16 @@ def sample_sentences(
     (Theorems 3.3 and 4.4). Source: Section 5.
 
     Raises:
-        ParameterError: the bigrams do not fit into the sentence, or none is asked for.
+        ParameterError: no sentence, a number of bigrams that is none, or more of them than a sentence holds.
     """
     draw = generator(seed)
-    wanted = torch.as_tensor(copies).expand(count)
-    noise = torch.as_tensor(noise_copies if task.noisy else 0).expand(count)
+    require(count=(count, 1, None))
+    wanted = _numbers("copies", copies, 1, count).to(draw.device)
+    noise = _numbers("noise_copies", noise_copies, 0, count).to(draw.device) if task.noisy else torch.zeros_like(wanted)
     most = int((wanted + noise).max())
-    require(count=(count, 1, None), copies=(int(wanted.min()), 1, None), noise_copies=(int(noise.min()), 0, None))
     require(bigrams=(most, 1, (task.length - 1) // 2))
 
-    trigger = torch.randint(task.used_triggers, (count,), generator=draw)
+    trigger = torch.randint(task.used_triggers, (count,), generator=draw, device=draw.device)
     output = _pick(task.neutral_words if unseen else task.output_words, (count,), draw)
     tokens = _pick(task.filler_words, (count, task.length), draw)
     starts, used = _places(task.length, wanted + noise, most, draw)
@@ -126,14 +134,16 @@ def draw_labels(
     """
     below_one = 1 - 2**-53
     require(noise=(noise.tolist(), 0.0, below_one if task.noisy else 0.0))
-    uniform = torch.rand(len(sentences.output), generator=generator(seed), dtype=torch.float64)
-    return torch.where(uniform < noise[:, None], task.noise_token, sentences.output)
+    draw = generator(seed)
+    uniform = torch.rand(len(sentences.output), generator=draw, dtype=torch.float64, device=draw.device)
+    is_noise = uniform.to(sentences.output.device) < noise.to(sentences.output.device)[:, None]
+    return torch.where(is_noise, task.noise_token, sentences.output)
 
 
 def bigram_count(
     tokens: Int[Tensor, "sentences length"], first: Int[Tensor, " sentences"], second: Int[Tensor, " sentences"]
 ) -> Int[Tensor, " sentences"]:
-    """``C``: how often ``second`` follows ``first`` in each sentence."""
+    """``C`` of Section 3: how often ``second`` follows ``first`` in each sentence."""
     return ((tokens[:, :-1] == first[:, None]) & (tokens[:, 1:] == second[:, None])).sum(dim=1)
 
 
@@ -142,7 +152,7 @@ def violations(sentences: Sentences, task: Task, unseen: bool = False) -> dict[s
 
     ``unseen`` asks for an output among the neutral words instead of O (Theorems 3.3 and 4.4).
     """
-    tokens, trigger, output = sentences
+    tokens, trigger, output = sentences.tokens, sentences.trigger, sentences.output
     outputs = task.neutral_words if unseen else task.output_words
     before, after = tokens[:, :-1], tokens[:, 1:]
     is_noise = tokens == task.noise_token
@@ -159,7 +169,7 @@ def violations(sentences: Sentences, task: Task, unseen: bool = False) -> dict[s
 
 
 def recover_output(tokens: Int[Tensor, "sentences length"], task: Task) -> Int[Tensor, " sentences"]:
-    """The output word read off the context alone: the one word other than τ that follows the trigger.
+    """The output word read off the context alone (Definition 2.1): the one word but τ that follows the trigger.
 
     Raises:
         ParameterError: a sentence in which no word but τ follows its last word.
@@ -170,16 +180,29 @@ def recover_output(tokens: Int[Tensor, "sentences length"], task: Task) -> Int[T
     return tokens[:, 1:].gather(1, follows.int().argmax(dim=1, keepdim=True)).squeeze(1)
 
 
-def _pick(words: range, shape: tuple[int, ...], draw: torch.Generator) -> Tensor:
-    return torch.randint(words.start, words.stop, shape, generator=draw)
+def _numbers(name: str, given: int | Tensor, least: int, count: int) -> Int[Tensor, " count"]:
+    """One whole number a sentence, from one for all or one for each."""
+    numbers = torch.as_tensor(given)
+    if numbers.is_floating_point() or numbers.dtype is torch.bool:
+        raise ParameterError(f"{name} must be integers, got {numbers.dtype}")
+    if numbers.ndim:
+        require(**{f"length_of_{name}": (len(numbers), [count])})
+    require(**{name: (int(numbers.min()), least, None)})
+    return numbers.expand(count)
 
 
-def _places(length: int, bigrams: Tensor, most: int, draw: torch.Generator) -> tuple[Tensor, Tensor]:
+def _pick(words: range, shape: tuple[int, ...], draw: torch.Generator) -> Int[Tensor, "..."]:
+    return torch.randint(words.start, words.stop, shape, generator=draw, device=draw.device)
+
+
+def _places(
+    length: int, bigrams: Int[Tensor, " sentences"], most: int, draw: torch.Generator
+) -> tuple[Int[Tensor, "sentences most"], Bool[Tensor, "sentences most"]]:
     """Starts of bigrams that do not touch: distinct slots of a shortened sentence, spread by one word a bigram."""
     slots = length - 2 - (bigrams - 1).clamp_min(0)
-    keys = torch.rand(len(bigrams), length - 2, generator=draw)
-    keys = keys.masked_fill(torch.arange(length - 2) >= slots[:, None], -1.0)
+    keys = torch.rand(len(bigrams), length - 2, generator=draw, device=draw.device)
+    keys = keys.masked_fill(torch.arange(length - 2, device=draw.device) >= slots[:, None], -1.0)
     chosen = keys.topk(most, dim=1).indices
-    used = torch.arange(most) < bigrams[:, None]
+    used = torch.arange(most, device=draw.device) < bigrams[:, None]
     earlier = (chosen[:, None, :] < chosen[:, :, None]) & used[:, None, :]
     return chosen + earlier.sum(dim=2), used

@@ -12,8 +12,8 @@ from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cros
 from attention_theory.in_context_reasoning.finite_sample import separated
 from attention_theory.in_context_reasoning.model import forward, gradients
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.variants import Run, Stack, level_of, stacks
-from attention_theory.randomness import generator
+from attention_theory.in_context_reasoning.variants import Stack, Training, level_of, stacks
+from attention_theory.randomness import Seed, generator, streams
 from attention_theory.validation import require
 
 #: What is measured at each record, each an average over the evaluation sentences.
@@ -35,9 +35,9 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class History:
-    """Every run's measures over time: ``values[measure]`` has a row a record and a column a run."""
+    """Every run's measures over time (Figures 1 to 12): ``values[measure]`` has a row a record and a column a run."""
 
-    runs: list[Run]
+    runs: list[Training]
     steps: list[int]
     values: dict[str, Float[Tensor, "records runs"]]
 
@@ -72,30 +72,30 @@ def mean_history(histories: list[History]) -> History:
 Batches = Callable[[int], tuple[Sentences, Int[Tensor, "levels batch"]]]
 
 
-def fresh_batches(task: Task, levels: list[float], batch: int, seed: int) -> Batches:
-    """New sentences at every step: descent on the population loss."""
+def fresh_batches(task: Task, levels: list[float], batch: int, seed: Seed) -> Batches:
+    """New sentences at every step: descent on the population loss (Section 5)."""
     draw = generator(seed)
     noise = torch.tensor(levels, dtype=torch.float64)
 
-    def next_batch(step: int) -> tuple[Sentences, Tensor]:
+    def next_batch(step: int) -> tuple[Sentences, Int[Tensor, "levels batch"]]:
         sentences = sample_sentences(task, batch, draw)
         return sentences, draw_labels(sentences, task, noise, draw)
 
     return next_batch
 
 
-def epochs(sentences: Sentences, labels: Int[Tensor, "levels sentences"], batch: int, seed: int) -> Batches:
+def epochs(sentences: Sentences, labels: Int[Tensor, "levels sentences"], batch: int, seed: Seed) -> Batches:
     """The same sentences over and over, in a new order each epoch: descent on the empirical loss (Section 5.3)."""
     draw = generator(seed)
     per_epoch = len(sentences.output) // batch
     order = torch.empty(0)
 
-    def next_batch(step: int) -> tuple[Sentences, Tensor]:
+    def next_batch(step: int) -> tuple[Sentences, Int[Tensor, "levels batch"]]:
         nonlocal order
         if step % per_epoch == 0:
             order = torch.randperm(len(sentences.output), generator=draw)
         rows = order[step % per_epoch * batch :][:batch]
-        return Sentences(*(part[rows] for part in sentences)), labels[:, rows]
+        return sentences.pick(rows), labels[:, rows]
 
     return next_batch
 
@@ -107,11 +107,12 @@ def estimated_gammas(labels: Int[Tensor, "levels sentences"], levels: list[float
 
 
 def train(
-    runs: list[Run],
+    runs: list[Training],
     task: Task,
     steps: int,
     batch: int = 512,
-    seed: int = 0,
+    seed: Seed = 0,
+    *,
     batches: Batches | None = None,
     gammas: dict[float, float] | None = None,
     arithmetic: Arithmetic = "log-domain",
@@ -120,14 +121,14 @@ def train(
     evaluation: int = 1024,
     record_every: int | None = None,
 ) -> History:
-    """Normalised gradient descent from zero on every run, measured on sentences kept apart.
+    """Normalised gradient descent from zero on every run (Section 5), measured on sentences kept apart.
 
     Args:
         runs: models, noise levels and rates; all of one task.
         batches: where the sentences come from; fresh ones at each step unless given.
         gammas: γ of the reparameterised feed-forward layers by noise level; the true one unless given.
         arithmetic: how the loss's slope is computed.
-        relu_shift: see :class:`Rule`.
+        relu_shift: see :class:`Architecture`.
         evaluation: sentences in each of the two evaluation sets.
         record_every: measure every so many steps, and at the end; a twentieth of the steps unless given.
 
@@ -136,10 +137,11 @@ def train(
     """
     require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
     levels = sorted({run.noise for run in runs})
-    batches = batches or fresh_batches(task, levels, batch, seed)
+    of_batches, of_seen, of_unseen = streams(seed, 3)
+    batches = batches or fresh_batches(task, levels, batch, of_batches)
     held_out = [
-        sample_sentences(task, evaluation, generator(10_000 + seed)),
-        sample_sentences(task, evaluation, generator(20_000 + seed), unseen=True),
+        sample_sentences(task, evaluation, of_seen),
+        sample_sentences(task, evaluation, of_unseen, unseen=True),
     ]
     group = stacks(runs, task, gammas, relu_shift, dtype)
     rows = [level_of(stack.runs, levels) for stack in group]
@@ -154,10 +156,10 @@ def train(
         if step == steps:
             break
         for stack, row in zip(group, rows, strict=True):
-            done = forward(sentences.tokens, stack.weights, stack.rule)
+            done = forward(sentences.tokens, stack.weights, stack.architecture)
             error = cross_entropy(done.logits, labels[row], arithmetic).error
             layers = stack.trained == "all"
-            stack.step(gradients(sentences.tokens, stack.weights, stack.rule, done, error, layers))
+            stack.step(gradients(sentences.tokens, stack.weights, stack.architecture, done, error, layers))
     values = {
         name: torch.stack([torch.cat([part[name] for part in record]) for record in records]) for name in MEASURES
     }
@@ -165,12 +167,13 @@ def train(
 
 
 def train_on_sample(
-    runs: list[Run],
+    runs: list[Training],
     task: Task,
     samples: int,
     passes: int,
     batch: int = 512,
-    seed: int = 0,
+    seed: Seed = 0,
+    *,
     evaluation: int = 1024,
     dtype: torch.dtype = torch.float64,
     record_every: int | None = None,
@@ -183,7 +186,8 @@ def train_on_sample(
     """
     require(samples=(samples, batch, None), passes=(passes, 1, None), noisy=(task.noisy, [True]))
     levels = sorted({run.noise for run in runs})
-    draw = generator(30_000 + seed)
+    of_sample, of_epochs, of_evaluation = streams(seed, 3)
+    draw = generator(of_sample)
     sentences = sample_sentences(task, samples, draw)
     labels = draw_labels(sentences, task, torch.tensor(levels, dtype=torch.float64), draw)
     return train(
@@ -191,8 +195,8 @@ def train_on_sample(
         task,
         passes * (samples // batch),
         batch,
-        seed,
-        batches=epochs(sentences, labels, batch, seed),
+        of_evaluation,
+        batches=epochs(sentences, labels, batch, of_epochs),
         gammas=estimated_gammas(labels, levels, task),
         arithmetic=arithmetic,
         dtype=dtype,
@@ -212,15 +216,15 @@ def _measure(
     tokens: Int[Tensor, "batch length"],
     labels: Int[Tensor, "runs batch"],
 ) -> dict[str, Float[Tensor, " runs"]]:
-    noise = torch.tensor([run.noise for run in stack.runs], dtype=torch.float64)[:, None]
-    seen, unseen = (forward(part.tokens, stack.weights, stack.rule) for part in held_out)
+    noise = torch.tensor([run.noise for run in stack.runs], dtype=torch.float64, device=tokens.device)[:, None]
+    seen, unseen = (forward(part.tokens, stack.weights, stack.architecture) for part in held_out)
     output = held_out[0].output
     log_p = unseen.logits.double().log_softmax(dim=-1)
     at_noise = log_p[..., task.noise_token].exp() if task.noisy else torch.zeros_like(log_p[..., 0])
     ff_noise = seen.feed_forward[..., task.noise_token]
     attention_output, attention_largest = _at(seen.attention, output), seen.attention.amax(dim=-1)
     ff_largest = seen.feed_forward.amax(dim=-1)
-    coming = forward(tokens, stack.weights, stack.rule).logits.double()
+    coming = forward(tokens, stack.weights, stack.architecture).logits.double()
     per_sentence = {
         "population": expected_loss(seen.logits.double(), output, task.noise_token, noise),
         "unseen": expected_loss(unseen.logits.double(), held_out[1].output, task.noise_token, noise),
@@ -238,5 +242,7 @@ def _measure(
     return {name: value.double().mean(dim=-1) for name, value in per_sentence.items()}
 
 
-def _at(values: Float[Tensor, "runs sentences tokens"], token: Int[Tensor, " sentences"]) -> Tensor:
+def _at(
+    values: Float[Tensor, "runs sentences tokens"], token: Int[Tensor, " sentences"]
+) -> Float[Tensor, "runs sentences"]:
     return values.gather(-1, token.expand(values.shape[:-1])[..., None]).squeeze(-1)

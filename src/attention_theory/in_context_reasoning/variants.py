@@ -9,11 +9,12 @@ from torch import Tensor
 
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Attention, Rule, Weights
+from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights
 from attention_theory.in_context_reasoning.reparameterised import feed_forward, key_directions
 from attention_theory.in_context_reasoning.task import Task
 
-Trained = Literal["all", "query-key", "scales"]
+#: What of a model is trained.
+TrainedPart = Literal["all", "query-key", "scales"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class Variant:
         full_input: whether the feed-forward layer sees the attended sum (FA) or ``x_H`` alone (F).
     """
 
-    trained: Trained
-    attention: Attention
+    trained: TrainedPart
+    attention: Activation
     full_input: bool
 
     @property
@@ -40,14 +41,14 @@ class Variant:
         return f"{family}-{activation}{middle}-{'FA' if self.full_input else 'F'}"
 
 
-_ATTENTIONS: tuple[Attention, ...] = ("softmax", "linear", "relu")
+_ACTIVATIONS: tuple[Activation, ...] = ("softmax", "linear", "relu")
 
 #: Every model by its name; Table 1's thirteen, and Reparam-ReLU-W-FA of Figure 2.
 VARIANTS: dict[str, Variant] = {
     variant.name: variant
     for variant in [
-        *(Variant("all", attention, full) for attention in _ATTENTIONS for full in (False, True)),
-        *(Variant("scales", attention, full) for attention in _ATTENTIONS for full in (False, True)),
+        *(Variant("all", attention, full) for attention in _ACTIVATIONS for full in (False, True)),
+        *(Variant("scales", attention, full) for attention in _ACTIVATIONS for full in (False, True)),
         Variant("query-key", "linear", True),
         Variant("query-key", "relu", True),
     ]
@@ -67,8 +68,8 @@ TABLE_1 = (
 
 
 @dataclass(frozen=True)
-class Run:
-    """One training: a model, the noise level α of its labels, the learning rate η."""
+class Training:
+    """One training of Section 5: a model, the noise level α of its labels, the learning rate η."""
 
     variant: Variant
     noise: float
@@ -76,7 +77,7 @@ class Run:
 
 
 class Stack:
-    """Runs that train the same tensors with the same attention, stacked along a leading axis and begun at zero.
+    """Models of Section 5 that train the same tensors with the same attention, stacked and begun at zero.
 
     Args:
         runs: all with the same ``trained`` and ``attention``.
@@ -86,7 +87,7 @@ class Stack:
 
     def __init__(
         self,
-        runs: list[Run],
+        runs: list[Training],
         task: Task,
         gammas: dict[float, float] | None = None,
         relu_shift: float = 1e-8,
@@ -95,7 +96,7 @@ class Stack:
         self.runs = runs
         self.trained = runs[0].variant.trained
         full = torch.tensor([float(run.variant.full_input) for run in runs], dtype=dtype)
-        self.rule = Rule(runs[0].variant.attention, full[:, None, None], relu_shift)
+        self.architecture = Architecture(runs[0].variant.attention, full[:, None, None], relu_shift)
         self.rates = torch.tensor([run.rate for run in runs], dtype=dtype)
         size, stack = task.tokens, len(runs)
         codes = embedding(size, 2 * size)
@@ -130,19 +131,19 @@ class Stack:
 
 
 def stacks(
-    runs: list[Run],
+    runs: list[Training],
     task: Task,
     gammas: dict[float, float] | None = None,
     relu_shift: float = 1e-8,
     dtype: torch.dtype = torch.float64,
 ) -> list[Stack]:
     """The runs in as few stacks as their kinds allow."""
-    kinds: dict[tuple[str, str], list[Run]] = {}
+    kinds: dict[tuple[str, str], list[Training]] = {}
     for run in runs:
         kinds.setdefault((run.variant.trained, run.variant.attention), []).append(run)
     return [Stack(group, task, gammas, relu_shift, dtype) for group in kinds.values()]
 
 
-def level_of(runs: list[Run], levels: list[float]) -> Int[Tensor, " runs"]:
-    """The row of each run's noise level among ``levels``."""
+def level_of(runs: list[Training], levels: list[float]) -> Int[Tensor, " runs"]:
+    """The row of each run's noise level α among ``levels``."""
     return torch.tensor([levels.index(run.noise) for run in runs])

@@ -5,14 +5,13 @@ holds its tokens as rows; the query e is a row of its own. There is no scaling b
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,11 @@ class Examples:
 
 
 def random_heads(heads: int, width: int, head_width: int, seed: Seed) -> Heads:
-    """Gaussian weights, scaled so that the logits of unit-variance tokens are of order 1."""
+    """Gaussian weights, scaled so that the logits of unit-variance tokens are of order 1.
+
+    Raises:
+        ParameterError: no head, or a width below 1.
+    """
     require(heads=(heads, 1, None), width=(width, 1, None), head_width=(head_width, 1, None))
     draw = generator(seed)
     scale = (width**2 * head_width) ** -0.25
@@ -142,7 +145,12 @@ def predict_literally(
 
 
 def capacity(heads: int, tokens: int, head_width: int) -> int:
-    """H (min(n, d_h) - 1) + 1: the examples that Theorem 1 promises."""
+    """H (min(n, d_h) - 1) + 1: the examples that Theorem 1 promises.
+
+    Raises:
+        ParameterError: no head, no token, or a head width below 1.
+    """
+    require(heads=(heads, 1, None), tokens=(tokens, 1, None), head_width=(head_width, 1, None))
     return heads * (min(tokens, head_width) - 1) + 1
 
 
@@ -152,10 +160,15 @@ def parameter_count(
     head_width: int,
     value_width: int,
     outputs: int,
-    form: Literal["correct", "printed"] = "correct",
+    form: Form = "correct",
 ) -> int:
-    """2 H d d_h + 2 H d d_v + d d_out. The printed count leaves the output weights W_O out and has H d d_v once."""
-    require(form=(form, {"correct", "printed"}))
+    """2 H d d_h + 2 H d d_v + d d_out. The printed count leaves the output weights W_O out and has H d d_v once.
+
+    Raises:
+        ParameterError: a size below 1, or an unknown form.
+    """
+    require(heads=(heads, 1, None), width=(width, 1, None), head_width=(head_width, 1, None))
+    require(value_width=(value_width, 1, None), outputs=(outputs, 1, None), form=(form, FORMS))
     value_and_output = (2 if form == "correct" else 1) * heads * width * value_width
     return 2 * heads * width * head_width + value_and_output + width * outputs
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from attention_theory.memorization.attention import Examples, capacity
 from attention_theory.memorization.single_head import column_logits, silent_direction
 from attention_theory.numerics import modular_rank
-from attention_theory.randomness import generator
+from attention_theory.randomness import Seed, generator
 from attention_theory.validation import require
 
 #: The denominator N of the chosen weights.
@@ -39,7 +39,7 @@ class Certificate:
     queries_independent: bool
 
 
-def certificate(examples: Examples, heads: int, seed: int = 0) -> Certificate:
+def certificate(examples: Examples, heads: int, seed: Seed = 0) -> Certificate:
     """The exact rank of a limit of feature matrices, with d_h = n.
 
     Every head fits n - 1 examples; the first example, and any beyond H (n - 1) + 1, are saturated in all heads.

@@ -12,7 +12,6 @@ they depend on earlier rows or not.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -28,7 +27,7 @@ from attention_theory.memorization.single_head import (
     silent_direction,
 )
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 #: No chosen weight is smaller: softmax reaches the inside of the simplex only (Claim 1).
 FLOOR = 1e-3
@@ -70,7 +69,7 @@ def build_heads(
     heads: int,
     head_width: int,
     seed: Seed = 0,
-    form: Literal["well-conditioned", "printed"] = "well-conditioned",
+    form: Form = "correct",
     rank_limit: int | None = None,
     rank_tolerance: float = 1e-2,
 ) -> Construction:
@@ -88,8 +87,7 @@ def build_heads(
         ParameterError: an argument out of its range, more examples than the theorem allows, or (``missed_weights``)
             examples that break Assumption 1 or 2, so that a head cannot give them the weights chosen.
     """
-    forms = {"well-conditioned", "printed"}
-    require(heads=(heads, 1, None), head_width=(head_width, 1, None), form=(form, forms))
+    require(heads=(heads, 1, None), head_width=(head_width, 1, None), form=(form, FORMS))
     if rank_limit is not None:
         require(rank_limit=(rank_limit, 1, None))
     together = min(examples.tokens, head_width, examples.tokens if rank_limit is None else rank_limit)
@@ -98,14 +96,14 @@ def build_heads(
     built: list[Heads] = []
     reports: list[HeadReport] = []
     parts: list[Tensor] = []
-    gram = torch.zeros(examples.count, examples.count, dtype=torch.float64)
+    gram = examples.queries.new_zeros(examples.count, examples.count)
     for index, block in enumerate(blocks(examples.count, heads, together)):
         if index == 0:
             head, report = _first_head(examples, together, head_width, source)
         else:
             roles = (
                 fixed_roles(gram, block)
-                if form == "well-conditioned"
+                if form == "correct"
                 else printed_roles(torch.cat(parts, 1), together, rank_tolerance)
             )
             needed = len(roles.fresh) > 0
@@ -123,7 +121,7 @@ def build_heads(
 
 def _add_head(examples: Examples, roles: Roles, head_width: int, source: torch.Generator) -> tuple[Heads, HeadReport]:
     """A head that fits the fresh examples and is saturated on all others."""
-    is_fresh = torch.zeros(examples.count, dtype=torch.bool)
+    is_fresh = examples.queries.new_zeros(examples.count, dtype=torch.bool)
     is_fresh[roles.fresh] = True
     own = examples.take(roles.fresh)
     silent = silent_direction(examples, is_fresh, ~is_fresh, source).columns
@@ -155,7 +153,7 @@ def _first_head(
 
 def _idle_head(examples: Examples, head_width: int) -> tuple[Heads, HeadReport]:
     """A head that is not needed: it takes the mean of the context."""
-    nothing = torch.zeros(1, examples.width, head_width, dtype=torch.float64)
+    nothing = examples.queries.new_zeros(1, examples.width, head_width)
     return Heads(nothing, nothing), HeadReport(0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -181,13 +179,14 @@ def choose_targets(
     """
     source = generator(seed)
     n = fresh.tokens
-    rows = torch.zeros(fresh.count, fresh.width, dtype=torch.float64)
-    basis = torch.zeros(0, fresh.width, dtype=torch.float64)
-    targets = torch.zeros(fresh.count, n, dtype=torch.float64)
-    corners = 0.5 * torch.eye(n, dtype=torch.float64) + 0.5 / n
+    rows = fresh.queries.new_zeros(fresh.count, fresh.width)
+    basis = fresh.queries.new_zeros(0, fresh.width)
+    targets = fresh.queries.new_zeros(fresh.count, n)
+    corners = 0.5 * torch.eye(n, dtype=rows.dtype, device=rows.device) + 0.5 / n
     floor = FLOOR / n
     for row, context in enumerate(fresh.context_of_each):
-        inside = -torch.rand(_CANDIDATES, n, generator=source, dtype=torch.float64).log()
+        drawn = torch.rand(_CANDIDATES, n, generator=source, dtype=torch.float64, device=source.device)
+        inside = -drawn.log().to(rows)
         candidates = torch.cat([inside / inside.sum(dim=1, keepdim=True), corners]) * (1 - n * floor) + floor
         forbidden = _extend(basis, shift[row])
         points = candidates @ context

@@ -15,7 +15,11 @@ Fault = Literal["duplicate", "affine", "linear"]
 
 
 def draw(law: Law, *shape: int, seed: Seed) -> Tensor:
-    """Independent entries: standard normal, U(0,1), or whole numbers from -9 to 9 (kept as float64)."""
+    """Independent entries: standard normal, U(0,1), or whole numbers from -9 to 9 (kept as float64).
+
+    Raises:
+        ParameterError: an unknown law.
+    """
     require(law=(law, {"gaussian", "uniform", "integer"}))
     source = generator(seed)
     if law == "gaussian":
@@ -53,6 +57,9 @@ def with_faulty_context(examples: Examples, fault: Fault) -> Examples:
 
     ``duplicate`` repeats the first token; ``affine`` takes their mean; ``linear`` takes their sum, which is not an
     affine combination of them.
+
+    Raises:
+        ParameterError: an unknown fault.
     """
     require(fault=(fault, {"duplicate", "affine", "linear"}))
     others = examples.contexts[..., :-1, :]
@@ -61,11 +68,16 @@ def with_faulty_context(examples: Examples, fault: Fault) -> Examples:
 
 
 def with_query_span(examples: Examples, dimensions: int, seed: Seed) -> Examples:
-    """Replace the queries by generic ones in a random subspace: Kruskal rank ``dimensions`` (Remark 1)."""
+    """Replace the queries by generic ones in a random subspace: Kruskal rank ``dimensions`` (Remark 1).
+
+    Raises:
+        ParameterError: no dimension, or more than the tokens have.
+    """
     require(dimensions=(dimensions, 1, examples.width))
     source = generator(seed)
     inside = draw("gaussian", examples.count, dimensions, seed=source)
-    return Examples(examples.contexts, inside @ draw("gaussian", dimensions, examples.width, seed=source))
+    queries = inside @ draw("gaussian", dimensions, examples.width, seed=source)
+    return Examples(examples.contexts, queries.to(examples.queries))
 
 
 def with_query_sum(examples: Examples, terms: int) -> Examples:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.memorization.attention import Examples, Heads, features, random_heads
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 #: Logits of order 4 instead of 1: weights far from even, so that no direction is lost in rounding.
@@ -44,12 +44,13 @@ def reachable_dimensions(examples: Examples, heads: int, head_width: int, seed: 
     """
     draw = generator(seed)
     start = random_heads(heads, examples.width, head_width, draw)
-    readout = torch.randn(heads * examples.width, generator=draw, dtype=torch.float64)
+    keys, queries = (_SHARPER * part.to(examples.queries) for part in (start.keys, start.queries))
+    readout = normal(heads * examples.width, seed=draw).to(examples.queries)
 
     def outputs(keys: Tensor, queries: Tensor, values: Tensor) -> Tensor:
         return features(Heads(keys, queries), examples) @ values
 
-    parts = torch.func.jacrev(outputs, argnums=(0, 1, 2))(_SHARPER * start.keys, _SHARPER * start.queries, readout)
+    parts = torch.func.jacrev(outputs, argnums=(0, 1, 2))(keys, queries, readout)
     singular = torch.linalg.svdvals(torch.cat([part.flatten(1) for part in parts], dim=1))
     return int((singular > rtol * singular[0]).sum())
 
@@ -59,6 +60,9 @@ def dimension_count(heads: int, tokens: int, width: int, head_width: int, shared
 
     Shared contexts: n - 1 by d matrices of rank min(d_h, n - 1) and H (n - 1) + 1 independent features. A context for
     each example: d by d matrices of rank min(d_h, d) and H d features.
+
+    Raises:
+        ParameterError: no head, fewer than 2 tokens or not fewer than the width, or a head width below 1.
     """
     require(heads=(heads, 1, None), tokens=(tokens, 2, width - 1), head_width=(head_width, 1, None))
     rows = tokens - 1 if shared else width

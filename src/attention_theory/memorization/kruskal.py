@@ -49,7 +49,7 @@ def dependent_subset(vectors: Int[Tensor, "vectors width"], size: int) -> tuple[
         return tuple(range(size))
     subsets = combinations(range(len(vectors)), size)
     while chunk := list(islice(subsets, _CHUNK)):
-        ranks = modular_ranks(vectors[torch.tensor(chunk)])
+        ranks = modular_ranks(vectors[torch.tensor(chunk, device=vectors.device)])
         short = (ranks < size).nonzero()
         if len(short):
             return chunk[int(short[0])]
@@ -60,9 +60,9 @@ def modular_ranks(matrices: Int[Tensor, "batch rows columns"], prime: int = PRIM
     """The ranks of many integer matrices modulo a prime, by elimination without division."""
     work = matrices.remainder(prime).clone()
     batch, rows, columns = work.shape
-    done = torch.zeros(batch, dtype=torch.int64)
-    everyone = torch.arange(batch)
-    row_numbers = torch.arange(rows)
+    done = matrices.new_zeros(batch, dtype=torch.int64)
+    everyone = torch.arange(batch, device=matrices.device)
+    row_numbers = torch.arange(rows, device=matrices.device)
     for column in range(columns):
         usable = (work[:, :, column] != 0) & (row_numbers >= done[:, None])
         found = usable.any(dim=1)
@@ -96,7 +96,7 @@ def sampled_ranks(
     while draws > 0:
         now = min(chunk, draws)
         scores = torch.rand(now, len(vectors), generator=source)
-        chosen = scores.topk(size, dim=1).indices
+        chosen = scores.topk(size, dim=1).indices.to(vectors.device)
         ranks.append(torch.linalg.matrix_rank(vectors[chosen]))
         draws -= now
     return torch.cat(ranks)

@@ -74,7 +74,11 @@ class LanguageModel:
 def random_language_model(
     kind: Literal["bert", "gpt2"], vocabulary: int, positions: int, width: int, heads: int, seed: Seed
 ) -> LanguageModel:
-    """As these models are initialised: vectors from N(0, 0.02²)."""
+    """As these models are initialised: vectors from N(0, 0.02²).
+
+    Raises:
+        ParameterError: an unknown kind, fewer than 3 words or fewer than 2 positions.
+    """
     require(kind=(kind, {"bert", "gpt2"}), vocabulary=(vocabulary, 3, None), positions=(positions, 2, None))
     draw = generator(seed)
 
@@ -103,6 +107,9 @@ def sample_texts(
     """Pieces of the stream, no two alike: runs of words for GPT-2, "[class] first [separator] second" for BERT.
 
     The second sentence follows the first half of the time and is taken from elsewhere otherwise.
+
+    Raises:
+        ParameterError: fewer than 4 tokens, or a stream too short for so many different pieces.
     """
     require(tokens=(tokens, 4, len(stream) - 1), count=(count, 1, len(stream) - tokens))
     draw = generator(seed)

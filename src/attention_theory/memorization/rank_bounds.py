@@ -13,6 +13,9 @@ def block_differences(heads: int, size: int) -> Float[Tensor, "heads_times_size 
 
     Softmax weights sum to 1 in every head, so these columns are null vectors of Theta (blocks of n); where the entries
     of every token sum to the same number they are null vectors of Z (blocks of d).
+
+    Raises:
+        ParameterError: no head, or an empty block.
     """
     require(heads=(heads, 1, None), size=(size, 1, None))
     indicators = torch.eye(heads, dtype=torch.float64).repeat_interleave(size, dim=0)
@@ -30,7 +33,11 @@ def features_of_unnormalised_weights(heads: Heads, examples: Examples) -> Float[
 
 
 def rank_and_gap(matrix: Float[Tensor, "rows columns"], rank: int) -> tuple[float, float]:
-    """The singular values number ``rank`` and ``rank + 1`` as shares of the largest (0 where there is none)."""
+    """The singular values number ``rank`` and ``rank + 1`` as shares of the largest (0 where there is none).
+
+    Raises:
+        ParameterError: a rank below 1 or beyond the matrix.
+    """
     require(rank=(rank, 1, min(matrix.shape)))
     values = torch.linalg.svdvals(matrix)
     following = values[rank] if rank < len(values) else values.new_zeros(())

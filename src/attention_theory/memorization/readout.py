@@ -32,11 +32,11 @@ def solve_readout(
     width = Z.shape[1] // heads
     wanted = torch.nn.functional.pad(labels, (0, values - outputs))
     solution = _smallest_solution(Z, wanted)
-    identity = torch.eye(values, width, dtype=Z.dtype)
+    identity = torch.eye(values, width, dtype=Z.dtype, device=Z.device)
     return Readout(
         values=solution.unflatten(0, (heads, width)),
         output=identity.repeat(heads, 1),
-        decode=torch.eye(width, outputs, dtype=Z.dtype),
+        decode=torch.eye(width, outputs, dtype=Z.dtype, device=Z.device),
     )
 
 

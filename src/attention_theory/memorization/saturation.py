@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, require
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,27 @@ def saturation(attention: Float[Tensor, "heads examples tokens"], threshold: flo
     """A head is saturated on an example if one of its weights is above the threshold (0.99 in Appendix H).
 
     Raises:
-        ParameterError: a threshold outside 0.5 to 1.
+        ParameterError: a threshold outside 0.5 to 1, or weights that are negative, not numbers, or do not sum to 1.
     """
     require(threshold=(threshold, 0.5, 1.0))
+    _require_weights(attention)
     largest = attention.amax(dim=-1)
     return Saturation(largest, largest > threshold)
 
 
 def mean_entropy(attention: Float[Tensor, "heads examples tokens"]) -> float:
-    """The entropy of the weights in nats, averaged over heads and examples: log n when even, 0 when one-hot."""
+    """The entropy of the weights in nats, averaged over heads and examples: log n when even, 0 when one-hot.
+
+    Raises:
+        ParameterError: weights that are negative, not numbers, or do not sum to 1.
+    """
+    _require_weights(attention)
     return torch.special.entr(attention).sum(dim=-1).mean().item()
+
+
+def _require_weights(attention: Float[Tensor, "heads examples tokens"]) -> None:
+    """The weights of a softmax, up to the rounding of a sum of so many."""
+    rounding = 4 * attention.shape[-1] * torch.finfo(attention.dtype).eps
+    gap = (attention.sum(dim=-1) - 1).abs()
+    if not bool((gap <= rounding).all() and (attention >= 0).all()):
+        raise ParameterError("attention must hold weights of at least 0 that sum to 1 over the tokens")

@@ -5,6 +5,7 @@ whose softmax weights are prescribed, ``silent_direction`` one more column that 
 decides all other examples once it is large. So the factors W_K and W_Q are written down, not found by decomposition.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -145,5 +146,5 @@ def saturating_scale(
     behind = fixed - fixed.gather(-1, winner)
     others = torch.ones_like(lead, dtype=torch.bool).scatter(-1, winner, False)
     require(lead=(lead[others].min().item(), 1e-300, None))
-    needed = (behind + torch.log(torch.tensor(2 * (fixed.shape[-1] - 1) / distance))) / lead
+    needed = (behind + math.log(2 * (fixed.shape[-1] - 1) / distance)) / lead
     return max(0.0, needed[others].max().item())

@@ -27,6 +27,9 @@ class Setting:
         examples: T, at least 1.
         head_width: d_h, at least 1.
         seed: draws the data, the initial weights and the order of the batches; at least 0.
+
+    Raises:
+        ParameterError: one of them is out of its range.
     """
 
     heads: int

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.memorization.attention import Examples, Heads, random_heads, softmax_weights
+from attention_theory.randomness import Seed
 from attention_theory.validation import require
 
 
@@ -17,7 +18,7 @@ def fit_keys_and_queries(
     labels: Float[Tensor, "examples outputs"],
     heads: int,
     head_width: int,
-    seed: int = 0,
+    seed: Seed = 0,
     steps: int = 500,
 ) -> tuple[Heads, float]:
     """Heads for which the best read-out comes as close to the labels as L-BFGS brings it.
@@ -30,7 +31,7 @@ def fit_keys_and_queries(
     """
     require(steps=(steps, 1, None), shared=(examples.shared, {True}))
     start = random_heads(heads, examples.width, head_width, seed)
-    keys, queries = (part.clone().requires_grad_() for part in (start.keys, start.queries))
+    keys, queries = (part.to(labels, copy=True).requires_grad_() for part in (start.keys, start.queries))
     optimiser = torch.optim.LBFGS(
         [keys, queries],
         max_iter=steps,

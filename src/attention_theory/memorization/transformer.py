@@ -117,7 +117,11 @@ def cast(model: Model, dtype: torch.dtype) -> Model:
 def random_layer(
     width: int, heads: int, seed: Seed, order: Literal["pre", "post"] = "pre", spread: float = 0.02
 ) -> Layer:
-    """A layer as these models are initialised: maps from N(0, spread²), no biases, normalisations without effect."""
+    """A layer as these models are initialised: maps from N(0, spread²), no biases, normalisations without effect.
+
+    Raises:
+        ParameterError: no head, or a width that the heads do not divide.
+    """
     require(width=(width, heads, None), heads=(heads, 1, None), indivisible=(width % heads, {0}))
     draw = generator(seed)
 

@@ -34,7 +34,11 @@ class VisionModel:
 
 
 def random_vision_model(tokens: int, values: int, width: int, heads: int, seed: Seed) -> VisionModel:
-    """As ViT is initialised: everything from N(0, 0.02²)."""
+    """As ViT is initialised: everything from N(0, 0.02²).
+
+    Raises:
+        ParameterError: fewer than 2 tokens, or patches without values.
+    """
     require(tokens=(tokens, 2, None), values=(values, 1, None))
     draw = generator(seed)
 
@@ -58,6 +62,9 @@ def train_vision_model(
 
     Returns:
         the trained model, and the loss at every step.
+
+    Raises:
+        ParameterError: no step, a batch larger than the data, or a rate out of its range.
     """
     require(steps=(steps, 1, None), batch=(batch, 1, len(patches)), rate=(rate, 1e-9, 1.0))
     layer = model.layer

@@ -24,7 +24,7 @@ from attention_theory.in_context_reasoning.closed_form import (
 )
 from attention_theory.in_context_reasoning.cross_entropy import expected_loss
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Attention, Rule, forward, in_codes
+from attention_theory.in_context_reasoning.model import Activation, Architecture, forward, in_codes
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
 from attention_theory.validation import ParameterError
@@ -34,12 +34,14 @@ def real(value: float) -> torch.Tensor:
     return torch.tensor(value, dtype=torch.float64)
 
 
-def transformer_logits(task: Task, scale: float, gamma: float, rule: Rule) -> tuple[torch.Tensor, torch.Tensor]:
+def transformer_logits(
+    task: Task, scale: float, gamma: float, architecture: Architecture
+) -> tuple[torch.Tensor, torch.Tensor]:
     codes = embedding(task.tokens, 2 * task.tokens)
     sentences = sample_sentences(task, 40, seed=0)
     scales = torch.full((task.used_triggers,), scale, dtype=torch.float64)
     weights = in_codes(reparameterised(task, codes, scales, gamma), codes)
-    return forward(sentences.tokens, weights, rule).logits, sentences.output
+    return forward(sentences.tokens, weights, architecture).logits, sentences.output
 
 
 @settings(max_examples=40, deadline=None)
@@ -65,11 +67,11 @@ def test_hessian_is_the_second_derivative(scale: float, gamma: float, count: int
 
 def test_losses_are_the_transformers() -> None:
     task = Task(14, 2, 3, 16)
-    logits, output = transformer_logits(task, 2.5, 0.0, Rule())
+    logits, output = transformer_logits(task, 2.5, 0.0, Architecture())
     losses = expected_loss(logits, output, task.noise_token, 0.0)
     assert (losses - noiseless_loss(real(2.5), real(1.0), 13)).abs().max() < 1e-12
     noisy = Task(14, 2, 3, 16, noisy=True)
-    logits, output = transformer_logits(noisy, 2.5, 0.4, Rule())
+    logits, output = transformer_logits(noisy, 2.5, 0.4, Architecture())
     losses = expected_loss(logits, output, noisy.noise_token, 0.3)
     assert (losses - noisy_loss(real(2.5), 0.4, real(1.0), 0.3, 12)).abs().max() < 1e-12
     p = logits.softmax(dim=1)
@@ -83,7 +85,7 @@ def test_floor_without_attended_sum_is_the_least_loss(alpha: float) -> None:
     task = Task(14, 2, 3, 16, noisy=True)
 
     def loss(scale: float) -> float:
-        logits, output = transformer_logits(task, scale, odds(alpha), Rule(full_input=0.0))
+        logits, output = transformer_logits(task, scale, odds(alpha), Architecture(full_input=0.0))
         return expected_loss(logits, output, task.noise_token, alpha).mean().item()
 
     least = minimize_scalar(loss, bounds=(-2, 20), method="bounded", options={"xatol": 1e-6})
@@ -93,16 +95,16 @@ def test_floor_without_attended_sum_is_the_least_loss(alpha: float) -> None:
 @pytest.mark.parametrize("full_input", [False, True])
 @pytest.mark.parametrize("alpha", [0.0, 0.2, 0.8])
 def test_softmax_limit_is_approached(alpha: float, full_input: bool) -> None:
-    attention: Attention = "softmax"
+    attention: Activation = "softmax"
     task = Task(14, 2, 3, 16, noisy=alpha > 0)
     gamma = odds(alpha) if alpha else 0.0
-    logits, output = transformer_logits(task, 40.0, gamma, Rule(attention, float(full_input)))
-    loss, p_output, p_noise = softmax_limit(alpha, 14 - 1 - task.noisy, full_input)
-    assert expected_loss(logits, output, task.noise_token, alpha).mean().item() == pytest.approx(loss, abs=1e-12)
+    logits, output = transformer_logits(task, 40.0, gamma, Architecture(attention, float(full_input)))
+    limit = softmax_limit(alpha, 14 - 1 - task.noisy, full_input)
+    assert expected_loss(logits, output, task.noise_token, alpha).mean().item() == pytest.approx(limit.loss, abs=1e-12)
     p = logits.softmax(dim=1)
-    assert p[torch.arange(40), output].mean().item() == pytest.approx(p_output, abs=1e-12)
+    assert p[torch.arange(40), output].mean().item() == pytest.approx(limit.p_output, abs=1e-12)
     if alpha:
-        assert p[:, task.noise_token].mean().item() == pytest.approx(p_noise, abs=1e-12)
+        assert p[:, task.noise_token].mean().item() == pytest.approx(limit.p_noise, abs=1e-12)
 
 
 def test_entropies() -> None:
@@ -123,5 +125,5 @@ def test_endpoints_are_refused() -> None:
             odds(alpha)
     with pytest.raises(ParameterError, match="b must be"):
         bernoulli_kl(0.5, 1.0)
-    with pytest.raises(ParameterError, match="form"):
-        noiseless_slope(real(1), real(1), 5, "fast")
+    with pytest.raises(ParameterError, match="arithmetic"):
+        noiseless_slope(real(1), real(1), 5, "fast")  # type: ignore[arg-type]

@@ -13,10 +13,10 @@ from attention_theory.in_context_reasoning.descent import (
     normalised_step,
 )
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Rule, forward, in_codes
+from attention_theory.in_context_reasoning.model import Architecture, forward, in_codes
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
-from attention_theory.validation import ParameterError
+from attention_theory.validation import FORMS, Form, ParameterError
 
 
 def test_a_step_has_the_length_of_the_rate_unless_the_slope_is_zero() -> None:
@@ -36,20 +36,25 @@ def test_noiseless_descent_is_descent_on_the_transformers_loss() -> None:
     codes = embedding(10, 20)
     parts = [sample_sentences(task, 400, seed, copies=seed) for seed in (1, 2)]
     keep = [part.trigger == which for which, part in enumerate(parts)]  # trigger 0 with C = 1, trigger 1 with C = 2
-    sentences = Sentences(*(torch.cat([a[keep[0]][:100], b[keep[1]][:100]]) for a, b in zip(*parts, strict=True)))
+    one, two = (part.pick(rows).pick(slice(100)) for part, rows in zip(parts, keep, strict=True))
+    sentences = Sentences(
+        torch.cat([one.tokens, two.tokens]),
+        torch.cat([one.trigger, two.trigger]),
+        torch.cat([one.output, two.output]),
+    )
     laws = torch.tensor([[1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
     scales = torch.zeros(2, dtype=torch.float64)
     for _ in range(30):
         scales.requires_grad_()
         weights = in_codes(reparameterised(task, codes, scales), codes)
-        loss = cross_entropy(forward(sentences.tokens, weights, Rule()).logits, sentences.output).losses.mean()
+        loss = cross_entropy(forward(sentences.tokens, weights, Architecture()).logits, sentences.output).losses.mean()
         (slope,) = torch.autograd.grad(loss, scales)
         scales = normalised_step(scales.detach(), slope, 0.1)
     assert (descend_noiseless(laws, 0.1, 30, 9)[-1] - scales).abs().max() < 1e-12
 
 
-@pytest.mark.parametrize("form", ["corrected", "printed"])
-def test_algorithm_1_is_descent_on_the_transformers_loss(form: str) -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_algorithm_1_is_descent_on_the_transformers_loss(form: Form) -> None:
     task = Task(12, 1, 3, 12, noisy=True)
     codes = embedding(12, 24)
     sentences = sample_sentences(task, 60, 0, copies=torch.arange(60) % 3 + 1)
@@ -59,7 +64,7 @@ def test_algorithm_1_is_descent_on_the_transformers_loss(form: str) -> None:
     for t in range(21):
         scale.requires_grad_()
         weights = in_codes(reparameterised(task, codes, scale, fit.gamma), codes)
-        loss = cross_entropy(forward(sentences.tokens, weights, Rule()).logits, labels).losses.mean()
+        loss = cross_entropy(forward(sentences.tokens, weights, Architecture()).logits, labels).losses.mean()
         (slope,) = torch.autograd.grad(loss, scale)
         assert abs(fit.scales[t] - scale.item()) < 1e-12
         slip = 2 * fit.alpha * fit.gamma if form == "printed" else 0.0

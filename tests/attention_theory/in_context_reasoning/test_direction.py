@@ -15,7 +15,7 @@ from attention_theory.in_context_reasoning.direction import (
     last_input,
 )
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Rule, Weights, dense_forward
+from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward
 from attention_theory.in_context_reasoning.task import Task, violations
 from attention_theory.validation import ParameterError
 
@@ -38,7 +38,7 @@ def test_descent_on_v_is_descent_on_the_matrix(normalised: bool, arithmetic: str
     eye, zero = torch.eye(10, dtype=torch.float64), torch.zeros(10, 10, dtype=torch.float64)
     for _ in range(20):
         matrix.requires_grad_()
-        logits = dense_forward(case.sentences.tokens, codes, Weights(eye, matrix, zero), Rule()).logits
+        logits = dense_forward(case.sentences.tokens, codes, Weights(eye, matrix, zero), Architecture()).logits
         losses = torch.nn.functional.cross_entropy(logits, case.sentences.output, reduction="none")
         (slope,) = torch.autograd.grad((case.probability * losses).sum(), matrix)
         matrix = matrix.detach() - 0.1 * (slope / slope.norm() if normalised else slope)

@@ -16,6 +16,9 @@ def test_codes_are_orthonormal(codes: str) -> None:
 def test_too_narrow_a_space_is_refused() -> None:
     with pytest.raises(ParameterError, match="width must be an integer, at least 10"):
         embedding(5, 9)
+    for tokens, width in ((0, 9), (5, 0)):
+        with pytest.raises(ParameterError, match="must be an integer, at least 1"):
+            random_units(tokens, width, seed=0)
 
 
 def test_random_units_are_units_and_not_orthogonal() -> None:

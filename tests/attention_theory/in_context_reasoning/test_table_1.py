@@ -5,14 +5,14 @@ import torch
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
 from attention_theory.in_context_reasoning.table_1 import PRINTED, Cells, row
 from attention_theory.in_context_reasoning.training import History
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Run
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Training
 
 NAME = "Origin-Linear-FA"
 
 
 def history(ends: dict[tuple[float, float], tuple[float, float]]) -> History:
     """A history of two records from the final (population, unseen) losses of each (noise, rate)."""
-    runs = [Run(VARIANTS[NAME], noise, rate) for noise, rate in ends]
+    runs = [Training(VARIANTS[NAME], noise, rate) for noise, rate in ends]
     last = torch.tensor(list(ends.values()), dtype=torch.float64).T
     first = torch.full_like(last, 4.0)
     values = {key: torch.stack([first[i], last[i]]) for i, key in enumerate(("population", "unseen"))}

@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jaxtyping import TypeCheckError
 
 from attention_theory.in_context_reasoning.task import (
     Sentences,
@@ -54,7 +55,9 @@ def test_sampled_sentences_satisfy_the_definition(
     assert violations(sentences, task, not unseen)["the output is one of O"].all()
     assert all(
         conditions_by_hand(words, q, y, task, unseen)
-        for words, q, y in zip(*(part.tolist() for part in sentences), strict=True)
+        for words, q, y in zip(
+            sentences.tokens.tolist(), sentences.trigger.tolist(), sentences.output.tolist(), strict=True
+        )
     )
     assert (bigram_count(sentences.tokens, sentences.trigger, sentences.output) == copies).all()
     assert (recover_output(sentences.tokens, task) == sentences.output).all()
@@ -92,7 +95,15 @@ def test_levels_share_their_sentences() -> None:
 
 def test_the_same_seed_gives_the_same_sentences() -> None:
     first, second = (sample_sentences(Task(length=20), 10, seed=5) for _ in range(2))
-    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+    assert all(torch.equal(getattr(first, part), getattr(second, part)) for part in ("tokens", "trigger", "output"))
+
+
+def test_picked_sentences_are_the_sentences() -> None:
+    sentences = sample_sentences(Task(length=20), 10, seed=5)
+    some = sentences.pick(torch.tensor([7, 2]))
+    assert torch.equal(some.tokens, sentences.tokens[[7, 2]])
+    assert torch.equal(some.trigger, sentences.trigger[[7, 2]])
+    assert torch.equal(some.output, sentences.output[[7, 2]])
 
 
 def test_bad_input_is_refused_by_name() -> None:
@@ -102,6 +113,15 @@ def test_bad_input_is_refused_by_name() -> None:
         sample_sentences(Task(length=8), 3, seed=0, copies=4)
     with pytest.raises(ParameterError, match="copies"):
         sample_sentences(Task(length=8), 3, seed=0, copies=0)
+    for count in (0, -1, 2.5):
+        with pytest.raises(ParameterError, match="count must be an integer, at least 1"):
+            sample_sentences(Task(length=8), count, seed=0)  # type: ignore[arg-type]
+    with pytest.raises((ParameterError, TypeCheckError), match="copies"):  # the shape checker of the tests comes first
+        sample_sentences(Task(length=8), 3, seed=0, copies=1.5)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="length_of_copies"):
+        sample_sentences(Task(length=8), 3, seed=0, copies=torch.tensor([1, 2]))
+    with pytest.raises(ParameterError, match="noise_copies"):
+        sample_sentences(Task(length=8, noisy=True), 3, seed=0, noise_copies=-1)
     sentences = sample_sentences(Task(length=8), 3, seed=0)
     with pytest.raises(ParameterError, match="noise"):
         draw_labels(sentences, Task(length=8), torch.tensor([0.5]), seed=0)

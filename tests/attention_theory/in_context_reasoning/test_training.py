@@ -13,14 +13,14 @@ from attention_theory.in_context_reasoning.training import (
     train,
     train_on_sample,
 )
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Run
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Training
 from attention_theory.validation import ParameterError
 
 TASK = Task(14, 2, 3, 16, noisy=True)
 
 
 def test_a_run_is_the_same_alone_and_in_company() -> None:
-    runs = [Run(VARIANTS[name], noise, rate) for name in TABLE_1 for noise in (0.2, 0.8) for rate in (0.1, 0.5)]
+    runs = [Training(VARIANTS[name], noise, rate) for name in TABLE_1 for noise in (0.2, 0.8) for rate in (0.1, 0.5)]
     together = train(runs, TASK, 12, batch=16, evaluation=32, record_every=4)
     assert together.steps == [0, 4, 8, 12]
     for run in (runs[0], runs[21], runs[-1]):
@@ -34,7 +34,7 @@ def test_a_run_is_the_same_alone_and_in_company() -> None:
 
 def test_reparameterised_loss_is_its_closed_form() -> None:
     task = Task(14, 1, 3, 16)
-    history = train([Run(VARIANTS["Reparam-Linear-FA"], 0.0, 0.1)], task, 30, batch=8, evaluation=16)
+    history = train([Training(VARIANTS["Reparam-Linear-FA"], 0.0, 0.1)], task, 30, batch=8, evaluation=16)
     expected = noiseless_loss(torch.tensor(3.0, dtype=torch.float64), torch.tensor(1.0, dtype=torch.float64), 13)
     assert abs(history.values["population"][-1, 0] - expected) < 1e-10
     assert abs(history.values["unseen"][-1, 0] - expected) < 1e-10
@@ -45,7 +45,7 @@ def test_reparameterised_loss_is_its_closed_form() -> None:
 
 def test_loss_on_labels_is_that_of_the_coming_step() -> None:
     """A batch that is the whole sample: its loss at every λ is the closed form at the sample's own share of τ."""
-    runs = [Run(VARIANTS["Reparam-Linear-FA"], noise, 0.1) for noise in (0.2, 0.8)]
+    runs = [Training(VARIANTS["Reparam-Linear-FA"], noise, 0.1) for noise in (0.2, 0.8)]
     history = train_on_sample(runs, TASK, 64, 2, batch=64, seed=1, evaluation=8, record_every=1)
     gamma = history.values["feed_forward_noise"] - history.values["attention_output"]
     scale = 0.1 * torch.arange(3, dtype=torch.float64)[:, None]
@@ -55,7 +55,7 @@ def test_loss_on_labels_is_that_of_the_coming_step() -> None:
 
 
 def test_separated_layers_are_counted() -> None:
-    runs = [Run(VARIANTS["Reparam-Linear-FA"], 0.2, 0.1)]  # γ = -1.386: condition (8) holds from λ = 1.4 on
+    runs = [Training(VARIANTS["Reparam-Linear-FA"], 0.2, 0.1)]  # γ = -1.386: condition (8) holds from λ = 1.4 on
     history = train(runs, TASK, 15, batch=4, evaluation=16, record_every=1)
     assert history.values["separated"][:14].max() == 0
     assert history.values["separated"][14:].min() == 1
@@ -79,7 +79,7 @@ def test_gammas_come_from_the_labels() -> None:
 
 
 def test_unknown_runs_and_measures_are_refused() -> None:
-    history = train([Run(VARIANTS["Reparam-Linear-FA"], 0.2, 0.1)], TASK, 1, batch=4, evaluation=4)
+    history = train([Training(VARIANTS["Reparam-Linear-FA"], 0.2, 0.1)], TASK, 1, batch=4, evaluation=4)
     with pytest.raises(ParameterError, match="measure"):
         history.of("loss", "Reparam-Linear-FA", 0.2, 0.1)
     with pytest.raises(ParameterError, match="run"):
@@ -87,7 +87,7 @@ def test_unknown_runs_and_measures_are_refused() -> None:
 
 
 def test_training_on_a_sample_walks_the_line_with_the_estimated_gamma() -> None:
-    runs = [Run(VARIANTS["Reparam-Linear-FA"], noise, 0.1) for noise in (0.2, 0.8)]
+    runs = [Training(VARIANTS["Reparam-Linear-FA"], noise, 0.1) for noise in (0.2, 0.8)]
     history = train_on_sample(runs, TASK, 64, 3, batch=16, seed=1, evaluation=8)
     assert history.steps[-1] == 12
     scale = history.values["attention_output"][-1]
@@ -101,7 +101,7 @@ def test_training_on_a_sample_walks_the_line_with_the_estimated_gamma() -> None:
 
 
 def test_a_mean_over_seeds_and_where_it_ends() -> None:
-    run = [Run(VARIANTS["Origin-ReLU-FA"], 0.2, 0.1)]
+    run = [Training(VARIANTS["Origin-ReLU-FA"], 0.2, 0.1)]
     each = [train(run, TASK, 8, batch=4, seed=seed, evaluation=8, record_every=1) for seed in (0, 1)]
     together = mean_history(each)
     for measure in MEASURES:

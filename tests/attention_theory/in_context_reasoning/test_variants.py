@@ -1,15 +1,17 @@
 """The thirteen models: what they train, and one step of a stack against autograd on the printed form."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Rule, Weights, dense_forward, forward, gradients
+from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward, forward, gradients
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Run, Stack, stacks
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Stack, Training, stacks
 
 TASK = Task(11, 2, 3, 12, noisy=True, fillers="outputs allowed")
 
@@ -21,22 +23,22 @@ def test_the_thirteen_names() -> None:
 
 
 def test_runs_are_stacked_by_kind() -> None:
-    runs = [Run(VARIANTS[name], noise, 0.1) for name in TABLE_1 for noise in (0.2, 0.8)]
+    runs = [Training(VARIANTS[name], noise, 0.1) for name in TABLE_1 for noise in (0.2, 0.8)]
     group = stacks(runs, TASK)
     assert sum(len(stack.runs) for stack in group) == 26
     assert len(group) == 7
 
 
-def printed_form_step(run: Run, rate: float, sentences, labels, steps: int) -> Weights:  # type: ignore[no-untyped-def]
+def printed_form_step(run: Training, rate: float, sentences, labels, steps: int) -> Weights:  # type: ignore[no-untyped-def]
     """Normalised descent on the printed form by autograd, one model by itself, with axes as codes."""
     codes = embedding(11, 22)
     gamma = odds(run.noise)
     scale = torch.zeros(1, dtype=torch.float64)
     built = reparameterised(TASK, codes, scale, gamma)
     zero = torch.zeros(22, 22, dtype=torch.float64)
-    parts = {"all": Weights(zero, zero, zero), "query-key": built._replace(query_key=zero), "scales": built}
+    parts = {"all": Weights(zero, zero, zero), "query-key": replace(built, query_key=zero), "scales": built}
     weights = parts[run.variant.trained]
-    rule = Rule(run.variant.attention, float(run.variant.full_input), 1e-8)
+    architecture = Architecture(run.variant.attention, float(run.variant.full_input), 1e-8)
     for _ in range(steps):
         if run.variant.trained == "scales":
             scale.requires_grad_()
@@ -45,8 +47,8 @@ def printed_form_step(run: Run, rate: float, sentences, labels, steps: int) -> W
         else:
             names = ("value", "query_key", "feed_forward") if run.variant.trained == "all" else ("query_key",)
             free = {name: getattr(weights, name).clone().requires_grad_() for name in names}
-            weights = weights._replace(**free)
-        logits = dense_forward(sentences.tokens, codes, weights, rule).logits
+            weights = replace(weights, **free)
+        logits = dense_forward(sentences.tokens, codes, weights, architecture).logits
         loss = torch.nn.functional.cross_entropy(logits, labels)
         slopes = torch.autograd.grad(loss, list(free.values()))
         moved = {}
@@ -57,21 +59,21 @@ def printed_form_step(run: Run, rate: float, sentences, labels, steps: int) -> W
             scale = moved["scale"]
             weights = reparameterised(TASK, codes, scale, gamma)
         else:
-            weights = weights._replace(**moved)
+            weights = replace(weights, **moved)
     return weights
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_stack_walks_like_the_printed_form(name: str) -> None:
-    runs = [Run(VARIANTS[name], 0.2, 0.1), Run(VARIANTS[name], 0.8, 0.5)]
+    runs = [Training(VARIANTS[name], 0.2, 0.1), Training(VARIANTS[name], 0.8, 0.5)]
     sentences = sample_sentences(TASK, 20, seed=3)
     labels = draw_labels(sentences, TASK, torch.tensor([0.2, 0.8], dtype=torch.float64), seed=4)
     stack = Stack(runs, TASK)
-    before = Weights(*(part.clone() for part in stack.weights))
+    before = Weights(*(part.clone() for part in stack.weights.matrices))
     for _ in range(4):
-        done = forward(sentences.tokens, stack.weights, stack.rule)
+        done = forward(sentences.tokens, stack.weights, stack.architecture)
         error = cross_entropy(done.logits, labels).error
-        stack.step(gradients(sentences.tokens, stack.weights, stack.rule, done, error, stack.trained == "all"))
+        stack.step(gradients(sentences.tokens, stack.weights, stack.architecture, done, error, stack.trained == "all"))
     for index, run in enumerate(runs):
         alone = printed_form_step(run, run.rate, sentences, labels[index], steps=4)
         assert (stack.weights.query_key[index] - alone.query_key).abs().max() < 1e-9

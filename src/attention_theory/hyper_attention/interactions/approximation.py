@@ -7,14 +7,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.hyper_attention.interactions.interactions import functional_tensor
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.training import Parameters, train_many
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 
 @dataclass(frozen=True)
 class Approximation:
-    """A layer with a bound on its error: ``bound`` for each token of the sequence, in the norm of the outputs."""
+    """A layer with a bound on its error (Theorem B.2): ``bound`` for each token, in the norm of the outputs."""
 
     embedding: Float[Tensor, "size width"]
     score: Float[Tensor, "width width"]
@@ -32,33 +32,51 @@ def approximate(
 
     Where ``2r + q`` exceeds the number of symbols, as many dimensions as symbols are enough. The embedding must hold
     the left *and* the right singular vectors of F, and the left ones of W, because score and value matrix are both seen
-    through it. Then the error of a row is at most
-    ``L (max |w_b| sigma_{r+1}(F) + max |F_r| sigma_{q+1}(W))``.
+    through it. The error of a row is then at most ``L`` times :func:`truncation_bound`.
 
     Raises:
-        ParameterError: a rank below 1 or above the number of symbols.
+        ParameterError: a rank below 1, or above that of a full matrix.
     """
-    size = effect.shape[0]
-    require(effect_rank=(effect_rank, 1, size), weight_rank=(weight_rank, 1, min(weights.shape)))
-    left, strengths, right = torch.linalg.svd(effect)
-    main = left[:, :effect_rank] * strengths[:effect_rank] @ right[:effect_rank]
-    weight_left, weight_strengths, weight_right = torch.linalg.svd(weights, full_matrices=False)
-    main_weights = weight_left[:, :weight_rank] * weight_strengths[:weight_rank] @ weight_right[:weight_rank]
+    require(effect_rank=(effect_rank, 1, len(effect)), weight_rank=(weight_rank, 1, min(weights.shape)))
+    left, _, right = torch.linalg.svd(effect)
+    weight_left = torch.linalg.svd(weights, full_matrices=False).U
     spans = torch.cat([left[:, :effect_rank], right[:effect_rank].mT, weight_left[:, :weight_rank]], dim=1)
     embedding = torch.linalg.qr(spans).Q
-    lost_effect = strengths[effect_rank] if effect_rank < size else strengths.new_zeros(())
-    lost_weight = weight_strengths[weight_rank] if weight_rank < len(weight_strengths) else strengths.new_zeros(())
-    bound = weights.norm(dim=1).max() * lost_effect + main.abs().max() * lost_weight
-    return Approximation(embedding, embedding.mT @ main @ embedding, embedding.mT @ main_weights, bound.item())
+    return Approximation(
+        embedding,
+        embedding.mT @ _truncated(effect, effect_rank) @ embedding,
+        embedding.mT @ _truncated(weights, weight_rank),
+        truncation_bound(effect, weights, effect_rank, weight_rank),
+    )
 
 
-def printed_bound(effect: Float[Tensor, "size size"], weights: Float[Tensor, "size features"], width: int) -> float:
-    """The bound of Theorem B.2 as printed, for each token of the sequence; ``zeta_2`` from F truncated to ``width``."""
-    require(width=(width, 1, effect.shape[0] - 1))
-    left, strengths, right = torch.linalg.svd(effect)
-    main = left[:, :width] * strengths[:width] @ right[:width]
-    lost_weights = torch.linalg.svdvals(weights)[width:].norm()
-    return (weights.norm(dim=1).max() * strengths[width] + main.abs().max() * lost_weights).item()
+def truncation_bound(
+    effect: Float[Tensor, "size size"],
+    weights: Float[Tensor, "size features"],
+    effect_rank: int,
+    weight_rank: int,
+    form: Form = "correct",
+) -> float:
+    """What a token of the sequence can add to the error of a row (Theorem B.2).
+
+    It is ``max |w_b| sigma_{r+1}(F) + max |F_r| sigma_{q+1}(W)`` for F truncated to rank r and W to rank q.
+    ``form="printed"`` has all the singular values of W from ``q + 1`` on, as the root of their sum of squares. The
+    paper gives it for ``r = q = d``, an embedding of so many dimensions, in which the truncated matrices need not fit.
+
+    Raises:
+        ParameterError: a rank below 1 or above the number of symbols, or an unknown form.
+    """
+    require(effect_rank=(effect_rank, 1, len(effect)), weight_rank=(weight_rank, 1, len(weights)), form=(form, FORMS))
+    lost_effect = torch.linalg.svdvals(effect)[effect_rank : effect_rank + 1].sum()
+    lost_weights = torch.linalg.svdvals(weights)[weight_rank:]
+    lost = lost_weights[:1].sum() if form == "correct" else lost_weights.norm()
+    return (weights.norm(dim=1).max() * lost_effect + _truncated(effect, effect_rank).abs().max() * lost).item()
+
+
+def _truncated(matrix: Float[Tensor, "rows columns"], rank: int) -> Float[Tensor, "rows columns"]:
+    """The nearest matrix of a rank."""
+    left, strengths, right = torch.linalg.svd(matrix, full_matrices=False)
+    return left[:, :rank] * strengths[:rank] @ right[:rank]
 
 
 def best_residual(
@@ -66,14 +84,19 @@ def best_residual(
 ) -> float:
     """The least squared distance to a functional tensor that layers of a width were trained to, over all restarts.
 
-    Embedding, score and value are all free; every restart is a model of one batch, trained by Adam with a cosine.
+    Embedding, score and value are all free; every restart is a model of one batch, trained by Adam with a cosine. It is
+    how Theorem 3.1 (necessity) and the counter-example to Theorem B.2 are looked at.
+
+    Raises:
+        ParameterError: a width below 1 or above the number of symbols, no restart, or no step.
     """
     size, _, features = target.shape
-    require(width=(width, 1, size), restarts=(restarts, 1, None))
+    require(width=(width, 1, size), restarts=(restarts, 1, None), steps=(steps, 1, None))
     draw = generator(seed)
     shapes = {"embedding": (size, width), "score": (width, width), "value": (width, features)}
     start = {
-        name: torch.randn(restarts, *shape, generator=draw, dtype=target.dtype) * 0.7 for name, shape in shapes.items()
+        name: normal(restarts, *shape, seed=draw, dtype=target.dtype, device=target.device) * 0.7
+        for name, shape in shapes.items()
     }
 
     def residual(models: Parameters, step: int) -> Float[Tensor, " restarts"]:

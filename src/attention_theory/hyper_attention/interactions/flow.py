@@ -19,7 +19,7 @@ from attention_theory.validation import require
 
 @dataclass(frozen=True)
 class Flow:
-    """A path of gradient flow in one-hot coordinates, one entry a time."""
+    """A path of gradient flow in one-hot coordinates, one entry a time (Appendix C)."""
 
     times: Float[Tensor, " times"]
     score: Float[Tensor, "times size features"]
@@ -37,31 +37,34 @@ def gradient_flow(
     score: Float[Tensor, "size features"] | None = None,
     norm: float = 1.0,
 ) -> Flow:
-    """Follow ``dC/dt = -dL/dC``, ``dw/dt = -dL/dw`` from ``C = 0`` (unless given), by Runge-Kutta of order eight.
+    """Follow ``dC/dt = -dL/dC``, ``dw/dt = -dL/dw`` of Theorems 4.4 and G.7, by Runge-Kutta of order eight.
 
-    ``end`` is the last time and ``tolerance`` the relative error that a step may make (absolute: a hundredth of it).
-    ``norm`` is the squared length c of the rows of an orthogonal embedding: it multiplies the speeds by ``c^2`` and c.
+    It starts from ``C = 0`` unless a score is given. ``end`` is the last time and ``tolerance`` the relative error that
+    a step may make (absolute: a hundredth of it). ``norm`` is the squared length c of the rows of an orthogonal
+    embedding: it multiplies the speeds by ``c^2`` and c. The integrator is one of NumPy, on the CPU and in float64.
+
+    Raises:
+        ParameterError: a negative time or norm, fewer than two records, or a tolerance outside 1e-13 to 1e-3.
     """
     require(
         end=(end, 0.0, None), records=(records, 2, None), tolerance=(tolerance, 1e-13, 1e-3), norm=(norm, 0.0, None)
     )
 
     entries = target.numel()
-    gram_array, target_array = gram.numpy(), target.numpy()
+    gram_array, target_array = (tensor.cpu().to(torch.float64).numpy() for tensor in (gram, target))
 
     def velocity(_: float, state: np.ndarray) -> np.ndarray:
         score, value = state[:entries].reshape(target_array.shape), state[entries:]
-        by_score, by_value, _loss = gram_gradients(gram_array, target_array, score, value)
-        return -np.concatenate([norm**2 * by_score.ravel(), norm * by_value])
+        gradients = gram_gradients(gram_array, target_array, score, value)
+        return -np.concatenate([norm**2 * gradients.score.ravel(), norm * gradients.value])
 
     begin = torch.zeros_like(target) if score is None else score
     times = np.linspace(0.0, end, records)
-    start = torch.cat([begin.flatten(), value]).numpy()
+    start = torch.cat([begin.flatten(), value]).cpu().to(torch.float64).numpy()
     path = solve_ivp(velocity, (0.0, end), start, "DOP853", times, rtol=tolerance, atol=tolerance / 100)
-    states = torch.from_numpy(path.y.T.copy())
+    states = torch.from_numpy(path.y.T.copy()).to(target)
     scores, values = states[:, :entries].unflatten(-1, target.shape), states[:, entries:]
-    losses = gram_gradients(gram, target, scores, values)[2]
-    return Flow(torch.from_numpy(times), scores, values, losses)
+    return Flow(torch.from_numpy(times).to(target), scores, values, gram_gradients(gram, target, scores, values).loss)
 
 
 def conserved(
@@ -86,19 +89,28 @@ def drift_of_a_step(
     It is of second order in ``rate``: half the step, a quarter of the change. Only midway does that say anything of the
     gradients, because there the first orders of ``w^2`` and ``|C|^2`` have to cancel; from ``C = 0``, where
     ``dL/dw = 0``, no gradient in C could break it. ``score_factor`` multiplies the gradient in C, to see it break.
+    (Lemmas C.2 and G.9.)
+
+    Raises:
+        ParameterError: a negative rate.
     """
     require(rate=(rate, 0.0, None))
-    midway = int((path.losses - path.losses[0] / 2).abs().argmin())
-    score, value = path.score[midway], path.value[midway]
-    by_score, by_value, _ = gram_gradients(gram, target, score, value)
-    after = conserved(score - rate * score_factor * by_score, value - rate * by_value)
+    score, value = midway(path)
+    gradients = gram_gradients(gram, target, score, value)
+    after = conserved(score - rate * score_factor * gradients.score, value - rate * gradients.value)
     return (after - conserved(score, value)).abs().max().item()
+
+
+def midway(path: Flow) -> tuple[Float[Tensor, "size features"], Float[Tensor, " features"]]:
+    """C and w where a path has lost half of its loss: neither start nor end of the flow of Appendix C."""
+    place = int((path.losses - path.losses[0] / 2).abs().argmin())
+    return path.score[place], path.value[place]
 
 
 def flow_limit(
     target: Float[Tensor, "... size features"], value: Float[Tensor, "... features"], norm: float = 1.0
 ) -> tuple[Float[Tensor, "... size features"], Float[Tensor, "... features"]]:
-    """Where the flow from ``C = 0`` and positive w ends, in closed form, if the data are versatile.
+    """Where the flow of Theorems 4.4 and G.7 from ``C = 0`` and positive w ends, in closed form, on versatile data.
 
     The functional tensor must become ``target`` and :func:`conserved` stays, so ``w_a^2`` solves a quadratic:
     ``w_a(inf)^2 = (w_a^2 + sqrt(w_a^4 + 4 |T*_{:,a}|^2 / c)) / 2`` and ``C(inf) = T* diag(1 / w(inf))``.
@@ -119,6 +131,9 @@ def loss_bound(
     """``L(0) exp(-4 b^2 zeta^2 t / B)``: what the proof of Theorem 4.4 gives, by Gronwall's inequality.
 
     ``zeta`` is the least singular value over all data matrices, b the least entry of w at the start.
+
+    Raises:
+        ParameterError: a negative entry or singular value, or no sample.
     """
     require(
         least_value=(least_value, 0.0, None), least_singular=(least_singular, 0.0, None), samples=(samples, 1, None)

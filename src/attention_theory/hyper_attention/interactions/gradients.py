@@ -4,14 +4,12 @@ Here the layer has one output (``d_2 = 1``): ``value`` is the vector w. The Gram
 loss and gradients from counts alone, and is what training uses.
 """
 
-from typing import Literal
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 
 def residuals(
@@ -20,7 +18,7 @@ def residuals(
     score: Float[Tensor, "width width"],
     value: Float[Tensor, " width"],
 ) -> Float[Tensor, "samples tokens"]:
-    """Output minus target of every token of every sample, ``D`` in the paper."""
+    """Output minus target of every token of every sample, ``D`` in Appendix C."""
     return linear_attention(tokens, score, value[:, None]).squeeze(-1) - targets
 
 
@@ -36,13 +34,16 @@ def loss_gradients(
     targets: Float[Tensor, "samples tokens"],
     score: Float[Tensor, "width width"],
     value: Float[Tensor, " width"],
-    form: Literal["correct", "printed"] = "correct",
+    form: Form = "correct",
 ) -> tuple[Float[Tensor, "width width"], Float[Tensor, " width"]]:
     """Gradients of the loss in C and w, in the matrix form of Appendix C.
 
-    ``printed`` leaves out the transpose on C in the second one, as two displays of the derivation do.
+    ``form="printed"`` leaves out the transpose on C in the second one, as two displays of the derivation do.
+
+    Raises:
+        ParameterError: an unknown form.
     """
-    require(form=(form, {"correct", "printed"}))
+    require(form=(form, FORMS))
     residual = residuals(tokens, targets, score, value)
     gram = tokens.mT @ tokens
     pulled = torch.einsum("nia,ni->na", tokens, residual)
@@ -65,5 +66,5 @@ def residual_maps(
 
 
 def column_major(matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, " entries"]:
-    """vec: the columns of a matrix one under the other."""
+    """vec of Appendix C: the columns of a matrix one under the other."""
     return matrix.mT.flatten()

@@ -13,7 +13,7 @@ same form (:mod:`attention_theory.hyper_attention.layers.pair_gram`).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
@@ -27,8 +27,17 @@ Array = TypeVar("Array", Tensor, np.ndarray)
 
 
 @dataclass(frozen=True)
+class Gradients(Generic[Array]):
+    """Gradients of the loss in C and w, and the loss itself, of one layer or of many (Appendix C)."""
+
+    score: Array
+    value: Array
+    loss: Array
+
+
+@dataclass(frozen=True)
 class Descent:
-    """Layers after gradient descent, in one-hot coordinates, and the losses at the recorded steps."""
+    """Layers after gradient descent, in one-hot coordinates, and the losses at the recorded steps (Section 7.1)."""
 
     score: Float[Tensor, "models size features"]
     value: Float[Tensor, "models features"]
@@ -37,13 +46,14 @@ class Descent:
 
     @property
     def tensor(self) -> Float[Tensor, "models size features"]:
+        """``C diag(w)``, the functional tensors (Corollary D.3)."""
         return self.score * self.value.unsqueeze(-2)
 
 
 def gram_tensors(symbols: Int[Tensor, "samples length"], size: int) -> Float[Tensor, "size size size"]:
-    """``G[a] = (1/B) sum_n s_a s s^T``, from the sequences that hold a only. Symmetric in all three indices."""
+    """``G[a] = (1/B) sum_n s_a s s^T``, from the sequences that hold a only (Eq. 27). Symmetric in its indices."""
     rows = counts(symbols, size)
-    gram = torch.empty(size, size, size, dtype=torch.float64)
+    gram = rows.new_empty(size, size, size)
     for symbol in range(size):
         holding = rows[rows[:, symbol] > 0]
         torch.matmul(holding.mT * holding[:, symbol], holding, out=gram[symbol])
@@ -55,13 +65,13 @@ def gram_loss(
     tensor: Float[Tensor, "... size features"],
     target: Float[Tensor, "... size features"],
 ) -> Float[Tensor, "..."]:
-    """The training loss of layers with these functional tensors."""
+    """The training loss of layers with these functional tensors (Section 4)."""
     apart = tensor - target
     return (apart * _pull(gram, apart)).sum(dim=(-2, -1))
 
 
-def gram_gradients(gram: Array, target: Array, score: Array, value: Array) -> tuple[Array, Array, Array]:
-    """Gradients of the loss in C and w, and the loss itself, of one layer or of many.
+def gram_gradients(gram: Array, target: Array, score: Array, value: Array) -> Gradients[Array]:
+    """Gradients of the loss in C and w, and the loss itself, of one layer or of many (Appendix C).
 
     ``gram`` is (size, features, features), ``target`` and ``score`` are (..., size, features), ``value`` is
     (..., features). The same lines serve tensors and, for an integrator that takes many small steps, arrays.
@@ -70,7 +80,7 @@ def gram_gradients(gram: Array, target: Array, score: Array, value: Array) -> tu
     pulled = _pull(gram, apart)
     by_score = 2 * pulled * value[..., None, :]
     by_value = 2 * (pulled * score).sum(-2)
-    return by_score, by_value, (apart * pulled).sum((-2, -1))
+    return Gradients(by_score, by_value, (apart * pulled).sum((-2, -1)))
 
 
 def descend(
@@ -82,7 +92,7 @@ def descend(
     score: Float[Tensor, "models size features"] | None = None,
     record_every: int = 10,
 ) -> Descent:
-    """Gradient descent of many layers at once, each to its own target, from ``C = 0`` unless a score is given.
+    """Gradient descent of many layers at once (Section 7.1), each to its own target, from ``C = 0`` unless given.
 
     Args:
         gram: of the training sequences.
@@ -101,17 +111,17 @@ def descend(
         record_every=(record_every, 1, None),
         pairs_of_rates=(len(rates), len(value), len(value)),
     )
-    speed = torch.tensor(rates, dtype=gram.dtype)
+    speed = torch.tensor(rates, dtype=gram.dtype, device=gram.device)
     score = torch.zeros_like(target) if score is None else score.clone()
     value = value.clone()
     losses, marks = [], []
     for step in range(steps):
-        by_score, by_value, loss = gram_gradients(gram, target, score, value)
+        gradients = gram_gradients(gram, target, score, value)
         if step % record_every == 0:
-            losses.append(loss)
+            losses.append(gradients.loss)
             marks.append(step)
-        score -= speed[:, 0, None, None] * by_score
-        value -= speed[:, 1, None] * by_value
+        score -= speed[:, 0, None, None] * gradients.score
+        value -= speed[:, 1, None] * gradients.value
     losses.append(gram_loss(gram, score * value.unsqueeze(-2), target))
     return Descent(score, value, torch.stack(losses), [*marks, steps])
 

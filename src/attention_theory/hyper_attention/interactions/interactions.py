@@ -16,16 +16,16 @@ from attention_theory.validation import require
 def sample_sequences(
     samples: int, length: int, size: int, seed: Seed, unique: bool = False
 ) -> Int[Tensor, "samples length"]:
-    """Sequences of symbols 0 to ``size - 1``, uniform and independent; with ``unique`` no symbol comes twice.
+    """Uniform sequences of symbols 0 to ``size - 1`` (Section 3), independent; with ``unique`` no symbol comes twice.
 
     Raises:
-        ParameterError: a size below 1, or more unique tokens than symbols.
+        ParameterError: no sequence, token or symbol, or more unique tokens than symbols.
     """
     require(samples=(samples, 1, None), size=(size, 1, None), length=(length, 1, size if unique else None))
     draw = generator(seed)
     if unique:
-        return torch.rand(samples, size, generator=draw).argsort(dim=-1)[:, :length]
-    return torch.randint(size, (samples, length), generator=draw)
+        return torch.rand(samples, size, generator=draw, device=draw.device).argsort(dim=-1)[:, :length]
+    return torch.randint(size, (samples, length), generator=draw, device=draw.device)
 
 
 def aggregate_interactions(
@@ -59,8 +59,8 @@ def functional_tensor(
 def outputs_from_counts(
     symbols: Int[Tensor, "... length"], tensor: Float[Tensor, "size size features"]
 ) -> Float[Tensor, "... length features"]:
-    """The outputs of a layer from its functional tensor: row i is the sum over b of ``s_b T[X(i), b]``."""
-    by_symbol = torch.einsum("...b,abk->...ak", counts(symbols, tensor.shape[0]), tensor)
+    """The outputs of a layer from its functional tensor: row i is the sum over b of ``s_b T[X(i), b]`` (Eq. 30)."""
+    by_symbol = torch.einsum("...b,abk->...ak", counts(symbols, tensor.shape[0]).to(tensor.dtype), tensor)
     return by_symbol.gather(-2, symbols.unsqueeze(-1).expand(*symbols.shape, tensor.shape[-1]))
 
 

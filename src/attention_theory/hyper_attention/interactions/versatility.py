@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed
 from attention_theory.validation import require
 
 #: Eigenvalues of the integer matrices ``S^T S`` below this share of the largest count as zero.
@@ -23,15 +23,27 @@ class Versatility:
     least: Float[Tensor, " size"]
 
 
+@dataclass(frozen=True)
+class Moments:
+    """Covariance and second moment ``E[s s^T]`` of the counts (Assumption E.1)."""
+
+    covariance: Float[Tensor, "size size"]
+    second: Float[Tensor, "size size"]
+
+
 def data_matrix(symbols: Int[Tensor, "samples length"], symbol: int, size: int) -> Float[Tensor, "rows size"]:
-    """The counts of those sequences that hold ``symbol``, one row each (Definition 4.1)."""
+    """The counts of those sequences that hold ``symbol``, one row each (Definition 4.1).
+
+    Raises:
+        ParameterError: a symbol that is none of them.
+    """
     require(symbol=(symbol, 0, size - 1))
     holds = (symbols == symbol).any(dim=1)
     return counts(symbols[holds], size)
 
 
 def versatility(symbols: Int[Tensor, "samples length"], size: int) -> Versatility:
-    """The rank and the least singular value of each data matrix, from the eigenvalues of ``S^T S``."""
+    """The rank and the least singular value of each data matrix, from the eigenvalues of ``S^T S`` (Assumption 4.2)."""
     grams = []
     for symbol in range(size):
         matrix = data_matrix(symbols, symbol, size)
@@ -47,30 +59,41 @@ def visible_part(
 ) -> Float[Tensor, "size size"]:
     """What the data see of a functional tensor: each row projected on the row space of its data matrix.
 
-    It has the same outputs on these sequences, and of all such tensors it is the smallest: the least-squares fit.
+    It has the same outputs on these sequences, and of all such tensors it is the smallest: the least-squares fit, with
+    zero training error (Theorem 4.6).
     """
     size = tensor.shape[0]
-    rows = [data_matrix(symbols, symbol, size) for symbol in range(size)]
+    rows = [data_matrix(symbols, symbol, size).to(tensor.dtype) for symbol in range(size)]
     fits = [torch.linalg.lstsq(matrix, matrix @ row, driver="gelsd") for matrix, row in zip(rows, tensor, strict=True)]
     return torch.stack([fit.solution for fit in fits])
 
 
 def unique_null_vector(symbol: int, size: int, length: int) -> Float[Tensor, " size"]:
-    """What the data matrix of ``symbol`` cannot see when no token repeats: ``-(L - 1)`` at the symbol, 1 elsewhere."""
+    """What the data matrix of ``symbol`` cannot see if no token repeats (Remark D.1): ``1 - L`` at it, 1 elsewhere.
+
+    Raises:
+        ParameterError: a symbol that is none of them, or no token.
+    """
+    require(symbol=(symbol, 0, size - 1), length=(length, 1, None))
     vector = torch.ones(size, dtype=torch.float64)
     vector[symbol] = 1.0 - length
     return vector
 
 
-def count_moments(symbols: Int[Tensor, "samples length"], size: int) -> tuple[Tensor, Tensor]:
-    """Covariance and second moment ``E[s s^T]`` of the counts, over the given sequences."""
+def count_moments(symbols: Int[Tensor, "samples length"], size: int) -> Moments:
+    """Covariance and second moment of the counts over the given sequences (Assumption E.1)."""
     rows = counts(symbols, size)
     centred = rows - rows.mean(dim=0)
-    return centred.mT @ centred / len(rows), rows.mT @ rows / len(rows)
+    return Moments(centred.mT @ centred / len(rows), rows.mT @ rows / len(rows))
 
 
 def uniform_second_moment(length: int, size: int) -> Float[Tensor, "size size"]:
-    """``E[s s^T]`` of a uniform sequence, ``(L/S) I + (L (L-1) / S^2) 1 1^T``; its least eigenvalue is L/S."""
+    """``E[s s^T]`` of a uniform sequence, ``(L/S) I + (L (L-1) / S^2) 1 1^T``; its least eigenvalue is L/S (App. E).
+
+    Raises:
+        ParameterError: no token or no symbol.
+    """
+    require(length=(length, 1, None), size=(size, 1, None))
     square = torch.ones(size, size, dtype=torch.float64) * length * (length - 1) / size**2
     return square + torch.eye(size, dtype=torch.float64) * length / size
 
@@ -80,15 +103,28 @@ def rank_failure_bound(samples: int, length: int, moment: Float[Tensor, "size si
 
     ``P[rank < S] <= 2 S exp(-B (g^2 / 8) / (R^2 + R g / 6))`` with g the least eigenvalue of the second moment and
     ``R = L^2 + |E[s s^T]|``.
+
+    Raises:
+        ParameterError: no sequence or no token.
     """
+    require(samples=(samples, 1, None), length=(length, 1, None))
     values = torch.linalg.eigvalsh(moment)
     least, radius = values[0].item(), length**2 + values[-1].item()
     return 2 * len(moment) * math.exp(-samples * (least**2 / 8) / (radius**2 + radius * least / 6))
 
 
 def rank_fails(draws: int, samples: int, length: int, size: int, seed: Seed) -> Bool[Tensor, " draws"]:
-    """For each of many data sets of uniform sequences, whether its count matrix misses full column rank."""
-    symbols = sample_sequences(draws * samples, length, size, generator(seed))
-    rows = counts(symbols, size).reshape(draws, samples, size)
+    """For each of many data sets of uniform sequences, whether its count matrix misses full column rank (Theorem E.2).
+
+    Raises:
+        ParameterError: no data set, sequence, token or symbol.
+    """
+    require(draws=(draws, 1, None), samples=(samples, 1, None))
+    symbols = sample_sequences(draws * samples, length, size, seed)
+    return misses_full_rank(counts(symbols, size).reshape(draws, samples, size))
+
+
+def misses_full_rank(rows: Float[Tensor, "... samples size"]) -> Bool[Tensor, "..."]:
+    """Whether each count matrix has a rank below the number of symbols, from the eigenvalues of ``S^T S`` (App. E)."""
     values = torch.linalg.eigvalsh(rows.mT @ rows)
-    return values[:, 0] <= _ZERO * values[:, -1]
+    return values[..., 0] <= _ZERO * values[..., -1]

@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
 from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
+from attention_theory.randomness import Seed, generator
 from attention_theory.validation import require
 
 #: Attention blocks by the name of the row, built for a width. Table 1: one head.
@@ -27,7 +28,7 @@ TABLE_2: dict[str, Callable[[int], nn.Module]] = {
 
 
 class Block(nn.Module):
-    """Attention and a two-layer perceptron, each after a normalisation and added to its input."""
+    """Attention and a two-layer perceptron, each after a normalisation and added to its input (Section 7.2)."""
 
     def __init__(self, width: int, attention: nn.Module) -> None:
         super().__init__()
@@ -54,6 +55,9 @@ class LanguageModel(nn.Module):
         attention: makes the attention block of each layer, given the width.
         layers: the number of blocks.
         seed: of the weights.
+
+    Raises:
+        ParameterError: fewer than two tokens in the vocabulary, or no place, feature or block.
     """
 
     def __init__(
@@ -63,22 +67,22 @@ class LanguageModel(nn.Module):
         width: int,
         attention: Callable[[int], nn.Module],
         layers: int = 1,
-        seed: int = 0,
+        seed: Seed = 0,
     ) -> None:
         super().__init__()
-        require(vocabulary=(vocabulary, 2, None), window=(window, 1, None), layers=(layers, 1, None))
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        require(vocabulary=(vocabulary, 2, None), window=(window, 1, None))
+        require(width=(width, 1, None), layers=(layers, 1, None))
+        with torch.random.fork_rng(devices=[]):  # the modules draw weights of their own, which are drawn anew below
             self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(window, width)
             self.blocks = nn.Sequential(*(Block(width, attention(width)) for _ in range(layers)))
             self.norm = nn.LayerNorm(width)
-            self._draw_weights(layers)
+        self._draw_weights(layers, generator(seed))
 
-    def _draw_weights(self, layers: int) -> None:
+    def _draw_weights(self, layers: int, draw: Generator) -> None:
         for name, value in self.named_parameters():
             if value.ndim > 1:
                 is_last = name.endswith(("attention.out.weight", "mlp.2.weight"))
-                nn.init.normal_(value, std=0.02 / (2 * layers) ** 0.5 if is_last else 0.02)
+                nn.init.normal_(value, std=0.02 / (2 * layers) ** 0.5 if is_last else 0.02, generator=draw)
             elif name.endswith("bias"):
                 nn.init.zeros_(value)
 
@@ -88,5 +92,5 @@ class LanguageModel(nn.Module):
         return self.norm(self.blocks(x)) @ self.tokens.weight.T
 
     def attention_parameters(self) -> int:
-        """The parameters of the attention blocks alone."""
+        """The parameters of the attention blocks alone, which the caption of Table 1 compares."""
         return sum(value.numel() for name, value in self.named_parameters() if ".attention." in name)

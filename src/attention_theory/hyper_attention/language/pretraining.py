@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.special import stdtrit
 from torch import Tensor, nn
 
 from attention_theory.data.token_files import Corpus
 from attention_theory.hyper_attention.language.language_model import LanguageModel
-from attention_theory.randomness import generator
+from attention_theory.randomness import Seed, generator
 from attention_theory.validation import require
 
 
@@ -31,6 +31,13 @@ class Training:
         micro_batch: sequences held at once; the gradients of a step are summed over them.
         evaluate_every: steps between two validations.
         validation_windows: windows that a validation is taken on, the same each time.
+        weight_decay: of the matrices.
+        betas: decay of AdamW's averages.
+        clip: the largest norm of a gradient.
+
+    Raises:
+        ParameterError: a number below 1, a negative rate, a longer warm-up than the training, or a larger micro-batch
+            than the batch.
     """
 
     steps: int
@@ -58,7 +65,7 @@ class Training:
         )
 
     def rate_at(self, step: int) -> float:
-        """Linear up to the largest rate, then half a cosine down to a tenth of it at the last step."""
+        """Linear up to the largest rate, then half a cosine down to a tenth of it at the last step (Table 1)."""
         if step < self.warm_up:
             return self.rate * (step + 1) / self.warm_up
         share = (step - self.warm_up) / max(1, self.steps - 1 - self.warm_up)
@@ -67,19 +74,21 @@ class Training:
 
 @dataclass(frozen=True)
 class Course:
-    """Validation losses in nats a token, at the start, at every evaluation and at the end."""
+    """Validation losses in nats a token, at the start, at every evaluation and at the end (Section 7.2)."""
 
     steps: list[int]
     losses: list[float]
 
     @property
     def perplexity(self) -> float:
-        """At the last evaluation."""
+        """``e^loss`` at the last evaluation, as the tables give it."""
         return math.exp(self.losses[-1])
 
 
-def pretrain(model: nn.Module, corpus: Corpus, training: Training, seed: int, device: str = "cpu") -> Course:
-    """Train a model in place. Equal seeds give every model the same batches.
+def pretrain(
+    model: nn.Module, corpus: Corpus, training: Training, seed: Seed, device: torch.device | str = "cpu"
+) -> Course:
+    """Train a model in place, as the caption of Table 1 says. Equal seeds give every model the same batches.
 
     Args:
         model: tokens to logits.
@@ -119,9 +128,9 @@ def train_table(
     corpus: Corpus,
     training: Training,
     seeds: Sequence[int],
-    device: str = "cpu",
+    device: torch.device | str = "cpu",
 ) -> dict[str, list[Course]]:
-    """Train the language model around every attention block from every seed; equal seeds see equal batches.
+    """Train the models of Table 1 or 2, each around its attention block; equal seeds see equal batches.
 
     Args:
         models: attention blocks by name, as :data:`TABLE_1` of :mod:`language_model`.
@@ -152,6 +161,7 @@ class Gap:
     """The last loss of a model less that of another, seed by seed, in nats; negative where the first is better.
 
     Equal seeds see equal batches, so the runs are pairs: the noise is the spread of the gaps, not that of the losses.
+    (Tables 1 and 2 give one number a model.)
     """
 
     by_seed: list[float]
@@ -162,7 +172,11 @@ class Gap:
 
     @property
     def half_width(self) -> float:
-        """Half the 95% interval of the mean: Student's t for the paired gaps, whose number must be at least two."""
+        """Half the 95% interval of the mean, Student's t for the paired gaps.
+
+        Raises:
+            ParameterError: fewer than two gaps.
+        """
         require(seeds=(len(self.by_seed), 2, None))
         seeds = len(self.by_seed)
         return float(stdtrit(seeds - 1, 0.975)) * statistics.stdev(self.by_seed) / math.sqrt(seeds)
@@ -174,14 +188,20 @@ class Gap:
 
 
 def gap(courses: Sequence[Course], others: Sequence[Course]) -> Gap:
-    """Compare two models that were trained from the same seeds."""
+    """Compare two models of Table 1 or 2 that were trained from the same seeds."""
     last = [[course.losses[-1] for course in some] for some in (courses, others)]
     return Gap([ours - theirs for ours, theirs in zip(*last, strict=True)])
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, inputs: Tensor, targets: Tensor, micro_batch: int, device: str = "cpu") -> float:
-    """Mean loss over the windows, in nats a token."""
+def evaluate(
+    model: nn.Module,
+    inputs: Int[Tensor, "windows length"],
+    targets: Int[Tensor, "windows length"],
+    micro_batch: int,
+    device: torch.device | str = "cpu",
+) -> float:
+    """Mean loss over the windows, in nats a token: the logarithm of the perplexity of Section 7.2."""
     total = 0.0
     for some, wanted in zip(inputs.split(micro_batch), targets.split(micro_batch), strict=True):
         total += _loss(model, some.to(device), wanted.to(device)).item() * len(some)
@@ -193,7 +213,10 @@ def _loss(model: nn.Module, inputs: Tensor, targets: Tensor) -> Float[Tensor, ""
 
 
 def unigram_loss(corpus: Corpus) -> float:
-    """Nats a token for a model that knows how often each token comes and nothing else; one is added to every count."""
+    """Nats a token for a model that knows how often each token comes and nothing else; one is added to every count.
+
+    What the models of Section 7.2 have to beat.
+    """
     counts = torch.ones(corpus.train.vocabulary, dtype=torch.float64)
     for shard in corpus.train.shards:
         counts += torch.bincount(torch.as_tensor(shard.astype("int64")), minlength=corpus.train.vocabulary)

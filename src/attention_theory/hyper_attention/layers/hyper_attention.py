@@ -1,4 +1,4 @@
-"""HyperAttention: softmax attention over tuples of tokens, as a block for a network."""
+"""HyperAttention: softmax attention over tuples of tokens, as a block for a network (Section 6, Appendix G.1)."""
 
 import torch
 from jaxtyping import Float
@@ -16,7 +16,7 @@ class HyperAttention(nn.Module):
     A head of order ``n`` weighs tuples of ``n - 1`` tokens by a softmax over products of ``n`` factors. Order 3 runs
     block by block (:func:`pair_attention`); higher orders hold every score, ``tokens ** n`` of them.
 
-    The print puts no scale on the scores and does not ask that a tuple lie in the past; here the scores are divided by
+    The paper puts no scale on the scores and does not ask that a tuple lie in the past; here the scores are divided by
     the root of the rank, and ``causal`` says which tuples a token may see.
 
     Args:
@@ -59,6 +59,12 @@ class HyperAttention(nn.Module):
         self.out = nn.Linear(width if separate_output else heads * rank, width, bias=False)
 
     def forward(self, x: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch tokens width"]:
+        """The output of all heads (Definition G.1).
+
+        Raises:
+            ParameterError: no token.
+        """
+        require(tokens=(x.shape[1], 1, None))
         queries = self._split(self.queries(x))
         members = (self.order - 1) if self.sharing else 1
         keys = [self._split(project(x)) for project in self.keys] * members
@@ -96,7 +102,7 @@ def hyper_attention_parameters(
 ) -> int:
     """Parameters of :class:`HyperAttention`: ``4 d^2`` with sharing and ``2 n d^2`` without, where ``H R = d``.
 
-    ``separate_output`` adds ``d^2``.
+    ``separate_output`` adds ``d^2``. (Definitions G.1 and G.3; Table 1.)
 
     Raises:
         ParameterError: as for the block.
@@ -118,7 +124,12 @@ def _rank(width: int, heads: int, order: int, rank: int | None) -> int:
 
 
 def allowed_triples(tokens: int) -> int:
-    """Triples ``j2 <= j1 <= i``: the scores that a causal, ordered layer of order 3 needs."""
+    """Triples ``j2 <= j1 <= i``: the scores that a causal, ordered layer of order 3 needs (Definition G.1).
+
+    Raises:
+        ParameterError: a negative number of tokens, or one that is not whole.
+    """
+    require(tokens=(tokens, 0, None))
     return tokens * (tokens + 1) * (tokens + 2) // 6
 
 
@@ -127,8 +138,13 @@ def hyper_attention_flops(
 ) -> int:
     """Multiplications and additions of the matrix products of a causal, ordered order-3 layer for one sequence.
 
-    Every allowed triple costs ``2 R`` for its score and ``2 R`` for its share of the weighted sum, in every head.
+    Every allowed triple costs ``2 R`` for its score and ``2 R`` for its share of the weighted sum, in every head
+    (Table 3).
+
+    Raises:
+        ParameterError: no token, and as for the block.
     """
+    require(tokens=(tokens, 1, None))
     inner = width if rank is None else heads * rank
     projections = 2 * tokens * hyper_attention_parameters(width, heads, 3, rank, sharing)
     return projections + 4 * inner * allowed_triples(tokens)

@@ -1,9 +1,8 @@
-"""HyperFeatureAttention: attention whose scores are entrywise products of several score matrices."""
+"""HyperFeatureAttention: attention whose scores are entrywise products of several matrices (Section 5, App. F.2)."""
 
 from collections.abc import Sequence
 from functools import reduce
 from itertools import groupby
-from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -11,14 +10,14 @@ from torch import Tensor, nn
 
 from attention_theory.encodings import rotate
 from attention_theory.layers import attention_weights, causal_mask
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import FORMS, Form, ParameterError, require
 
 
 def linear_hyper_feature_attention(
     tokens: Float[Tensor, "... tokens width"],
     scores: Float[Tensor, "order width width"],
     values: Float[Tensor, "order width features"],
-    form: Literal["entrywise", "printed"] = "entrywise",
+    form: Form = "correct",
 ) -> Float[Tensor, "... tokens features"]:
     """Linear HyperFeatureAttention of order ``A`` (Definition 5.1): ``(prod_a X C_a X^T) (prod_a X W_a)``.
 
@@ -29,10 +28,14 @@ def linear_hyper_feature_attention(
         tokens: the sequence ``X``, tokens as rows.
         scores: the matrices ``C_a``, one a factor.
         values: the matrices ``W_a``, one a factor.
+        form: as said above.
+
+    Raises:
+        ParameterError: an unknown form.
     """
-    require(form=(form, {"entrywise", "printed"}))
+    require(form=(form, FORMS))
     factors = [tokens @ matrix @ tokens.mT for matrix in scores]
-    join = torch.mul if form == "entrywise" else torch.matmul
+    join = torch.mul if form == "correct" else torch.matmul
     return reduce(join, factors) @ reduce(torch.mul, [tokens @ matrix for matrix in values])
 
 
@@ -43,7 +46,11 @@ def score_features(
 
     They turn linear HyperFeatureAttention into linear attention of width ``prod_a width_a``, which grows with the order
     as a power: the factor that Table 3's linear row leaves out.
+
+    Raises:
+        ParameterError: no factor.
     """
+    require(factors=(len(factors), 1, None))
     return reduce(lambda x, y: (x[..., :, None] * y[..., None, :]).flatten(-2), factors)
 
 
@@ -54,8 +61,8 @@ class HyperFeatureAttention(nn.Module):
     their entrywise product. Order 1 is ordinary multihead self-attention (Definition F.2), so a list of orders mixes
     both kinds of head, as HFA_v2 of Table 2 does.
 
-    The print puts no scale on the scores. A product of unscaled scores saturates the softmax, so every factor is
-    divided by the root of its width unless ``scaled=False``.
+    The paper puts no scale on the scores here, as it does in Section 2. A product of unscaled scores saturates the
+    softmax, so every factor is divided by the root of its width, but with ``form="printed"``.
 
     Args:
         width: the features ``d`` of a token.
@@ -63,10 +70,11 @@ class HyperFeatureAttention(nn.Module):
         value_product: multiply ``A`` value matrices entrywise too; costs ``(A - 1) d d_h`` more parameters a head.
         causal: a token looks at itself and those before it.
         rotary: rotary positions on every query and key (Remark F.5).
-        scaled: divide each factor of the scores by the root of its width.
+        form: ``"printed"`` leaves out the scale of the scores.
 
     Raises:
-        ParameterError: the number of heads does not divide the width, or an order the features of its head.
+        ParameterError: the number of heads does not divide the width, or an order the features of its head; or an
+            unknown form.
     """
 
     def __init__(
@@ -76,12 +84,13 @@ class HyperFeatureAttention(nn.Module):
         value_product: bool = False,
         causal: bool = True,
         rotary: bool = False,
-        scaled: bool = True,
+        form: Form = "correct",
     ) -> None:
         super().__init__()
+        require(form=(form, FORMS))
         self.head_width = _head_width(width, orders)
         self.orders = list(orders)
-        self.value_product, self.causal, self.rotary, self.scaled = value_product, causal, rotary, scaled
+        self.value_product, self.causal, self.rotary, self.form = value_product, causal, rotary, form
         value_width = self.head_width * (sum(orders) if value_product else len(orders))
         self.queries = nn.Linear(width, width, bias=False)
         self.keys = nn.Linear(width, width, bias=False)
@@ -89,6 +98,7 @@ class HyperFeatureAttention(nn.Module):
         self.out = nn.Linear(width, width, bias=False)
 
     def forward(self, x: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch tokens width"]:
+        """``Concat(HFA^1, ..., HFA^H) W^O`` (Eqs. 39 and 40)."""
         groups = [(order, len(list(same))) for order, same in groupby(self.orders)]
         widths = [self.head_width * heads for _, heads in groups]
         value_widths = [self.head_width * heads * (order if self.value_product else 1) for order, heads in groups]
@@ -115,7 +125,7 @@ class HyperFeatureAttention(nn.Module):
     def _scores(self, queries: Tensor, keys: Tensor) -> Float[Tensor, "batch heads tokens tokens"]:
         if self.rotary:
             queries, keys = rotate(queries), rotate(keys)
-        return (queries * queries.shape[-1] ** -0.5 if self.scaled else queries) @ keys.mT
+        return (queries * queries.shape[-1] ** -0.5 if self.form == "correct" else queries) @ keys.mT
 
 
 def _head_width(width: int, orders: Sequence[int]) -> int:
@@ -139,7 +149,7 @@ def _factors(features: Tensor, order: int, width: int) -> tuple[Float[Tensor, "b
 
 
 def hyper_feature_parameters(width: int, orders: Sequence[int], value_product: bool = False) -> int:
-    """Parameters of :class:`HyperFeatureAttention`: ``4 d^2``, and ``(3 + A) d^2`` with value products at one order.
+    """Parameters of the block: ``4 d^2``, and ``(3 + A) d^2`` with value products at one order (Remark F.4).
 
     Raises:
         ParameterError: as for the block.
@@ -151,12 +161,21 @@ def hyper_feature_parameters(width: int, orders: Sequence[int], value_product: b
 def hyper_feature_flops(tokens: int, width: int, orders: Sequence[int], value_product: bool = False) -> int:
     """Multiplications and additions of the matrix products for one sequence: projections, scores, weighted sums.
 
-    The scores of a head cost ``2 T^2 d_h`` at every order, because its factors share the head's features.
+    The scores of a head cost ``2 T^2 d_h`` at every order, because its factors share the head's features (Table 2).
+
+    Raises:
+        ParameterError: no token, and as for the block.
     """
+    require(tokens=(tokens, 1, None))
     projections = 2 * tokens * hyper_feature_parameters(width, orders, value_product)
     return projections + 2 * 2 * tokens**2 * width
 
 
 def product_flops(tokens: int, orders: Sequence[int]) -> int:
-    """The entrywise multiplications that HyperFeatureAttention adds to self-attention: ``(A - 1) T^2`` a head."""
+    """The entrywise multiplications that it adds to self-attention, ``(A - 1) T^2`` a head (Table 2).
+
+    Raises:
+        ParameterError: no token or an order below 1.
+    """
+    require(tokens=(tokens, 1, None), orders=(list(orders), 1, None))
     return sum(order - 1 for order in orders) * tokens**2

@@ -37,7 +37,7 @@ def linear_hyper_attention(
         sum_over: which tuples; Definition 6.1 has ``le``, Theorem G.4 ``all``.
 
     Raises:
-        ParameterError: the tensors do not have one and the same number of axes, from 2 to 5.
+        ParameterError: the tensors do not have one and the same number of axes, from 2 to 5; or an unknown sum.
     """
     order = _order(score, value)
     members, features = _MEMBERS[:order], _FEATURES[:order]
@@ -56,6 +56,9 @@ def aggregate_tuples(
     """Row ``i`` is the sum over the allowed tuples of ``f(X(i), X(j1), ...) w_{X(j1), ...}`` (Theorem G.4, Section 6).
 
     Read off the tables, symbol by symbol, with no layer in between.
+
+    Raises:
+        ParameterError: the tables do not have one and the same number of axes, from 2 to 5; or an unknown sum.
     """
     order = _order(effect, weights)
     tokens = symbols.shape[-1]
@@ -68,7 +71,11 @@ def aggregate_tuples(
 
 
 def pair_counts(symbols: Int[Tensor, "... tokens"], size: int, sum_over: Sum) -> Float[Tensor, "... size size"]:
-    """``Gamma[a, b]``: the allowed pairs of positions that hold the symbols ``a`` and ``b`` (Lemma G.8)."""
+    """``Gamma[a, b]``: the allowed pairs of positions that hold the symbols ``a`` and ``b`` (Lemma G.8).
+
+    Raises:
+        ParameterError: an unknown sum.
+    """
     hot = one_hot(symbols, size).to(torch.float64)
     position = torch.arange(symbols.shape[-1], device=symbols.device)
     allowed = allowed_pairs(sum_over, position[:, None], position).to(torch.float64)
@@ -76,17 +83,21 @@ def pair_counts(symbols: Int[Tensor, "... tokens"], size: int, sum_over: Sum) ->
 
 
 def pair_features(symbols: Int[Tensor, "samples tokens"], size: int) -> Float[Tensor, "rows features"]:
-    """What a linear attention layer knows of every token: its symbol times the counts. Its outputs are linear in it."""
+    """What a linear attention layer is linear in (Eq. 30): for every token its symbol times the counts."""
     return _by_symbol(symbols, size, counts(symbols, size))
 
 
 def triple_features(symbols: Int[Tensor, "samples tokens"], size: int, sum_over: Sum) -> Float[Tensor, "rows features"]:
-    """What a linear HyperAttention layer of order 3 knows of every token: its symbol times the pair counts."""
+    """What linear HyperAttention of order 3 knows of every token: its symbol times the pair counts (Appendix G.4).
+
+    Raises:
+        ParameterError: an unknown sum.
+    """
     return _by_symbol(symbols, size, pair_counts(symbols, size, sum_over).flatten(-2))
 
 
 def tensor_from_factors(factors: Sequence[Float[Tensor, "width rank"]]) -> Float[Tensor, "width ..."]:
-    """The sum over ``s`` of the outer products of the factors' columns ``s``: the low-rank form of ``C`` and ``W``."""
+    """The sum over ``s`` of the outer products of the factors' columns ``s``: the low-rank form of App. G.1."""
     axes = _FEATURES[: len(factors)]
     return torch.einsum(",".join(f"{axis}s" for axis in axes) + f"->{axes}", *factors)
 
@@ -98,14 +109,15 @@ def factors_of(tensor: Float[Tensor, "size size size"]) -> list[Float[Tensor, "s
     that the statement leaves out.
     """
     size = tensor.shape[1]
-    unit = torch.eye(size, dtype=tensor.dtype)
+    unit = torch.eye(size, dtype=tensor.dtype, device=tensor.device)
     return [tensor.flatten(1), unit.repeat_interleave(size, dim=1), unit.repeat(1, size)]
 
 
 def shared_factors_of(tensor: Float[Tensor, "size size size"]) -> list[Float[Tensor, "size rank"]]:
     """Factors whose last two are the same matrix, of rank ``size ** 2``, for a tensor symmetric in its last two axes.
 
-    The pair ``e_b, e_c`` is made from squares: ``e_b e_c + e_c e_b`` is half of ``(e_b + e_c)^2 - (e_b - e_c)^2``.
+    The pair ``e_b, e_c`` is made from squares: ``e_b e_c + e_c e_b`` is half of ``(e_b + e_c)^2 - (e_b - e_c)^2``. This
+    is the variant with parameter sharing of Theorem G.4.
 
     Raises:
         ParameterError: the tensor is not symmetric in its last two axes; with sharing no other can be made.
@@ -113,7 +125,7 @@ def shared_factors_of(tensor: Float[Tensor, "size size size"]) -> list[Float[Ten
     if not torch.equal(tensor, tensor.transpose(1, 2)):
         raise ParameterError("tensor must be symmetric in its last two axes: shared factors give no other")
     size = tensor.shape[1]
-    unit = torch.eye(size, dtype=tensor.dtype)
+    unit = torch.eye(size, dtype=tensor.dtype, device=tensor.device)
     columns, keys = [tensor[:, b, b] for b in range(size)], [unit[b] for b in range(size)]
     for b in range(size):
         for c in range(b):
@@ -133,7 +145,7 @@ def _order(score: Tensor, value: Tensor) -> int:
 
 def _sum_tuples(weights: Tensor, values: Tensor, order: int, sum_over: Sum) -> Float[Tensor, "... tokens features"]:
     """Sum over the allowed tuples of ``weights[..., i, j1, ...] * values[..., j1, ..., features]``."""
-    mask = allowed_tuples(weights.shape[-1], order - 1, sum_over, causal=False).to(weights.device)
+    mask = allowed_tuples(weights.shape[-1], order - 1, sum_over, causal=False, device=weights.device)
     members = _MEMBERS[:order]
     return torch.einsum(f"...{members},...{members[1:]}z->...iz", weights * mask, values)
 

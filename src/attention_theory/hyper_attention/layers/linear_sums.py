@@ -30,6 +30,9 @@ def linear_pair_sum(
     there is one, is a linear map of the result.
 
     ``sum_over="all"`` without ``causal`` is Eq. 43; the other sums are ours, by prefix sums.
+
+    Raises:
+        ParameterError: an unknown sum.
     """
     require(sum_over=(sum_over, SUMS))
     if sum_over == "all" and not causal:
@@ -58,7 +61,11 @@ def cubic_pair_sum(
     sum_over: Sum = "all",
     causal: bool = False,
 ) -> Float[Tensor, "... tokens features"]:
-    """The same sum over every triple of tokens, as Eq. 42 writes it: time and memory grow as ``tokens ** 3``."""
-    mask = allowed_tuples(queries.shape[-2], 2, sum_over, causal).to(queries.device)
+    """The same sum over every triple of tokens, as Eq. 42 writes it: time and memory grow as ``tokens ** 3``.
+
+    Raises:
+        ParameterError: no token or an unknown sum.
+    """
+    mask = allowed_tuples(queries.shape[-2], 2, sum_over, causal, device=queries.device)
     scores = tuple_scores(queries, [first_keys, second_keys]) * mask
     return torch.einsum("...ijk,...jr,...kr->...ir", scores, first_values, second_values)

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from attention_theory.hyper_attention.layers.sums import Sum, allowed_pairs
+from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_pairs
 from attention_theory.validation import require
 
 #: Scores held at once, unless one position ``j1`` alone takes more: what a core's cache holds, and on a GPU enough to
@@ -52,23 +52,22 @@ def pair_attention(
         block: positions ``j1`` taken at once, at least 1; chosen to fit :data:`BLOCK_SCORES` unless given.
 
     Raises:
-        ParameterError: an unknown sum, or a block below 1.
+        ParameterError: an unknown sum, no token, or a block below 1.
     """
+    require(sum_over=(sum_over, SUMS), tokens=(queries.shape[-2], 1, None))
     if sum_over in _EXCHANGED:
         first_keys, second_keys = second_keys, first_keys
         first_values, second_values = second_values, first_values
         sum_over = _EXCHANGED[sum_over]
     tokens = queries.shape[-2]
-    lead = torch.broadcast_shapes(*(x.shape[:-2] for x in (queries, first_keys, second_keys)))
+    factors = (queries * scale, first_keys, second_keys, first_values, second_values)
+    lead = torch.broadcast_shapes(*(x.shape[:-2] for x in factors))
     batch = lead.numel()
     if block is None:
         held = BLOCK_SCORES if queries.device.type == "cpu" else GPU_BLOCK_SCORES
         block = min(tokens, max(1, held // (max(batch, 1) * tokens * tokens)))
-    require(sum_over=(sum_over, ("all", "ge", "gt")), block=(block, 1, None))
-    flat = [
-        x.expand(*lead, *x.shape[-2:]).reshape(batch, *x.shape[-2:])
-        for x in (queries * scale, first_keys, second_keys, first_values, second_values)
-    ]
+    require(block=(block, 1, None))
+    flat = [x.expand(*lead, *x.shape[-2:]).reshape(batch, *x.shape[-2:]) for x in factors]
     out = _PairAttention.apply(*flat, _Sum(tokens, sum_over, causal, block, queries.device))
     return out.reshape(*lead, tokens, -1)
 

@@ -6,34 +6,38 @@ the loss, its gradients and their flow are those of :mod:`attention_theory.hyper
 :mod:`attention_theory.hyper_attention.interactions.flow`, with :func:`pair_gram` for the Gram tensors.
 """
 
-from typing import Literal
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import one_hot
 
 from attention_theory.hyper_attention.interactions.interactions import counts
+from attention_theory.hyper_attention.interactions.versatility import Versatility
 from attention_theory.hyper_attention.layers.linear_hyper_attention import pair_counts
 from attention_theory.hyper_attention.layers.sums import Sum, allowed_pairs
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 
 def pair_gram(
     symbols: Int[Tensor, "samples tokens"], size: int, sum_over: Sum = "le"
 ) -> Float[Tensor, "size pairs pairs"]:
-    """``G[a] = (1/B) sum_n s_a vec(Gamma) vec(Gamma)^T``."""
+    """``G[a] = (1/B) sum_n s_a vec(Gamma) vec(Gamma)^T`` (Eq. 48).
+
+    Raises:
+        ParameterError: an unknown sum.
+    """
     rows = pair_counts(symbols, size, sum_over).flatten(-2)
     return torch.einsum("na,np,nq->apq", counts(symbols, size), rows, rows) / len(symbols)
 
 
-def pair_versatility(
-    symbols: Int[Tensor, "samples tokens"], size: int, sum_over: Sum = "le"
-) -> tuple[Int[Tensor, " size"], Float[Tensor, " size"]]:
+def pair_versatility(symbols: Int[Tensor, "samples tokens"], size: int, sum_over: Sum = "le") -> Versatility:
     """Rank and least singular value of ``Z``, for every symbol (Assumption G.10 asks for rank ``size ** 2``).
 
     The rows of the matrix ``Z`` of a symbol are ``vec(Gamma)`` of the sequences that hold it. With fewer rows than
     pairs the least singular value is 0.
+
+    Raises:
+        ParameterError: an unknown sum.
     """
     rows = pair_counts(symbols, size, sum_over).flatten(-2)
     ranks, least = [], []
@@ -41,28 +45,35 @@ def pair_versatility(
         values = torch.linalg.svdvals(rows[(symbols == symbol).any(dim=1)])
         ranks.append(int((values > 1e-9 * values[0]).sum()) if len(values) else 0)
         least.append(values[-1].item() if len(values) == size**2 else 0.0)
-    return torch.tensor(ranks), torch.tensor(least, dtype=torch.float64)
+    return Versatility(torch.tensor(ranks, device=rows.device), rows.new_tensor(least))
 
 
 def residual_map(
     symbols: Int[Tensor, "samples tokens"], size: int, value: Float[Tensor, " pairs"], sum_over: Sum = "le"
 ) -> Float[Tensor, "rows parameters"]:
-    """``M``: how the residual of every token moves with ``C``; row (n, i), column (a, p) is ``X_ia w_p Gamma_p``."""
-    rows = pair_counts(symbols, size, sum_over).flatten(-2) * value
+    """``M`` of Appendix G.4: how every residual moves with ``C``; row (n, i), column (a, p) is ``X_ia w_p Gamma_p``.
+
+    Raises:
+        ParameterError: an unknown sum.
+    """
+    rows = pair_counts(symbols, size, sum_over).flatten(-2).to(value.dtype) * value
     hot = one_hot(symbols, size).to(rows.dtype)
     return torch.einsum("nia,np->niap", hot, rows).flatten(0, 1).flatten(1)
 
 
 def four_fold_counts(
-    symbols: Int[Tensor, " tokens"], size: int, form: Literal["correct", "printed"] = "correct", sum_over: Sum = "le"
+    symbols: Int[Tensor, " tokens"], size: int, form: Form = "correct", sum_over: Sum = "le"
 ) -> Float[Tensor, "size size size size"]:
     """The sum of Lemma G.8 written out: entry ``[v, g, s, t]`` is the sum over ``j <= k`` of ``X_jv X_jg X_ks X_kt``.
 
-    ``form="printed"`` has ``X_jt`` for ``X_kt``, as the lemma does.
+    ``form="printed"`` has ``X_jt`` in place of ``X_kt``, as the lemma does.
+
+    Raises:
+        ParameterError: an unknown form or sum.
     """
-    require(form=(form, {"correct", "printed"}))
+    require(form=(form, FORMS))
     hot = one_hot(symbols, size).to(torch.float64)
-    position = torch.arange(len(symbols))
+    position = torch.arange(len(symbols), device=symbols.device)
     allowed = allowed_pairs(sum_over, position[:, None], position).to(torch.float64)
     last = "kt" if form == "correct" else "jt"
     return torch.einsum(f"jk,jv,jg,ks,{last}->vgst", allowed, *[hot] * 4)

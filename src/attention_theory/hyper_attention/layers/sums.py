@@ -19,7 +19,11 @@ SUMS: tuple[Sum, ...] = get_args(Sum)
 
 
 def allowed_pairs(sum_over: Sum, first: Int[Tensor, "..."], second: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-    """True where the pair of positions ``(first, second)`` is in the sum; the two broadcast."""
+    """True where the pair of positions ``(first, second)`` is in the sum (Definitions 6.1, G.1); the two broadcast.
+
+    Raises:
+        ParameterError: an unknown sum.
+    """
     require(sum_over=(sum_over, SUMS))
     match sum_over:
         case "all":
@@ -34,7 +38,9 @@ def allowed_pairs(sum_over: Sum, first: Int[Tensor, "..."], second: Int[Tensor, 
             return first > second
 
 
-def allowed_tuples(tokens: int, members: int, sum_over: Sum, causal: bool) -> Bool[Tensor, "tokens ..."]:
+def allowed_tuples(
+    tokens: int, members: int, sum_over: Sum, causal: bool, device: torch.device | str = "cpu"
+) -> Bool[Tensor, "tokens ..."]:
     """The mask of Definition G.1: entry ``[i, j1, ..., j_members]`` is true where query ``i`` sums over the tuple.
 
     Args:
@@ -43,14 +49,18 @@ def allowed_tuples(tokens: int, members: int, sum_over: Sum, causal: bool) -> Bo
         sum_over: how successive positions of a tuple stand to each other.
         causal: whether every position of the tuple must be ``i`` or earlier. The paper leaves this unsaid; a language
             model needs it.
+        device: where the mask is.
+
+    Raises:
+        ParameterError: no token, no member or an unknown sum.
     """
     require(tokens=(tokens, 1, None), members=(members, 1, None), sum_over=(sum_over, SUMS))
     position = [
-        torch.arange(tokens).reshape([tokens if axis == here else 1 for axis in range(members + 1)])
+        torch.arange(tokens, device=device).reshape([tokens if axis == here else 1 for axis in range(members + 1)])
         for here in range(members + 1)
     ]
     query, tuples = position[0], position[1:]
-    mask = torch.ones([tokens] * (members + 1), dtype=torch.bool)
+    mask = torch.ones([tokens] * (members + 1), dtype=torch.bool, device=device)
     for first, second in pairwise(tuples):
         mask &= allowed_pairs(sum_over, first, second)
     if causal:

@@ -1,10 +1,11 @@
 """Softmax HyperAttention of order 3 in linear time, by a truncated exponential series (Appendix G.3).
 
-``exp(t)`` with ``t = sum over s of q_s k_s l_s`` becomes an inner product of three feature vectors: the ``m``-th tensor
-powers of q, k and l have the three-way product ``t^m``.
+``exp(t)`` with ``t = sum over s of q_s k_s l_s`` becomes an inner product of three feature vectors: by the multinomial
+theorem ``t^m / m!`` is the sum of ``q^a k^a l^a / a!`` over the monomials ``a`` of degree ``m``.
 """
 
 import math
+from itertools import combinations_with_replacement
 
 import torch
 from jaxtyping import Float
@@ -16,23 +17,31 @@ from attention_theory.validation import require
 
 
 def taylor_features(rows: Float[Tensor, "... rank"], degree: int) -> Float[Tensor, "... features"]:
-    """All tensor powers up to ``degree``, the ``m``-th divided by the cube root of ``m!``.
+    """The features ``phi`` of Appendix G.3: all monomials up to ``degree``, each over the cube root of its factorial.
 
     The three-way product of the features of q, k and l is the exponential series of ``sum_s q_s k_s l_s``, cut after
     ``degree``. There are :func:`taylor_width` features.
+
+    Raises:
+        ParameterError: a negative degree.
     """
     require(degree=(degree, 0, None))
-    power = torch.ones_like(rows[..., :1])
-    powers = [power]
-    for m in range(1, degree + 1):
-        power = (power[..., :, None] * rows[..., None, :]).flatten(-2)
-        powers.append(power / math.factorial(m) ** (1 / 3))
-    return torch.cat(powers, dim=-1)
+    features = [torch.ones_like(rows[..., 0])]
+    for order in range(1, degree + 1):
+        for factors in combinations_with_replacement(range(rows.shape[-1]), order):
+            repeats = math.prod(math.factorial(factors.count(factor)) for factor in set(factors))
+            features.append(rows[..., list(factors)].prod(dim=-1) / repeats ** (1 / 3))
+    return torch.stack(features, dim=-1)
 
 
 def taylor_width(rank: int, degree: int) -> int:
-    """``1 + R + R^2 + ... + R^degree``: the number of features, which is not of order R."""
-    return sum(rank**m for m in range(degree + 1))
+    """The number of features of :func:`taylor_features`, ``(R + p) choose p``: the ``R_2`` of Appendix G.3, above R.
+
+    Raises:
+        ParameterError: a rank below 1 or a negative degree.
+    """
+    require(rank=(rank, 1, None), degree=(degree, 0, None))
+    return math.comb(rank + degree, degree)
 
 
 def approximate_pair_attention(
@@ -46,8 +55,16 @@ def approximate_pair_attention(
     sum_over: Sum = "all",
     causal: bool = False,
 ) -> Float[Tensor, "... tokens features"]:
-    """Softmax attention over pairs with the exponential series cut after ``degree``, in time linear in the tokens."""
+    """Softmax attention over pairs by the series cut after ``degree``, in time linear in the tokens (Appendix G.3).
+
+    A token without an allowed pair gets 0, as in
+    :func:`attention_theory.hyper_attention.layers.pair_attention.pair_attention`.
+
+    Raises:
+        ParameterError: a negative degree or an unknown sum.
+    """
     q, k1, k2 = (taylor_features(x, degree) for x in (queries, first_keys, second_keys))
     ones = torch.ones_like(first_values[..., :1])
     above = linear_pair_sum(q, k1, k2, first_values, second_values, sum_over=sum_over, causal=causal)
-    return above / linear_pair_sum(q, k1, k2, ones, ones, sum_over=sum_over, causal=causal)
+    below = linear_pair_sum(q, k1, k2, ones, ones, sum_over=sum_over, causal=causal)
+    return torch.where(below == 0, torch.zeros_like(above), above / below)

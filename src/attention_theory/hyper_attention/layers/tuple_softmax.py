@@ -1,4 +1,4 @@
-"""HyperAttention's softmax over tuples, written out: every score in one tensor. The slow reference at order 3."""
+"""HyperAttention's softmax over tuples (Appendix G.1), written out: every score in one tensor. The slow reference."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from attention_theory.validation import ParameterError
 def tuple_scores(
     queries: Float[Tensor, "... tokens rank"], keys: Sequence[Float[Tensor, "... tokens rank"]]
 ) -> Float[Tensor, "..."]:
-    """``sum over s of Q[i, s] K1[j1, s] ... K_{n-1}[j_{n-1}, s]``: batch dimensions, then ``i, j1, ..., j_{n-1}``."""
+    """``sum over s of Q[i, s] K1[j1, s] ... K_{n-1}[j_{n-1}, s]`` (Def. G.3), axes ``i, j1, ..., j_{n-1}`` last."""
     return _tuple_products([queries, *keys])
 
 
@@ -37,13 +37,16 @@ def tuple_attention(
     allowed tuples of ``scale`` times the scores. A query that no tuple is allowed to gets 0. Memory grows as
     ``tokens ** n``.
 
-    The mask is added, as a softmax needs it; the print multiplies the scores by it, and minus infinity times 0 is not
+    The mask is added, as a softmax needs it; the paper multiplies the scores by it, and minus infinity times 0 is not
     a number.
+
+    Raises:
+        ParameterError: not as many values as keys, none of either, no token or an unknown sum.
     """
     if len(keys) != len(values) or not keys:
         raise ParameterError(f"keys and values must be as many, and at least one: got {len(keys)} and {len(values)}")
     tokens, members = queries.shape[-2], len(keys)
-    mask = allowed_tuples(tokens, members, sum_over, causal).to(queries.device)
+    mask = allowed_tuples(tokens, members, sum_over, causal, device=queries.device)
     scores = (scale * tuple_scores(queries, keys)).masked_fill(~mask, -torch.inf).flatten(-members)
     weights = scores.softmax(dim=-1).nan_to_num(0.0).unflatten(-1, [tokens] * members)
     axes = "jklmnop"[:members]

@@ -15,14 +15,17 @@ from attention_theory.validation import require
 
 @dataclass(frozen=True)
 class Run:
-    """A simulated run: ``paths`` holds (x, y) of each agent at each time, ``touched`` who touched whom by the end."""
+    """A simulated run (Appendix B.1).
+
+    ``paths`` holds (x, y) of each agent at each time, ``touched`` who touched whom by the end.
+    """
 
     paths: Int[Tensor, "times runs agents 2"]
     touched: Bool[Tensor, "runs agents agents"]
 
 
 def circular_distance(first: Int[Tensor, "..."], second: Int[Tensor, "..."], grid: int) -> Int[Tensor, "..."]:
-    """The distance on a loop of ``grid`` cells."""
+    """The distance on a loop of ``grid`` cells (Eq. 4)."""
     apart = (first - second).abs()
     return torch.minimum(apart, grid - apart)
 
@@ -41,19 +44,19 @@ def window_matrix(grid: int, radius: int) -> Float[Tensor, "grid grid"]:
 def simulate(starts: Int[Tensor, "runs agents 2"], grid: int, radius: int) -> Run:
     """Move every agent to the wall, one step at a time, and note who touches whom on the way.
 
-    Two agents touch when their centres are at most ``2 R`` apart.
+    Two agents touch when their centres are at most ``2 R`` apart (Appendix B.1).
 
     Raises:
-        ParameterError: a start outside the grid.
+        ParameterError: a start outside the grid, or a negative radius.
     """
     require(radius=(radius, 0, None), starts=(int(starts.min()), 0, None), furthest=(int(starts.max()), 0, grid - 1))
     paths = [starts]
-    touched = torch.zeros(*starts.shape[:2], starts.shape[1], dtype=torch.bool)
+    touched = starts.new_zeros(*starts.shape[:2], starts.shape[1], dtype=torch.bool)
     for _ in range(grid):
         x, y = paths[-1].unbind(dim=-1)
         across = (x[..., :, None] - x[..., None, :]).abs()
         along = circular_distance(y[..., :, None], y[..., None, :], grid)
         touched |= across**2 + along**2 <= (2 * radius) ** 2
         paths.append(torch.stack([(x + 1).clamp(max=grid - 1), y], dim=-1))
-    others = ~torch.eye(starts.shape[1], dtype=torch.bool)
+    others = ~torch.eye(starts.shape[1], dtype=torch.bool, device=starts.device)
     return Run(torch.stack(paths), touched & others)

@@ -21,7 +21,7 @@ from attention_theory.validation import require
 
 @dataclass(frozen=True)
 class Factor:
-    """``f_a``: a table over the feature ``query`` of the entity that looks and ``key`` of the entity looked at."""
+    """``f_a`` of Eq. 3: a table over feature ``query`` of the entity that looks and ``key`` of the one looked at."""
 
     query: int
     key: int
@@ -30,7 +30,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Weight:
-    """``w_a``: one number for each value of ``feature`` of the entity looked at."""
+    """``w_a`` of Eq. 3: one number for each value of ``feature`` of the entity looked at."""
 
     feature: int
     table: Float[Tensor, " values"]
@@ -53,9 +53,12 @@ def coupled_interaction(
 
     Eq. 35 gives the weight the features of ``i`` and of ``j``; those of ``i`` are superfluous. ``weights_at="i"`` reads
     it at ``i`` alone, which is another function.
+
+    Raises:
+        ParameterError: weights at neither of the two.
     """
     require(weights_at=(weights_at, {"j", "i"}))
-    total = torch.zeros(entities.shape[:-1], dtype=torch.float64)
+    total = entities.new_zeros(entities.shape[:-1], dtype=torch.float64)
     for head in heads:
         scores = _product(
             one.table[entities[..., :, None, one.query], entities[..., None, :, one.key]] for one in head.factors
@@ -68,22 +71,25 @@ def coupled_interaction(
 def embed_features(
     entities: Int[Tensor, "... tokens features"], sizes: Sequence[int]
 ) -> Float[Tensor, "... tokens width"]:
-    """One-hots of all features side by side: ``sum_phi |S_phi|`` numbers an entity."""
+    """One-hots of all features side by side: ``sum_phi |S_phi|`` numbers an entity (Appendix F.2)."""
     return torch.cat([one_hot(entities[..., k], size).to(torch.float64) for k, size in enumerate(sizes)], dim=-1)
 
 
 def layer_of(
     head: CoupledHead, sizes: Sequence[int]
 ) -> tuple[Float[Tensor, "order width width"], Float[Tensor, "order width 1"]]:
-    """``C`` and ``W`` with which linear HyperFeatureAttention on :func:`embed_features` is the head, exactly.
+    """``C`` and ``W`` of Definition 5.1 that make the layer on :func:`embed_features` equal to the head, exactly.
 
     A table goes to the block of its two features. Factors without a weight get the constant 1: every embedded row sums
     to the number of features.
+
+    Raises:
+        ParameterError: no factor, or more weights than factors.
     """
     order, width = len(head.factors), sum(sizes)
-    require(weights=(len(head.weights), 0, order))
-    score = torch.zeros(order, width, width, dtype=torch.float64)
-    value = torch.full((order, width, 1), 1 / len(sizes), dtype=torch.float64)
+    require(factors=(order, 1, None), weights=(len(head.weights), 0, order))
+    score = head.factors[0].table.new_zeros(order, width, width)
+    value = torch.full_like(score[..., :1], 1 / len(sizes))
     for matrix, factor in zip(score, head.factors, strict=True):
         matrix[_block(sizes, factor.query), _block(sizes, factor.key)] = factor.table
     for column, weight in zip(value, head.weights, strict=False):
@@ -93,7 +99,7 @@ def layer_of(
 
 
 def product_symbols(entities: Int[Tensor, "... tokens features"], sizes: Sequence[int]) -> Int[Tensor, "... tokens"]:
-    """One symbol for every combination of values, ``prod_phi |S_phi|`` of them: what plain attention has to embed."""
+    """One symbol for every combination of values, ``prod_phi |S_phi|`` of them: plain attention's (App. F.1)."""
     symbols = torch.zeros_like(entities[..., 0])
     for k, size in enumerate(sizes):
         symbols = symbols * size + entities[..., k]
@@ -103,28 +109,37 @@ def product_symbols(entities: Int[Tensor, "... tokens features"], sizes: Sequenc
 def product_tables(
     head: CoupledHead, sizes: Sequence[int]
 ) -> tuple[Float[Tensor, "symbols symbols"], Float[Tensor, " symbols"]]:
-    """The head as one pair function ``f`` and one weight ``w`` over :func:`product_symbols`."""
+    """The head as one pair function ``f`` and one weight ``w`` (Eq. 2) over :func:`product_symbols`."""
     every = torch.cartesian_prod(*(torch.arange(size) for size in sizes)).reshape(-1, len(sizes))
     effect = _product(one.table[every[:, None, one.query], every[None, :, one.key]] for one in head.factors)
     return effect, _product(one.table[every[:, one.feature]] for one in head.weights).expand(len(every))
 
 
 def block_parameters(heads: Sequence[CoupledHead]) -> int:
-    """The entries of all tables ``f_a``: the blocks of the score matrices that are not zero."""
+    """The entries of all tables ``f_a``: the blocks of the score matrices that are not zero (Section 5, App. F.1)."""
     return sum(factor.table.numel() for head in heads for factor in head.factors)
 
 
 def dense_parameters(order: int, sizes: Sequence[int], features: int = 1) -> int:
     """``A (d^2 + d d_2)``: all entries of the score and value matrices of one head of width ``d = sum_phi |S_phi|``.
 
-    ``features`` is ``d_2``; with 0 the score matrices alone are counted.
+    ``features`` is ``d_2``; with 0 the score matrices alone are counted (Definition 5.1).
+
+    Raises:
+        ParameterError: an order or a size below 1, or a negative number of features.
     """
+    require(order=(order, 1, None), sizes=(list(sizes), 1, None), features=(features, 0, None))
     width = sum(sizes)
     return order * (width**2 + width * features)
 
 
 def product_parameters(sizes: Sequence[int]) -> int:
-    """``(prod_phi |S_phi|)^2``: the score matrix of self-attention on one symbol for every combination of values."""
+    """``(prod_phi |S_phi|)^2``: the scores of self-attention on one symbol for every combination of values (App. F.1).
+
+    Raises:
+        ParameterError: a size below 1.
+    """
+    require(sizes=(list(sizes), 1, None))
     return math.prod(sizes) ** 2
 
 

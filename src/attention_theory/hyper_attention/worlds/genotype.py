@@ -6,41 +6,40 @@ activators that are present; with one activator each, as in the paper's dictiona
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.hyper_attention.interactions.interactions import counts
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import FORMS, Form, ParameterError, require
 
 Dictionary = Mapping[int, Sequence[int]]
-Always = Literal["diagonal", "printed"]
 
 
 def activation_score(
-    dictionary: Dictionary, size: int, always: Always = "diagonal", length: int | None = None
+    dictionary: Dictionary, size: int, form: Form = "correct", length: int | None = None
 ) -> Float[Tensor, "size size"]:
-    """The score matrix, the value vector being all ones.
+    """The score matrix of Appendix B.2, the value vector being all ones.
 
     Args:
         dictionary: who activates whom.
         size: the number of alleles.
-        always: how an always active allele gets its 1: from itself (``diagonal``), or ``1 / length`` from every token
-            (``printed``), which is right at that length alone.
-        length: the length for ``printed``.
+        form: how an always active allele gets its 1: from itself, which is right at every length, or (``"printed"``)
+            ``1 / length`` from every token, which is right at that length alone.
+        length: the length for ``"printed"``.
 
     Raises:
-        ParameterError: an allele outside the range or twice in a list, or ``printed`` without a length.
+        ParameterError: an allele outside the range or twice in a list, an unknown form, or the printed one without a
+            length.
     """
-    require(always=(always, {"diagonal", "printed"}))
+    require(form=(form, FORMS))
     _require_alleles(dictionary, size)
     score = torch.zeros(size, size, dtype=torch.float64)
     for allele, activators in dictionary.items():
         if activators:
             score[allele, list(activators)] = 1 / len(activators)
-        elif always == "diagonal":
+        elif form == "correct":
             score[allele, allele] = 1
         else:
             require(length=(length, 1, None))
@@ -50,7 +49,7 @@ def activation_score(
 
 
 def activation(symbols: Int[Tensor, "... length"], dictionary: Dictionary, size: int) -> Float[Tensor, "... length"]:
-    """Whether each token is active: 1 if always, the share of its activators that are present, or 0.
+    """Whether each token is active (Example 2): 1 if always, the share of its activators that are present, or 0.
 
     Raises:
         ParameterError: an allele outside the range or twice in a list.
@@ -64,7 +63,7 @@ def activation(symbols: Int[Tensor, "... length"], dictionary: Dictionary, size:
 
 
 def saturate(outputs: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """``min(1, z) = 1 - relu(1 - z)``: the dense ReLU layer that the paper puts after the attention."""
+    """``min(1, z) = 1 - relu(1 - z)``: the dense ReLU layer that Appendix B.2 puts after the attention."""
     return 1 - torch.relu(1 - outputs)
 
 

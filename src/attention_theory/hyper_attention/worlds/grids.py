@@ -7,32 +7,38 @@ symbol is the Kronecker product of the codes of its parts, and Theorem 3.1 does 
 from functools import reduce
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.hyper_attention.interactions.fourier import Form
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 #: The policies of labelled agents: one step right, one step up.
 STEPS = {"R": (1, 0), "U": (0, 1)}
 
 
 def product_code(*codes: Float[Tensor, "_symbols _width"]) -> Float[Tensor, "symbols width"]:
-    """The Kronecker product of the codes of the parts, the first part the slowest."""
+    """The Kronecker product of the codes of the parts, the first part the slowest (Appendix B.1.3).
+
+    Raises:
+        ParameterError: no part.
+    """
+    require(codes=(len(codes), 1, None))
     return reduce(torch.kron, codes)
 
 
-def _differences(grid: int) -> tuple[Tensor, Tensor]:
+def _differences(
+    grid: int, device: torch.device | str = "cpu"
+) -> tuple[Int[Tensor, "cells cells"], Int[Tensor, "cells cells"]]:
     """Differences in x and in y of every ordered pair of cells, not wrapped."""
-    cells = torch.cartesian_prod(torch.arange(grid), torch.arange(grid))
+    cells = torch.cartesian_prod(*[torch.arange(grid, device=device)] * 2)
     apart = cells[:, None] - cells[None, :]
     return apart[..., 0], apart[..., 1]
 
 
 def shift_invariant_effect(kernel: Float[Tensor, "grid grid"]) -> Float[Tensor, "cells cells"]:
-    """The effect ``kernel[(x_i - x_j) mod N, (y_i - y_j) mod N]`` for every ordered pair of cells."""
+    """The effect ``kernel[(x_i - x_j) mod N, (y_i - y_j) mod N]`` for every ordered pair of cells (Appendix B.1.3)."""
     grid = kernel.shape[0]
-    across, along = _differences(grid)
+    across, along = _differences(grid, kernel.device)
     return kernel[across % grid, along % grid]
 
 
@@ -42,13 +48,13 @@ def distance_effect(
     """The example of two coordinates: a collision costs 1, and 9 more if the agents began far apart.
 
     Collisions are decided in y, which is looped. Far means at least ``far`` apart in the larger of the two coordinate
-    distances; with ``looped_x`` both coordinates loop. ``printed`` charges the 9 when the agents began *near*, and
-    does not loop y in the collision, as the formula is printed.
+    distances; with ``looped_x`` both coordinates loop. ``form="printed"`` charges the 9 when the agents began *near*,
+    and does not loop y in the collision, as the formula of Appendix B.1.3 has it.
 
     Raises:
-        ParameterError: a grid below 2 or an unknown form.
+        ParameterError: a grid below 2, a negative distance, or an unknown form.
     """
-    require(grid=(grid, 2, None), radius=(radius, 0, None), far=(far, 0, None), form=(form, {"correct", "printed"}))
+    require(grid=(grid, 2, None), radius=(radius, 0, None), far=(far, 0, None), form=(form, FORMS))
     across, along = (difference.abs() for difference in _differences(grid))
     looped = torch.minimum(along, grid - along)
     apart = torch.maximum(torch.minimum(across, grid - across) if looped_x else across, looped)
@@ -60,7 +66,11 @@ def distance_effect(
 def labelled_effect(grid: int) -> Float[Tensor, "agents agents"]:
     """Whether two labelled agents ever share a cell of a torus, found by moving them, for every ordered pair.
 
-    Agents labelled R step right and those labelled U step up, both coordinates looped, for one round of ``grid`` steps.
+    Agents labelled R step right and those labelled U step up, both coordinates looped, for one round of ``grid`` steps
+    (the non-identical agents of Appendix B.1.3).
+
+    Raises:
+        ParameterError: a grid below 2.
     """
     require(grid=(grid, 2, None))
     cells = torch.cartesian_prod(torch.arange(grid), torch.arange(grid))

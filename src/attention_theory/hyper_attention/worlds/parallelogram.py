@@ -8,12 +8,11 @@ same sum: 0. A product of two features breaks that.
 
 from collections.abc import Sequence
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
-from attention_theory.randomness import Seed, generator
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
 #: The heads of one layer: score matrices and value matrices, stacked.
@@ -21,20 +20,24 @@ Layer = tuple[Float[Tensor, "heads width width"], Float[Tensor, "heads width wid
 
 
 def random_layers(layers: int, heads: int, width: int, seed: Seed) -> list[Layer]:
-    """Gaussian weights, scaled so that the outputs stay near 1 for a dozen tokens."""
+    """Gaussian weights of the stacks of Remark F.6, scaled so that the outputs stay near 1 for a dozen tokens.
+
+    Raises:
+        ParameterError: no layer, head or feature.
+    """
     require(layers=(layers, 1, None), heads=(heads, 1, None), width=(width, 1, None))
     draw = generator(seed)
 
-    def normal() -> Tensor:
-        return torch.randn(heads, width, width, generator=draw, dtype=torch.float64) / (3 * width)
+    def matrices() -> Float[Tensor, "heads width width"]:
+        return normal(heads, width, width, seed=draw) / (3 * width)
 
-    return [(normal(), normal()) for _ in range(layers)]
+    return [(matrices(), matrices()) for _ in range(layers)]
 
 
 def linear_stack(
     tokens: Float[Tensor, "tokens width"], layers: Sequence[Layer], skip: bool = False
 ) -> Float[Tensor, "tokens width"]:
-    """Multihead linear self-attention, layer after layer; the heads of a layer are added (an output matrix is in W)."""
+    """Multihead linear self-attention, layer after layer (Remark F.6); heads are added (an output matrix is in W)."""
     for score, value in layers:
         heads = linear_attention(tokens, score, value).sum(dim=0)
         tokens = tokens + heads if skip else heads
@@ -42,7 +45,14 @@ def linear_stack(
 
 
 def parallelogram_defect(outputs: Float[Tensor, "tokens features"], corners: Sequence[int]) -> float:
-    """Largest entry of ``|Y_00 - Y_01 - Y_10 + Y_11|``, over the largest output; ``corners`` are those four rows."""
+    """Largest entry of ``|Y_00 - Y_01 - Y_10 + Y_11|``, over the largest output; ``corners`` are those four rows.
+
+    It is 0 for every stack of Remark F.6 on features side by side.
+
+    Raises:
+        ParameterError: not four corners.
+    """
+    require(corners=(len(corners), 4, 4))
     first, second, third, fourth = (outputs[row] for row in corners)
     defect = (first - second - third + fourth).abs().max()
     return (defect / outputs.abs().max()).item()

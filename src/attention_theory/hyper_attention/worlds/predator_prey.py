@@ -6,7 +6,7 @@ wall stops the one in front, so such pairs are played with walls; the formulas f
 does their play.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attention_theory.hyper_attention.worlds.coupled_features import CoupledHead, Factor, Weight
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 #: The columns of an entity. The diagonals are no new knowledge, but a one-hot of their own, without which
 #: a condition on both coordinates is not bilinear in the embedding.
@@ -23,15 +23,25 @@ HUNTER, PREY = 0, 1
 RIGHT, UP = 0, 1
 
 Walls = Literal["for one policy", "everywhere", "nowhere"]
+WALLS: tuple[Walls, ...] = get_args(Walls)
 
 
 def feature_sizes(size: int) -> list[int]:
-    """The number of values of species, policy, x, y, ``x + y`` and ``x - y``."""
+    """The number of values of species, policy, x, y, ``x + y`` and ``x - y`` (Appendix F.1).
+
+    Raises:
+        ParameterError: no cell.
+    """
+    require(size=(size, 1, None))
     return [2, 2, size, size, 2 * size - 1, 2 * size - 1]
 
 
 def sample_worlds(worlds: int, entities: int, size: int, seed: Seed) -> Int[Tensor, "worlds entities features"]:
-    """Uniform species, policies and cells on a grid of ``size`` by ``size``; ``x - y`` is kept from 0 up."""
+    """Uniform species, policies and cells on a grid of ``size`` by ``size`` (App. F.1); ``x - y`` is kept from 0 up.
+
+    Raises:
+        ParameterError: no world, entity or cell.
+    """
     require(worlds=(worlds, 1, None), entities=(entities, 1, None), size=(size, 1, None))
     draw = generator(seed)
     kinds = torch.randint(2, (worlds, entities, 2), generator=draw)
@@ -41,6 +51,8 @@ def sample_worlds(worlds: int, entities: int, size: int, seed: Seed) -> Int[Tens
 
 def turn_over(entities: Int[Tensor, "... entities features"], size: int) -> Int[Tensor, "... entities features"]:
     """The same world with y pointing down: row ``y`` becomes ``size - 1 - y``, and the two diagonals change places.
+
+    Appendix F.1 does not say where "up" is.
 
     An entity that moves up in the result has a falling ``y`` in the world given.
     """
@@ -52,7 +64,7 @@ def turn_over(entities: Int[Tensor, "... entities features"], size: int) -> Int[
 def meetings(
     entities: Int[Tensor, "... entities features"], size: int, walls: Walls = "for one policy"
 ) -> Bool[Tensor, "... entities entities"]:
-    """Play the world step by step: which pairs are ever in one cell at one time.
+    """Play the world of Appendix F.1 step by step: which pairs are ever in one cell at one time.
 
     Args:
         walls: which pairs are stopped at the far walls: those of one policy, as the formulas have it, all or none.
@@ -60,11 +72,11 @@ def meetings(
     Raises:
         ParameterError: ``walls`` is none of the three.
     """
-    require(walls=(walls, {"for one policy", "everywhere", "nowhere"}))
+    require(walls=(walls, WALLS))
     right = (entities[..., POLICY] == RIGHT).to(torch.int64)
     pace = torch.stack([right, 1 - right], dim=-1)
     start = entities[..., [X, Y]]
-    met_free = torch.zeros(*entities.shape[:-1], entities.shape[-2], dtype=torch.bool)
+    met_free = entities.new_zeros(*entities.shape[:-1], entities.shape[-2], dtype=torch.bool)
     met_walled = met_free.clone()
     for step in range(2 * size):
         free = start + step * pace
@@ -79,14 +91,20 @@ def meetings(
 def simulated_values(
     entities: Int[Tensor, "... entities features"], size: int, walls: Walls = "for one policy"
 ) -> Float[Tensor, "... entities"]:
-    """What each entity gains and loses in the play: a hunter +1 for every prey it meets, a prey -1 for every hunter."""
+    """What each entity gains and loses in the play: a hunter +1 for every prey it meets, a prey -1 for every hunter.
+
+    This is the value function of Appendix F.1.
+
+    Raises:
+        ParameterError: as :func:`meetings`.
+    """
     species = entities[..., SPECIES]
     hunts = meetings(entities, size, walls) & (species[..., :, None] != species[..., None, :])
     gain = torch.where(species == PREY, 1.0, -1.0).to(torch.float64)
     return (hunts * gain[..., None, :]).sum(dim=-1)
 
 
-def value_heads(size: int, form: Literal["correct", "printed"] = "correct") -> list[CoupledHead]:
+def value_heads(size: int, form: Form = "correct") -> list[CoupledHead]:
     """The value function as heads of Eq. 36.
 
     An entity that moves right meets one that moves up where ``x_i + t = x_j`` and ``y_i = y_j + t`` with ``t >= 0``: on
@@ -94,9 +112,12 @@ def value_heads(size: int, form: Literal["correct", "printed"] = "correct") -> l
     heads, one for each direction of the pair.
 
     ``form="printed"`` has one head with ``x_i - x_j = y_i - y_j``, which is the rising diagonal if y points down, and
-    no condition on time. The print has an approximate sign, which it does not explain; it is read as equality.
+    no condition on time. The paper has an approximate sign, which it does not explain; it is read as equality.
+
+    Raises:
+        ParameterError: no cell or an unknown form.
     """
-    require(form=(form, {"correct", "printed"}), size=(size, 1, None))
+    require(form=(form, FORMS), size=(size, 1, None))
     opponents = Factor(SPECIES, SPECIES, 1.0 - torch.eye(2, dtype=torch.float64))
     weight = Weight(SPECIES, torch.tensor([-1.0, 1.0], dtype=torch.float64))
     equal = torch.eye(size, dtype=torch.float64)
@@ -121,9 +142,14 @@ def value_heads(size: int, form: Literal["correct", "printed"] = "correct") -> l
 
 
 def crossing_condition(
-    entities: Int[Tensor, "... entities features"], form: Literal["correct", "printed"] = "correct"
+    entities: Int[Tensor, "... entities features"], form: Form = "correct"
 ) -> Bool[Tensor, "... entities entities"]:
-    """For pairs of different policies, whether the formula says that they meet."""
+    """For pairs of different policies, whether the formula of Appendix F.1 says that they meet.
+
+    Raises:
+        ParameterError: an unknown form.
+    """
+    require(form=(form, FORMS))
     at, of = entities[..., :, None, :], entities[..., None, :, :]
     differ = at[..., POLICY] != of[..., POLICY]
     if form == "printed":
@@ -137,8 +163,12 @@ def diagonal_residual(size: int) -> float:
     """How far ``I{x_i - x_j = y_i - y_j}`` is from bilinear in one-hots of x and y side by side.
 
     The squared size of what the best bilinear form misses, as a share of the whole. Not 0, so that the diagonal needs a
-    one-hot of its own.
+    one-hot of its own, which Appendix F.1 does not give it.
+
+    Raises:
+        ParameterError: no cell.
     """
+    require(size=(size, 1, None))
     cells = torch.cartesian_prod(torch.arange(size), torch.arange(size))
     falling = cells[:, 0] - cells[:, 1]
     table = (falling[:, None] == falling).to(torch.float64)

@@ -12,15 +12,15 @@ Offsets = Sequence[tuple[int, int]]
 
 
 def pixel_tokens(images: Float[Tensor, "... height width"]) -> Float[Tensor, "... pixels features"]:
-    """One token a pixel: its colour (1 for black), then its position as a one-hot."""
+    """One token a pixel (Appendix B.3): its colour (1 for black), then its position as a one-hot."""
     colours = images.flatten(-2).unsqueeze(-1)
     pixels = colours.shape[-2]
-    positions = torch.eye(pixels, dtype=images.dtype).expand(*colours.shape[:-1], pixels)
-    return torch.cat([colours, positions], dim=-1)
+    positions = torch.eye(pixels, dtype=images.dtype, device=images.device)
+    return torch.cat([colours, positions.expand(*colours.shape[:-1], pixels)], dim=-1)
 
 
 def pattern_score(height: int, width: int, offsets: Offsets) -> Float[Tensor, "features features"]:
-    """The score matrix: 0 for the colour, and 1 from each position to those at the offsets (row, column) inside.
+    """The score matrix of Appendix B.3: 1 from each position to those at the offsets (row, column) inside, else 0.
 
     Raises:
         ParameterError: a size below 1, no offset, or one offset twice.
@@ -34,7 +34,12 @@ def pattern_score(height: int, width: int, offsets: Offsets) -> Float[Tensor, "f
 
 
 def colour_value(pixels: int) -> Float[Tensor, "features 1"]:
-    """The value matrix that reads the colour of a token and nothing else."""
+    """The value matrix that reads the colour of a token and nothing else (Appendix B.3).
+
+    Raises:
+        ParameterError: no pixel.
+    """
+    require(pixels=(pixels, 1, None))
     return torch.eye(1 + pixels, 1, dtype=torch.float64)
 
 

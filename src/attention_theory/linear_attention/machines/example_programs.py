@@ -2,12 +2,12 @@
 
 import torch
 
-from attention_theory.linear_attention.machines.programs import POSITION, Lookup, Program, Token, copy
+from attention_theory.linear_attention.machines.programs import POSITION, Lookup, LookupProgram, Token, copy
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import require
 
 
-def random_table(sizes: tuple[int, int, int, int], seed: Seed) -> tuple[Program, list[Token]]:
+def random_table(sizes: tuple[int, int, int, int], seed: Seed) -> tuple[LookupProgram, list[Token]]:
     """A program of one lookup with random ``B_Q`` and ``B_V``, and a prompt with a table and a question.
 
     Args:
@@ -26,18 +26,18 @@ def random_table(sizes: tuple[int, int, int, int], seed: Seed) -> tuple[Program,
     query = dict(enumerate(_letters(sources, keys, draws)))
     write = dict(enumerate(_letters(values, destinations, draws)))
     alphabets = dict(zip(("source", "key", "value", "destination"), sizes, strict=True))
-    program = Program(alphabets, [Lookup("source", "key", "value", "destination", query, write)])
+    program = LookupProgram(alphabets, [Lookup("source", "key", "value", "destination", query, write)])
     table = [Token(key=key, value=value) for key, value in enumerate(_letters(keys, values, draws))]
     return program, [*table, Token(source=_letters(1, sources, draws)[0])]
 
 
-def walk_program(nodes: int, marks: int, positions: int) -> Program:
+def walk_program(nodes: int, marks: int, positions: int) -> LookupProgram:
     """A walk along arrows that writes down the mark of every node it leaves, and repeats the mark before that.
 
     The prompt's tokens hold an arrow each: a ``node``, the node it ``points`` to and its ``label``. A walking token
     holds the node ``here``, the ``mark`` of the node just left and the mark ``before`` it.
     """
-    return Program(
+    return LookupProgram(
         {
             POSITION: positions,
             "node": nodes,

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.linear_attention.machines.block_heads import BlockLayer, dense
-from attention_theory.linear_attention.machines.programs import Lookup, Program, compile_program
+from attention_theory.linear_attention.machines.programs import Lookup, LookupProgram, compile_program
 from attention_theory.linear_attention.model.autoregression import autoregress
 from attention_theory.linear_attention.model.features import causal_certificate_features, certificate_features
 from attention_theory.linear_attention.model.mhla import Heads, mhla
@@ -35,7 +35,7 @@ class Executor:
     def __init__(self, states: int, steps: int) -> None:
         require(states=(states, 1, 4), steps=(steps, 1, None))
         self.states, self.steps = states, steps
-        program = Program(
+        program = LookupProgram(
             dict.fromkeys(("key", "value", "current"), states), [Lookup("current", "key", "value", "current")]
         )
         self._heads, self.rows = compile_program(program)

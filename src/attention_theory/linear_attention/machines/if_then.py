@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from attention_theory.linear_attention.machines.programs import POSITION, Lookup, Program, Token
+from attention_theory.linear_attention.machines.programs import POSITION, Lookup, LookupProgram, Token
 from attention_theory.validation import FORMS, Form, require
 
 
@@ -26,7 +26,7 @@ def if_then_program(
     outcomes: int,
     rows: Literal["private", "shared"] = "private",
     form: Form = "correct",
-) -> Program:
+) -> LookupProgram:
     """Algorithm 5, once for each of several blocks that follow each other.
 
     Block m tests the attribute ``x.m`` of the first token against ``a1`` to ``ak`` and writes ``x'.m`` into token
@@ -57,7 +57,7 @@ def if_then_program(
             lookups.append(_copied(start + cases, f"x.{block}", f"carried.{block}", 0))
         asking = f"x.{block}" if form == "printed" else f"carried.{block}"
         lookups.append(Lookup(asking, key, value, f"x'.{block}"))
-    return Program(alphabets, lookups)
+    return LookupProgram(alphabets, lookups)
 
 
 def if_then_prompt(tests: Sequence[int], keys: Sequence[int], outcomes: Sequence[int]) -> Token:

@@ -43,7 +43,7 @@ class Lookup:
 
 
 @dataclass(frozen=True)
-class Program:
+class LookupProgram:
     """An autoregressive program: the alphabet size of every attribute, and the lookups made for every new token.
 
     A program with the attribute ``position`` numbers its tokens: each new token has the position after the last one.
@@ -69,7 +69,7 @@ class AmbiguousLookup(Exception):
     """Two tokens answer one query, or two lookups write one attribute: the program has no single next token."""
 
 
-def next_token(program: Program, tokens: Sequence[Token]) -> Token:
+def next_token(program: LookupProgram, tokens: Sequence[Token]) -> Token:
     """One pass of lines 4 to 16 of Algorithm 3 on objects.
 
     Raises:
@@ -92,7 +92,7 @@ def next_token(program: Program, tokens: Sequence[Token]) -> Token:
     return new
 
 
-def run_program(program: Program, prompt: Sequence[Token], steps: int) -> list[Token]:
+def run_program(program: LookupProgram, prompt: Sequence[Token], steps: int) -> list[Token]:
     """The prompt with ``steps`` more tokens, by the program itself.
 
     Raises:
@@ -105,7 +105,7 @@ def run_program(program: Program, prompt: Sequence[Token], steps: int) -> list[T
     return tokens
 
 
-def compile_program(program: Program, form: Form = "correct") -> tuple[list[BlockHead], Rows]:
+def compile_program(program: LookupProgram, form: Form = "correct") -> tuple[list[BlockHead], Rows]:
     """The heads that do what the program does, one a lookup, and the rows of each attribute (Lemma C.1).
 
     The block ``B_Q`` stands in the key rows and source columns of ``Q``, and ``B_V`` in the destination rows and
@@ -151,7 +151,7 @@ def read_tokens(embedded: Int[Tensor, "tokens width"], rows: Rows) -> list[Token
 
 
 def run_heads(
-    program: Program, prompt: Sequence[Token], steps: int, form: Form = "correct"
+    program: LookupProgram, prompt: Sequence[Token], steps: int, form: Form = "correct"
 ) -> tuple[Int[Tensor, "tokens width"], Rows]:
     """The prompt with ``steps`` more tokens, by the program's heads; read them with :func:`read_tokens`."""
     heads, rows = compile_program(program, form)
@@ -179,7 +179,7 @@ def _pairs(function: Function, domain: int, image: int) -> tuple[Int[Tensor, " p
     return torch.tensor(list(graph.keys())), torch.tensor(list(graph.values()))
 
 
-def _head(lookup: Lookup, program: Program, rows: Rows, form: Form) -> BlockHead:
+def _head(lookup: Lookup, program: LookupProgram, rows: Rows, form: Form) -> BlockHead:
     size = program.alphabets
     asked_from, asked_for = _pairs(lookup.query, size[lookup.source], size[lookup.key])
     read, written = _pairs(lookup.write, size[lookup.value], size[lookup.destination])

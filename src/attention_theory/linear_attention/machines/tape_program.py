@@ -12,14 +12,18 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attention_theory.linear_attention.machines.turing import LEFT, RIGHT
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 #: Tokens of a block: the copies, the two lookups, and the cell that is returned.
 BLOCK = 4
 
-#: What Algorithm 7 gets wrong in print, by name.
-Fault = Literal["both tests say L", "letter read from the table", "no branch for other cells"]
-FAULTS: tuple[Fault, ...] = get_args(Fault)
+#: What Algorithm 7 has wrong as printed, by name: two slips and a branch that is missing.
+BranchFault = Literal["both tests say L", "letter read from the table", "no branch for other cells"]
+BRANCH_FAULTS: tuple[BranchFault, ...] = get_args(BranchFault)
+
+#: What Algorithm 6 has wrong as printed, by name.
+CopyFault = Literal["copies read s0", "offsets count tokens"]
+COPY_FAULTS: tuple[CopyFault, ...] = get_args(CopyFault)
 
 
 @dataclass(frozen=True)
@@ -35,11 +39,12 @@ def new_cell(
     left: Cell | None,
     here: Cell,
     right: Cell | None,
-    faults: Collection[Fault] = (),
+    form: Form = "correct",
+    faults: Collection[BranchFault] = BRANCH_FAULTS,
 ) -> Cell:
     """Algorithm 7: what a cell holds after the step, from itself and its neighbours (``None`` beyond the window).
 
-    ``faults`` brings back what is printed:
+    ``form="printed"`` has what is printed, or of it the ``faults`` that are named:
 
     * *both tests say L*: left of the head, the second condition repeats ``L`` where ``R`` is meant;
     * *letter read from the table*: the rule is picked by ``s2.letter``. ``s2`` is the table's column and holds every
@@ -47,19 +52,20 @@ def new_cell(
     * *no branch for other cells*: a cell that is not next to the head is never written.
 
     Raises:
-        ParameterError: an unknown fault.
+        ParameterError: an unknown form or fault.
     """
-    require(faults=(list(faults) or [FAULTS[0]], FAULTS))
+    require(form=(form, FORMS), faults=(list(faults), BRANCH_FAULTS))
+    present = faults if form == "printed" else ()
 
     def rule(head: Cell) -> tuple[int, int, int]:
         last = table.shape[1] - 1
-        letter = last if "letter read from the table" in faults else head.letter
+        letter = last if "letter read from the table" in present else head.letter
         next_state, written, move = table[head.state, letter].tolist()
         return next_state, written, move
 
     if right is not None and right.state is not None:  # branch 1: left of the head
         next_state, _, move = rule(right)
-        if "both tests say L" in faults:
+        if "both tests say L" in present:
             return Cell(here.letter, None) if move == LEFT else Cell()
         return Cell(here.letter, next_state if move == LEFT else None)
     if here.state is not None:  # branch 2: at the head
@@ -68,19 +74,23 @@ def new_cell(
     if left is not None and left.state is not None:  # branch 3: right of the head
         next_state, _, move = rule(left)
         return Cell(here.letter, next_state if move == RIGHT else None)
-    return Cell() if "no branch for other cells" in faults else here
+    return Cell() if "no branch for other cells" in present else here
 
 
 def new_tape(
-    table: Int[Tensor, "states letters 3"], tape: Sequence[Cell], faults: Collection[Fault] = ()
+    table: Int[Tensor, "states letters 3"],
+    tape: Sequence[Cell],
+    form: Form = "correct",
+    faults: Collection[BranchFault] = BRANCH_FAULTS,
 ) -> list[Cell]:
-    """Algorithm 7 at every cell of the window."""
+    """Algorithm 7 at every cell of the window, in the form of :func:`new_cell`."""
     return [
         new_cell(
             table,
             tape[cell - 1] if cell > 0 else None,
             tape[cell],
             tape[cell + 1] if cell + 1 < len(tape) else None,
+            form,
             faults,
         )
         for cell in range(len(tape))
@@ -91,8 +101,8 @@ def run_blocks(
     table: Int[Tensor, "states letters 3"],
     tape: Sequence[Cell],
     steps: int,
-    copied: Literal["returned", "loaded"] = "returned",
-    offsets: Literal["blocks", "tokens"] = "blocks",
+    form: Form = "correct",
+    faults: Collection[CopyFault] = COPY_FAULTS,
 ) -> list[list[Cell]]:
     """Algorithm 6: all tapes from step 0 on, written as tokens behind the prompt, one block of four a cell.
 
@@ -100,27 +110,29 @@ def run_blocks(
         table: the transition function δ.
         tape: the cells of the prompt.
         steps: the number of steps.
-        copied: what a block copies from the blocks one tape before: the cell that they returned, or, as printed,
-            ``s0``, the cell that they had loaded themselves.
-        offsets: what the ``N`` in ``Token[-N]`` counts: blocks, or, as printed, tokens.
+        form: ``printed`` has the copies of Algorithm 6 as they stand; what they copy goes through the correct branches.
+        faults: of what is printed, the faults to have. *copies read s0*: a block copies from the blocks one tape before
+            what they had loaded, and not what they returned. *offsets count tokens*: so does the ``N`` in
+            ``Token[-N]``, where a block has four.
 
     Raises:
-        ParameterError: steps below 0, or an unknown reading.
+        ParameterError: steps below 0, or an unknown form or fault.
     """
-    require(copied=(copied, {"returned", "loaded"}), offsets=(offsets, {"blocks", "tokens"}), steps=(steps, 0, None))
+    require(form=(form, FORMS), faults=(list(faults), COPY_FAULTS), steps=(steps, 0, None))
+    present = faults if form == "printed" else ()
     window = len(tape)
     loaded, returned = list(tape), list(tape)  # by token; a token of the prompt is a block of its own
     tapes = [list(tape)]
 
     def copy(step: int, cell: int) -> Cell:
-        if offsets == "tokens":
+        source = loaded if "copies read s0" in present else returned
+        if "offsets count tokens" in present:
             place = len(returned) - window + (cell - now)
-            source = loaded if copied == "loaded" else returned
             return source[place] if 0 <= place < len(source) else Cell()
         if step == 0:
             return tape[cell]
         start = window + BLOCK * ((step - 1) * window + cell)
-        return loaded[start] if copied == "loaded" else returned[start + BLOCK - 1]
+        return source[start] if source is loaded else source[start + BLOCK - 1]
 
     for step in range(steps):
         for now in range(window):

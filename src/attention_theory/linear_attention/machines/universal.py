@@ -11,7 +11,7 @@ from torch import Tensor
 from attention_theory.linear_attention.machines.block_heads import BlockLayer
 from attention_theory.linear_attention.machines.turing import MOVES, Configurations, simulate
 from attention_theory.linear_attention.machines.universal_heads import BLOCK, EMIT, RULE, UniversalHeads
-from attention_theory.validation import require
+from attention_theory.validation import Form, require
 
 
 class UniversalMachine:
@@ -23,7 +23,8 @@ class UniversalMachine:
         window: cells of the tape, at least 1. A head that leaves the window is lost.
         steps: most steps of a machine, at least 1.
         working_rows: ``private`` to every block; ``shared`` by all blocks shows that this construction needs them.
-        empty_states: whether cells without the head are told so; ``False`` shows that this is needed.
+        form: ``printed`` writes nothing for the state of a cell without the head, as Algorithm 7 does, where the
+            correct form has a letter "no state". Nothing is read as no state, and cannot be looked up afterwards.
     """
 
     def __init__(
@@ -33,9 +34,10 @@ class UniversalMachine:
         window: int,
         steps: int,
         working_rows: Literal["private", "shared"] = "private",
-        empty_states: bool = True,
+        form: Form = "correct",
     ) -> None:
-        self._plan = UniversalHeads(states, letters, window, steps, working_rows, empty_states)
+        self._plan = UniversalHeads(states, letters, window, steps, working_rows, form)
+        self.form = form
         self.states, self.letters, self.window, self.steps = states, letters, window, steps
         self.prompt_tokens, self.tokens = self._plan.prompt_tokens, self._plan.tokens
         self.rows = self._plan.rows
@@ -92,23 +94,19 @@ class UniversalMachine:
     def read(self, history: Num[Tensor, "machines tokens width"], step: int) -> Configurations:
         """What the tokens say that the tapes hold after ``step`` steps: the last token of each cell's block.
 
-        One row a machine; a letter or state that is not exactly one 1 among zeros reads as -1.
+        One row a machine; a letter or state that is not exactly one 1 among zeros reads as -1. In the printed form
+        nothing at all in the rows of the state reads as no state.
         """
-        return self.read_cells(self._cells(history, step))
-
-    def without_state(
-        self, history: Num[Tensor, "machines tokens width"], step: int
-    ) -> Bool[Tensor, "machines window"]:
-        """Which cells have nothing at all in the rows of the state after ``step`` steps."""
-        return (self.rows.of(self._cells(history, step), "state") == 0).all(dim=-1)
-
-    def _cells(self, history: Num[Tensor, "machines tokens width"], step: int) -> Num[Tensor, "machines window width"]:
         require(step=(step, 0, self.steps))
-        return history[:, [self._plan.place(step, cell, EMIT) for cell in range(self.window)]]
+        return self.read_cells(history[:, [self._plan.place(step, cell, EMIT) for cell in range(self.window)]])
 
     def read_cells(self, tokens: Num[Tensor, "machines window width"]) -> Configurations:
         """Letter and state of given tokens, as :meth:`read`."""
-        return Configurations(_letter(self.rows.of(tokens, "letter")), _letter(self.rows.of(tokens, "state")))
+        state = self.rows.of(tokens, "state")
+        told = _letter(state)
+        if self.form == "printed":
+            told = torch.where((state == 0).all(dim=-1), self.states, told)
+        return Configurations(_letter(self.rows.of(tokens, "letter")), told)
 
     def read_tables(self, prompt: Num[Tensor, "machines tokens width"]) -> Int[Tensor, "machines states letters 3"]:
         """The transition tables back from a prompt: the inverse of the first part of :meth:`embed`."""
@@ -121,8 +119,8 @@ class UniversalMachine:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """How a run of the layer compares with the simulator.
+class MachineRuns:
+    """What the layer wrote for several machines, and how it compares with the simulator.
 
     Attributes:
         history: all tokens.
@@ -144,12 +142,8 @@ def compare_with_simulator(
     tapes: Int[Tensor, "machines window"],
     places: Int[Tensor, " machines"],
     dtype: torch.dtype = torch.int8,
-    nothing_is_none: bool = False,
-) -> Comparison:
-    """Run all machines in the layer and each by itself in the reference simulator, and compare every configuration.
-
-    With ``nothing_is_none`` a cell whose rows of the state hold nothing counts as a cell without the head.
-    """
+) -> MachineRuns:
+    """Run all machines in the layer and each by itself in the reference simulator, and compare every configuration."""
     history = universal.run(universal.embed(tables, tapes, places, dtype))
     runs = [simulate(*one, universal.steps) for one in zip(tables, tapes, places.tolist(), strict=True)]
     exact = []
@@ -157,11 +151,8 @@ def compare_with_simulator(
         read = universal.read(history, step)
         letters = torch.stack([run.letters[step] for run in runs])
         states = torch.stack([run.states[step] for run in runs])
-        told = read.states
-        if nothing_is_none:
-            told = torch.where(universal.without_state(history, step), universal.states, told)
-        exact.append((read.letters == letters).all(dim=1) & (told == states).all(dim=1))
-    return Comparison(history, torch.stack(exact, dim=1))
+        exact.append((read.letters == letters).all(dim=1) & (read.states == states).all(dim=1))
+    return MachineRuns(history, torch.stack(exact, dim=1))
 
 
 def width_formula(states: int, letters: int, window: int, steps: int) -> int:

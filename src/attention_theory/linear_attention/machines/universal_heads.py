@@ -23,7 +23,7 @@ from torch import Tensor
 from attention_theory.linear_attention.machines.block_heads import BlockHead
 from attention_theory.linear_attention.machines.turing import LEFT, MOVES, RIGHT, STAY
 from attention_theory.rows import Rows
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 #: The tokens of a block.
 LOAD, LOOKUP, SELECT, EMIT = range(4)
@@ -49,12 +49,12 @@ class UniversalHeads:
         window: int,
         steps: int,
         working_rows: Literal["private", "shared"],
-        empty_states: bool,
+        form: Form,
     ) -> None:
         require(states=(states, 1, None), letters=(letters, 1, None), window=(window, 1, None), steps=(steps, 1, None))
-        require(working_rows=(working_rows, {"private", "shared"}))
+        require(working_rows=(working_rows, {"private", "shared"}), form=(form, FORMS))
         self.states, self.letters, self.window, self.steps = states, letters, window, steps
-        self._working_rows, self._empty_states = working_rows, empty_states
+        self._working_rows, self._form = working_rows, form
         self.prompt_tokens = states + window
         self.tokens = self.prompt_tokens + BLOCK * window * steps
         self.rows = Rows()
@@ -158,7 +158,7 @@ class UniversalHeads:
         arrivals = {"left": moves["left"][RIGHT], "right": moves["right"][LEFT], "here": moves["here"][STAY]}
         for side, move in arrivals.items():
             yield BlockHead(move, move, rows(f"{block} {side} chosen state"), state[:-1])
-        if self._empty_states:  # empty before, or left just now, and nobody arrives
+        if self._form == "correct":  # empty before, or left just now, and nobody arrives
             yield BlockHead(here, here, empty, none)
             for move in (moves["here"][LEFT], moves["here"][RIGHT]):
                 yield BlockHead(move, move, move, none)

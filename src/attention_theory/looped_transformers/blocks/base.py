@@ -91,7 +91,7 @@ def scratch_columns(size: int) -> int:
 def fill_template(state: Float[Tensor, "... columns rows"], rows: Rows, setting: BlockSetting) -> None:
     """Write the shared rows into the first columns of a state."""
     size, square = setting.size, setting.size**2
-    code = sign_code(size, setting.bits)
+    code = sign_code(size, setting.bits, device=state.device)
     rows.of(state, "index")[..., :square, :] = code.repeat(size, 1)
     rows.of(state, "group")[..., :square, :] = code.repeat_interleave(size, 0)
     for place, name in enumerate(("a", "b", "out")):

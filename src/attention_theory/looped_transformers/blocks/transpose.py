@@ -78,7 +78,7 @@ def _sum_over_groups(layer: Layer, source: range, target: range, setting: BlockS
 
 def _row_of_group(layer: Layer, source: range, target: range, setting: BlockSetting) -> None:
     """In group i, row i of ``source`` into ``target``; of the two the one of a single row stands for all d."""
-    codes, group = sign_code(setting.size, setting.bits), layer.rows["group"]
+    codes, group = sign_code(setting.size, setting.bits, device="cpu"), layer.rows["group"]
     for place, code in enumerate(codes.tolist()):
         gates = {row: GATE * bit for row, bit in zip(group, code, strict=True)}
         from_row, to_row = source[place % len(source)], target[place % len(target)]
@@ -123,7 +123,7 @@ def transpose_in_groups(
         gated_move(gather, source, target, {})
     gather.clear([*work, *data])
     machine = LoopedTransformer(rows, [vectorise, permute, gather], matrix.dtype, matrix.device)
-    codes = sign_code(size, setting.bits, matrix.dtype).to(matrix.device)
+    codes = sign_code(size, setting.bits, matrix.dtype, matrix.device)
     state = matrix.new_zeros(size, size, rows.size)  # group, index within it, rows
     rows.of(state, "matrix")[0] = matrix.mT
     rows.of(state, "index")[...] = codes
@@ -170,7 +170,7 @@ def transpose_vectorised(
     elif form == "correct":
         gated_move(layer, target[0], target[0], {}, gain=1 / LARGE - 1)
     machine = LoopedTransformer(rows, [layer], matrix.dtype, matrix.device)
-    codes = sign_code(side**2, bits, matrix.dtype).to(matrix.device)
+    codes = sign_code(side**2, bits, matrix.dtype, matrix.device)
     state = matrix.new_zeros(*matrix.shape[:-2], side**2, rows.size)
     rows.of(state, "value")[..., 0] = matrix.flatten(-2)
     rows.of(state, "own")[...] = codes

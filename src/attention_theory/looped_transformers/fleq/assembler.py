@@ -22,8 +22,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from attention_theory.looped_transformers.assembly import AssemblyError
 from attention_theory.looped_transformers.fleq.language import FUNCTIONS, Field, FleqProgram, Instruction, PointerMove
+from attention_theory.looped_transformers.machine.listing import AssemblyError, find, labelled_lines, refuse_twice
 from attention_theory.validation import require
 
 Value = float | Tensor
@@ -88,13 +88,10 @@ def _labelled(text: str) -> tuple[dict[str, int], list[tuple[int, str]]]:
     """The labels with the statements they stand at, and the statements with their line numbers."""
     labels: dict[str, int] = {}
     statements: list[tuple[int, str]] = []
-    for number, raw in enumerate(text.splitlines(), start=1):
-        line = raw.partition("#")[0].strip()
-        while found := re.match(r"(\w+)\s*:\s*", line):
-            if found[1] in labels:
-                raise AssemblyError(f"line {number}: label '{found[1]}' is given twice")
-            labels[found[1]] = len(statements)
-            line = line[found.end() :]
+    for number, names, line in labelled_lines(text):
+        for name in names:
+            refuse_twice(number, "label", name, labels)
+            labels[name] = len(statements)
         if line:
             statements.append((number, line))
     return labels, statements
@@ -105,14 +102,10 @@ def _instruction(
 ) -> Instruction | PointerMove:
     def cell(name: str) -> int:
         base, _, index = name.partition("[")
-        if base not in addresses:
-            raise AssemblyError(f"line {number}: unknown variable '{base}'")
-        return addresses[base] + (int(index[:-1]) if index else 0)
+        return find(number, "variable", base, addresses) + (int(index[:-1]) if index else 0)
 
     def label(name: str) -> int:
-        if name not in labels:
-            raise AssemblyError(f"line {number}: unknown label '{name}'")
-        return labels[name]
+        return find(number, "label", name, labels)
 
     if line == "halt":
         return Instruction("add", cell("zero"), cell("zero"), cell("junk"), cell("zero"), place, size)

@@ -117,8 +117,8 @@ class FleqLayout:
         fields = {f"to {name}": self.codes[address] for name, address in addresses.items()}
         fields["to target"] = self.codes[self.first_instruction + instruction.target]
         fields["function"] = self.function_codes[names.index(instruction.function)]
-        fields["height"] = torch.tensor([float(self.size)], dtype=torch.float64)
-        fields["width"] = torch.tensor([float(instruction.width)], dtype=torch.float64)
+        fields["height"] = self.codes.new_tensor([self.size])
+        fields["width"] = self.codes.new_tensor([instruction.width])
         return torch.cat([fields[name] for name in FIELDS])
 
     def memory(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... cells d"]:

@@ -60,7 +60,9 @@ def address_bits(columns: int) -> int:
     return max(1, (columns - 1).bit_length())
 
 
-def position_codes(columns: int, bits: int | None = None) -> Float[Tensor, "columns bits"]:
+def position_codes(
+    columns: int, bits: int | None = None, device: torch.device | str = "cpu"
+) -> Float[Tensor, "columns bits"]:
     """The codes of columns 0, 1, 2, ... (Appendix B.1).
 
     Raises:
@@ -69,7 +71,7 @@ def position_codes(columns: int, bits: int | None = None) -> Float[Tensor, "colu
     bits = address_bits(columns) if bits is None else bits
     if columns > 2**bits:
         raise ParameterError(f"columns must be an integer from 1 to {2**bits} with {bits} address bits, got {columns}")
-    return to_bits(torch.arange(columns), bits)
+    return to_bits(torch.arange(columns, device=device), bits)
 
 
 def softmax_law(bits: int, temperature: float) -> float:

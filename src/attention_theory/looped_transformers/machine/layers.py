@@ -148,7 +148,7 @@ class Layer:
 
     @cached_property
     def dense(self) -> DenseLayer:
-        """The matrices in float64. Declare everything first: they are made once."""
+        """The matrices, in float64 on the CPU. Declare everything first: they are made once."""
         size = self.rows.size
         heads = tuple(
             DenseHead(_matrix(head.keys, size), _matrix(head.queries, size), _value_matrix(head.values, size))
@@ -156,7 +156,7 @@ class Layer:
         )
         w1 = _matrix([unit.inputs for unit in self.units], size)
         w2 = _matrix([unit.outputs for unit in self.units], size).mT.contiguous()
-        b1 = torch.tensor([unit.bias for unit in self.units], dtype=torch.float64)
+        b1 = torch.tensor([unit.bias for unit in self.units], dtype=torch.float64, device="cpu")
         return DenseLayer(heads, w1, b1, w2, _matrix([self.constants], size)[0])
 
 
@@ -205,16 +205,16 @@ class LoopedTransformer:
 
 def _matrix(combinations: Sequence[Combination], size: int) -> Float[Tensor, "combinations rows"]:
     """One row of the matrix for each combination."""
-    matrix = torch.zeros(len(combinations), size, dtype=torch.float64)
+    matrix = torch.zeros(len(combinations), size, dtype=torch.float64, device="cpu")
     entries = [(place, row, value) for place, one in enumerate(combinations) for row, value in one.items()]
     if entries:
         places, rows, values = zip(*entries, strict=True)
-        matrix[list(places), list(rows)] = torch.tensor(values, dtype=torch.float64)
+        matrix[list(places), list(rows)] = matrix.new_tensor(values)
     return matrix
 
 
 def _value_matrix(values: Sequence[tuple[Combination, int]], size: int) -> Float[Tensor, "rows rows"]:
-    matrix = torch.zeros(size, size, dtype=torch.float64)
+    matrix = torch.zeros(size, size, dtype=torch.float64, device="cpu")
     for combination, target in values:
         for row, weight in combination.items():
             matrix[target, row] += weight

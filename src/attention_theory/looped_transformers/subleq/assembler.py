@@ -12,13 +12,12 @@ One statement a line is one instruction; ``#`` begins a comment, ``name:`` in fr
 The cells ``zero`` (0) and ``minus_one`` (-1) are always there and must stay as they are. ``mem[k]`` is cell ``k``.
 """
 
-import difflib
 import re
 from collections.abc import Iterable
 from importlib import resources
 
-from attention_theory.looped_transformers.assembly import AssemblyError
 from attention_theory.looped_transformers.machine.codes import address_bits as least_address_bits
+from attention_theory.looped_transformers.machine.listing import AssemblyError, find, labelled_lines, refuse_twice
 from attention_theory.looped_transformers.subleq.language import RESERVED, SubleqProgram
 from attention_theory.validation import require
 
@@ -48,13 +47,12 @@ def assemble(text: str, bits: int = 8, address_bits: int | None = None, scratch:
     blocks: dict[str, range] = {name: range(place, place + 1) for place, name in enumerate(_NAMES)}
     labels: dict[str, int] = {}
     statements: list[tuple[int, str]] = []
-    for number, line in _lines(text):
-        while found := re.match(r"(\w+)\s*:\s*", line):
-            _refuse_twice(number, "label", found[1], labels)
-            labels[found[1]] = len(statements)
-            line = line[found.end() :]
+    for number, names, line in labelled_lines(text):
+        for name in names:
+            refuse_twice(number, "label", name, labels)
+            labels[name] = len(statements)
         if found := _DATA.fullmatch(line):
-            _refuse_twice(number, "cell", found["name"], [*blocks, "mem"])
+            refuse_twice(number, "cell", found["name"], [*blocks, "mem"])
             values = [_integer(number, value, bits) for value in re.split(r"[\s,]+", found["values"])]
             blocks[found["name"]] = range(len(memory), len(memory) + len(values))
             memory += values
@@ -102,40 +100,28 @@ def with_values(text: str, **values: int | Iterable[int]) -> str:
     return text
 
 
-def _lines(text: str) -> list[tuple[int, str]]:
-    return [(number, raw.partition("#")[0].strip()) for number, raw in enumerate(text.splitlines(), start=1)]
-
-
 def _instruction(
     number: int, line: str, place: int, blocks: dict[str, range], labels: dict[str, int]
 ) -> tuple[int, int, int]:
     if line == "halt":
         return 0, 1, place
     if found := _GOTO.fullmatch(line):
-        return 0, 0, _label(number, found["c"], labels)
+        return 0, 0, find(number, "label", found["c"], labels)
     found = _STATEMENT.fullmatch(line)
     if not found:
         raise AssemblyError(f"line {number}: cannot read '{line}'")
     a, b = (_cell(number, found[operand], blocks) for operand in ("a", "b"))
     if b == 1 or (b == 0 and a != 0):
         raise AssemblyError(f"line {number}: cell '{_NAMES[b]}' is reserved and must not change")
-    return a, b, _label(number, found["c"], labels) if found["c"] else place + 1
+    return a, b, find(number, "label", found["c"], labels) if found["c"] else place + 1
 
 
 def _cell(number: int, operand: str, blocks: dict[str, range]) -> int:
     name, _, index = operand.rstrip("]").partition("[")
-    if name not in blocks:
-        raise AssemblyError(f"line {number}: unknown cell '{name}'{_nearest(name, blocks)}")
-    place, block = int(index or 0), blocks[name]
+    place, block = int(index or 0), find(number, "cell", name, blocks)
     if place >= len(block):
         raise AssemblyError(f"line {number}: address '{operand}' is out of range: '{name}' has {len(block)} cells")
     return block[place]
-
-
-def _label(number: int, name: str, labels: dict[str, int]) -> int:
-    if name not in labels:
-        raise AssemblyError(f"line {number}: unknown label '{name}'{_nearest(name, labels)}")
-    return labels[name]
 
 
 def _integer(number: int, text: str, bits: int) -> int:
@@ -143,16 +129,6 @@ def _integer(number: int, text: str, bits: int) -> int:
     if abs(value) > bound:
         raise AssemblyError(f"line {number}: {value} is out of range: {bits} bits hold -{bound} to {bound}")
     return value
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean '{near[0]}'?" if near else ""
-
-
-def _refuse_twice(number: int, kind: str, name: str, known: Iterable[str]) -> None:
-    if name in known:
-        raise AssemblyError(f"line {number}: {kind} '{name}' is given twice")
 
 
 def _refuse_no_end(statements: list[tuple[int, str]]) -> None:

@@ -92,7 +92,7 @@ class SubleqMachine(LoopedTransformer):
                 raise ParameterError("programs must have equally many cells and equally many instructions")
             return torch.stack([self.load(one) for one in source])
         columns, cells, rows = source.columns(self.scratch), len(source.memory), self.rows
-        codes = position_codes(columns, self.address_bits).to(self.device, self.dtype)
+        codes = position_codes(columns, self.address_bits, self.device).to(self.dtype)
         limit = 2 ** (self.bits - 1)
         require(memory=(list(source.memory), -limit, limit - 1))
         state = torch.zeros(columns, rows.size, dtype=self.dtype, device=self.device)

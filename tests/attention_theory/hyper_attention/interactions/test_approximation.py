@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from attention_theory.hyper_attention.interactions.approximation import approximate, best_residual, printed_bound
+from attention_theory.hyper_attention.interactions.approximation import approximate, best_residual, truncation_bound
 from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions, sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
+from attention_theory.validation import FORMS, ParameterError
 
 SIZE, LENGTH = 9, 6
 DRAW = generator(0)
@@ -31,9 +31,22 @@ def test_full_ranks_are_exact() -> None:
 
 def test_the_printed_bound_counts_what_is_left_out() -> None:
     strengths, weight_strengths = torch.linalg.svdvals(EFFECT), torch.linalg.svdvals(WEIGHTS)
-    assert printed_bound(EFFECT, WEIGHTS, 5) == pytest.approx(WEIGHTS.norm(dim=1).max() * strengths[5])
-    assert printed_bound(EFFECT, WEIGHTS, 3) > WEIGHTS.norm(dim=1).max() * strengths[3]
-    assert weight_strengths[3] > 0
+    longest = WEIGHTS.norm(dim=1).max()
+    assert truncation_bound(EFFECT, WEIGHTS, 5, 5, form="printed") == pytest.approx(longest * strengths[5])
+    correct, printed = (truncation_bound(EFFECT, WEIGHTS, 2, 2, form) for form in FORMS)
+    left, values, right = torch.linalg.svd(EFFECT)
+    largest = (left[:, :2] * values[:2] @ right[:2]).abs().max()
+    assert correct == pytest.approx(longest * strengths[2] + largest * weight_strengths[2])
+    assert printed == pytest.approx(longest * strengths[2] + largest * weight_strengths[2:].norm())
+
+
+def test_the_bound_holds_on_sequences_of_one_symbol_followed_by_another() -> None:
+    pairs = torch.cartesian_prod(torch.arange(SIZE), torch.arange(SIZE))
+    symbols = torch.cat([pairs[:, :1], pairs[:, 1:].expand(-1, 50)], dim=1)
+    layer = approximate(EFFECT, WEIGHTS, 2, 2)
+    outputs = linear_attention(layer.embedding[symbols], layer.score, layer.value)
+    errors = (outputs - aggregate_interactions(symbols, EFFECT, WEIGHTS)).norm(dim=-1)
+    assert layer.bound < errors.max() <= 51 * layer.bound
 
 
 def test_training_finds_the_truncation_error_of_the_identity() -> None:
@@ -44,3 +57,7 @@ def test_training_finds_the_truncation_error_of_the_identity() -> None:
 def test_ranks_out_of_range_are_refused() -> None:
     with pytest.raises(ParameterError, match="weight_rank"):
         approximate(EFFECT, WEIGHTS, 2, 5)
+    with pytest.raises(ParameterError, match="effect_rank"):
+        truncation_bound(EFFECT, WEIGHTS, 0, 1)
+    with pytest.raises(ParameterError, match="restarts"):
+        best_residual(EFFECT.unsqueeze(-1), 2, restarts=0, steps=10, seed=0)

@@ -9,8 +9,9 @@ from attention_theory.hyper_attention.interactions.flow import (
     flow_limit,
     gradient_flow,
     loss_bound,
+    midway,
 )
-from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
+from attention_theory.hyper_attention.interactions.gram import descend, gram_loss, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
 from attention_theory.hyper_attention.interactions.versatility import versatility
 from attention_theory.randomness import generator, normal
@@ -60,6 +61,13 @@ def test_the_bound_decays_at_the_stated_rate() -> None:
     times = torch.tensor([0.0, 1.0], dtype=torch.float64)
     bound = loss_bound(2.0, 0.5, 3.0, 10, times)
     assert bound.tolist() == [2.0, 2.0 * math.exp(-4 * 0.25 * 9 / 10)]
+
+
+def test_midway_half_of_the_loss_is_lost() -> None:
+    _, gram, target, value = setting()
+    path = gradient_flow(gram, target, value, end=1.0, records=2000)
+    loss = gram_loss(gram, midway(path)[0] * midway(path)[1], target)
+    torch.testing.assert_close(loss, path.losses[0] / 2, rtol=0.05, atol=0)
 
 
 def test_a_step_breaks_the_law_at_second_order_only_with_the_right_gradients() -> None:

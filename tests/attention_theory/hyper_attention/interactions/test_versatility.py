@@ -5,6 +5,7 @@ from attention_theory.hyper_attention.interactions.interactions import counts, o
 from attention_theory.hyper_attention.interactions.versatility import (
     count_moments,
     data_matrix,
+    misses_full_rank,
     rank_fails,
     rank_failure_bound,
     uniform_second_moment,
@@ -52,10 +53,15 @@ def test_the_visible_part_looks_the_same_to_the_data() -> None:
 
 def test_moments_come_out_as_the_formula_says() -> None:
     symbols = sample_sequences(100_000, 5, 3, seed=0)
-    covariance, moment = count_moments(symbols, 3)
-    torch.testing.assert_close(moment, uniform_second_moment(5, 3), rtol=0.02, atol=0)
+    moments = count_moments(symbols, 3)
+    torch.testing.assert_close(moments.second, uniform_second_moment(5, 3), rtol=0.02, atol=0)
     rows = counts(symbols, 3)
-    torch.testing.assert_close(covariance, torch.cov(rows.mT, correction=0))
+    torch.testing.assert_close(moments.covariance, torch.cov(rows.mT, correction=0))
+
+
+def test_full_rank_is_missed_where_a_column_is_a_sum_of_others() -> None:
+    rows = torch.tensor([[[1, 0, 1], [0, 1, 1], [2, 1, 3]], [[1, 0, 1], [0, 1, 1], [2, 1, 2]]], dtype=torch.float64)
+    assert misses_full_rank(rows).tolist() == [True, False]
 
 
 def test_failures_stay_below_the_bound() -> None:

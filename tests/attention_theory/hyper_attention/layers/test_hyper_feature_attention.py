@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -14,10 +16,10 @@ from attention_theory.hyper_attention.layers.hyper_feature_attention import (
 )
 from attention_theory.measure import matrix_operations
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
+from attention_theory.validation import FORMS, Form, ParameterError
 
 
-def layer(width: int, orders: list[int], **options: bool) -> HyperFeatureAttention:
+def layer(width: int, orders: list[int], **options: Any) -> HyperFeatureAttention:
     torch.manual_seed(0)
     return HyperFeatureAttention(width, orders, **options).double()
 
@@ -32,7 +34,7 @@ def by_loops(module: HyperFeatureAttention, x: Tensor) -> Tensor:
         score = torch.ones(tokens, tokens, dtype=x.dtype)
         for factor in range(order):
             at = slice(head * size + factor * part, head * size + (factor + 1) * part)
-            score = score * (q[:, at] @ k[:, at].T) * (part**-0.5 if module.scaled else 1.0)
+            score = score * (q[:, at] @ k[:, at].T) * (part**-0.5 if module.form == "correct" else 1.0)
         value = torch.ones(tokens, size, dtype=x.dtype)
         for _ in range(order if module.value_product else 1):
             value = value * v[:, value_at : value_at + size]
@@ -48,8 +50,9 @@ def by_loops(module: HyperFeatureAttention, x: Tensor) -> Tensor:
 @pytest.mark.parametrize("orders", [[1], [1, 1, 1], [2, 2], [3], [1, 2, 1, 2], [1, 1, 2, 2]])
 @pytest.mark.parametrize("value_product", [True, False])
 @pytest.mark.parametrize("causal", [True, False])
-def test_equals_the_loops_of_the_definition(orders: list[int], value_product: bool, causal: bool) -> None:
-    module = layer(24, orders, value_product=value_product, causal=causal)
+@pytest.mark.parametrize("form", FORMS)
+def test_equals_the_loops_of_the_definition(orders: list[int], value_product: bool, causal: bool, form: Form) -> None:
+    module = layer(24, orders, value_product=value_product, causal=causal, form=form)
     x = normal(2, 7, 24, seed=1)
     expected = torch.stack([by_loops(module, one) for one in x])
     torch.testing.assert_close(module(x), expected, rtol=0, atol=1e-12)
@@ -100,6 +103,14 @@ def test_widths_that_do_not_divide_are_refused_by_name() -> None:
         hyper_feature_parameters(768, [1] * 5)
     with pytest.raises(ParameterError, match="for order 3"):
         hyper_feature_parameters(768, [3] * 3)
+    with pytest.raises(ParameterError, match="form"):
+        HyperFeatureAttention(12, [1], form="unscaled")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="tokens"):
+        hyper_feature_flops(0, 12, [1])
+    with pytest.raises(ParameterError, match="tokens"):
+        product_flops(-3, [2])
+    with pytest.raises(ParameterError, match="factors"):
+        score_features([])
 
 
 def test_linear_layer_is_the_double_sum() -> None:

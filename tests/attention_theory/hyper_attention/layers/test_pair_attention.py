@@ -67,6 +67,12 @@ def test_batch_dimensions_broadcast() -> None:
     torch.testing.assert_close(ours, torch.stack(rows), rtol=0, atol=1e-13)
 
 
+def test_values_may_have_batch_dimensions_of_their_own() -> None:
+    q, k1, k2, v1, v2 = inputs(4)
+    ours = pair_attention(q[0], k1[0], k2[0], v1, v2)
+    torch.testing.assert_close(ours, literal([q[0], k1[0], k2[0], v1, v2], "ge", True, 1.0), rtol=0, atol=1e-13)
+
+
 def test_one_position_at_a_time_does_exactly_the_work_of_the_allowed_triples() -> None:
     tokens, rank = 12, 5
     x = [one.detach() for one in inputs(tokens, rank, rank, lead=(1,))]
@@ -93,6 +99,8 @@ def test_bad_arguments_are_named() -> None:
     x = inputs(3)
     with pytest.raises(ParameterError, match="block"):
         pair_attention(*x, block=0)
+    with pytest.raises(ParameterError, match="tokens"):
+        pair_attention(*(one[:, :0] for one in x))
     with pytest.raises(ParameterError, match="sum_over"):
         pair_attention(*x, sum_over="sorted")  # type: ignore[arg-type]
     assert module.BLOCK_SCORES >= 1

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.hyper_attention.layers.pair_attention import pair_attention
+from attention_theory.hyper_attention.layers.sums import Sum
 from attention_theory.hyper_attention.layers.taylor_features import (
     approximate_pair_attention,
     taylor_features,
@@ -35,6 +36,22 @@ def test_high_degree_is_the_softmax(causal: bool) -> None:
     torch.testing.assert_close(ours, exact, rtol=0, atol=1e-12)
 
 
-def test_negative_degree_is_refused() -> None:
+def test_equal_products_are_one_feature() -> None:
+    assert taylor_width(3, 5) == 56
+    squares = taylor_features(torch.tensor([2.0, 3.0], dtype=torch.float64), 2)[3:] ** 3
+    torch.testing.assert_close(squares, torch.tensor([32.0, 216.0, 364.5], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("sum_over", ["lt", "gt"])
+def test_a_token_without_a_pair_gets_0(sum_over: Sum) -> None:
+    q, k1, k2, v1, v2 = normal(5, 4, 2, seed=0)
+    ours = approximate_pair_attention(q, k1, k2, v1, v2, 3, sum_over=sum_over, causal=True)
+    assert torch.equal(ours[0], torch.zeros(2, dtype=torch.float64))
+    assert torch.isfinite(ours).all()
+
+
+def test_bad_sizes_are_refused() -> None:
     with pytest.raises(ParameterError, match="degree"):
         taylor_features(torch.ones(2, 3), -1)
+    with pytest.raises(ParameterError, match="rank"):
+        taylor_width(0, 2)

@@ -29,7 +29,7 @@ def test_the_layer_is_right_at_every_length(length: int) -> None:
 
 
 def test_the_printed_row_is_right_at_its_length_only() -> None:
-    score = activation_score(DICTIONARY, 5, always="printed", length=4)
+    score = activation_score(DICTIONARY, 5, form="printed", length=4)
     symbols = sample_sequences(50, 4, 5, seed=0, unique=True)
     torch.testing.assert_close(outputs(symbols, score), activation(symbols, DICTIONARY, 5))
     shorter = torch.tensor([[2, 0]])
@@ -38,7 +38,7 @@ def test_the_printed_row_is_right_at_its_length_only() -> None:
 
 def test_a_relu_layer_makes_the_printed_row_right_at_every_length() -> None:
     dictionary = {1: [3], 2: [], 4: [2]}
-    score = activation_score(dictionary, 5, always="printed", length=4)
+    score = activation_score(dictionary, 5, form="printed", length=4)
     for length in range(1, 6):
         symbols = sample_sequences(50, length, 5, seed=length, unique=True)
         torch.testing.assert_close(saturate(4 * outputs(symbols, score)), activation(symbols, dictionary, 5))
@@ -53,7 +53,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="allele"):
         activation_score({1: [7]}, 5)
     with pytest.raises(ParameterError, match="length"):
-        activation_score(DICTIONARY, 5, always="printed")
+        activation_score(DICTIONARY, 5, form="printed")
     with pytest.raises(ParameterError, match="distinct"):
         activation_score({1: [2, 2]}, 5)
     with pytest.raises(ParameterError, match="distinct"):

@@ -54,6 +54,14 @@ def test_the_wall_brings_those_together_who_move_alike() -> None:
     assert not met[0, 2]
 
 
+def test_one_at_the_wall_is_run_into_only_where_there_are_walls() -> None:
+    at_the_top, passing = entity(HUNTER, UP, 5, 8), entity(PREY, RIGHT, 3, 8)
+    world = torch.tensor([at_the_top, passing])
+    assert meetings(world, 9, "everywhere")[0, 1]
+    assert not meetings(world, 9, "nowhere")[0, 1]
+    assert not meetings(world, 9)[0, 1]
+
+
 @settings(deadline=None, max_examples=25)
 @given(st.integers(2, 8), st.integers(0, 10_000))
 def test_the_formula_and_the_layer_are_the_play(size: int, seed: int) -> None:

@@ -25,6 +25,12 @@ def test_the_series_follows_its_rule() -> None:
     assert series.flatten().tolist() == [1, 1, 1, 1, 1, 5, 5]
 
 
+def test_as_printed_the_factors_are_ones_and_the_transition_is_not_turned() -> None:
+    assert delay_score(DELAYS, 7, 3, form="printed").unique().tolist() == [0, 1]
+    transition = normal(3, 3, seed=0)
+    torch.testing.assert_close(transition_value(transition, 4, form="printed")[:3], transition, rtol=0, atol=0)
+
+
 def test_a_delay_longer_than_the_start_is_refused() -> None:
     with pytest.raises(ParameterError, match="delay"):
         roll_out(torch.ones(3, 1, dtype=torch.float64), torch.eye(1, dtype=torch.float64), DELAYS, 1)

@@ -8,7 +8,7 @@ from attention_theory.linear_attention.machines.programs import (
     AmbiguousLookup,
     Form,
     Lookup,
-    Program,
+    LookupProgram,
     Token,
     compile_program,
     copy,
@@ -24,12 +24,12 @@ from attention_theory.validation import ParameterError
 ALPHABETS = {"source": 3, "key": 4, "value": 5, "destination": 2}
 
 
-def table_program(query: list[int], write: list[int]) -> Program:
+def table_program(query: list[int], write: list[int]) -> LookupProgram:
     lookup = Lookup("source", "key", "value", "destination", dict(enumerate(query)), dict(enumerate(write)))
-    return Program(ALPHABETS, [lookup])
+    return LookupProgram(ALPHABETS, [lookup])
 
 
-def run_compiled(program: Program, prompt: list[Token], steps: int, form: Form = "correct") -> list[Token]:
+def run_compiled(program: LookupProgram, prompt: list[Token], steps: int, form: Form = "correct") -> list[Token]:
     return read_tokens(*run_heads(program, prompt, steps, form))
 
 
@@ -56,7 +56,7 @@ def test_the_printed_placement_reads_the_wrong_rows() -> None:
 
 
 def test_copies_and_positions() -> None:
-    program = Program({"position": 6, "letter": 4}, [copy(1, "letter", "letter", 6)])
+    program = LookupProgram({"position": 6, "letter": 4}, [copy(1, "letter", "letter", 6)])
     prompt: list[Token] = [{"position": 0, "letter": 2}, {"position": 1, "letter": 3}]
     expected = run_program(program, prompt, 4)
     assert [token["letter"] for token in expected] == [2, 3, 2, 3, 2, 3]
@@ -83,7 +83,7 @@ def test_dense_heads_are_an_mhla() -> None:
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="attribute"):
-        Program({"a": 2}, [Lookup("a", "a", "b", "a")])
+        LookupProgram({"a": 2}, [Lookup("a", "a", "b", "a")])
     with pytest.raises(ParameterError, match="form"):
         compile_program(table_program([0, 1, 2], [0] * 5), "other")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="offset"):

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_theory.linear_attention.machines.tape_program import FAULTS, Cell, cells_of, new_tape, run_blocks
+from attention_theory.linear_attention.machines.tape_program import Cell, cells_of, new_tape, run_blocks
 from attention_theory.linear_attention.machines.turing import LEFT, RIGHT, random_inputs, random_tables, simulate
 from attention_theory.validation import ParameterError
 
@@ -36,25 +36,25 @@ def test_each_fault_does_what_it_says() -> None:
     tape = [Cell(0), Cell(1), Cell(0, 0), Cell(1)]
     right = new_tape(one_rule(RIGHT), tape)
     assert right == [Cell(0), Cell(1), Cell(1), Cell(1, 0)]
-    assert new_tape(one_rule(RIGHT), tape, ["both tests say L"])[1] == Cell()
-    assert new_tape(one_rule(LEFT), tape, ["both tests say L"])[1] == Cell(1, None)
-    assert new_tape(one_rule(RIGHT), tape, ["letter read from the table"])[2] == Cell(0)
-    assert new_tape(one_rule(RIGHT), tape, ["no branch for other cells"])[0] == Cell()
-    assert new_tape(one_rule(RIGHT), tape, FAULTS) != right
+    assert new_tape(one_rule(RIGHT), tape, "printed", ["both tests say L"])[1] == Cell()
+    assert new_tape(one_rule(LEFT), tape, "printed", ["both tests say L"])[1] == Cell(1, None)
+    assert new_tape(one_rule(RIGHT), tape, "printed", ["letter read from the table"])[2] == Cell(0)
+    assert new_tape(one_rule(RIGHT), tape, "printed", ["no branch for other cells"])[0] == Cell()
+    assert new_tape(one_rule(RIGHT), tape, form="printed") != right
 
 
 def test_printed_copies_fail_from_the_second_step_on() -> None:
     tape = [Cell(0), Cell(0, 0), Cell(0), Cell(0)]
     right = run_blocks(one_rule(RIGHT), tape, 2)
     assert right[2] == [Cell(0), Cell(1), Cell(1), Cell(0, 0)]
-    loaded = run_blocks(one_rule(RIGHT), tape, 2, copied="loaded")
+    loaded = run_blocks(one_rule(RIGHT), tape, 2, form="printed", faults=["copies read s0"])
     assert loaded[1] == right[1]
     assert loaded[2] == right[1]
-    assert run_blocks(one_rule(RIGHT), tape, 1, offsets="tokens")[1] != right[1]
+    assert run_blocks(one_rule(RIGHT), tape, 1, form="printed", faults=["offsets count tokens"])[1] != right[1]
 
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="faults"):
-        new_tape(one_rule(LEFT), [Cell(0, 0)], ["another"])  # type: ignore[list-item]
-    with pytest.raises(ParameterError, match="copied"):
-        run_blocks(one_rule(LEFT), [Cell(0, 0)], 1, copied="another")  # type: ignore[arg-type]
+        new_tape(one_rule(LEFT), [Cell(0, 0)], faults=["another"])  # type: ignore[list-item]
+    with pytest.raises(ParameterError, match="faults"):
+        run_blocks(one_rule(LEFT), [Cell(0, 0)], 1, faults=["another"])  # type: ignore[list-item]

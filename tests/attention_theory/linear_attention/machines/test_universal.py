@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from attention_theory.linear_attention.machines.block_heads import dense
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
 from attention_theory.linear_attention.machines.universal import (
-    Comparison,
+    MachineRuns,
     UniversalMachine,
     compare_with_simulator,
 )
@@ -14,7 +14,7 @@ from attention_theory.linear_attention.model.mhla import mhla
 from attention_theory.validation import ParameterError
 
 
-def compare(universal: UniversalMachine, machines: int, seed: int, dtype: torch.dtype = torch.int8) -> Comparison:
+def compare(universal: UniversalMachine, machines: int, seed: int, dtype: torch.dtype = torch.int8) -> MachineRuns:
     tables = random_tables(machines, universal.states, universal.letters, seed)
     inputs = random_inputs(machines, universal.letters, universal.window, seed + 1)
     return compare_with_simulator(universal, tables, *inputs, dtype)
@@ -45,19 +45,18 @@ def test_the_block_heads_are_a_layer_of_linear_attention() -> None:
     assert torch.equal(tokens, universal.run(prompt))
 
 
-def test_working_rows_must_be_private_and_empty_states_kept() -> None:
+def test_working_rows_must_be_private() -> None:
     assert compare(UniversalMachine(2, 2, 4, 3, working_rows="shared"), 5, 0, torch.float64).machines == 0
-    assert compare(UniversalMachine(2, 2, 4, 3, empty_states=False), 5, 0).machines == 0
 
 
-def test_an_empty_state_may_count_as_none() -> None:
-    """Without bookkeeping the first step is then right, and letters get lost from the second on."""
+def test_an_empty_state_cannot_be_looked_up() -> None:
+    """Read as no state, the printed form is right after the first step, and letters get lost from the second on."""
     draws = (random_tables(10, 2, 2, 0), *random_inputs(10, 2, 5, 1))
-    forgotten = compare_with_simulator(UniversalMachine(2, 2, 5, 3, empty_states=False), *draws, nothing_is_none=True)
-    assert forgotten.exact[:, :2].all()
-    assert not forgotten.exact[:, 2].any()
-    kept = compare_with_simulator(UniversalMachine(2, 2, 5, 3), *draws, nothing_is_none=True)
-    assert kept.exact.all()
+    printed = compare_with_simulator(UniversalMachine(2, 2, 5, 3, form="printed"), *draws)
+    assert printed.exact[:, :2].all()
+    assert not printed.exact[:, 2].any()
+    with pytest.raises(ParameterError, match="form must be one of"):
+        UniversalMachine(2, 2, 5, 3, form="another")  # type: ignore[arg-type]
 
 
 def test_machines_of_another_size_are_refused() -> None:

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from attention_theory.looped_transformers.assembly import AssemblyError
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
+from attention_theory.looped_transformers.machine.listing import AssemblyError
 from attention_theory.validation import ParameterError
 
 

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from attention_theory.looped_transformers.assembly import AssemblyError
+from attention_theory.looped_transformers.machine.listing import AssemblyError
 from attention_theory.looped_transformers.subleq.assembler import (
     assemble,
     library,

@@ -1,0 +1,49 @@
+"""What the assemblers of both languages share: lines with labels and comments, and names that must be known."""
+
+import difflib
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import TypeVar
+
+Place = TypeVar("Place")
+
+
+class AssemblyError(ValueError):
+    """The text is not a program. The message names the line and what is wrong with it."""
+
+
+def labelled_lines(text: str) -> Iterator[tuple[int, list[str], str]]:
+    """The number of each line, from 1, the labels in front of it (``name:``) and what is left without ``#`` comments.
+
+    Lines on which nothing stands are left out; a line of labels alone has an empty statement.
+    """
+    for number, raw in enumerate(text.splitlines(), start=1):
+        line, labels = raw.partition("#")[0].strip(), []
+        while found := re.match(r"(\w+)\s*:\s*", line):
+            labels.append(found[1])
+            line = line[found.end() :]
+        if line or labels:
+            yield number, labels, line
+
+
+def refuse_twice(number: int, kind: str, name: str, known: Collection[str]) -> None:
+    """Refuse to give a name again.
+
+    Raises:
+        AssemblyError: the name is known already.
+    """
+    if name in known:
+        raise AssemblyError(f"line {number}: {kind} '{name}' is given twice")
+
+
+def find(number: int, kind: str, name: str, places: Mapping[str, Place]) -> Place:
+    """What a name stands for.
+
+    Raises:
+        AssemblyError: an unknown name; the message has the known one that is nearest to it.
+    """
+    if name not in places:
+        near = difflib.get_close_matches(name, list(places), n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise AssemblyError(f"line {number}: unknown {kind} '{name}'{hint}")
+    return places[name]

@@ -1,0 +1,104 @@
+"""First layers of published ViT, BERT and GPT-2 models, from their checkpoints (Section 5.1, Appendices G and J)."""
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from attention_theory.data.checkpoints import read_configuration, read_weights
+from attention_theory.memorization.language import LanguageModel
+from attention_theory.memorization.transformer import Affine, Layer, Norm
+from attention_theory.memorization.vision import VisionModel
+
+#: The number of [SEP] in the published vocabularies of BERT.
+PUBLISHED_SEPARATOR = 102
+
+
+def load_vision_model(folder: Path) -> VisionModel:
+    """Embedding and first layer of a ViT checkpoint."""
+    weights, config = read_weights(folder), read_configuration(folder)
+    patch = weights["embeddings.patch_embeddings.projection.weight"]
+    place = "encoder.layer.0."
+    layer = Layer(
+        heads=config["num_attention_heads"],
+        query=_linear(weights, f"{place}attention.attention.query"),
+        key=_linear(weights, f"{place}attention.attention.key"),
+        value=_linear(weights, f"{place}attention.attention.value"),
+        output=_linear(weights, f"{place}attention.output.dense"),
+        attention_norm=_norm(weights, f"{place}layernorm_before", config["layer_norm_eps"]),
+        up=_linear(weights, f"{place}intermediate.dense"),
+        down=_linear(weights, f"{place}output.dense"),
+        forward_norm=_norm(weights, f"{place}layernorm_after", config["layer_norm_eps"]),
+    )
+    embed = Affine(patch.flatten(1).mT, weights["embeddings.patch_embeddings.projection.bias"])
+    positions = weights["embeddings.position_embeddings"][0]
+    return VisionModel(embed, weights["embeddings.cls_token"].flatten(), positions, layer)
+
+
+def load_language_model(folder: Path) -> LanguageModel:
+    """Embedding and first layer of a BERT or GPT-2 checkpoint, told apart by its configuration.
+
+    BERT's separator has the number 102, as in the published vocabularies, unless the configuration has a
+    ``sep_token_id``.
+
+    Raises:
+        ValueError: another kind of model.
+    """
+    weights, config = read_weights(folder), read_configuration(folder)
+    if config["model_type"] == "gpt2":
+        return _gpt2(weights, config)
+    if config["model_type"] == "bert":
+        return _bert(weights, config)
+    raise ValueError(f"{folder}: a model of type {config['model_type']!r} is neither bert nor gpt2")
+
+
+def _bert(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
+    place, epsilon = "encoder.layer.0.", config["layer_norm_eps"]
+    layer = Layer(
+        heads=config["num_attention_heads"],
+        query=_linear(weights, f"{place}attention.self.query"),
+        key=_linear(weights, f"{place}attention.self.key"),
+        value=_linear(weights, f"{place}attention.self.value"),
+        output=_linear(weights, f"{place}attention.output.dense"),
+        attention_norm=_norm(weights, f"{place}attention.output.LayerNorm", epsilon),
+        up=_linear(weights, f"{place}intermediate.dense"),
+        down=_linear(weights, f"{place}output.dense"),
+        forward_norm=_norm(weights, f"{place}output.LayerNorm", epsilon),
+        order="post",
+    )
+    words, positions, segments = (
+        weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
+    )
+    norm = _norm(weights, "embeddings.LayerNorm", epsilon)
+    separator = config.get("sep_token_id", PUBLISHED_SEPARATOR)
+    return LanguageModel(words, positions, segments, norm, layer, causal=False, separator=separator)
+
+
+def _gpt2(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
+    joint, shift = weights["h.0.attn.c_attn.weight"], weights["h.0.attn.c_attn.bias"]
+    query, key, value = (Affine(w, b) for w, b in zip(joint.chunk(3, dim=1), shift.chunk(3), strict=True))
+    epsilon = config["layer_norm_epsilon"]
+    layer = Layer(
+        heads=config["n_head"],
+        query=query,
+        key=key,
+        value=value,
+        output=Affine(weights["h.0.attn.c_proj.weight"], weights["h.0.attn.c_proj.bias"]),
+        attention_norm=_norm(weights, "h.0.ln_1", epsilon),
+        up=Affine(weights["h.0.mlp.c_fc.weight"], weights["h.0.mlp.c_fc.bias"]),
+        down=Affine(weights["h.0.mlp.c_proj.weight"], weights["h.0.mlp.c_proj.bias"]),
+        forward_norm=_norm(weights, "h.0.ln_2", epsilon),
+        gelu="tanh",
+    )
+    return LanguageModel(weights["wte.weight"], weights["wpe.weight"], None, None, layer, causal=True)
+
+
+def _linear(weights: dict[str, Tensor], name: str) -> Affine:
+    """A stored map acts as W x + b; here vectors are rows."""
+    return Affine(weights[f"{name}.weight"].mT, weights[f"{name}.bias"])
+
+
+def _norm(weights: dict[str, Tensor], name: str, epsilon: float) -> Norm:
+    """Older files, the published BERT among them, say gamma and beta for weight and bias."""
+    scale, shift = ("weight", "bias") if f"{name}.weight" in weights else ("gamma", "beta")
+    return Norm(weights[f"{name}.{scale}"], weights[f"{name}.{shift}"], epsilon)

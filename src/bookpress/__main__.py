@@ -1,0 +1,5 @@
+"""``python -m bookpress`` is ``book``."""
+
+from bookpress.cli import main
+
+main()

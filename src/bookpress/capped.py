@@ -1,0 +1,61 @@
+"""A papermill engine that gives up on a cell whose output has no end, before it fills memory and disk."""
+
+from typing import Any
+
+from nbclient.exceptions import DeadKernelError
+from nbformat import NotebookNode
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NBClientEngine, papermill_engines
+
+CAPPED = "capped"
+
+#: What one cell may put out: the largest figure of the book takes a quarter of it.
+OUTPUT_BYTES = 4_000_000
+
+_OUTPUTS = {"stream", "display_data", "execute_result", "update_display_data"}
+
+
+class Flood(RuntimeError):
+    """A cell put out more than a page could show."""
+
+
+class CappedClient(PapermillNotebookClient):
+    """Runs cells and counts what each puts out.
+
+    Nothing but the end of the kernel interrupts a cell from this side, so a flood is told to the waiting task as one.
+
+    Raises:
+        Flood: a cell went over the cap.
+    """
+
+    _spent = 0
+
+    def execute_cell(self, *args: Any, **kwargs: Any) -> NotebookNode:
+        self._spent = 0
+        try:
+            return super().execute_cell(*args, **kwargs)
+        except DeadKernelError:
+            if self._spent > OUTPUT_BYTES:
+                raise Flood(f"stopped after {OUTPUT_BYTES / 1e6:g} MB of output") from None
+            raise
+
+    def process_message(self, msg: dict[str, Any], *args: Any, **kwargs: Any) -> NotebookNode | None:
+        if msg["msg_type"] in _OUTPUTS:
+            self._spent += len(str(msg["content"]))
+        if self._spent > OUTPUT_BYTES:
+            self.task_poll_for_reply.cancel()
+            return None
+        return super().process_message(msg, *args, **kwargs)
+
+
+class CappedEngine(NBClientEngine):
+    """Papermill's own engine, with the client above."""
+
+    @classmethod
+    def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **kwargs: Any) -> NotebookNode:
+        kwargs = {name: value for name, value in kwargs.items() if name not in ("input_path", "log_output")}
+        kwargs["startup_timeout"] = kwargs.pop("start_timeout", 60)
+        return CappedClient(nb_man, kernel_name=kernel_name, **kwargs).execute()
+
+
+papermill_engines.register(CAPPED, CappedEngine)

@@ -1,0 +1,170 @@
+"""Claims on the site: the box that states one, badges and links to it, its entries in the index and the search.
+
+````{claim} linear-attention/lemma-4-4```` is the box; ``{claim:ref}`the lemma <linear-attention/lemma-4-4>` `` and
+``{verdict}`Lemma 4.4: holds <linear-attention/lemma-4-4>` `` lead to it from every page.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, cast
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.builders import Builder
+from sphinx.domains import Domain, ObjType
+from sphinx.environment import BuildEnvironment
+from sphinx.roles import XRefRole
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.nodes import make_refnode
+
+from bookpress.layout import Layout
+from bookpress.panel import proof_class, verdict_class
+from bookpress.registry import Entry, ProofMark, Registry, RegistryError, Verdict
+from bookpress.statement import PRINTED_PARTS, anchor, heading, other_labels, parts, place, short_label
+
+#: How a claim's name is looked up in the domain's data: page, id of the box, words for the search.
+Place = tuple[str, str, str]
+
+
+class ClaimDirective(SphinxDirective):
+    """The box of one claim: its heading, its place in the paper, and what is printed before what is right."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        claim = self.arguments[0]
+        domain = cast(ClaimDomain, self.env.get_domain("claim"))
+        try:
+            entry = domain.registry.entry(claim)
+        except RegistryError as error:
+            raise self.error(str(error)) from error
+        domain.note(claim, heading(entry))
+        self.env.note_dependency(str(domain.layout.claims / f"{claim.partition('/')[0]}.yaml"))
+        box = nodes.admonition("", classes=["claim", f"claim-{entry.kind.value}"], ids=[anchor(claim)])
+        box["names"].append(anchor(claim))
+        self.state.document.note_explicit_target(box)
+        title, _ = self.state.inline_text(heading(entry), self.lineno)
+        box += nodes.title("", "", *title)
+        if where := place(entry):
+            box += nodes.paragraph("", where, classes=["claim-place"])
+        for name, text in parts(entry):
+            box += self._part(name, text)
+        return [_index(entry, anchor(claim)), box]
+
+    def _part(self, name: str, text: str) -> nodes.Node:
+        part = nodes.container(classes=["claim-printed" if name in PRINTED_PARTS else "claim-stated"])
+        if name:
+            part += nodes.paragraph("", name, classes=["claim-part"])
+        self.state.nested_parse(StringList(text.split("\n"), source=self.env.docname), 0, part)
+        return part
+
+
+def _index(entry: Entry, target: str) -> addnodes.index:
+    """Under its number, as a main entry: the search puts these first."""
+    numbers = [short_label(entry), *other_labels(entry)]
+    return addnodes.index(entries=[("single", number, target, "main", None) for number in numbers])
+
+
+class VerdictRole(SphinxRole):
+    """A badge: ``{verdict}`holds` ``, or ``{verdict}`Lemma 4.4: holds <paper/id>` ``, which leads to the claim."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        words, _, claim = self.text.removesuffix(">").partition(" <")
+        verdict = words.rpartition(": ")[2]
+        try:
+            colour = verdict_class(Verdict(verdict))
+        except ValueError:
+            known = ", ".join(one.value for one in Verdict)
+            message = self.inliner.reporter.error(f"a verdict is one of {known}; got {verdict!r}", line=self.lineno)
+            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+        badge = nodes.inline(self.rawtext, words, classes=["verdict", colour])
+        if not claim:
+            return [badge], []
+        link = addnodes.pending_xref(
+            "", badge, refdomain="claim", reftype="ref", reftarget=claim, refdoc=self.env.docname, refexplicit=True
+        )
+        self.set_source_info(link)
+        return [link], []
+
+
+class ProofRole(SphinxRole):
+    """A badge for the mark on a proof: ``{proof}`repaired` ``."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        try:
+            colour = proof_class(ProofMark(self.text))
+        except ValueError:
+            known = ", ".join(one.value for one in ProofMark)
+            message = self.inliner.reporter.error(
+                f"a proof mark is one of {known}; got {self.text!r}", line=self.lineno
+            )
+            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+        return [nodes.inline(self.rawtext, self.text, classes=["proof-mark", colour])], []
+
+
+class ClaimDomain(Domain):
+    """Where each claim is stated."""
+
+    name = "claim"
+    label = "claims"
+    object_types = {"claim": ObjType("claim", "ref")}  # noqa: RUF012 (Sphinx declares it so)
+    roles = {"ref": XRefRole(warn_dangling=True)}  # noqa: RUF012
+    initial_data: dict[str, Any] = {"places": {}}  # noqa: RUF012
+
+    def __init__(self, env: BuildEnvironment) -> None:
+        super().__init__(env)
+        self.layout = Layout(Path(env.srcdir).parent)
+        self._registry: Registry | None = None
+
+    @property
+    def registry(self) -> Registry:
+        if self._registry is None:
+            self._registry = Registry.load(self.layout)
+        return self._registry
+
+    @property
+    def places(self) -> dict[str, Place]:
+        return cast(dict[str, Place], self.data["places"])
+
+    def note(self, claim: str, words: str) -> None:
+        self.places[claim] = (self.env.docname, anchor(claim), words)
+
+    def clear_doc(self, docname: str) -> None:
+        for claim in [claim for claim, found in self.places.items() if found[0] == docname]:
+            del self.places[claim]
+
+    def merge_domaindata(self, docnames: Iterable[str], otherdata: dict[str, Any]) -> None:
+        kept = set(docnames)
+        self.places.update({claim: found for claim, found in otherdata["places"].items() if found[0] in kept})
+
+    def resolve_xref(
+        self,
+        env: BuildEnvironment,
+        fromdocname: str,
+        builder: Builder,
+        typ: str,
+        target: str,
+        node: addnodes.pending_xref,
+        contnode: nodes.Element,
+    ) -> nodes.Element | None:
+        if target not in self.places:
+            return None
+        docname, identifier, words = self.places[target]
+        shown = contnode if node["refexplicit"] else nodes.inline("", words)
+        return make_refnode(builder, fromdocname, docname, identifier, shown, words)
+
+    def resolve_any_xref(self, *_: Any) -> list[tuple[str, nodes.Element]]:
+        return []
+
+    def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
+        for claim, (docname, identifier, words) in self.places.items():
+            yield claim, words, "claim", docname, identifier, 1
+
+
+def setup(app: Sphinx) -> None:
+    app.add_domain(ClaimDomain)
+    app.add_directive("claim", ClaimDirective)
+    app.add_role("verdict", VerdictRole())
+    app.add_role("proof", ProofRole())

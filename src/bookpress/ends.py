@@ -1,0 +1,141 @@
+"""Every notebook at both ends of every range that its parameters state, away from the book.
+
+A stated range is a promise: at its ends a notebook may find something else than the book, and may refuse a combination
+by name; it may not break.
+"""
+
+import re
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from rich.console import Console
+
+from bookpress.build import BuildError, run_graph, show_failures, the_only_build
+from bookpress.files import write_whole
+from bookpress.layout import Layout
+from bookpress.notebook import Notebook, Parameter
+from bookpress.profile import LAPTOP, ProfileError
+from bookpress.registry import Verdict
+from bookpress.runner import Exit, RunFailed, run
+
+#: Beside the seed of the book.
+OTHER_SEEDS = 2
+
+
+class Outcome(BaseModel):
+    """How one run at an end came out."""
+
+    parameters: dict[str, Any]
+    code: Exit
+    said: str = ""
+    verdicts: dict[str, tuple[Verdict, Verdict]] = {}
+
+    def fault(self, known: list[str]) -> str | None:
+        """What is to be put right: an error, a true claim refuted, a refusal that names no parameter."""
+        if self.code is Exit.BAD_PARAMETER:
+            words = set(re.split(r"\W+|_", self.said)) | set(re.split(r"\W+", self.said))
+            return None if words & set(known) else f"refused without naming a parameter: {self.said}"
+        if self.code is not Exit.DONE:
+            return self.said
+        wrong = [claim for claim, (found, expected) in self.verdicts.items() if found is Verdict.REFUTED != expected]
+        return f"refuted, which the registry does not expect: {', '.join(wrong)}" if wrong else None
+
+
+def load_caps(layout: Layout) -> dict[str, dict[str, float]]:
+    """Upper ends in place of the ranges' own, where a run there would be long: ``notebooks/profiles/ends.yaml``.
+
+    Raises:
+        ProfileError: the file is not of the form ``notebook: {parameter: number}``.
+    """
+    path = layout.profiles / "ends.yaml"
+    if not path.is_file():
+        return {}
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) or {}
+        return TypeAdapter(dict[str, dict[str, int | float]]).validate_python(content)
+    except (yaml.YAMLError, UnicodeDecodeError, ValidationError) as error:
+        raise ProfileError(f"{path.name}: {error}") from error
+
+
+def cases_of(notebook: Notebook, caps: dict[str, float]) -> dict[str, dict[str, Any]]:
+    """The runs of one notebook by their names: one parameter at one end, the others as they are in the book."""
+    defaults = {one.name: one.default for one in notebook.parameters}
+    cases: dict[str, dict[str, Any]] = {}
+    for one in notebook.parameters:
+        if one.name == "seed":
+            cases |= {f"seed-{number}": {"seed": one.default + number} for number in range(1, OTHER_SEEDS + 1)}
+        elif one.rule:
+            cases |= {
+                f"{one.name}-{name}": {one.name: value}
+                for name, value in _ends(one, defaults, caps).items()
+                if value != one.default
+            }
+    return cases
+
+
+def run_end(notebook: Notebook, case: str) -> Outcome:
+    """Run one case and write its outcome; the executed notebook is kept where it failed."""
+    values = cases_of(notebook, load_caps(notebook.layout).get(notebook.name, {}))[case]
+    path = notebook.layout.end(notebook.name, case)
+    executed = path.with_suffix(".ipynb")
+    try:
+        record = run(notebook.name, values, LAPTOP, notebook.layout, executed)
+        verdicts = {one.claim: (one.verdict, one.expected) for one in record.claims}
+        outcome = Outcome(parameters=values, code=Exit.DONE, verdicts=verdicts)
+    except RunFailed as failure:
+        outcome = Outcome(parameters=values, code=failure.code, said=str(failure))
+    executed.unlink(missing_ok=True)
+    write_whole(path, outcome.model_dump_json(indent=1) + "\n")
+    return outcome
+
+
+def run_ends(layout: Layout, names: list[str], cores: str, console: Console) -> None:
+    """Run the notebooks at their ends, or take up again what was begun, and show what broke.
+
+    Raises:
+        BuildError: some run broke, or did not come to its end.
+    """
+    notebooks = [Notebook(name, layout) for name in names or layout.notebooks()]
+    caps = load_caps(layout)
+    paths = {
+        f"{one.name} {case}": (one, layout.end(one.name, case))
+        for one in notebooks
+        for case in cases_of(one, caps.get(one.name, {}))
+    }
+    with the_only_build(layout):
+        run_graph(layout, ["ends"], cores, ends=",".join(one.name for one in notebooks))
+    faults = {}
+    for name, (notebook, path) in paths.items():
+        if not path.is_file():
+            faults[name] = "it did not come to its end"
+            continue
+        outcome = Outcome.model_validate_json(path.read_text(encoding="utf-8"))
+        if fault := outcome.fault([one.name for one in notebook.parameters]):
+            faults[f"{name} ({', '.join(f'{key}={value!r}' for key, value in outcome.parameters.items())})"] = fault
+    if faults:
+        show_failures(faults, console)
+        raise BuildError(f"{len(faults)} of {len(paths)} runs at the ends of ranges broke")
+    console.print(f"{len(paths)} runs at the ends of ranges, none broke")
+
+
+def _ends(parameter: Parameter, defaults: dict[str, Any], caps: dict[str, float]) -> dict[str, Any]:
+    """The values to try: both ends, or every choice. An open end is left at the default."""
+    if parameter.rule is None:
+        return {}
+    ends = parameter.rule.ends(defaults)
+    if parameter.rule.choices is not None and not all(isinstance(one, int | float) for one in ends):
+        return {} if parameter.rule.each else {re.sub(r"\W+", "_", str(one)): one for one in ends}
+    least, most = ends[0], ends[-1]
+    if most is not None and (cap := caps.get(parameter.name)) is not None:
+        most = min(most, cap)
+    found = {"least": least, "most": most}
+    if parameter.rule.each:
+        found = {name: None if end is None else _with_end(parameter.default, name, end) for name, end in found.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _with_end(values: list[Any], name: str, end: Any) -> list[Any]:
+    """A list whose smallest value is at the least, or whose largest is at the most."""
+    extreme = min(values) if name == "least" else max(values)
+    return [end if value == extreme else value for value in values]

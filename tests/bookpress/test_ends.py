@@ -1,0 +1,89 @@
+"""Runs at the ends of ranges: which there are, and what of them is a fault."""
+
+from typing import Any
+
+import pytest
+
+from bookpress.ends import Outcome, cases_of, load_caps, run_end
+from bookpress.layout import Layout
+from bookpress.notebook import Notebook
+from bookpress.profile import ProfileError
+from bookpress.runner import Exit
+
+PARAMETERS = """\
+n = 3  # n, from 1 to 8
+m = 2  # m, at least 2
+sizes = [2, 3]  # sizes, each from 2 to 9
+kind = "a"  # one of "a", "b"
+seed = 0  # of every draw, at least 0
+
+# %%
+require(n=(n, 1, 8), m=(m, 2, None), sizes=(sizes, 2, 9), kind=(kind, {"a", "b"}), seed=(seed, 0, None))
+"""
+
+
+@pytest.fixture
+def notebook(toy: Any) -> Notebook:
+    toy.add("good")
+    path = toy.layout.source("demo/good")
+    before, _, after = path.read_text().partition("n = 3  # n, at least 1\n")
+    path.write_text(before + PARAMETERS + after.partition("require(n=(n, 1, None))\n")[2])
+    return Notebook("demo/good", toy.layout)
+
+
+def test_every_end_is_a_run_and_an_open_end_is_none(notebook: Notebook) -> None:
+    assert cases_of(notebook, {"n": 6}) == {
+        "n-least": {"n": 1},
+        "n-most": {"n": 6},
+        "sizes-most": {"sizes": [2, 9]},
+        "kind-b": {"kind": "b"},
+        "seed-1": {"seed": 1},
+        "seed-2": {"seed": 2},
+    }
+
+
+def test_a_run_at_an_end_leaves_its_outcome_and_the_book_alone(notebook: Notebook) -> None:
+    outcome = run_end(notebook, "kind-b")
+    assert (outcome.code, outcome.fault(["n"])) == (Exit.DONE, None)
+    files = [path.name for path in notebook.layout.build.rglob("*") if path.is_file()]
+    assert files == ["kind-b.json"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "fault"),
+    [
+        (Exit.BAD_PARAMETER, "rate_times_n must be a number, at least 5, got 2", None),
+        (Exit.BAD_PARAMETER, "it is too long", "refused without naming a parameter: it is too long"),
+        (Exit.FAILED_CELL, "cell 5: ZeroDivisionError", "cell 5: ZeroDivisionError"),
+        (Exit.FAILED_CHECK, "cell 5: EvidenceError", "cell 5: EvidenceError"),
+        (Exit.TIME_OUT, "cell 5: stopped", "cell 5: stopped"),
+    ],
+)
+def test_an_error_is_a_fault_and_a_refusal_by_name_is_none(code: Exit, said: str, fault: str | None) -> None:
+    assert Outcome(parameters={"n": 1}, code=code, said=said).fault(["n", "rate"]) == fault
+
+
+def test_a_claim_may_not_be_refuted_unless_the_registry_says_so() -> None:
+    outcome = Outcome.model_validate(
+        {"parameters": {}, "code": 0, "verdicts": {"a/b": ("refuted", "holds"), "a/c": ("refuted", "refuted")}}
+    )
+    assert outcome.fault([]) == "refuted, which the registry does not expect: a/b"
+
+
+def test_the_caps_name_parameters_that_there_are() -> None:
+    layout = Layout.here()
+    for name, caps in load_caps(layout).items():
+        known = {one.name: one for one in Notebook(name, layout).parameters}
+        defaults = {one.name: one.default for one in known.values()}
+        for parameter, cap in caps.items():
+            rule = known[parameter].rule
+            assert rule is not None, (name, parameter)
+            least, most = rule.ends(defaults)
+            assert least <= cap < most, (name, parameter)
+
+
+def test_caps_of_another_form_are_refused(toy: Any) -> None:
+    toy.layout.profiles.mkdir()
+    (toy.layout.profiles / "ends.yaml").write_text("demo/good: {n: many}\n")
+    with pytest.raises(ProfileError, match=r"ends\.yaml"):
+        load_caps(toy.layout)

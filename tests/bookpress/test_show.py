@@ -1,0 +1,103 @@
+"""The house style: what is told apart without colour, what lies over what, and what a caption may not say."""
+
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from bookpress import show
+
+
+def draw(fig: Any, **options: Any) -> str:
+    """The SVG that a page would carry."""
+    texts = {"name": "toy", "caption": "Two curves.", "alt": "Two curves that rise."} | options
+    with patch("IPython.display.display") as display:
+        show.figure(fig, **texts)
+    svg: str = display.call_args.args[0]["image/svg+xml"]
+    return svg
+
+
+@pytest.mark.parametrize("word", ["black", "White", "dark", "darkest", "lighter", "grey", "gray", "bright"])
+def test_the_text_of_a_drawing_names_no_brightness(word: str) -> None:
+    with pytest.raises(ValueError, match=f"toy.*{word}"):
+        draw(show.axes()[0], caption=f"A {word} line.")
+    with pytest.raises(ValueError, match=word):
+        draw(show.axes()[0], alt=f"A {word} line.")
+
+
+def test_a_photograph_keeps_its_colours_and_may_name_them() -> None:
+    assert "<svg" in draw(show.axes()[0], caption="A white cat.", photo=True)
+
+
+def test_light_is_a_word_of_its_own() -> None:
+    assert "<svg" in draw(show.axes()[0], caption="The lightning, in the light of the theorem; a brim.")
+
+
+def test_lines_that_differ_in_colour_alone_get_dashes_in_the_legend_too() -> None:
+    fig, axis = show.axes()
+    lines = [axis.plot([0, 1], [0, slope], label=f"slope {slope}")[0] for slope in range(5)]
+    legend = axis.legend()
+    draw(fig)
+    assert len({str(line.get_linestyle()) + str(line._dash_pattern) for line in lines}) == 5
+    assert [handle._dash_pattern for handle in legend.legend_handles] == [line._dash_pattern for line in lines]
+
+
+def test_lines_with_markers_get_markers_of_their_own() -> None:
+    fig, axis = show.axes()
+    lines = [axis.plot([0, 1], [0, slope], "o-", label=f"slope {slope}")[0] for slope in range(5)]
+    legend = axis.legend()
+    draw(fig)
+    markers = [line.get_marker() for line in lines]
+    assert len(set(markers)) == 5
+    assert [handle.get_marker() for handle in legend.legend_handles] == markers
+
+
+def test_what_a_notebook_told_apart_itself_stays() -> None:
+    fig, axis = show.axes()
+    lines = [axis.plot([0, 1], [0, 1], look, label=look)[0] for look in ("-", "--", "o:")]
+    draw(fig)
+    assert [line.get_linestyle() for line in lines] == ["-", "--", ":"]
+    assert [line.get_marker() for line in lines] == ["None", "None", "o"]
+
+
+def test_runs_of_one_series_stay_alike() -> None:
+    fig, axis = show.axes()
+    for label in ("a", "_", "_"):
+        axis.plot([0, 1], [0, 1], color="C0", label=label)
+    draw(fig)
+    assert {line.get_linestyle() for line in axis.get_lines()} == {"-"}
+
+
+def test_a_legend_without_room_goes_beside_the_axes() -> None:
+    fig, axis = show.axes()
+    across = np.linspace(0, 1, 50)
+    for height in np.linspace(0, 1, 30):
+        axis.plot(across, 0 * across + height, color="C0", label=None if height else "level")
+    legend = axis.legend()
+    draw(fig)
+    assert legend.get_window_extent().x0 >= axis.bbox.x1
+
+
+def test_a_legend_with_room_stays_inside() -> None:
+    fig, axis = show.axes()
+    axis.plot([0, 1], [0, 1], label="rising")
+    legend = axis.legend()
+    draw(fig)
+    assert legend.get_window_extent().x1 <= axis.bbox.x1
+
+
+def test_a_cloud_of_many_points_is_kept_as_pixels() -> None:
+    points = np.random.default_rng(0).normal(size=(20_000, 2))
+    for many in ("scatter", "plot"):
+        fig, axis = show.axes()
+        getattr(axis, many)(*points.T, **({"s": 2} if many == "scatter" else {"marker": ".", "linestyle": ""}))
+        svg = draw(fig)
+        assert "<image" in svg
+        assert len(svg) < 300_000
+
+
+def test_a_few_points_stay_sharp() -> None:
+    fig, axis = show.axes()
+    axis.scatter(range(100), range(100))
+    assert "<image" not in draw(fig)

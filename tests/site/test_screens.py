@@ -1,0 +1,146 @@
+"""The site on a phone, on paper and at full size: what is too wide, too small, cut off or too heavy."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
+WCAG = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
+    "resultTypes": ["violations"],
+}
+
+#: Text in a figure is drawn at 10 points, 13.3 pixels.
+_DRAWN_TEXT = 10 * 4 / 3
+
+
+def kinds(pages: list[str]) -> list[str]:
+    """One page of every kind, and a notebook of every paper."""
+    notebooks = {page.split("/")[1]: page for page in reversed(pages) if page.startswith("notebooks/")}
+    chapters = [page for page in pages if page.startswith("papers/")][:1]
+    return (
+        [page for page in pages if "/" not in page or page.startswith("generated/")] + chapters + [*notebooks.values()]
+    )
+
+
+def test_nothing_scrolls_sideways_on_a_phone(phone: Any) -> None:
+    wide = {}
+    for path in phone.site.pages:
+        phone.open(path)
+        wide[path] = phone.page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
+    assert {path: excess for path, excess in wide.items() if excess > 0} == {}
+
+
+def test_the_text_of_figures_can_be_read_on_a_phone(phone: Any) -> None:
+    """At least nine pixels high, as drawn at the figure's common size; wider ones scroll in their frame."""
+    pictures = "[...document.querySelectorAll('.figure-frame img[width]')]"
+    script = f"{pictures}.map(e => e.clientWidth / e.getAttribute('width'))"
+    for path in kinds(phone.site.pages):
+        phone.open(path)
+        assert all(scale * _DRAWN_TEXT >= 9 for scale in phone.page.evaluate(script)), path
+
+
+def test_a_box_that_goes_on_says_so_until_its_end(phone: Any) -> None:
+    phone.open("generated/scoreboard.html")
+    box = phone.page.locator(".pst-scrollable-table-container.goes-on").first
+    assert box.get_attribute("tabindex") == "0"
+    box.evaluate("e => { e.scrollLeft = e.scrollWidth; e.id = 'tried'; }")
+    phone.page.wait_for_function("!document.getElementById('tried').classList.contains('goes-on')")
+
+
+def _page_with_figure(pages: list[str]) -> str:
+    return next(page for page in pages if page.startswith("notebooks/") and "<figure" in (SITE / page).read_text())
+
+
+@pytest.mark.parametrize("way", ["click", "keyboard"])
+def test_a_figure_opens_large_and_closes(light: Any, way: str) -> None:
+    light.open(_page_with_figure(light.site.pages))
+    figure = light.page.locator(".bd-article figure").first
+    small = figure.locator("img").bounding_box()
+    if way == "click":
+        figure.locator("img").click()
+    else:
+        figure.locator("button.enlarge").focus()
+        light.page.keyboard.press("Enter")
+    large = light.page.locator("dialog[open] img").bounding_box()
+    assert large["width"] > small["width"]
+    light.page.keyboard.press("Escape")
+    assert light.page.locator("dialog[open]").count() == 0
+    assert light.faults == []
+
+
+def test_paper_loses_no_code(light: Any) -> None:
+    """Long lines wrap and folds are open, so that no word of a cell lies outside its box."""
+    cut = "[...document.querySelectorAll('.bd-article pre')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    hidden = "[...document.querySelectorAll('.bd-article pre')].filter(e => !e.getClientRects().length).length"
+    for path in kinds(light.site.pages):
+        light.open(path)
+        light.page.emulate_media(media="print")
+        light.page.set_viewport_size({"width": 690, "height": 900})  # A4 between its margins
+        light.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert light.page.evaluate(f"[{cut}, {hidden}]") == [0, 0], path
+        light.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        light.page.emulate_media(media="screen")
+        light.page.set_viewport_size({"width": 1300, "height": 900})
+
+
+def test_the_pdf_button_prints(light: Any) -> None:
+    light.open(_page_with_figure(light.site.pages))
+    light.page.evaluate("window.print = () => { window.printed = true; }")
+    light.page.locator(".dropdown-download-buttons > button").click()
+    light.page.locator(".btn-download-pdf-button").click()
+    assert light.page.evaluate("window.printed === true")
+
+
+def _weight(visit: Any, path: str) -> int:
+    """Bytes that a page asks for before it is scrolled."""
+    weights: list[int] = []
+    visit.page.on("response", lambda response: weights.append(len(response.body()) if response.ok else 0))
+    visit.page.goto(f"{visit.site.address}/{path}", wait_until="networkidle")
+    return sum(weights)
+
+
+def test_the_first_page_is_light(light: Any) -> None:
+    assert _weight(light, "index.html") < 1_500_000
+
+
+def test_the_gallery_loads_what_is_seen(light: Any) -> None:
+    whole = sum(path.stat().st_size for path in (SITE / "_images").glob("*.svg"))
+    assert _weight(light, "generated/gallery.html") < max(3_000_000, whole / 2)
+
+
+def test_no_drawing_is_heavy() -> None:
+    if not SITE.is_dir():
+        pytest.skip("the site is not built: `make book` first")
+    heavy = {
+        path.name: path.stat().st_size for path in (SITE / "_images").glob("*.svg") if path.stat().st_size > 300_000
+    }
+    assert heavy == {}
+
+
+def test_every_kind_of_page_is_accessible_on_every_screen(screen: Any) -> None:
+    wrong = {}
+    for path in kinds(screen.site.pages):
+        screen.open(path)
+        found = Axe().run(screen.page, context={"exclude": [["pre"]]}, options=WCAG).response["violations"]
+        wrong[path] = [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"][:3]]
+    assert {path: faults for path, faults in wrong.items() if faults} == {}
+
+
+def test_an_open_figure_is_accessible(screen: Any) -> None:
+    screen.open(_page_with_figure(screen.site.pages))
+    screen.page.locator(".bd-article figure img").first.click()
+    found = Axe().run(screen.page, context="dialog", options=WCAG).response["violations"]
+    assert [one["id"] for one in found] == []
+
+
+def test_pages_opened_as_files_have_no_errors(light: Any) -> None:
+    light.page.context.unroute("**/*")
+    for path in kinds(light.site.pages):
+        light.page.goto((SITE / path).as_uri(), wait_until="load")
+        light.page.evaluate("() => window.MathJax?.startup?.promise")
+    assert light.faults == []
+    icons = "[...document.fonts].some(one => one.family.includes('Awesome') && one.status === 'loaded')"
+    light.page.wait_for_function(icons)
