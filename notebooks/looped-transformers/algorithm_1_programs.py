@@ -84,7 +84,7 @@ print(library_text("square_root"))
 mistakes = [
     "x = 3\nx -= minus_one if <= 0 goto dne\ndone: halt",
     "x = 3\nx -= mem[9]\nhalt",
-    "x = 100000\nx -= x\nhalt",
+    f"x = {2**bits}\nx -= x\nhalt",
     "x = 3\nx -= x",
     "x = 1 2 3 4 5 6 7 8\nx -= x\nhalt",
 ]
@@ -178,11 +178,12 @@ show.figure(
 # %%
 same = SubleqMachine(5, 8)
 programs = [random_program(12, 16, 8, seed + k) for k in range(20)]
-runner, state = SubleqRunner(same, programs, temperature), same.load(programs)
+sharp = max(temperature, 30.0)
+runner, state = SubleqRunner(same, programs, sharp), same.load(programs)
 differing = 0
 for _ in range(25):
     runner.cycle()
-    state = same.cycle(state, temperature)
+    state = same.cycle(state, sharp)
     differing += int((runner.state() != state).sum())
 wide = SubleqMachine(address_bits(wide_columns), wide_bits)
 cells = wide_columns // 2

@@ -104,8 +104,8 @@ claim.check("heads", size.heads, "==", terms)
 claim.check("bias +log(3d-1), n = 3d, in the proof's matrices: largest error", error(), "<=", 1e-13, of="proof")
 claim.misprint("bias -log(3d-1), n = 3d: largest error", error(form="printed"), "<=", 1e-13, of="proof")
 claim.control("result's column not cleared before the copy: largest error", error(cleared=False), "<=", 1e-13)
-claim.control("20 columns not counted: largest error", error(spare=20, counted=3 * d), "<=", 0.1)
-claim.control("factor 10 not divided out: largest error", error(temperature=10.0, scaled=False), "<=", 0.1)
+claim.control("20 columns not counted: largest error", error(spare=20, counted=3 * d), "<=", 1e-13)
+claim.control("factor 10 not divided out: largest error", error(temperature=10.0, scaled=False), "<=", 1e-13)
 claim.verdict()
 
 # %% [markdown]

@@ -84,9 +84,12 @@ slopes = [10.0**-power for power in range(1, 11)]
 errors = {height: [error(slope=c, height=height) for c in slopes] for height in heights}
 
 
+unscored = (max(4 * d, d * d) - 4 * d) / (2 * d)  # n_0 / 2d
+
+
 def predicted(c, height, rounding=4e-15):
     """The largest error by the law, over the same entries, with the rounding error added."""
-    return product_error(a.mT @ b, c, height).abs().max().item() + rounding / c
+    return product_error(a.mT @ b, c, height, unscored).abs().max().item() + rounding / c
 
 
 two_sided = [error(slope=c, height=40.0, two_sided=True) for c in slopes]
@@ -125,8 +128,7 @@ for c in slopes[1:5]:
 shifts = []
 for height, c, spare in ((10.0, 1e-3, 0), (10.0, 1e-3, 2 * d), (20.0, 1e-6, 0), (20.0, 1e-6, 2 * d)):
     ours, exact = product(slope=c, height=height, spare=spare)
-    rest = (max(4 * d, d * d) - 4 * d + spare) / (2 * d)
-    law = product_error(exact, c, height, rest)
+    law = product_error(exact, c, height, unscored + spare / (2 * d))
     shifts.append(((ours - exact - law).mean() / law.mean()).abs().item())
 sizes = summarise(run_block(ProductBlock(), a[:1], b[:1]).machine)
 

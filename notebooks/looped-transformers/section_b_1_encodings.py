@@ -162,7 +162,7 @@ signs = data.sign()
 order = torch.randperm(columns, generator=torch.Generator().manual_seed(seed))
 
 
-def copy_errors(temperature: float, keys: torch.Tensor) -> tuple[float, float, float]:
+def copy_errors(temperature: float, keys: torch.Tensor, signs: torch.Tensor = signs) -> tuple[float, float, float]:
     """Largest column sum of errors; largest entry's error; the same for the worst data, all signs alike but one's."""
     weights = (temperature * codes[order] @ keys.mT).softmax(dim=-1)
     error = (weights @ signs - signs[order]).abs()
@@ -203,7 +203,9 @@ slope = (worst[clear[-1]].log() - worst[clear[0]].log()).item() / (grid[clear[-1
 ratios = worst[clear] / law[clear]
 copied = codes.clone()
 copied[1] = copied[0]
-broken, _, broken_worst = copy_errors(30.0, copied)
+differing = signs.clone()
+differing[1] = -differing[0]
+broken, _, broken_worst = copy_errors(30.0, copied, differing)
 gaussian = torch.randn(columns, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 

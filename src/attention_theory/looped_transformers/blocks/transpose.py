@@ -123,7 +123,7 @@ def transpose_in_groups(
         gated_move(gather, source, target, {})
     gather.clear([*work, *data])
     machine = LoopedTransformer(rows, [vectorise, permute, gather], matrix.dtype, matrix.device)
-    codes = sign_code(size, setting.bits, matrix.dtype).to(matrix.device)
+    codes = sign_code(size, setting.bits, matrix.dtype, matrix.device)
     state = matrix.new_zeros(size, size, rows.size)  # group, index within it, rows
     rows.of(state, "matrix")[0] = matrix.mT
     rows.of(state, "index")[...] = codes
