@@ -78,15 +78,15 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 half_grid = 3  # N/2 of the grid with two coordinates, from 2 to 6
 radius = 1  # R, at least 0
-far = 2  # distance from which on a collision is dear, at least 1
+far = 2  # distance from which on a collision is dear, from 2 to half_grid
 labelled_half_grid = 2  # N/2 of the grid with policies, from 2 to 4
 agents = 9  # agents in a configuration, from 2 to 100
-samples = 200  # configurations tried, from 1 to 5000
+samples = 200  # configurations tried, from 20 to 5000
 seed = 0  # of every draw, at least 0
 
 # %%
-require(half_grid=(half_grid, 2, 6), radius=(radius, 0, None), far=(far, 1, None), agents=(agents, 2, 100))
-require(labelled_half_grid=(labelled_half_grid, 2, 4), samples=(samples, 1, 5000), seed=(seed, 0, None))
+require(half_grid=(half_grid, 2, 6), radius=(radius, 0, None), far=(far, 2, half_grid), agents=(agents, 2, 100))
+require(labelled_half_grid=(labelled_half_grid, 2, 4), samples=(samples, 20, 5000), seed=(seed, 0, None))
 grid, labelled_grid = 2 * half_grid, 2 * labelled_half_grid
 
 # %% [markdown]

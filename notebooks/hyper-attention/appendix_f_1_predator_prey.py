@@ -56,16 +56,16 @@
 #
 # **The condition.** That four heads can do it is one thing; which heads the paper prints is another, and these are not
 # the value function. Let $i$ move right and $j$ move up, $y$ upwards. They meet at time $t$ where $n^x_i + t = n^x_j$
-# and $n^y_i = n^y_j + t$. So $n^x_i + n^y_i = n^x_j + n^y_j$: one *rising* diagonal sum, and $t = n^x_j - n^x_i \ge
-# 0$: $i$ starts to the left. The print has $n^x_i - n^x_j \approx n^y_i - n^y_j$, the other diagonal, and no condition
-# on time. It has one head for both directions of the pair, but the condition on time turns round with the pair, so two
+# and $n^y_i = n^y_j + t$. So $n^x_i + n^y_i = n^x_j + n^y_j$: one *rising* diagonal sum, and $t = n^x_j - n^x_i \ge 0$:
+# $i$ starts to the left. The paper has $n^x_i - n^x_j \approx n^y_i - n^y_j$, the other diagonal, and no condition on
+# time. It has one head for both directions of the pair, but the condition on time turns round with the pair, so two
 # heads are needed.
 #
 # **Up or down.** The printed sign is right if $y$ points *down*, as in pictures, so that "up" lowers it. The paper does
 # not say. The page plays both ways: with $y$ down the printed condition misses no meeting, and what is wrong are the
 # pairs whose meeting lies in the past. The sign $\approx$ is not explained either; it is read as equality.
 #
-# **Three things left unsaid.** Entities that move alike never meet on an open plane; the print counts them as meeting
+# **Three things left unsaid.** Entities that move alike never meet on an open plane; the paper counts them as meeting
 # when they share a row or column, which a wall brings about that stops the one in front. But for pairs that move in
 # different ways its formula knows no walls, where somebody who stands at one may be run into. So no single world has
 # this value function: here pairs of one policy are played with walls and the others without. And a condition on both
@@ -99,15 +99,15 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-size = 12  # cells along each axis N, from 2 to 40
-entities = 12  # entities in a world L, from 2 to 100
-worlds = 200  # random worlds, from 10 to 10000
-paper_size = 360  # N of the paper's count, from 2 to 10000
+size = 12  # cells along each axis N, from 4 to 40
+entities = 12  # entities in a world L, from 6 to 100
+worlds = 200  # random worlds, from 50 to 10000
+paper_size = 360  # N of the paper's count, from 10 to 10000
 seed = 0  # of every draw, at least 0
 
 # %%
-require(size=(size, 2, 40), entities=(entities, 2, 100), worlds=(worlds, 10, 10_000))
-require(paper_size=(paper_size, 2, 10_000), seed=(seed, 0, None))
+require(size=(size, 4, 40), entities=(entities, 6, 100), worlds=(worlds, 50, 10_000))
+require(paper_size=(paper_size, 10, 10_000), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## The play

@@ -16,7 +16,7 @@
 # **Definition F.2 (Multihead self-attention)** *Appendix F.2*
 #
 # $H$ heads $\mathrm{softmax}(Q^h K^{h\top}) V^h$ with $d_h = d/H$ features side by side, times $W^O$: $4 d^2$
-# parameters. (The print leaves out the scale $1/\sqrt{d_h}$ here, which Section 2 has. The queries can take it up; the
+# parameters. (The paper leaves out the scale $1/\sqrt{d_h}$ here, which Section 2 has. The queries can take it up; the
 # models of this book use it.)
 #
 # </blockquote>
@@ -65,7 +65,7 @@
 # queries and keys cost what they cost in self-attention. Values may be multiplied too (*value product*), which takes
 # $A$ value matrices in the place of one.
 #
-# **The scale.** The print has no $1/\sqrt{d}$ on the scores, which Section 2 has. A product of $A$ unscaled scores
+# **The scale.** The paper has no $1/\sqrt{d}$ on the scores, which Section 2 has. A product of $A$ unscaled scores
 # grows as the $A$-th power of one, and large scores saturate the softmax. The models of this book divide every factor
 # by the root of its width, which at order 1 is the usual scale. Both are one class of functions, since the queries can
 # take up the factor, and both are checked here.

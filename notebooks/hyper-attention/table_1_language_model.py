@@ -114,10 +114,10 @@ show.table(
 
 # %% [markdown]
 # ## The models
-# The print gives HyperFeatureAttention the order 4. This can mean four factors, as in its Definition 5.1, or three
+# The paper gives HyperFeatureAttention the order 4. This can mean four factors, as in its Definition 5.1, or three
 # factors, as the caption of Table 2 counts; both readings are trained. Equal parameters for self-attention and
-# HyperFeatureAttention mean that values are not multiplied. HyperAttention has the parameters of self-attention only
-# if its last value factor and the output matrix, two linear maps in a row, are one. The four printed models are also
+# HyperFeatureAttention mean that values are not multiplied. HyperAttention has the parameters of self-attention only if
+# its last value factor and the output matrix, two linear maps in a row, are one. The four printed models are also
 # trained with a smaller budget of steps and a schedule of its own.
 
 # %%
@@ -244,8 +244,8 @@ claim.verdict()
 # perplexities are judged, within 5% of the printed ones, and nothing stands in for anything: the claim's entry in the
 # registry then has to expect another verdict than *stand-in*, and is to be changed before the run.
 #
-# Left open in print and filled in as for GPT-3's small model: AdamW with averages 0.9 and 0.95, weight decay 0.1,
+# Left open in the paper and filled in as for GPT-3's small model: AdamW with averages 0.9 and 0.95, weight decay 0.1,
 # clipping at 1, no dropout, 2,344 steps of warm-up, learned positions. Also open: the tokenizer (the vocabulary is
-# GPT-2's), whether HyperAttention's tuples must lie in the past (they must, or the model sees the answer), the scale
-# of its scores (the root of the rank here), its rank (the width here), and how widely the reported perplexities are
+# GPT-2's), whether HyperAttention's tuples must lie in the past (they must, or the model sees the answer), the scale of
+# its scores (the root of the rank here), its rank (the width here), and how widely the reported perplexities are
 # smoothed (not at all here).

@@ -47,7 +47,7 @@ bits = 6  # d, bits of each number: all pairs are added, from 2 to 9
 wide_bits = 40  # bits of the random sums, from 2 to 50
 sums = 2000  # random sums, at least 1
 noise_bits = 16  # bits of the adder whose noise is measured, from 2 to 40
-noise = 1e-9  # error of each input bit there, at most 2**-(noise_bits + 1), from 1e-12 to 0.001
+noise = 1e-9  # error of each input bit there, from 1e-12 to 0.001
 seed = 0  # seed of every draw, at least 0
 
 # %%
