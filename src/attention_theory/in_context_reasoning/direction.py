@@ -47,7 +47,7 @@ class Instance:
     @property
     def features(self) -> Float[Tensor, "sentences tokens codes"]:
         """``K``: the logits are ``2 K v``, since ``ξ_j = sum_h 1{z_h = j} (x_H·x_H) v·x_h`` and ``|x_H|² = 2``."""
-        words = one_hot(self.sentences.tokens, self.tokens).double()
+        words = one_hot(self.sentences.tokens, self.tokens).to(self.probability.dtype)
         previous = torch.zeros_like(words)
         previous[:, 1:] = words[:, :-1]
         return torch.einsum("shj,shc->sjc", words, torch.cat([words, previous], dim=2))
@@ -121,12 +121,12 @@ def hard_margin(case: Instance) -> Float[Tensor, " codes"]:
     rows = torch.arange(len(features))
     margins = features[rows, case.sentences.output][:, None] - features
     others = one_hot(case.sentences.output, case.tokens) == 0
-    constraints = np.unique(margins[others].numpy(), axis=0)
+    constraints = np.unique(margins[others].double().cpu().numpy(), axis=0)
     system = np.vstack([constraints.T, np.ones(len(constraints))])
     target = np.append(np.zeros(system.shape[0] - 1), 1.0)
     multipliers, _ = nnls(system, target)
     residual = system @ multipliers - target
-    return torch.from_numpy(-residual[:-1] / residual[-1])
+    return torch.from_numpy(-residual[:-1] / residual[-1]).to(case.probability)
 
 
 def claimed_direction(case: Instance) -> Float[Tensor, " codes"]:

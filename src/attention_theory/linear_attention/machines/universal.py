@@ -96,6 +96,9 @@ class UniversalMachine:
 
         One row a machine; a letter or state that is not exactly one 1 among zeros reads as -1. In the printed form
         nothing at all in the rows of the state reads as no state.
+
+        Raises:
+            ParameterError: a step that the machine does not take.
         """
         require(step=(step, 0, self.steps))
         return self.read_cells(history[:, [self._plan.place(step, cell, EMIT) for cell in range(self.window)]])
