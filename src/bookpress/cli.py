@@ -17,6 +17,7 @@ from bookpress.build import BuildError, build_book
 from bookpress.ends import run_end, run_ends
 from bookpress.files import write_whole
 from bookpress.kernels import end_with_builder
+from bookpress.laptop_values import keep_values
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook, SourceError, faults_of_comments, with_ranges
 from bookpress.page import StalePage
@@ -212,6 +213,19 @@ def verdicts(profile: ProfileName = LAPTOP) -> None:
         table.add_row(name, found, f"{record.seconds:.1f}" if record else "-")
     console.print(table)
     console.print(f"{total:.0f} s of notebooks")
+
+
+@app.command()
+def values() -> None:
+    """Keep the values of the laptop run in results/laptop, with the ranges of the runs under other arithmetic."""
+    layout = Layout.here()
+    notebooks = layout.notebooks()
+    records = [record for name in notebooks if (record := Record.of(layout, name, LAPTOP))]
+    if len(records) < len(notebooks):
+        _fail(Exit.USAGE, "the book is not built: `make book` first")
+    others = [Record.read(path) for path in sorted((layout.build / "anywhere").rglob("*.json"))]
+    for path in keep_values(layout, records, others):
+        console.print(f"kept {path.relative_to(layout.root)}")
 
 
 @app.command()
