@@ -110,7 +110,7 @@ class ClaimDomain(Domain):
     name = "claim"
     label = "claims"
     object_types = {"claim": ObjType("claim", "ref")}  # noqa: RUF012 (Sphinx declares it so)
-    roles = {"ref": XRefRole(warn_dangling=True)}  # noqa: RUF012
+    roles = {"ref": XRefRole(innernodeclass=nodes.inline, warn_dangling=True)}  # noqa: RUF012
     initial_data: dict[str, Any] = {"places": {}}  # noqa: RUF012
 
     def __init__(self, env: BuildEnvironment) -> None:

@@ -93,11 +93,16 @@ def _plain(paragraph: nodes.Element) -> str:
     """Text without badges, and formulas without the marks that only TeX can read."""
     parts = []
     for child in paragraph.children:
-        if isinstance(child, nodes.Element) and "verdict" in child.get("classes", []):
+        if isinstance(child, nodes.Element) and _is_badge(child):
             continue
         text = child.astext()
         parts.append(text.translate(str.maketrans("", "", "\\{}$")) if isinstance(child, nodes.math) else text)
     return "".join(parts)
+
+
+def _is_badge(node: nodes.Element) -> bool:
+    """A verdict, or a link that holds nothing else."""
+    return any("verdict" in one.get("classes", []) for one in (node, *node.children) if isinstance(one, nodes.Element))
 
 
 def draw_card(app: Sphinx, failure: Exception | None) -> None:

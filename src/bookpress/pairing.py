@@ -28,10 +28,9 @@ def unpaired(layout: Layout) -> list[str]:
 
 
 def _in_step(layout: Layout, notebook: str, registry: Registry) -> bool:
-    path = layout.source(notebook)
-    pair = path.with_suffix(".ipynb")
+    pair = layout.source(notebook).with_suffix(".ipynb")
     return (
-        path.read_text(encoding="utf-8") == _restated(layout, notebook, registry)
+        _text(layout, notebook) == _restated(layout, notebook, registry)
         and pair.is_file()
         and pair.read_text(encoding="utf-8") == _as_ipynb(layout, notebook)
     )
@@ -39,9 +38,16 @@ def _in_step(layout: Layout, notebook: str, registry: Registry) -> bool:
 
 def _restated(layout: Layout, notebook: str, registry: Registry) -> str:
     try:
-        return restated(layout.source(notebook).read_text(encoding="utf-8"), registry)
+        return restated(_text(layout, notebook), registry)
     except StatementError as error:
         raise SourceError(f"{notebook}: {error}") from error
+
+
+def _text(layout: Layout, notebook: str) -> str:
+    try:
+        return layout.source(notebook).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{notebook}.py is not UTF-8: {error}") from error
 
 
 def _as_ipynb(layout: Layout, notebook: str) -> str:

@@ -39,6 +39,8 @@ def test_every_comparison_came_out_as_its_role_says(records: dict[str, Record]) 
         for settled in record.claims
         for item in settled.evidence
         if settled.expected is not Verdict.UNDECIDED
+        # What an interval leaves open is the part of a figure that is not reproduced.
+        and not (settled.expected is Verdict.PARTLY_REPRODUCED and item.passed is None)
     ]
     assert [(claim, describe(item)) for claim, item in items if item.out_of_role] == []
 
