@@ -84,7 +84,7 @@ def test_sentences_take_verdicts_and_counts_from_the_records(toy: Any) -> None:
     pages = build(toy.layout.root)
     front, notebook = pages["index.html"].decode(), pages["notebooks/demo/good.html"].decode()
     words = re.sub(r"<[^>]*>", "", front)
-    assert "5 claims, 1 of them: 1 holds, 4 not run, Lemma 1: holds." in words
+    assert "8 claims, 1 of them: 1 holds, 7 not run, Lemma 1: holds." in words
     assert 'href="notebooks/demo/good.html#claim-demo-lemma-1"' in front
     assert '<link rel="canonical" href="https://us.org/notebooks/demo/good.html" />' in notebook
     assert 'property="og:image" content="https://us.org/_static/card.png"' in notebook
