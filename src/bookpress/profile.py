@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bookpress.layout import Layout
 from bookpress.notebook import SourceError, parameters_of, read_source
+from bookpress.sweep import Sweep
 
 LAPTOP = "laptop"
 FULL = "full"
@@ -32,6 +33,7 @@ class Settings(BaseModel):
     gpu: bool = False
     minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
     cost: str | None = None
+    sweeps: list[Sweep] = Field(default_factory=list)
 
     @property
     def cell_minutes(self) -> float:
