@@ -10,7 +10,7 @@ from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.points import PointRecord, Points, done_and_missing
 from bookpress.profile import FULL, load_profile
-from bookpress.sweep import DEVICE, Point, Sweep, SweepError, in_order, points_of, seconds_of
+from bookpress.sweep import DEVICE, Point, Sweep, SweepError, in_order, number_of, points_of
 from bookpress.work import Task
 
 CPU = "cpu"
@@ -33,7 +33,7 @@ class FigureSweep:
 
     @cached_property
     def _planned(self) -> dict[str, float]:
-        return {point.identity: seconds_of(point, self.sweep.seconds) for point in self.points}
+        return {point.identity: number_of(self.sweep.seconds, point) for point in self.points}
 
     def pace(self, device: str) -> float | None:
         """How long points took on a kind of device, as a multiple of what was planned; nothing where none was made."""
@@ -100,7 +100,8 @@ def _with_records(page: str, sweep: Sweep, on_disk: Points, layout: Layout) -> F
     try:
         points = in_order(points_of(Notebook(sweep.notebook, layout), sweep.axes, sweep.parameters), sweep.first)
         for point in points:
-            seconds_of(point, sweep.seconds)
+            number_of(sweep.seconds, point)
+            number_of(sweep.operations or "0", point)
     except SweepError as error:
         raise SweepError(f"{FULL}.yaml, {page}, '{sweep.title}': {error}") from error
     done, missing = done_and_missing(points, on_disk)

@@ -34,9 +34,10 @@ class SweepError(Exception):
 class Sweep(BaseModel):
     """A sweep as ``notebooks/profiles/full.yaml`` describes it.
 
-    ``axes`` are lists, or a span of whole numbers, ``0..5``. ``seconds`` (an estimate for one point) and ``first``
-    (points where it is smallest are made first) are arithmetic of the parameters. The picture has the parameter
-    ``across`` on its axis and the reported ``number`` against it, one curve for each value of ``apart``.
+    ``axes`` are lists, or a span of whole numbers, ``0..5``. ``seconds`` (an estimate for one point on one core),
+    ``operations`` (of its arithmetic) and ``first`` (points where it is smallest are made first) are arithmetic of the
+    parameters. The picture has the parameter ``across`` on its axis and the reported ``number`` against it, one curve
+    for each value of ``apart``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -47,6 +48,7 @@ class Sweep(BaseModel):
     axes: dict[str, list[Any]]
     first: str = ""
     seconds: str
+    operations: str = ""
     minutes: float = Field(default=60.0, gt=0)
     memory_mb: int = Field(default=4000, gt=0)
     gpu: bool = False
@@ -124,19 +126,15 @@ def in_order(points: list[Point], first: str) -> list[Point]:
     Raises:
         SweepError: ``first`` is not arithmetic of the parameters.
     """
-    return sorted(points, key=lambda point: (_number(first or "0", point), point.parameters.get(SEED, 0)))
+    return sorted(points, key=lambda point: (number_of(first or "0", point), point.parameters.get(SEED, 0)))
 
 
-def seconds_of(point: Point, seconds: str) -> float:
-    """What the description says a point takes.
+def number_of(expression: str, point: Point) -> float:
+    """What arithmetic of the parameters gives at a point.
 
     Raises:
-        SweepError: ``seconds`` is not arithmetic of the parameters.
+        SweepError: the expression is something else, or has no value there.
     """
-    return _number(seconds, point)
-
-
-def _number(expression: str, point: Point) -> float:
     try:
         if is_simple(ast.parse(expression, mode="eval").body, point.parameters):
             return float(value_of(expression, point.parameters))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from bookpress.build import BuildError, show_failures
 from bookpress.files import write_whole
@@ -101,14 +100,11 @@ def work_at_points(
 
 def list_points(layout: Layout, pages: list[str], console: Console) -> None:
     """Show, figure by figure, what is done, what is missing, and what that would take."""
-    table = Table("figure", "points", "done", "seconds a point", "missing")
     for one in figure_sweeps(layout, pages):
         for line in one.damaged:
             console.print(line, markup=False, soft_wrap=True)
-        table.add_row(
-            f"{one.page}: {one.sweep.title}", str(len(one.points)), str(len(one.done)), _pace(one), _missing(one)
-        )
-    console.print(table)
+        told = f"{len(one.done)} of {len(one.points)} points, {_pace(one)}; missing: {_missing(one)}"
+        console.print(f"{one.page}, {one.sweep.title}\n  {told}", markup=False, soft_wrap=True)
 
 
 def _pace(one: FigureSweep) -> str:
@@ -116,8 +112,8 @@ def _pace(one: FigureSweep) -> str:
     told = []
     for device in devices:
         took = [record.seconds for record in one.done.values() if record.device == device]
-        told.append(f"{sum(took) / len(took):.0f} on {device}")
-    return ", ".join(told) or "not measured"
+        told.append(f"{sum(took) / len(took):.0f} s each on {device}")
+    return ", ".join(told) or "none measured"
 
 
 def _missing(one: FigureSweep) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookpress.notebook import Notebook
-from bookpress.sweep import Sweep, SweepError, axes_of, identity_of, in_order, points_of, seconds_of
+from bookpress.sweep import Sweep, SweepError, axes_of, identity_of, in_order, number_of, points_of
 
 
 @pytest.fixture
@@ -66,10 +66,10 @@ def test_what_is_most_telling_comes_first(notebook: Notebook) -> None:
     points = points_of(notebook, {"n": [4, 1], "seed": [1, 0]}, {})
     assert next(point.name for point in in_order(points, "n")) == "n=1,seed=0"
     assert [point.parameters["seed"] for point in in_order(points, "")] == [0, 0, 1, 1]
-    assert seconds_of(points[0], "0.5 * n * len(heads)") == 4.0
+    assert number_of("0.5 * n * len(heads)", points[0]) == 4.0
     for text in ("m", "__import__('os')", "n +", "n / 0"):
         with pytest.raises(SweepError, match="is no number made of the parameters"):
-            seconds_of(points[0], text)
+            number_of(text, points[0])
 
 
 def test_a_description_takes_spans(notebook: Notebook) -> None:
