@@ -35,7 +35,7 @@ def costs_page(
     lines = [
         "# What full size costs",
         "",
-        "Some figures of the papers take more than a laptop's minutes. Those below are made point by point, each with a "
+        "Some figures of the papers take more than a laptop's minutes. They are made point by point, each point with a "
         "record of its own, on whatever core or accelerator is free; or in one run, whose record is kept. Seconds and "
         "memory are measured on the points that are done; where none is, they are planned from the operations.",
         "",
@@ -81,8 +81,8 @@ def _picture(one: FigureSweep, number: int, layout: Layout) -> str:
     write_whole(layout.figure(name), svg_of(picture_of(table, across, shown, apart)))
     curves = f", a curve for each value of {apart}" if apart else ""
     caption = (
-        f"At full size, {one.sweep.title}: {shown} against {across}{curves}. A mark is the mean over the seeds that are "
-        f"done, a bar its {CONFIDENCE:.0%} interval, where there are two or more."
+        f"At full size, {one.sweep.title}: {shown} against {across}{curves}. A mark is the mean over the seeds "
+        f"that are done, a bar its {CONFIDENCE:.0%} interval, where there are two or more."
     )
     return figure_block(name, {"caption": caption, "alt": f"{shown} against {across}", "photo": ""})
 
