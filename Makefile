@@ -19,7 +19,7 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lab lint pair ends points anywhere bench clean
+.PHONY: help book test serve lab lint pair ends points again anywhere bench clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -64,6 +64,9 @@ ELSEWHERE := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPA
 
 points: $(READY) ## make missing points of full-size figures at low priority; HOURS=2, DEVICE=cuda
 	@book points --work --hours $(HOURS) --device $(DEVICE) --cores $(CORES)
+
+again: $(READY) ## make recorded points of the present code anew and compare; HOURS=2
+	@book points --again --hours $(HOURS) --cores $(CORES)
 
 anywhere: book ## the tests and the short notebooks under the arithmetic of other processors (an hour)
 	@failed=; for setting in $(ELSEWHERE); do echo "== $$setting"; \

@@ -31,7 +31,7 @@ from bookpress.runner import Exit, RunFailed
 from bookpress.runner import run as run_notebook
 from bookpress.skeleton import write_skeleton
 from bookpress.sweep import SweepError
-from bookpress.sweep_commands import Drawn, list_points, run_sweep, work_at_points
+from bookpress.sweep_commands import Drawn, list_points, make_points_again, run_sweep, work_at_points
 from bookpress.work import make_point
 
 app = typer.Typer(
@@ -244,14 +244,19 @@ def sweep(
 def points(
     notebooks: Annotated[list[str] | None, typer.Argument(help="pages as PAPER/NAME; all where none is named")] = None,
     work: Annotated[bool, typer.Option("--work", help="make the missing points, at low priority")] = False,
+    again: Annotated[bool, typer.Option("--again", help="make those on record anew, and compare")] = False,
     device: Annotated[str, typer.Option(help=f"with --work: points for '{CPU}' or for '{CUDA}'")] = CPU,
     hours: Hours = None,
     cores: CoreCount = "all",
 ) -> None:
-    """List the points of full-size figures, done and missing, or make those that are missing."""
+    """List the points of full-size figures, done and missing, make those that are missing, or make some again."""
     if device not in (CPU, CUDA):
         _fail(Exit.USAGE, f"--device is '{CPU}' or '{CUDA}', got {device!r}")
-    if work:
+    if work and again:
+        _fail(Exit.USAGE, "--work makes missing points, --again those on record: one of the two")
+    if again:
+        make_points_again(Layout.here(), notebooks or [], cores, hours, console)
+    elif work:
         work_at_points(Layout.here(), notebooks or [], device, cores, hours, console)
     else:
         list_points(Layout.here(), notebooks or [], console)

@@ -1,7 +1,7 @@
 """The sweeps of full-size figures: what is done of them, what is missing, and what that would take."""
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -78,6 +78,43 @@ def tasks_of(sweeps: Iterable[FigureSweep], device: str, layout: Layout) -> list
         tasks = [_task(one, point, cost, device, layout) for point, cost in zip(one.missing, costs, strict=True)]
         ordered += list(zip(accumulate(costs), tasks, strict=True))
     return [task for _, task in sorted(ordered, key=lambda one: one[0])]
+
+
+def tasks_again(sweeps: Iterable[FigureSweep], fingerprints: Mapping[str, str], layout: Layout) -> list[Task]:
+    """The recorded points of the present code that a core can make, cheapest first, as tasks beside their records."""
+    found = []
+    for one in sweeps:
+        of_today = [
+            point
+            for point in one.points
+            if (record := one.done.get(point.identity))
+            and record.fingerprint == fingerprints[one.sweep.notebook]
+            and not one.sweep.gpu
+        ]
+        folder = Points(layout.again(one.page))
+        found += [task_of(point, folder, one.seconds([point], CPU), one.sweep) for point in of_today]
+    return sorted(found, key=lambda task: task.seconds)
+
+
+def unlike(sweeps: Iterable[FigureSweep], layout: Layout) -> dict[str, str]:
+    """Points that were made again and came out otherwise than on record, beyond their sweep's band."""
+    found = {}
+    for one in sweeps:
+        anew = Points(layout.again(one.page))
+        for point in one.points:
+            record, other = one.done.get(point.identity), anew.of(point)
+            if record is None or other is None:
+                continue
+            ours, theirs = (mean(each.numbers[one.sweep.number]) for each in (record, other))
+            if not abs(ours - theirs) <= one.sweep.band * max(1.0, abs(ours)):
+                name = f"{one.page}, {one.sweep.title}, {point.name}"
+                found[name] = f"{one.sweep.number} is {theirs:g} today, {ours:g} on record"
+    return found
+
+
+def mean(number: float | int | bool | list[float]) -> float:
+    """A reported number, over its draws where there are several."""
+    return statistics.fmean(number) if isinstance(number, list) else float(number)
 
 
 def task_of(point: Point, path: Points, seconds: float = 0.0, sweep: Sweep | None = None) -> Task:

@@ -37,7 +37,7 @@ class Sweep(BaseModel):
     ``axes`` are lists, or a span of whole numbers, ``0..5``. ``seconds`` (an estimate for one point on one core),
     ``operations`` (of its arithmetic) and ``first`` (points where it is smallest are made first) are arithmetic of the
     parameters. The picture has the parameter ``across`` on its axis and the reported ``number`` against it, one curve
-    for each value of ``apart``.
+    for each value of ``apart``. On another machine the number may differ by ``band``, of itself or of one.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,6 +52,7 @@ class Sweep(BaseModel):
     minutes: float = Field(default=60.0, gt=0)
     memory_mb: int = Field(default=4000, gt=0)
     gpu: bool = False
+    band: float = Field(default=0.05, ge=0, allow_inf_nan=False)
     across: str
     number: str
     apart: str | None = None

@@ -1,6 +1,7 @@
 """The commands ``book sweep`` and ``book points``: many runs of one notebook, and the points of full-size figures."""
 
 import os
+import shutil
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from rich.console import Console
 
 from bookpress.build import BuildError, show_failures
 from bookpress.files import write_whole
-from bookpress.full_size import CPU, FigureSweep, figure_sweeps, task_of, tasks_of
+from bookpress.full_size import CPU, FigureSweep, figure_sweeps, task_of, tasks_again, tasks_of, unlike
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.points import PointRecord, Points, done_and_missing
@@ -96,6 +97,30 @@ def work_at_points(
         Path("/proc/self/autogroup").write_text("19")
     worked = work_off(layout, tasks, cores, hours)
     _tell(worked.made, worked.left, worked.failed, console)
+
+
+def make_points_again(layout: Layout, pages: list[str], cores: str, hours: float | None, console: Console) -> None:
+    """Make recorded points of the present code anew, cheapest first, and compare.
+
+    Raises:
+        BuildError: a point failed, or came out otherwise.
+    """
+    sweeps = figure_sweeps(layout, pages)
+    reach = Reach(layout, LAPTOP)
+    makers = {one.sweep.notebook for one in sweeps}
+    fingerprints = {name: reach.fingerprint(Notebook(name, layout)) for name in makers}
+    for page in {one.page for one in sweeps}:
+        shutil.rmtree(layout.again(page), ignore_errors=True)
+    tasks = tasks_again(sweeps, fingerprints, layout)
+    if not tasks:
+        console.print("no point on record is of the present code")
+        return
+    worked = work_off(layout, tasks, cores, hours)
+    differing = worked.failed | unlike(sweeps, layout)
+    if differing:
+        show_failures(differing, console)
+        raise BuildError(f"{len(differing)} of {worked.made + len(worked.failed)} points do not come out again")
+    console.print(f"{worked.made} of {len(tasks)} recorded points of the present code come out again")
 
 
 def list_points(layout: Layout, pages: list[str], console: Console) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bookpress.full_size import CPU, CUDA, FigureSweep, figure_sweeps, tasks_of
+from bookpress.full_size import CPU, CUDA, FigureSweep, figure_sweeps, tasks_again, tasks_of, unlike
 from bookpress.points import PointRecord
 from bookpress.profile import ProfileError
 from bookpress.sweep import SweepError
@@ -101,3 +101,19 @@ def test_a_sweep_that_does_not_fit_is_named(
 def test_a_description_of_another_form_is_refused(sweeps: Callable[..., list[FigureSweep]]) -> None:
     with pytest.raises(ProfileError, match="number"):
         sweeps(text=SWEEP.replace("GPU", "false").replace("      number: loss\n", ""))
+
+
+def test_points_that_come_out_otherwise_are_named(
+    toy: Any, sweeps: Callable[..., list[FigureSweep]], a_record: Callable[..., PointRecord]
+) -> None:
+    long, _ = sweeps()
+    for point, now in zip(long.points[:3], (1.0, 1.04, [1.0, 1.4]), strict=True):
+        a_record(point, numbers={"loss": 1.0}).write(toy.layout.points("demo/good") / f"{point.name}.json")
+        a_record(point, numbers={"loss": now}).write(toy.layout.again("demo/good") / f"{point.name}.json")
+    found = sweeps()
+    tasks = tasks_again(found, {"demo/points/point": "f"}, toy.layout)
+    assert [task.path for task in tasks] == [
+        toy.layout.again("demo/good") / f"{point.name}.json" for point in long.points[:3]
+    ]
+    assert tasks_again(found, {"demo/points/point": "other code"}, toy.layout) == []
+    assert unlike(found, toy.layout) == {"demo/good, long, n=4,seed=0": "loss is 1.2 today, 1 on record"}
