@@ -51,6 +51,10 @@ class Statistics:
     power: float
     samples: int
 
+    def to(self, device: torch.device | str) -> "Statistics":
+        """The same statistics on another device."""
+        return Statistics(self.second_moment.to(device), self.cross.to(device), self.power, self.samples)
+
     def loss(self, row: Float[Tensor, "... out psi"]) -> Float[Tensor, "..."]:
         """The mean squared loss of coefficients: exact up to rounding of the size of ``power``."""
         quadratic = (row @ self.second_moment * row).sum(dim=(-2, -1))
