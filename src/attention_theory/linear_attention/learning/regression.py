@@ -20,6 +20,7 @@ from attention_theory.linear_attention.model.features import (
 )
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.linear_attention.model.parameters import heads_from_matrix, lift, lift_scale
+from attention_theory.numerics import least_norm_solution
 from attention_theory.validation import require, require_finite
 
 #: Feature entries held in memory at once while statistics are summed: 64 MB of float64.
@@ -118,7 +119,7 @@ def least_squares(
     """
     require(samples=(len(features), 1, None), rtol=(rtol, 0.0, 1.0))
     require_finite(features=features, labels=labels)
-    return torch.linalg.lstsq(features, labels, rcond=rtol, driver="gelsd").solution.mT
+    return least_norm_solution(features, labels, rtol).mT
 
 
 def excess_risk(
