@@ -136,10 +136,9 @@ def imported(tree: ast.AST) -> set[str]:
 
 
 def steps_along_gradients(node: ast.AST) -> bool:
-    """Whether code speaks of torch's optimisers or automatic gradients, or calls ``step`` over and over."""
+    """Whether code speaks of torch's optimisers, or takes gradients or steps over and over."""
     loops = [one for one in ast.walk(node) if isinstance(one, ast.For | ast.While)]
     called = [one.func for loop in loops for one in ast.walk(loop) if isinstance(one, ast.Call)]
-    spoken = [one for one in ast.walk(node) if isinstance(one, ast.Attribute)]
-    return any(one.attr in ("optim", "autograd") for one in spoken) or any(
-        isinstance(one, ast.Attribute) and one.attr == "step" for one in called
+    return any(isinstance(one, ast.Attribute) and one.attr == "optim" for one in ast.walk(node)) or any(
+        isinstance(one, ast.Attribute) and one.attr in ("step", "grad", "backward") for one in called
     )
