@@ -73,6 +73,6 @@ def test_least_norm_solution_is_that_of_the_pseudoinverse() -> None:
     right = normal(12, 2, seed=2)
     solution = least_norm_solution(matrix, right)
     torch.testing.assert_close(solution, torch.linalg.pinv(matrix, rtol=1e-12) @ right, rtol=1e-11, atol=1e-11)
-    assert least_norm_solution(matrix, right, rtol=1.0).norm() < solution.norm()
+    assert least_norm_solution(matrix, right, rtol=0.99).norm() < solution.norm()
     with pytest.raises(ParameterError, match="rtol"):
         least_norm_solution(matrix, right, rtol=2.0)
