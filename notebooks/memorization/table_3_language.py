@@ -144,7 +144,7 @@ gpt_queries = cast(models["GPT-2 (small)"], torch.float64).queries(texts["GPT-2 
 alike = gpt_queries[last == last.mode().values][:2]
 fresh = torch.randn(texts_count, gpt_width, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
-grids = {torch.float32: bert_tokens // 32, torch.float64: bert_tokens // 8}
+grids = {torch.float32: max(1, bert_tokens // 32), torch.float64: bert_tokens // 8}
 sizes, curves = {}, {}
 for dtype, step in grids.items():
     queries = cast(models["BERT"], dtype).queries(texts["BERT"], 1)
