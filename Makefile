@@ -1,6 +1,7 @@
 # make book    set up, run every notebook at laptop size, build the site into _build/html
 # make test    set up and run the tests
-# PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are; HOURS=h bounds what is open-ended.
+# PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are; HOURS=h is the time that
+# points, again and gpu-records may take.
 
 PYTHONS := python3.11 python3.12 python3.13
 # The first of them that runs; make PYTHON=path/to/python takes another.
@@ -19,10 +20,10 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lab lint pair ends points again anywhere bench clean
+.PHONY: help book test serve lab lint pair ends points again anywhere bench gpu-records clean
 
 help: ## say what there is to make
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 $(READY): pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once; a few minutes)"
@@ -74,8 +75,19 @@ anywhere: book ## the tests and the short notebooks under the arithmetic of othe
 	  env $$setting book anywhere --cores $(CORES) || failed="$$failed notebooks:$$setting"; done; \
 	  test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
+# The full-size run behind Figure 3 takes hours and is told where to keep what it finds.
+BENCHMARKS := $(filter-out benchmarks/memorization_figure_3.py,$(wildcard benchmarks/*.py))
+
 bench: $(READY) ## the benchmarks: fast forms beside literal ones
-	@for file in benchmarks/*.py; do echo "== $$file"; python $$file || exit 1; done
+	@for file in $(BENCHMARKS); do echo "== $$file"; python $$file || exit 1; done
+
+# In order of cost; what is done is not done again, and what is begun is kept point by point.
+gpu-records: $(READY) ## what the book lacks for want of an accelerator, within HOURS
+	@begun=$$(date +%s); \
+	  python benchmarks/memorization_pace.py results/memorization/pace_gpu.json --device cuda --seeds 3 \
+	    --hours $(HOURS) && \
+	  book points --work --device cuda \
+	    --hours $$(python -c "import time; print(max(0, $(HOURS) - (time.time() - $$begun) / 3600))")
 
 clean: ## remove everything made, the environment included
 	@rm -rf $(VENV) .snakemake build _build book/notebooks book/generated book/figures book/_toc.yml

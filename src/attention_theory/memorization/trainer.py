@@ -78,14 +78,10 @@ class PanelTrainer:
     def run(self, until: int | None = None, record_every: int | None = None) -> Score:
         """Train up to step ``until`` (all steps unless given), recording the score every so many steps."""
         last = self.steps if until is None else min(until, self.steps)
-        rows = torch.arange(len(self.settings), device=self.data.queries.device)[:, None]
         while self.step < last:
             if record_every and self.step % record_every == 0:
                 self._record()
-            chosen, bearers = self.next_batch()
-            contexts = self.data.contexts if self.data.shared else self.data.contexts[rows, chosen]
-            outputs, _ = forward(self.panel, self.weights, self.data.queries[rows, chosen], contexts)
-            losses = _losses(outputs, self.data.labels[rows, bearers]).mean(dim=-1)
+            losses = self.losses(*self.next_batch())
             self.optimiser.param_groups[0]["lr"] = self.rate * schedule(self.step, self.steps)
             self.optimiser.zero_grad()
             losses.sum().backward()
@@ -94,6 +90,15 @@ class PanelTrainer:
         if record_every and self.step == self.steps:
             self._record()
         return self.score()
+
+    def losses(
+        self, chosen: Int[Tensor, "models batch"], bearers: Int[Tensor, "models batch"]
+    ) -> Float[Tensor, " models"]:
+        """The loss of every model on a batch: its examples, and those whose labels they bear."""
+        rows = torch.arange(len(self.settings), device=chosen.device)[:, None]
+        contexts = self.data.contexts if self.data.shared else self.data.contexts[rows, chosen]
+        outputs, _ = forward(self.panel, self.weights, self.data.queries[rows, chosen], contexts)
+        return _losses(outputs, self.data.labels[rows, bearers]).mean(dim=-1)
 
     def score(self, labels: Tensor | None = None, chunk: int = 2_048) -> Score:
         """Accuracy and loss of every model on its whole data set (with other labels, if any are given)."""
