@@ -2,8 +2,11 @@
 #
 #   snakemake --cores 2 --keep-going                          everything, at laptop size
 #   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
-#   snakemake --executor slurm --jobs 20 --config profile=full notebooks
+#   snakemake notebooks --workflow-profile workflow/profiles/slurm
 
+from snakemake.exceptions import WorkflowError
+
+from bookpress.cluster import blindness
 from bookpress.ends import cases_of, load_caps
 from bookpress.files import digest_of_file
 from bookpress.kernels import start_server
@@ -43,9 +46,21 @@ wildcard_constraints:
 PRIORITY = {notebook: len(LONGEST) - place for place, notebook in enumerate(LONGEST)}
 
 
+localrules:
+    site,
+    notebooks,
+    bind,
+    ends,
+
+
 # Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
+# A job on a cluster has a kernel of its own, which counts towards its memory.
 onstart:
-    if PROFILE == LAPTOP:
+    if workflow.executor_plugin.name == "slurm":
+        executor = workflow.executor_settings
+        if why := blindness(executor.status_command, executor.init_seconds_before_status_checks):
+            raise WorkflowError(why)
+    if PROFILE == LAPTOP and workflow.local_exec:
         start_server(LAYOUT.build / "kernels.log")
 
 
@@ -81,6 +96,7 @@ rule notebook:
         fingerprint=fingerprint,
     resources:
         gpu=lambda wildcards: int(settings(wildcards).gpu),
+        mem_mb=lambda wildcards: settings(wildcards).memory_mb,
         runtime=lambda wildcards: int(settings(wildcards).minutes) + 5,
     priority:
         lambda wildcards: PRIORITY.get(wildcards.notebook, 0)

@@ -1,0 +1,132 @@
+"""The graph on a SLURM cluster: each run a job, every end seen, what is missing run again and nothing else."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from slurm_service import SlurmCannotStart, running_slurm
+
+from bookpress.cluster import blindness
+
+ROOT = Path(__file__).resolve().parents[2]
+PROFILE = ROOT / "workflow" / "profiles" / "slurm"
+Edit = Callable[[Path, str, str], None]
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[dict[str, str]]:
+    try:
+        with running_slurm() as environment:
+            yield environment
+    except SlurmCannotStart as why:
+        pytest.skip(f"no SLURM here: {why}")
+
+
+@pytest.fixture
+def book(toy: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    for name in ("Snakefile", "_config.yml"):
+        shutil.copy(ROOT / name, toy.layout.root)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    toy.add("good")
+    return toy
+
+
+def submit(book: Any, environment: dict[str, str], *options: str) -> "subprocess.CompletedProcess[str]":
+    """README's command in the toy book, with short pauses between two looks at the queue."""
+    command = [sys.executable, "-m", "snakemake", "notebooks", "--workflow-profile", str(PROFILE)]
+    command += ["--config", "profile=laptop", "--slurm-init-seconds-before-status-checks", "1", *options]
+    ours = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "BOOKPRESS_ROOT")}
+    ours["PATH"] = os.pathsep.join([ours["PATH"], environment.get("PATH", "")])
+    done = subprocess.run(
+        command, cwd=book.layout.root, env=environment | ours, capture_output=True, text=True, check=False
+    )
+    print(done.stdout, done.stderr)
+    return done
+
+
+def ran(done: "subprocess.CompletedProcess[str]") -> set[str]:
+    return set(re.findall(r"\brun demo/(\w+)$", done.stdout + done.stderr, flags=re.MULTILINE))
+
+
+def test_each_notebook_is_a_job_and_one_that_fails_stops_no_other(
+    book: Any, slurm: dict[str, str], edit: Edit
+) -> None:
+    book.add("good", "second")
+    book.add("good", "third")
+    book.add("failed_check")
+    done = submit(book, slurm)
+    assert done.returncode == 1
+    assert {path.stem for path in book.layout.build.rglob("*.json")} == {"good", "second", "third"}
+    assert "demo/failed_check, cell 5" in done.stderr
+
+    edit(book.layout.source("demo/failed_check"), "4, \"<\", n).control", "1, \"<\", n).control")
+    again = submit(book, slurm)
+    assert (again.returncode, ran(again)) == (0, {"failed_check"})
+
+
+#: A cluster in words: how long it remembers a finished job, and whether it has a database.
+Fake = Callable[[int | None, bool], dict[str, str]]
+
+
+@pytest.fixture
+def fake(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Fake:
+    """Programs in the place of SLURM's; ``sbatch`` leaves a file that tells that it was called."""
+
+    def commands(min_job_age: int | None, accounts: bool) -> dict[str, str]:
+        folder = tmp_path_factory.mktemp("slurm")
+        scripts = {
+            "scontrol": "exit 1" if min_job_age is None else f"echo 'MinJobAge               = {min_job_age} sec'",
+            "sacct": "exit 0" if accounts else "echo Slurm accounting storage is disabled >&2; exit 1",
+            "sbatch": f"touch {folder}/submitted; exit 1",
+            "squeue": "exit 0",
+            "sinfo": "exit 0",
+        }
+        for name, script in scripts.items():
+            path = folder / name
+            path.write_text(f"#!/bin/sh\n{script}\n")
+            path.chmod(0o755)
+        monkeypatch.setenv("PATH", os.pathsep.join([str(folder), os.environ["PATH"]]))
+        return {"folder": str(folder), **os.environ}
+
+    return commands
+
+
+@pytest.mark.parametrize(
+    ("min_job_age", "accounts", "asked", "words"),
+    [
+        (300, False, "squeue", None),
+        (300, True, "squeue", None),
+        (5, True, "squeue", None),  # the executor turns to sacct by itself
+        (5, True, "sacct", None),
+        (300, False, "sacct", "sacct has no database to ask (AccountingStorageType); --slurm-status-command squeue"),
+        (120, True, "squeue", "squeue forgets a finished job after 120 s (MinJobAge), 240 s are needed; --slurm-status"),
+        (5, False, "squeue", "sacct has no database to ask (AccountingStorageType); squeue forgets a finished job"),
+        (None, True, "squeue", "SLURM does not answer here"),
+    ],
+)
+def test_a_cluster_on_which_ends_would_not_be_seen_is_told_why(
+    fake: Fake, min_job_age: int | None, accounts: bool, asked: str, words: str | None
+) -> None:
+    fake(min_job_age, accounts)
+    told = blindness(asked, first_pause=20)
+    assert (told is None) if words is None else (words in str(told) and "\n" not in str(told))
+
+
+def test_without_slurm_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert str(blindness("squeue", 20)).startswith("no SLURM here: sbatch is not on the path")
+
+
+def test_nothing_is_submitted_where_ends_would_not_be_seen(book: Any, fake: Fake) -> None:
+    environment = fake(5, False)
+    done = submit(book, environment)
+    assert done.returncode == 1
+    assert len(re.findall("the ends of jobs would not be seen here", done.stdout + done.stderr)) == 1
+    assert not (Path(environment["folder"]) / "submitted").exists()
+    assert "Traceback" not in done.stdout + done.stderr
