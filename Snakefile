@@ -4,9 +4,12 @@
 #   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
 #   snakemake notebooks --workflow-profile workflow/profiles/slurm
 
-from snakemake.exceptions import WorkflowError
+import sys
 
-from bookpress.cluster import blindness
+from rich.console import Console
+
+from bookpress.build import show_failures, why_not
+from bookpress.cluster import blindness, last_words
 from bookpress.ends import cases_of, load_caps
 from bookpress.files import digest_of_file
 from bookpress.kernels import start_server
@@ -59,9 +62,20 @@ onstart:
     if workflow.executor_plugin.name == "slurm":
         executor = workflow.executor_settings
         if why := blindness(executor.status_command, executor.init_seconds_before_status_checks):
-            raise WorkflowError(why)
+            print(why, file=sys.stderr)
+            sys.exit(1)
     if PROFILE == LAPTOP and workflow.local_exec:
         start_server(LAYOUT.build / "kernels.log")
+
+
+# What failed in a cluster's jobs is said last; `book build` says it of its own.
+onerror:
+    if not workflow.local_exec:
+        left = [job for job in workflow.dag.needrun_jobs() if not workflow.dag.finished(job)]
+        names = sorted(job.wildcards.notebook for job in left if job.rule.name == "notebook")
+        why = {name: last_words(LAYOUT.root, "notebook", name) or why_not(LAYOUT, name, PROFILE) for name in names}
+        if why:
+            show_failures(why, Console(stderr=True))
 
 
 rule site:

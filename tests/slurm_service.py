@@ -68,7 +68,7 @@ def running_slurm(cpus: int = 2, min_job_age: int = 300) -> Iterator[dict[str, s
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True)))
         _write_configuration(folder, cpus, min_job_age)
-        environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": _path()}
+        environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": f"{folder}/bin:{_path()}"}
         for name, command in {
             "munged": [
                 *("munged", "--foreground", "--force", f"--key-file={folder}/munge.key", "--num-threads=2"),
@@ -85,7 +85,7 @@ def running_slurm(cpus: int = 2, min_job_age: int = 300) -> Iterator[dict[str, s
         try:
             yield environment
         finally:
-            subprocess.run(["scancel", "--signal=KILL", "--user=root"], env=environment, check=False)
+            _end_jobs(environment)
 
 
 def _path() -> str:
@@ -94,8 +94,12 @@ def _path() -> str:
 
 
 def _write_configuration(folder: Path, cpus: int, min_job_age: int) -> None:
-    for name in ("state", "spool"):
+    for name in ("state", "spool", "bin"):
         (folder / name).mkdir()
+    # Snakemake's job step drops the variables of SLURM from its environment, and would look for the machine's SLURM.
+    step = folder / "bin" / "srun"
+    step.write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun", path=_path())} "$@"\n')
+    step.chmod(0o755)
     key = folder / "munge.key"
     key.touch(mode=0o600)
     key.write_bytes(os.urandom(128))
@@ -140,6 +144,17 @@ def _wait_for_node(environment: dict[str, str], folder: Path) -> None:
         if time.monotonic() > end:
             logs = "; ".join(f"{name}: {_last_line(folder / f'{name}.out')}" for name in ("slurmctld", "slurmd"))
             raise SlurmCannotStart(f"the node is {told.stdout.strip() or 'not known'}; {logs}")
+        time.sleep(0.2)
+
+
+def _end_jobs(environment: dict[str, str]) -> None:
+    """Cancel what runs, and leave the services the time to see it ended."""
+    subprocess.run(["scancel", "--user=root"], env=environment, check=False)
+    end = time.monotonic() + _SECONDS_TO_START
+    while time.monotonic() < end:
+        left = subprocess.run(["squeue", "--noheader"], env=environment, capture_output=True, text=True, check=False)
+        if not left.stdout.strip():
+            return
         time.sleep(0.2)
 
 

@@ -68,10 +68,15 @@ def failures(layout: Layout, profile: str, reach: Reach) -> dict[str, str]:
                 continue
         except (SourceError, RecordError):
             pass  # told by its run
-        told = layout.failure(name, profile)
-        killed = "it did not come to its end (killed, or the machine stopped)"
-        found[name] = told.read_text(encoding="utf-8").strip() if told.is_file() else killed
+        found[name] = why_not(layout, name, profile)
     return found
+
+
+def why_not(layout: Layout, name: str, profile: str) -> str:
+    """Why a notebook's last run left no record, in its own words where it had any."""
+    told = layout.failure(name, profile)
+    killed = "it did not come to its end (killed, or the machine stopped)"
+    return told.read_text(encoding="utf-8").strip() if told.is_file() else killed
 
 
 @contextmanager

@@ -1,16 +1,22 @@
-"""Whether the ends of jobs can be seen on a SLURM cluster: one that is not seen would be waited for without end.
+"""The ends of jobs on a SLURM cluster: whether they can be seen, and why SLURM itself ended one.
 
 Snakemake's executor asks ``squeue``, which shows a finished job for as long as the cluster's ``MinJobAge`` says, or
-``sacct``, which asks SLURM's database and answers only where there is one.
+``sacct``, which asks SLURM's database and answers only where there is one. A job whose end is not seen would be waited
+for without end.
 """
 
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from snakemake_executor_plugin_slurm.job_status_query import get_min_job_age
 
 #: The executor's longest pause between two looks at the queue is 180 s, and a look may take 60 s.
 _LONGEST_PAUSE = 240
+
+#: How SLURM says in a job's log that the job outgrew its memory or its time, or was cancelled.
+_ENDED = re.compile(r"^slurmstepd\S*: error: (.*)$", re.MULTILINE)
 
 
 def blindness(status_command: str, first_pause: int) -> str | None:
@@ -35,6 +41,14 @@ def blindness(status_command: str, first_pause: int) -> str | None:
     usable = [f"--slurm-status-command {name} would see them" for name in sees if sees[name]]
     reasons = [why[asked], *(usable or [why[name] for name in sees if name != asked])]
     return f"the ends of jobs would not be seen here: {'; '.join(reasons)}; nothing was submitted"
+
+
+def last_words(root: Path, rule: str, wildcards: str) -> str | None:
+    """What SLURM wrote into the log of a job's last run when it ended it; None where it did not."""
+    folder = root / ".snakemake" / "slurm_logs" / f"rule_{rule}" / wildcards.replace("/", "_")
+    logs = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime)
+    said = _ENDED.search(logs[-1].read_text(encoding="utf-8", errors="replace")) if logs else None
+    return said[1].strip("* ") if said else None
 
 
 def _has_accounts() -> bool:

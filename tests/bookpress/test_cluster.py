@@ -42,7 +42,7 @@ def submit(book: Any, environment: dict[str, str], *options: str) -> "subprocess
     command = [sys.executable, "-m", "snakemake", "notebooks", "--workflow-profile", str(PROFILE)]
     command += ["--config", "profile=laptop", "--slurm-init-seconds-before-status-checks", "1", *options]
     ours = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "BOOKPRESS_ROOT")}
-    ours["PATH"] = os.pathsep.join([ours["PATH"], environment.get("PATH", "")])
+    ours["PATH"] = os.pathsep.join([environment["PATH"], ours["PATH"]])
     done = subprocess.run(
         command, cwd=book.layout.root, env=environment | ours, capture_output=True, text=True, check=False
     )
@@ -54,9 +54,7 @@ def ran(done: "subprocess.CompletedProcess[str]") -> set[str]:
     return set(re.findall(r"\brun demo/(\w+)$", done.stdout + done.stderr, flags=re.MULTILINE))
 
 
-def test_each_notebook_is_a_job_and_one_that_fails_stops_no_other(
-    book: Any, slurm: dict[str, str], edit: Edit
-) -> None:
+def test_each_notebook_is_a_job_and_one_that_fails_stops_no_other(book: Any, slurm: dict[str, str], edit: Edit) -> None:
     book.add("good", "second")
     book.add("good", "third")
     book.add("failed_check")
@@ -65,7 +63,7 @@ def test_each_notebook_is_a_job_and_one_that_fails_stops_no_other(
     assert {path.stem for path in book.layout.build.rglob("*.json")} == {"good", "second", "third"}
     assert "demo/failed_check, cell 5" in done.stderr
 
-    edit(book.layout.source("demo/failed_check"), "4, \"<\", n).control", "1, \"<\", n).control")
+    edit(book.layout.source("demo/failed_check"), '4, "<", n).control', '1, "<", n).control')
     again = submit(book, slurm)
     assert (again.returncode, ran(again)) == (0, {"failed_check"})
 
@@ -105,7 +103,12 @@ def fake(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
         (5, True, "squeue", None),  # the executor turns to sacct by itself
         (5, True, "sacct", None),
         (300, False, "sacct", "sacct has no database to ask (AccountingStorageType); --slurm-status-command squeue"),
-        (120, True, "squeue", "squeue forgets a finished job after 120 s (MinJobAge), 240 s are needed; --slurm-status"),
+        (
+            120,
+            True,
+            "squeue",
+            "squeue forgets a finished job after 120 s (MinJobAge), 240 s are needed; --slurm-status",
+        ),
         (5, False, "squeue", "sacct has no database to ask (AccountingStorageType); squeue forgets a finished job"),
         (None, True, "squeue", "SLURM does not answer here"),
     ],
