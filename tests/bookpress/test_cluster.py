@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from slurm_service import SlurmCannotStart, running_slurm
 
-from bookpress.cluster import blindness
+from bookpress.cluster import blindness, last_words
+from slurm_service import SlurmCannotStart, running_slurm
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILE = ROOT / "workflow" / "profiles" / "slurm"
@@ -74,14 +74,14 @@ Fake = Callable[[int | None, bool], dict[str, str]]
 
 @pytest.fixture
 def fake(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Fake:
-    """Programs in the place of SLURM's; ``sbatch`` leaves a file that tells that it was called."""
+    """Programs in the place of SLURM's; ``sbatch`` notes what it is asked for and refuses it."""
 
     def commands(min_job_age: int | None, accounts: bool) -> dict[str, str]:
         folder = tmp_path_factory.mktemp("slurm")
         scripts = {
             "scontrol": "exit 1" if min_job_age is None else f"echo 'MinJobAge               = {min_job_age} sec'",
             "sacct": "exit 0" if accounts else "echo Slurm accounting storage is disabled >&2; exit 1",
-            "sbatch": f"touch {folder}/submitted; exit 1",
+            "sbatch": f'echo "$@" >> {folder}/submitted; echo no room >&2; exit 1',
             "squeue": "exit 0",
             "sinfo": "exit 0",
         }
@@ -133,3 +133,26 @@ def test_nothing_is_submitted_where_ends_would_not_be_seen(book: Any, fake: Fake
     assert len(re.findall("the ends of jobs would not be seen here", done.stdout + done.stderr)) == 1
     assert not (Path(environment["folder"]) / "submitted").exists()
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_job_asks_for_what_its_description_says_and_a_refusal_ends_it(book: Any, fake: Fake) -> None:
+    book.layout.profiles.mkdir()
+    (book.layout.profiles / "full.yaml").write_text("demo/good: {gpu: true, minutes: 30, memory_mb: 900}\n")
+    environment = fake(300, False)
+    done = submit(book, environment, "--config", "profile=full")
+    assert done.returncode == 1
+    assert "no room" in done.stderr
+    (asked,) = (Path(environment["folder"]) / "submitted").read_text().splitlines()
+    for wanted in ("--gpus=1", "--mem 900", "-t 35", "--cpus-per-task=1"):
+        assert wanted in asked
+
+
+def test_what_slurm_said_at_the_end_of_a_job_is_found_in_its_newest_log(tmp_path: Path) -> None:
+    folder = tmp_path / ".snakemake" / "slurm_logs" / "rule_notebook" / "demo_good"
+    folder.mkdir(parents=True)
+    assert last_words(tmp_path, "notebook", "demo/good") is None
+    (folder / "1.log").write_text("slurmstepd-node: error: *** STEP 1.0 ON node CANCELLED DUE TO TIME LIMIT ***\n")
+    os.utime(folder / "1.log", (1, 1))
+    assert last_words(tmp_path, "notebook", "demo/good") == "STEP 1.0 ON node CANCELLED DUE TO TIME LIMIT"
+    (folder / "2.log").write_text("a notebook's own words\n")
+    assert last_words(tmp_path, "notebook", "demo/good") is None
