@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bookpress.layout import Layout
 from bookpress.notebook import SourceError, parameters_of, read_source
+from bookpress.sweep import Sweep
 
 LAPTOP = "laptop"
 FULL = "full"
@@ -36,6 +37,7 @@ class Settings(BaseModel):
     minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
     memory_mb: int = Field(default=MEMORY_MB, gt=0)
     cost: str | None = None
+    sweeps: list[Sweep] = Field(default_factory=list)
 
     @property
     def cell_minutes(self) -> float:
