@@ -168,7 +168,7 @@ class Engine:
 
     def arguments(self, cores: str) -> list[str]:
         if self.profile is None:
-            found = ["--cores", cores]
+            found = ["--cores", cores, "--resources", "gpu=1"]
         else:
             found = ["--workflow-profile", str(self.profile), *(["--jobs", cores] if cores != "all" else [])]
         if self.shared:
@@ -186,7 +186,7 @@ def run_graph(layout: Layout, targets: list[str], cores: str, engine: Engine = E
     from snakemake.cli import main as snakemake  # half a second, which no other command has to wait for
 
     command = [*targets, "--snakefile", str(layout.root / "Snakefile"), "--directory", str(layout.root)]
-    command += ["--config", *(f"{name}={value}" for name, value in config.items()), "--resources", "gpu=1"]
+    command += ["--config", *(f"{name}={value}" for name, value in config.items())]
     command += ["--keep-going", "--rerun-incomplete", "--rerun-triggers", "mtime", "params", "input"]
     command += engine.arguments(cores)
     try:

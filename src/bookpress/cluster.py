@@ -10,8 +10,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from snakemake_executor_plugin_slurm.job_status_query import get_min_job_age
-
 #: The executor's longest pause between two looks at the queue is 180 s, and a look may take 60 s.
 _LONGEST_PAUSE = 240
 
@@ -25,6 +23,10 @@ def blindness(status_command: str, first_pause: int) -> str | None:
     ``status_command`` and ``first_pause`` (seconds before the first look) are the executor's settings: it leaves
     ``squeue`` for ``sacct`` where finished jobs are forgotten before three such pauses are over.
     """
+    from snakemake_executor_plugin_slurm.job_status_query import (
+        get_min_job_age,
+    )  # a second, which no job has to wait for
+
     if not shutil.which("sbatch"):
         return "no SLURM here: sbatch is not on the path; nothing was submitted"
     age = get_min_job_age()

@@ -1,10 +1,12 @@
 """The graph on a SLURM cluster: each run a job, every end seen, what is missing run again and nothing else."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -54,18 +56,69 @@ def ran(done: "subprocess.CompletedProcess[str]") -> set[str]:
     return set(re.findall(r"\brun demo/(\w+)$", done.stdout + done.stderr, flags=re.MULTILINE))
 
 
-def test_each_notebook_is_a_job_and_one_that_fails_stops_no_other(book: Any, slurm: dict[str, str], edit: Edit) -> None:
-    book.add("good", "second")
-    book.add("good", "third")
-    book.add("failed_check")
-    done = submit(book, slurm)
-    assert done.returncode == 1
-    assert {path.stem for path in book.layout.build.rglob("*.json")} == {"good", "second", "third"}
-    assert "demo/failed_check, cell 5" in done.stderr
+#: What a point comes to, by its n, for as long as the variable says so.
+SICK = {"2": "fails", "4": "memory", "6": "cancelled"}
+POINTS = 8
 
-    edit(book.layout.source("demo/failed_check"), '4, "<", n).control', '1, "<", n).control')
-    again = submit(book, slurm)
-    assert (again.returncode, ran(again)) == (0, {"failed_check"})
+_ILLNESS = """\
+ill = json.loads(os.environ.get("SICK", "{}")).get(str(n), ill)
+if ill == "cancelled":
+    open("waiting", "w").close()
+    time.sleep(600)
+if ill == "fails":"""
+
+
+@pytest.fixture
+def sweep(book: Any, edit: Edit, tmp_path: Path) -> list[str]:
+    """The command for a sweep of points of 1700 MB, with a profile in which a user has set a shorter pause."""
+    book.add_point()
+    path = book.layout.source("demo/points/point")
+    edit(path, "import os\n", "import json\nimport os\n")
+    edit(path, 'if ill == "fails":', _ILLNESS)
+    book.layout.profiles.mkdir()
+    (book.layout.profiles / "full.yaml").write_text("demo/points/point: {memory_mb: 1700, minutes: 15}\n")
+    profile = tmp_path / "profile"
+    shutil.copytree(PROFILE, profile)
+    edit(profile / "config.yaml", "status-checks: 20", "status-checks: 1")
+    axis = f"n={','.join(str(n) for n in range(1, POINTS + 1))}"
+    options = ["--profile", "full", "--workflow-profile", str(profile)]
+    return [sys.executable, "-m", "bookpress", "sweep", "demo/points/point", "-p", axis, *options]
+
+
+def test_points_that_end_badly_are_named_and_they_alone_are_made_again(
+    book: Any, sweep: list[str], slurm: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = book.layout.root
+    for name in ("SLURM_CONF", "PATH"):
+        monkeypatch.setenv(name, slurm[name])
+    records = book.layout.sweep("demo/points/point") / "points"
+    sick = os.environ | {"SICK": json.dumps(SICK)}
+    first = subprocess.Popen(sweep, cwd=root, env=sick, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    while not (root / "waiting").exists() and first.poll() is None:
+        time.sleep(0.2)
+    cancel("00005 RUNNING")  # the sixth point
+    said, _ = first.communicate(timeout=600)
+    print(said)
+    assert first.returncode == 1
+    assert {path.stem for path in records.glob("*.json")} == {f"n={n}" for n in (1, 3, 5, 7, 8)}
+    assert said.splitlines()[-1].endswith("3 points failed, the others are kept: n=2, n=4, n=6")
+    for why in ("ValueError: it fails", "exceeded memory limit", "CANCELLED AT"):
+        assert why in " ".join(said.split())
+
+    made = {path: path.stat().st_mtime_ns for path in records.glob("*.json")}
+    second = subprocess.run(sweep, cwd=root, capture_output=True, text=True, check=False)
+    print(second.stdout, second.stderr)
+    assert second.returncode == 0
+    assert "5 of 8 points are there, 3 to be made" in second.stdout
+    assert {path: path.stat().st_mtime_ns for path in made} == made
+    assert len(list(records.glob("*.json"))) == POINTS
+
+
+def cancel(suffix: str) -> None:
+    """End the one job whose comment, which names its wildcards, and state end in this."""
+    queue = subprocess.run(["squeue", "--noheader", "--format=%i %k %T"], capture_output=True, text=True, check=True)
+    (job,) = [line.split()[0] for line in queue.stdout.splitlines() if line.endswith(suffix)]
+    subprocess.run(["scancel", job], check=True)
 
 
 #: A cluster in words: how long it remembers a finished job, and whether it has a database.
