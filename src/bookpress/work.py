@@ -26,7 +26,7 @@ from bookpress.build import BuildError, Engine, run_graph
 from bookpress.capped import MEMORY
 from bookpress.cluster import last_words
 from bookpress.evidence import Role
-from bookpress.files import remove_leftovers, write_whole
+from bookpress.files import HOST, remove_leftovers, write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.points import PointRecord
@@ -211,12 +211,12 @@ def _the_only_maker(layout: Layout, identity: str) -> Iterator[bool]:
 
 @contextmanager
 def _plan_folder(layout: Layout, plan: Plan) -> Iterator[Path]:
-    """A folder for one plan and its tokens, removed at its end; those of plans that were killed are removed too."""
+    """A folder for one plan and its tokens, removed at its end; so are those of plans killed on this machine."""
     plans = layout.plan("locks").parent
-    for old in plans.glob("of-*"):
-        if not psutil.pid_exists(int(old.name.removeprefix("of-"))):
+    for old in plans.glob(f"of-{HOST}-*"):
+        if not psutil.pid_exists(int(old.name.rpartition("-")[2])):
             shutil.rmtree(old, ignore_errors=True)
-    folder = layout.plan(f"of-{os.getpid()}")
+    folder = layout.plan(f"of-{HOST}-{os.getpid()}")
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "plan.json", plan.model_dump_json())
     try:

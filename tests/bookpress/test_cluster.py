@@ -195,6 +195,7 @@ def test_a_job_asks_for_what_its_description_says_and_a_refusal_ends_it(book: An
     done = submit(book, environment, "--config", "profile=full")
     assert done.returncode == 1
     assert "no room" in done.stderr
+    assert "demo/good" in done.stderr.partition("why")[2]  # the table of what failed
     (asked,) = (Path(environment["folder"]) / "submitted").read_text().splitlines()
     for wanted in ("--gpus=1", "--mem 900", "-t 35", "--cpus-per-task=1"):
         assert wanted in asked
