@@ -197,7 +197,11 @@ def run_graph(layout: Layout, targets: list[str], cores: str, engine: Engine = E
 
 
 def show_failures(failed: dict[str, str], console: Console) -> None:
-    """A table of what failed, with the first line of why."""
+    """A table of what failed, with the first line of why; where nobody looks at a screen, each on a line."""
+    if not console.is_terminal:
+        for name, why in failed.items():
+            console.print(f"failed: {name}: {why.splitlines()[0] if why else ''}", markup=False, soft_wrap=True)
+        return
     table = Table(show_edge=False)
     table.add_column("failed", overflow="fold", min_width=max(map(len, failed)))
     table.add_column("why", overflow="fold")
