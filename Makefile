@@ -20,7 +20,7 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lab lint pair ends points again anywhere bench gpu-records clean
+.PHONY: help setup book test serve lab lint pair ends points again anywhere bench gpu-records clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -32,6 +32,9 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)
 	@$(PIP) -e '.[book,test]'
 	@touch $(READY)
+
+setup: $(READY) ## set up the environment and run nothing
+	@echo "the environment is ready: source $(VENV)/bin/activate"
 
 book: $(READY) ## run what has changed and build the site
 	@book build --profile $(PROFILE) --cores $(CORES)
