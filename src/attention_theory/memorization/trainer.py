@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from attention_theory.memorization.panel import Panel, forward, initial_weights, make_panel
@@ -78,14 +78,13 @@ class PanelTrainer:
     def run(self, until: int | None = None, record_every: int | None = None) -> Score:
         """Train up to step ``until`` (all steps unless given), recording the score every so many steps."""
         last = self.steps if until is None else min(until, self.steps)
-        rows = torch.arange(len(self.settings), device=self.data.queries.device)[:, None]
         while self.step < last:
             if record_every and self.step % record_every == 0:
                 self._record()
             chosen, bearers = self.next_batch()
-            contexts = self.data.contexts if self.data.shared else self.data.contexts[rows, chosen]
-            outputs, _ = forward(self.panel, self.weights, self.data.queries[rows, chosen], contexts)
-            losses = _losses(outputs, self.data.labels[rows, bearers]).mean(dim=-1)
+            contexts = self.data.contexts if self.data.shared else _take(self.data.contexts, chosen)
+            outputs, _ = forward(self.panel, self.weights, _take(self.data.queries, chosen), contexts)
+            losses = _losses(outputs, _take(self.data.labels, bearers)).mean(dim=-1)
             self.optimiser.param_groups[0]["lr"] = self.rate * schedule(self.step, self.steps)
             self.optimiser.zero_grad()
             losses.sum().backward()
@@ -194,8 +193,16 @@ def schedule(step: int, steps: int) -> float:
     return 0.5 * (1 + math.cos(math.pi * (step - warm) / (steps - warm)))
 
 
+def _take(
+    values: Shaped[Tensor, "models examples ..."], chosen: Int[Tensor, "models batch"]
+) -> Shaped[Tensor, "models batch ..."]:
+    """Of every model the chosen examples."""
+    models, examples = values.shape[:2]
+    first = torch.arange(0, models * examples, examples, device=values.device)
+    return values.flatten(0, 1).index_select(0, (first[:, None] + chosen).flatten()).unflatten(0, chosen.shape)
+
+
 def _losses(outputs: Tensor, labels: Tensor) -> Float[Tensor, "models batch"]:
     if outputs.shape[-1] == 1:
         return (outputs[..., 0] - labels) ** 2
-    losses = torch.nn.functional.cross_entropy(outputs.flatten(0, 1), labels.flatten(), reduction="none")
-    return losses.unflatten(0, labels.shape)
+    return torch.nn.functional.cross_entropy(outputs.mT, labels, reduction="none")
