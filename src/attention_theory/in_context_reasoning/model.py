@@ -178,9 +178,9 @@ def _read(lookup: Float[Tensor, "... codes"], tokens: Tensor) -> Float[Tensor, "
 
 def _write(values: Float[Tensor, "... length"], tokens: Tensor, size: int) -> Float[Tensor, "... codes"]:
     """The sum of ``values[h] * x_h``: the values collected by word and by previous word."""
-    before = tokens[:, :-1]
-    empty = values.new_zeros(*values.shape[:-1], size)
-    word = empty.scatter_add(-1, tokens.expand(values.shape), values)
+    codes = values.new_zeros(*values.shape[:-1], 2 * size)
+    word, previous = codes.chunk(2, dim=-1)
+    word.scatter_add_(-1, tokens.expand(values.shape), values)
     later = values[..., 1:]
-    previous = empty.scatter_add(-1, before.expand(later.shape), later)
-    return torch.cat([word, previous], dim=-1)
+    previous.scatter_add_(-1, tokens[:, :-1].expand(later.shape), later)
+    return codes

@@ -7,8 +7,8 @@ Two things make this fast. Only the query's output is ever read, so nothing is c
 where the context is shared by all examples, its keys and values are made once a step instead of once an example. Heads
 of all models stand in one row, ``owner`` says whose they are: a model with few heads costs few.
 
-Inside, examples are columns and the last axis. A softmax along a last axis below 16 is made entry by entry, along an axis
-before it by vectors: some ten times as fast for a context of 8 tokens.
+Inside, examples are columns and the last axis. A softmax along a last axis below 16 is made entry by entry, along an
+axis before it by vectors: some ten times as fast for a context of 8 tokens.
 """
 
 import math
