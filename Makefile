@@ -1,12 +1,15 @@
 # make book    set up, run every notebook at laptop size, build the site into _build/html
 # make test    set up and run the tests
-# PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are.
+# PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are; HOURS=h is the time that
+# points, again and gpu-records may take.
 
 PYTHONS := python3.11 python3.12 python3.13
 # The first of them that runs; make PYTHON=path/to/python takes another.
 PYTHON ?= $(shell for python in $(PYTHONS); do $$python -c "" 2>/dev/null && echo $$python && break; done)
 PROFILE ?= laptop
 CORES ?= all
+HOURS ?= 2
+DEVICE ?= cpu
 VENV := .venv
 READY := $(VENV)/.ready
 # The variables hold what pip builds from source to the same pins: one up to pip 25.2, the other from 25.3 on.
@@ -17,10 +20,10 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lab lint pair ends anywhere bench clean
+.PHONY: help setup book test serve lab lint pair ends points again anywhere bench gpu-records clean
 
 help: ## say what there is to make
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 $(READY): pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once; a few minutes)"
@@ -29,6 +32,9 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)
 	@$(PIP) -e '.[book,test]'
 	@touch $(READY)
+
+setup: $(READY) ## set up the environment and run nothing
+	@echo "the environment is ready: source $(VENV)/bin/activate"
 
 book: $(READY) ## run what has changed and build the site
 	@book build --profile $(PROFILE) --cores $(CORES)
@@ -60,14 +66,31 @@ ends: $(READY) ## every notebook at both ends of every range (hours); NOTEBOOKS=
 # Vector instructions and orders of summation of other processors, by what torch and its matrix library call them.
 ELSEWHERE := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPATIBLE
 
+points: $(READY) ## make missing points of full-size figures at low priority; HOURS=2, DEVICE=cuda
+	@book points --work --hours $(HOURS) --device $(DEVICE) --cores $(CORES)
+
+again: $(READY) ## make recorded points of the present code anew and compare; HOURS=2
+	@book points --again --hours $(HOURS) --cores $(CORES)
+
 anywhere: book ## the tests and the short notebooks under the arithmetic of other processors (an hour)
 	@failed=; for setting in $(ELSEWHERE); do echo "== $$setting"; \
 	  env $$setting python -m pytest --numprocesses auto --dist worksteal || failed="$$failed tests:$$setting"; \
 	  env $$setting book anywhere --cores $(CORES) || failed="$$failed notebooks:$$setting"; done; \
 	  test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
+# The full-size run behind Figure 3 takes hours and is told where to keep what it finds.
+BENCHMARKS := $(filter-out benchmarks/memorization_figure_3.py,$(wildcard benchmarks/*.py))
+
 bench: $(READY) ## the benchmarks: fast forms beside literal ones
-	@for file in benchmarks/*.py; do echo "== $$file"; python $$file || exit 1; done
+	@for file in $(BENCHMARKS); do echo "== $$file"; python $$file || exit 1; done
+
+# In order of cost; what is done is not done again, and what is begun is kept point by point.
+gpu-records: $(READY) ## what the book lacks for want of an accelerator, within HOURS
+	@begun=$$(date +%s); \
+	  python benchmarks/memorization_pace.py results/memorization/pace_gpu.json --device cuda --seeds 3 \
+	    --hours $(HOURS) && \
+	  book points --work --device cuda \
+	    --hours $$(python -c "import time; print(max(0, $(HOURS) - (time.time() - $$begun) / 3600))")
 
 clean: ## remove everything made, the environment included
 	@rm -rf $(VENV) .snakemake build _build book/notebooks book/generated book/figures book/_toc.yml

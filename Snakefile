@@ -2,8 +2,14 @@
 #
 #   snakemake --cores 2 --keep-going                          everything, at laptop size
 #   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
-#   snakemake --executor slurm --jobs 20 --config profile=full notebooks
+#   snakemake notebooks --workflow-profile workflow/profiles/slurm
 
+import sys
+
+from rich.console import Console
+
+from bookpress.build import show_failures, why_not
+from bookpress.cluster import blindness, last_words
 from bookpress.ends import cases_of, load_caps
 from bookpress.files import digest_of_file
 from bookpress.kernels import start_server
@@ -11,6 +17,7 @@ from bookpress.layout import Layout
 from bookpress.notebook import Notebook, SourceError
 from bookpress.profile import LAPTOP, settings_for
 from bookpress.reach import Reach
+from bookpress.work import load_plan
 
 PROFILE = config.get("profile", "laptop")
 LAYOUT = Layout.here()
@@ -37,16 +44,40 @@ wildcard_constraints:
     notebook=r"[^/]+/[^/]+",
     case=r"[^/]+",
     setting=r"[^/]+",
+    point=r"\d+",
 
 
 # The longest begin first, so that the cores end together.
 PRIORITY = {notebook: len(LONGEST) - place for place, notebook in enumerate(LONGEST)}
 
 
+localrules:
+    site,
+    notebooks,
+    bind,
+    ends,
+
+
 # Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
+# A job on a cluster has a kernel of its own, which counts towards its memory.
 onstart:
-    if PROFILE == LAPTOP:
+    if workflow.executor_plugin.name == "slurm":
+        executor = workflow.executor_settings
+        if why := blindness(executor.status_command, executor.init_seconds_before_status_checks):
+            print(why, file=sys.stderr)
+            sys.exit(1)
+    if PROFILE == LAPTOP and workflow.local_exec:
         start_server(LAYOUT.build / "kernels.log")
+
+
+# What failed in a cluster's jobs is said last; `book build` says it of its own.
+onerror:
+    if not workflow.local_exec:
+        left = [job for job in workflow.dag.needrun_jobs() if not workflow.dag.finished(job)]
+        names = sorted(job.wildcards.notebook for job in left if job.rule.name == "notebook")
+        why = {name: last_words(LAYOUT.root, "notebook", name) or why_not(LAYOUT, name, PROFILE) for name in names}
+        if why:
+            show_failures(why, Console(stderr=True))
 
 
 rule site:
@@ -81,6 +112,7 @@ rule notebook:
         fingerprint=fingerprint,
     resources:
         gpu=lambda wildcards: int(settings(wildcards).gpu),
+        mem_mb=lambda wildcards: settings(wildcards).memory_mb,
         runtime=lambda wildcards: int(settings(wildcards).minutes) + 5,
     priority:
         lambda wildcards: PRIORITY.get(wildcards.notebook, 0)
@@ -148,3 +180,27 @@ rule anywhere:
         "run {wildcards.notebook} under {wildcards.setting}"
     shell:
         "book run {wildcards.notebook} --brief --output build/anywhere/{wildcards.setting}/{wildcards.notebook}.ipynb"
+
+
+# `book sweep` and `book points` name a plan. What a point finds is its record, which the job writes by itself and which
+# no rule of the graph may remove; what the graph sees is a token.
+PLAN = config.get("plan", "")
+TASKS = load_plan(LAYOUT, PLAN) if PLAN else {}
+
+
+rule points:
+    input:
+        expand("build/plans/{plan}/{point}.done", plan=PLAN, point=TASKS),
+
+
+rule point:
+    output:
+        "build/plans/{plan}/{point}.done",
+    resources:
+        gpu=lambda wildcards: int(TASKS[wildcards.point]["gpu"]),
+        runtime=lambda wildcards: int(TASKS[wildcards.point]["minutes"]) + 5,
+        mem_mb=lambda wildcards: TASKS[wildcards.point]["memory_mb"],
+    priority:
+        lambda wildcards: len(TASKS) - int(wildcards.point)
+    shell:
+        "book point {wildcards.plan} {wildcards.point}"

@@ -113,12 +113,13 @@ tests = 500  # fresh sequences of each length, from 50 to 100000
 adam_grid = 60  # N of the comparison with Adam, even, from 24 to 360
 adam_steps = 4000  # its steps, from 100 to 100000
 seed = 0  # of every draw, at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(grid=(grid, 24, 720), trained_length=(trained_length, 2, 60), radius=(radius, 1, (grid - 1) // 4))
 require(samples=(samples, 1000, 10**6), steps=(steps, 100, 10**5), rate=(rate, 1e-4, 2.0), lengths=(lengths, 1, 200))
 require(tests=(tests, 50, 10**5), adam_grid=(adam_grid, 24, 360), adam_steps=(adam_steps, 100, 10**5))
-require(seed=(seed, 0, None))
+require(seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
 
 # %% [markdown]
 # ## Training
@@ -128,7 +129,7 @@ require(seed=(seed, 0, None))
 # %%
 draw = generator(seed)
 symbols = sample_sequences(samples, trained_length, grid, draw)
-gram = gram_tensors(symbols, grid)
+gram = gram_tensors(symbols.to(device), grid)
 eigenvalues = torch.linalg.eigvalsh(gram)
 print(f"eigenvalues of G: {eigenvalues.min():.2e} to {eigenvalues.max():.3f}; rate times the largest: "
       f"{rate * eigenvalues.max():.2f}")  # fmt: skip
@@ -142,11 +143,11 @@ start[2] = 0.5 + torch.rand(grid, generator=draw, dtype=torch.float64)
 slow_value = (5 * rate, 5 * rate / norm)  # descent in the code itself, with rate 5 * rate / norm ** 2
 run = descend(
     gram,
-    torch.stack([devised, devised, devised, to_the_letter]),
-    start,
+    torch.stack([devised, devised, devised, to_the_letter]).to(device),
+    start.to(device),
     [(rate, rate), slow_value, slow_value, (rate, rate)],
     steps,
-)
+).to("cpu")
 learned = dict(zip(names, run.tensor, strict=True))
 
 # %%
@@ -232,9 +233,9 @@ code = position_code(grid)
 devised_score = in_code(window_matrix(grid, radius), code)
 scores = {name: in_code(run.score[k], code) for k, name in enumerate(names)}
 
-adam_code = position_code(adam_grid)
-adam_gram = gram_tensors(sample_sequences(samples, trained_length, adam_grid, draw), adam_grid)
-adam_target = -window_matrix(adam_grid, min(radius, (adam_grid - 1) // 4))
+adam_code = position_code(adam_grid).to(device)
+adam_gram = gram_tensors(sample_sequences(samples, trained_length, adam_grid, draw).to(device), adam_grid)
+adam_target = -window_matrix(adam_grid, min(radius, (adam_grid - 1) // 4)).to(device)
 
 
 def adam_loss(layers, step):
@@ -244,8 +245,8 @@ def adam_loss(layers, step):
 
 
 adam_start = {
-    "score": torch.zeros(1, adam_grid, adam_grid, dtype=torch.float64),
-    "value": (2 / adam_grid * adam_code.mT @ torch.ones(adam_grid, dtype=torch.float64))[None],
+    "score": torch.zeros_like(adam_code)[None],
+    "value": (2 / adam_grid * adam_code.mT @ adam_code.new_ones(adam_grid))[None],
 }
 adam = train_many(adam_loss, adam_start, adam_steps, rate=5e-3, schedule="cosine")
 adam_score = adam.parameters["score"][0]
@@ -253,7 +254,7 @@ adam_tensor = (adam_code @ adam_score @ adam_code.mT) * (adam.parameters["value"
 
 pictures = {
     "(a) devised": devised_score,
-    f"(b) Adam, constant start, N = {adam_grid}": adam_score,
+    f"(b) Adam, constant start, N = {adam_grid}": adam_score.cpu(),
     "descent, uneven start": scores[names[2]],
     "descent, constant start": scores[names[1]],
 }

@@ -67,10 +67,12 @@ small_size = 5  # symbols in the search for narrow layers, from 3 to 12
 restarts = 24  # random starts of that search, from 1 to 500
 steps = 1500  # training steps of that search, from 100 to 50000
 seed = 0  # of every draw, at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(size=(size, 2, 300), features=(features, 1, 50), lengths=(lengths, 1, 1000), samples=(samples, 1, 10_000))
 require(small_size=(small_size, 3, 12), restarts=(restarts, 1, 500), steps=(steps, 100, 50_000), seed=(seed, 0, None))
+require(device=(device, {"cpu", "cuda"}))
 
 # %% [markdown]
 # ## Enough
@@ -110,11 +112,11 @@ transposed_for_inverse = largest_error(invertible, invertible.mT @ effect @ inve
 # %%
 identity = torch.eye(small_size, dtype=torch.float64).unsqueeze(-1)
 widths = list(range(1, small_size + 1))
-reached = [best_residual(identity, width, restarts, steps, seed) for width in widths]
+reached = [best_residual(identity.to(device), width, restarts, steps, seed) for width in widths]
 half = normal(small_size, 2, seed=draw)
 low_rank = half @ half.mT / (half @ half.mT).norm() * small_size**0.5
 in_its_span = half.sum(dim=1)  # a value vector that the same two dimensions hold
-low_rank_reached = best_residual((low_rank * in_its_span).unsqueeze(-1), 2, restarts, steps, seed)
+low_rank_reached = best_residual((low_rank * in_its_span).unsqueeze(-1).to(device), 2, restarts, steps, seed)
 
 fig, axis = show.axes(width=5.5)
 axis.plot(widths, [small_size - width for width in widths], color=show.COLOURS[0], label="|S| - d")

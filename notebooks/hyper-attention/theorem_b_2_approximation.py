@@ -68,11 +68,13 @@ ranks = [1, 2, 3, 4]  # ranks tried, the same for F and W, each from 1 to min(fe
 samples = 500  # sequences tried, from 1 to 10000
 restarts = 30  # random starts of the search on the counter-example, from 1 to 500
 seed = 0  # of every draw, at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(size=(size, 3, 100), length=(length, 1, 500), features=(features, 1, size))
 require(ranks=(ranks, 1, min(features, size - 1)))
 require(samples=(samples, 1, 10_000), restarts=(restarts, 1, 500), seed=(seed, 0, None))
+require(device=(device, {"cpu", "cuda"}))
 
 # %% [markdown]
 # ## Two symbols
@@ -83,7 +85,7 @@ effect = torch.tensor([[0.0, 1.0], [0.0, 0.0]], dtype=torch.float64)
 weights = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
 target = functional_tensor(torch.eye(2, dtype=torch.float64), effect, weights)
 bound = truncation_bound(effect, weights, 1, 1, form="printed")
-trained = best_residual(target, 1, restarts, steps=1500, seed=seed)
+trained = best_residual(target.to(device), 1, restarts, steps=1500, seed=seed)
 
 ratios = torch.logspace(-2, 2, 2001, dtype=torch.float64)  # t = (b_2 / b_1)^2
 curve = 1 - ratios**2 / ((1 + ratios) * (1 + ratios**2))
@@ -91,7 +93,7 @@ root = 1.0
 for _ in range(100):  # t^3 = t + 2 as a fixed point
     root = (root + 2) ** (1 / 3)
 exact = 1 - root**2 / ((1 + root) * (1 + root**2))
-wide_enough = best_residual(target, 2, restarts, steps=1500, seed=seed)
+wide_enough = best_residual(target.to(device), 2, restarts, steps=1500, seed=seed)
 # The step of the proof: F as B C B^T. For a unit vector b the best C leaves 1 - (b_1 b_2)^2, at least 3/4.
 angles = torch.linspace(0, torch.pi, 2001, dtype=torch.float64)
 one_sided = (1 - (angles.cos() * angles.sin()).square()).min()

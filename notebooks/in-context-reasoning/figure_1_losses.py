@@ -116,6 +116,7 @@ rate = 0.1  # eta, from 0.05 to 0.5
 alpha = 0.8  # noise level of the lower row, from 0.05 to 0.95
 evaluation = 256  # sentences in each evaluation set, at least 64
 seed = 0  # at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(
@@ -127,6 +128,7 @@ require(
     alpha=(alpha, 0.05, 0.95),
     evaluation=(evaluation, 64, None),
     seed=(seed, 0, None),
+    device=(device, {"cpu", "cuda"}),
 )
 require(rate_times_steps=(rate * steps, 55.0, None))  # float32 must be seen to stall
 full, softmax, only_w = "Reparam-Linear-FA", "Reparam-Softmax-FA", "Reparam-Linear-W-FA"
@@ -138,7 +140,8 @@ def run(which, noise: float, fillers: str = "neutral", **options) -> History:
     """The named models at one noise level, measured every ten steps."""
     task = Task(tokens, length=length, noisy=noise > 0, fillers=fillers)
     settings = {"batch": batch, "seed": seed, "evaluation": evaluation, "record_every": 10, "dtype": torch.float32}
-    return train([Training(VARIANTS[name], noise, rate) for name in which], task, steps, **(settings | options))
+    runs = [Training(VARIANTS[name], noise, rate) for name in which]
+    return train(runs, task, steps, device=device, **(settings | options))
 
 
 clean, noisy = run(names[:-1], 0.0), run(names[:-1], alpha)

@@ -74,6 +74,7 @@ batch = 512  # sentences a step, from 64 to samples
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 256  # sentences in each evaluation set, at least 64; the paper has 20480 and 512
 seeds = 3  # data sets, at least 1
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(
@@ -85,6 +86,7 @@ require(
     rate=(rate, 0.01, 0.5),
     evaluation=(evaluation, 64, None),
     seeds=(seeds, 1, None),
+    device=(device, {"cpu", "cuda"}),
 )
 full, only_w, origin = "Reparam-ReLU-FA", "Reparam-ReLU-W-FA", "Origin-ReLU-FA"
 names, levels = (full, only_w, origin), (0.2, 0.8)
@@ -102,13 +104,21 @@ each = [
         evaluation=evaluation,
         dtype=torch.float32,
         record_every=5 * per_epoch,
+        device=device,
     )
     for seed in range(seeds)
 ]
 history = mean_history(each)
 never_twice = [Training(VARIANTS[origin], alpha, rate) for alpha in levels]
 fresh = train(
-    never_twice, task, history.steps[-1], batch, evaluation=evaluation, dtype=torch.float32, record_every=5 * per_epoch
+    never_twice,
+    task,
+    history.steps[-1],
+    batch,
+    evaluation=evaluation,
+    dtype=torch.float32,
+    record_every=5 * per_epoch,
+    device=device,
 )
 again = {"population": "population loss", "unseen": "unseen loss"}
 

@@ -72,6 +72,7 @@ batch = 512  # sentences a step, from 64 to samples
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 256  # evaluation sentences, at least 64; the paper has 20480
 seed = 0  # at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(
@@ -83,6 +84,7 @@ require(
     rate=(rate, 0.01, 0.5),
     evaluation=(evaluation, 64, None),
     seed=(seed, 0, None),
+    device=(device, {"cpu", "cuda"}),
 )
 per_epoch = samples // batch
 require(rate_times_steps=(rate * passes * per_epoch, 0.0, 40.0))  # beyond it float64 does not carry Figure 12
@@ -90,9 +92,10 @@ origin, only_w, full = "Origin-Linear-FA", "Reparam-Linear-W-FA", "Reparam-Linea
 levels = (0.2, 0.5, 0.8)
 task = Task(tokens, length=length, noisy=True)
 runs = [Training(VARIANTS[name], alpha, rate) for name in (origin, only_w) for alpha in levels]
-history = train_on_sample(runs, task, samples, passes, batch, seed, evaluation=evaluation, dtype=torch.float32)
+options = {"evaluation": evaluation, "device": device}
+history = train_on_sample(runs, task, samples, passes, batch, seed, dtype=torch.float32, **options)
 exact_runs = [Training(VARIANTS[full], alpha, rate) for alpha in levels]
-exact = train_on_sample(exact_runs, task, samples, passes, batch, seed, evaluation=evaluation)
+exact = train_on_sample(exact_runs, task, samples, passes, batch, seed, **options)
 steps = history.steps[-1]
 
 
@@ -195,7 +198,7 @@ for alpha in levels:
 claim.number("α = 0.2: ξ_A at y at the end", of("attention_output", full, 0.2)[-1])
 claim.number("α = 0.2: ξ_F at τ at the end", of("feed_forward_noise", full, 0.2)[-1])
 long = math.ceil(60 / (rate * per_epoch))  # passes that would take λ to 60
-rest = {"seed": seed, "evaluation": 64}
+rest = {"seed": seed, "evaluation": 64, "device": device}
 walk = train_on_sample(exact_runs, task, samples, long, batch, dtype=torch.float32, **rest)
 for alpha in levels:
     stop = walk.of("attention_output", full, alpha, rate)[-1]

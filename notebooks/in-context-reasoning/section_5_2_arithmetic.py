@@ -52,6 +52,7 @@ rate = 0.1  # eta of the slow runs, from 0.01 to 1
 fast = 0.5  # eta of the fast runs, from 0.01 to 1
 torch_steps = 600  # steps of the fast run in ordinary PyTorch, at least 200
 seed = 0  # at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(
@@ -63,6 +64,7 @@ require(
     fast=(fast, 1e-2, 1.0),
     torch_steps=(torch_steps, 200, None),
     seed=(seed, 0, None),
+    device=(device, {"cpu", "cuda"}),
 )
 name = "Reparam-Linear-W-FA"
 task = Task(tokens, length=length)
@@ -85,9 +87,8 @@ modes = {
 
 def noiseless(arithmetic, dtype, which: Task = task) -> History:
     runs = [Training(VARIANTS[name], 0.0, eta) for eta in (rate, fast)]
-    return train(
-        runs, which, steps, batch, seed, arithmetic=arithmetic, dtype=dtype, evaluation=512, record_every=every
-    )
+    options = {"evaluation": 512, "record_every": every, "device": device}
+    return train(runs, which, steps, batch, seed, arithmetic=arithmetic, dtype=dtype, **options)
 
 
 histories = {mode: noiseless(*how) for mode, how in modes.items()}
@@ -113,19 +114,19 @@ show.table(
 # %%
 def in_plain_torch(dtype: torch.dtype) -> list[float]:
     """Losses on unseen sentences, every 50 steps."""
-    codes = embedding(tokens, 2 * tokens).to(dtype)
-    identity = torch.eye(2 * tokens, dtype=dtype)
-    matrix = torch.zeros(2 * tokens, 2 * tokens, dtype=dtype, requires_grad=True)
+    codes = embedding(tokens, 2 * tokens).to(dtype).to(device)
+    identity = torch.eye(2 * tokens, dtype=dtype, device=device)
+    matrix = torch.zeros_like(identity).requires_grad_()
     weights = Weights(identity, matrix, torch.zeros_like(identity))
     batches = fresh_batches(task, [0.0], batch // 4, seed)
-    held_out = sample_sentences(task, 128, seed + 1, unseen=True)
+    held_out = sample_sentences(task, 128, seed + 1, unseen=True).to(device)
     losses = []
     for step in range(torch_steps + 1):
         if step % 50 == 0:
             with torch.no_grad():
                 logits = dense_forward(held_out.tokens, codes, weights, Architecture()).logits
                 losses.append(torch.nn.functional.cross_entropy(logits, held_out.output).item())
-        sentences, _ = batches(step)
+        sentences = batches(step)[0].to(device)
         logits = dense_forward(sentences.tokens, codes, weights, Architecture()).logits
         torch.nn.functional.cross_entropy(logits, sentences.output).backward()
         with torch.no_grad():
@@ -147,7 +148,8 @@ plain_torch = in_plain_torch(torch.float32)
 noisy_task = Task(tokens, length=length, noisy=True)
 levels = (0.2, 0.5, 0.8)
 noisy_runs = [Training(VARIANTS[name], alpha, eta) for alpha in levels for eta in (rate, fast)]
-noisy = train(noisy_runs, noisy_task, steps, batch, seed, dtype=torch.float32, evaluation=512, record_every=every)
+options = {"evaluation": 512, "record_every": every, "device": device}
+noisy = train(noisy_runs, noisy_task, steps, batch, seed, dtype=torch.float32, **options)
 
 # %%
 fig, (left, right) = show.axes(1, 2, width=8.0)

@@ -47,6 +47,7 @@ batch = 128  # sentences a step, at least 16; the paper has 512
 steps = 600  # T, at least 200; the paper has 2000
 evaluation = 256  # sentences in each evaluation set, at least 64
 seeds = 1  # runs that are averaged, at least 1; the paper has 5
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(
@@ -56,6 +57,7 @@ require(
     steps=(steps, 200, None),
     evaluation=(evaluation, 64, None),
     seeds=(seeds, 1, None),
+    device=(device, {"cpu", "cuda"}),
 )
 levels, rates = [0.2, 0.5, 0.8], [0.1, 0.5]
 slow, fast = rates
@@ -68,7 +70,13 @@ def grid(
     """Every named model at every noise level and rate, averaged over the seeds."""
     task = Task(tokens, length=length, noisy=noise != [0.0], fillers=fillers)
     runs = [Training(VARIANTS[name], alpha, eta) for name in names for alpha in noise for eta in rates]
-    options = {"batch": batch, "dtype": torch.float32, "evaluation": evaluation, "arithmetic": arithmetic}
+    options = {
+        "batch": batch,
+        "dtype": torch.float32,
+        "evaluation": evaluation,
+        "arithmetic": arithmetic,
+        "device": device,
+    }
     return mean_history([train(runs, task, length_of_run, seed=seed, **options) for seed in range(seeds)])
 
 

@@ -55,11 +55,12 @@ batch = 16  # sequences of a step, at least 1
 steps = 1200  # steps of training, at least 100
 rate = 0.01  # learning rate, from 1e-6 to 1
 seed = 0  # seed of the teachers, the data and the students, at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(widths=(widths, 2, 16), runs=(runs, 3, None), sequences=(sequences, 16, None), tokens=(tokens, 2, None))
 require(hidden=(hidden, 2, None), batch=(batch, 1, None), steps=(steps, 100, None), rate=(rate, 1e-6, 1.0))
-require(seed=(seed, 0, None), full_runs=(full_runs, 3, runs))
+require(seed=(seed, 0, None), full_runs=(full_runs, 3, runs), device=(device, {"cpu", "cuda"}))
 
 # %%
 HEADS, ONE, TWO, FOUR, FULL = (
@@ -77,12 +78,14 @@ def train(name, task):
     width = task.tokens.shape[-1]
     seeds = range(seed + 1, seed + 1 + len(task.labels))
     if name == FULL:
-        return train_students(transformer, transformer_start(width, hidden, seeds), task, batch, steps, rate, seed)
-    start = linear_layers_start(width, *SHAPES.get(name, (1, width**2)), seeds)
-    return train_students(linear_layers, start, task, batch, steps, rate, seed)
+        student, start = transformer, transformer_start(width, hidden, seeds)
+    else:
+        student, start = linear_layers, linear_layers_start(width, *SHAPES.get(name, (1, width**2)), seeds)
+    start = {part: value.to(device) for part, value in start.items()}
+    return train_students(student, start, task, batch, steps, rate, seed)
 
 
-tasks = {width: shared_inputs(width, sequences, tokens, runs, seed) for width in widths}
+tasks = {width: shared_inputs(width, sequences, tokens, runs, seed).to(device) for width in widths}
 trained = {}
 for width, task in tasks.items():
     some = SharedInputs(task.tokens, task.labels[:full_runs])
@@ -93,7 +96,7 @@ for width, task in tasks.items():
 # %%
 def bounded(losses):
     """Rounding ends at about 1e-28; a run that diverged is as bad as can be."""
-    return losses.double().nan_to_num(nan=1e28).clamp(1e-28, 1e28)
+    return losses.cpu().double().nan_to_num(nan=1e28).clamp(1e-28, 1e28)
 
 
 fig, axes = show.axes(1, len(widths), width=max(7.0, 4.5 * len(widths)), height=3.8, squeeze=False)
@@ -104,7 +107,7 @@ for axis, width in zip(axes[0], widths, strict=True):
         axis.plot(result.steps, curves.median(dim=1).values, color=colour, marker=marker, markevery=6, label=name)
         axis.fill_between(result.steps, curves[:, 0], curves[:, -1], color=colour, alpha=0.12, linewidth=0)
     zero = tasks[width].labels.square().mean(dim=(1, 2)).median()
-    axis.axhline(zero, linestyle="--", color="grey", label="always zero")
+    axis.axhline(zero.item(), linestyle="--", color="grey", label="always zero")
     axis.set_yscale("log")
     axis.set_title(f"d = {width}")
     axis.set_xlabel("steps of training")
@@ -155,7 +158,7 @@ show.table(
 # %%
 narrow = widths[0]
 mixed = SharedInputs(tasks[narrow].tokens, tasks[narrow].labels[:full_runs].roll(1, dims=1))
-unfit = {name: train(name, mixed).losses for name in (HEADS, TWO)}
+unfit = {name: train(name, mixed).losses.cpu() for name in (HEADS, TWO)}
 
 # %%
 claim = Claim("linear-attention/figure-1-depth")

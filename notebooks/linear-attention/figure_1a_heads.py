@@ -66,11 +66,12 @@ tokens = 100  # T, at least 2
 steps = 3000  # steps of training, at least 100
 long_steps = 6000  # steps of a second, longer training, at least 100
 seed = 0  # seed of the inputs, at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(widths=(widths, 2, 16), heads=(heads, 1, 64), rates=(rates, 1e-6, 1.0), seeds=(seeds, 3, None))
 require(sequences=(sequences, 10, None), tokens=(tokens, 2, None), seed=(seed, 0, None))
-require(steps=(steps, 100, None), long_steps=(long_steps, 100, None))
+require(steps=(steps, 100, None), long_steps=(long_steps, 100, None), device=(device, {"cpu", "cuda"}))
 
 # %%
 floor = {}
@@ -80,12 +81,12 @@ for width in widths:
     data = statistics(task.tokens, task.labels, causal=True)
     learned = learn_causal(task.tokens, task.labels)
     floor[width] = (mhla_causal(learned.heads, task.tokens) - task.labels).square().mean().item()
-    grid = head_grid(width, heads, rates, range(seeds))
+    grid, moment = head_grid(width, heads, rates, range(seeds)).to(device), data.second_moment.to(device)
     for count in (steps, long_steps):
-        trained = train_in_gram_form(grid, data.second_moment, count)
+        trained = train_in_gram_form(grid, moment, count)
         for rate in rates:
             for number in heads:
-                runs[width, count, rate, number] = trained.losses[grid.of(number, rate)]
+                runs[width, count, rate, number] = trained.losses[grid.of(number, rate)].cpu()
         if count == steps:
             runs[width] = (grid, trained)
 
@@ -94,7 +95,7 @@ fig, axes = show.axes(1, len(widths), width=4.6 * len(widths), height=3.8, share
 for axis, width in zip(axes[0], widths, strict=True):
     grid, trained = runs[width]
     for number, colour, marker in zip(heads, show.COLOURS, show.MARKERS, strict=False):
-        curves = trained.history[:, grid.of(number, rates[0])].clamp(min=1e-36)
+        curves = trained.history[:, grid.of(number, rates[0])].cpu().clamp(min=1e-36)
         low, middle, high = curves.quantile(torch.tensor([0.25, 0.5, 0.75], dtype=curves.dtype), dim=1)
         axis.plot(trained.steps, middle, color=colour, marker=marker, markevery=8, label=f"{number} heads")
         axis.fill_between(trained.steps, low, high, color=colour, alpha=0.15, linewidth=0)

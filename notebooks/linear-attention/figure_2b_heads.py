@@ -61,10 +61,11 @@ runs = 4  # runs for each number of heads, at least 3, and four times as many fo
 steps = 3000  # full-batch steps on orthogonal memories, half on the mixture, at least 1000; not given in the paper
 rate = 0.02  # learning rate of Adam at the start of its cosine, from 0.001 to 0.1
 seed = 0  # seed of every draw, at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(samples=(samples, 2048, None), runs=(runs, 3, None), steps=(steps, 1000, None))
-require(rate=(rate, 0.001, 0.1), seed=(seed, 0, None))
+require(rate=(rate, 0.001, 0.1), seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
 d = 4  # the length of a key, as in the paper; a token has 2d = 8 features
 head_counts = [1, 2, 4, 8, 64]
 source = generator(seed)
@@ -84,9 +85,9 @@ lengths = {"95% mixture": steps // 2, "orthogonal": steps}
 def train(name, heads):
     """Losses and distances of the runs, sorted by loss."""
     start = random_heads(heads, 2 * d, source, scale=(2 * d) ** -0.5, models=(4 * runs if heads == 1 else runs,))
-    trained = train_heads(data[name], start, lengths[name], rate, least_loss=0.0)
+    trained = train_heads(data[name].to(device), start.to(device), lengths[name], rate, least_loss=0.0)
     losses = trained.losses.clamp(min=0)  # rounding can take a loss of zero below zero
-    return sorted(zip(losses.tolist(), distance(trained.heads, teacher).tolist(), strict=True))
+    return sorted(zip(losses.tolist(), distance(trained.heads.to("cpu"), teacher).tolist(), strict=True))
 
 
 ends = {(name, heads): train(name, heads) for name in data for heads in head_counts}

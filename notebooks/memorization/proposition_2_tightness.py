@@ -52,7 +52,15 @@
 # %%
 import torch
 
-from attention_theory.memorization.attention import Heads, capacity, features, predict, random_heads, softmax_weights
+from attention_theory.memorization.attention import (
+    Examples,
+    Heads,
+    capacity,
+    features,
+    predict,
+    random_heads,
+    softmax_weights,
+)
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context
 from attention_theory.memorization.key_width import dimension_count, narrowed_heads, reachable_dimensions
@@ -71,9 +79,17 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 sizes = [[3, 4], [4, 6], [5, 8]]  # pairs (H, n), each at least 2
 seed = 0  # seed of every draw, at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(sizes=([number for pair in sizes for number in pair], 2, None), seed=(seed, 0, None))
+require(device=(device, {"cpu", "cuda"}))
+
+
+def trained_to(data: Examples, wanted: torch.Tensor, heads: int, head_width: int, from_seed: int, steps: int) -> float:
+    """The largest residual of labels for which heads were trained."""
+    return fit_keys_and_queries(data.to(device), wanted.to(device), heads, head_width, from_seed, steps)[1]
+
 
 # %% [markdown]
 # ## Four kinds of heads
@@ -175,7 +191,7 @@ for T in tries:
     fixed = random_heads(H, d, d, seed)
     fixed_out = predict(fixed, solve_readout(features(fixed, data), wanted, H, 1), data)
     fixed_residual.append((fixed_out - wanted).abs().max().item())
-    trained_residual.append(fit_keys_and_queries(data, wanted, H, d, seed, steps=400)[1])
+    trained_residual.append(trained_to(data, wanted, H, d, seed, steps=400))
 
 fig, axis = show.axes()
 axis.semilogy(tries, fixed_residual, marker="o", label="random heads, read-out solved")
@@ -242,7 +258,7 @@ reach, separate_reach, residuals = [], [], []
 for d_h in key_widths:
     reach.append(reachable_dimensions(shared_data, H, d_h, seed))
     separate_reach.append(reachable_dimensions(separate_data, H, d_h, seed))
-    residuals.append(min(fit_keys_and_queries(few, wanted, H, d_h, seed + s, steps=600)[1] for s in range(starts)))
+    residuals.append(min(trained_to(few, wanted, H, d_h, seed + s, steps=600) for s in range(starts)))
 show.table(
     ["d_h", "Theorem 1 promises", "dimensions in reach", f"residual, T = {T}", "in reach, separate contexts"],
     [

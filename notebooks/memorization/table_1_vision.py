@@ -63,6 +63,7 @@ large_draws = 20  # random subsets a test at ViT size, at least 5
 checkpoint = ""  # folder of a ViT checkpoint; tested beside the others if given
 pictures = ""  # folder of pictures; takes the place of the crops for the checkpoint
 seed = 0  # seed of every draw, at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(
@@ -75,12 +76,13 @@ require(
     large_images=(large_images, 780 if large_images else 0, None),
     large_draws=(large_draws, 5, None),
     seed=(seed, 0, None),
+    device=(device, {"cpu", "cuda"}),
 )
 crops, origins = photograph_crops(images_count, side, seed)
-data = patches(crops, patch)
+data, origins = patches(crops, patch).to(device), origins.to(device)
 n, d = data.shape[1] + 1, data.shape[2]
-base = random_vision_model(n, d, d, heads, seed + 1)
-attention = random_attention(d, seed + 2)
+base = cast(random_vision_model(n, d, d, heads, seed + 1), device)
+attention = cast(random_attention(d, seed + 2), device)
 trained, losses = train_vision_model(base, data.float(), origins, train_steps, seed=seed + 3)
 f"n = {n} tokens of width d = {d}; the trained stand-in's loss fell from {losses[0]:.3f} to {losses[-1]:.3f}"
 
@@ -180,11 +182,11 @@ curves = {
 large_sizes, large_curves, large_rank = [100, 197, 230, 260, 290, 330, 400, 768], {}, {}
 if large_images:
     large_crops, _ = photograph_crops(large_images, 224, seed + 4, smallest=224)
-    large_model = random_vision_model(197, 768, 768, 12, seed + 5)
+    large_model = cast(random_vision_model(197, 768, 768, 12, seed + 5), device)
     for dtype in (torch.float32, torch.float64):
-        head = cast(random_attention(768, seed + 6), dtype)
-        model = cast(large_model, dtype)
-        queries = torch.cat([head.at(model.tokens(patches(part.to(dtype), 16)), 0) for part in large_crops.split(50)])
+        head = cast(cast(random_attention(768, seed + 6), device), dtype)
+        model, parts = cast(large_model, dtype), large_crops.split(50)
+        queries = torch.cat([head.at(model.tokens(patches(part.to(device, dtype), 16)), 0) for part in parts])
         name = str(dtype).removeprefix("torch.")
         large_curves[name] = [satisfied_fraction(queries, k, large_draws if k < 400 else 5, seed) for k in large_sizes]
         large_rank[name] = int(sampled_ranks(queries, 768, 3, seed).median())
@@ -237,8 +239,8 @@ if large_images:
 rows.append(("authors' published notebook", 197, 768, "about 235", 472, 235 / 197, 235 / 768))
 show.table(["random attention, float32", "n", "d", "last k at 99 %", "rank of d queries", "k over n", "k over d"], rows)
 
-pixels = patches(digit_images(), 1)
-pixel_model = cast(random_vision_model(65, 1, d, heads, seed + 7), torch.float64)
+pixels = patches(digit_images(), 1).to(device)
+pixel_model = cast(cast(random_vision_model(65, 1, d, heads, seed + 7), device), torch.float64)
 pixel_queries = cast(attention, torch.float64).at(pixel_model.tokens(pixels), 0)
 
 # %%
@@ -269,7 +271,7 @@ claim.verdict()
 
 # %%
 if checkpoint:
-    model = load_vision_model(Path(checkpoint))
+    model = cast(load_vision_model(Path(checkpoint)), device)
     tall = int((model.positions.shape[0] - 1) ** 0.5)
     size = int((model.embed.weight.shape[0] / 3) ** 0.5)
     shown = (
@@ -277,7 +279,7 @@ if checkpoint:
     )
     for dtype in (torch.float32, torch.float64):
         own = cast(model, dtype)
-        parts = [own.tokens(patches(part.to(dtype), size)) for part in shown.split(50)]
+        parts = [own.tokens(patches(part.to(device, dtype), size)) for part in shown.split(50)]
         queries = torch.cat([own.layer.at(part, 0) for part in parts])
         shares = [
             satisfied_fraction(queries, k, 100, seed)

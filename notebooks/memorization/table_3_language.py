@@ -68,6 +68,7 @@ bert_draws = 50  # random subsets a test of BERT, at least 10
 contexts_count = 20  # contexts tested for Assumption 2, from 4 to texts_count
 checkpoint = ""  # folder of a BERT or GPT-2 checkpoint with tokens.pt (texts by tokens); tested if given
 seed = 0  # seed of every draw, at least 0
+device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(
@@ -80,16 +81,17 @@ require(
     bert_draws=(bert_draws, 10, None),
     contexts_count=(contexts_count, 4, texts_count),
     seed=(seed, 0, None),
+    device=(device, {"cpu", "cuda"}),
 )
 stream = bundled_words()
 vocabulary = int(stream.max()) + 1
 models = {
-    "GPT-2 (small)": random_language_model("gpt2", vocabulary, gpt_tokens, gpt_width, 4, seed),
-    "BERT": random_language_model("bert", vocabulary, bert_tokens, bert_width, 16, seed + 1),
+    "GPT-2 (small)": cast(random_language_model("gpt2", vocabulary, gpt_tokens, gpt_width, 4, seed), device),
+    "BERT": cast(random_language_model("bert", vocabulary, bert_tokens, bert_width, 16, seed + 1), device),
 }
 texts = {
-    "GPT-2 (small)": sample_texts(stream, "gpt2", texts_count, gpt_tokens, seed + 2),
-    "BERT": sample_texts(stream, "bert", texts_count, bert_tokens, seed + 3),
+    "GPT-2 (small)": sample_texts(stream, "gpt2", texts_count, gpt_tokens, seed + 2).to(device),
+    "BERT": sample_texts(stream, "bert", texts_count, bert_tokens, seed + 3).to(device),
 }
 f"{len(stream)} words, {vocabulary} of them different"
 
@@ -142,7 +144,7 @@ gpt_queries = cast(models["GPT-2 (small)"], torch.float64).queries(texts["GPT-2 
 alike = gpt_queries[last == last.mode().values][:2]
 fresh = torch.randn(texts_count, gpt_width, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
-grids = {torch.float32: bert_tokens // 32, torch.float64: bert_tokens // 8}
+grids = {torch.float32: max(1, bert_tokens // 32), torch.float64: bert_tokens // 8}
 sizes, curves = {}, {}
 for dtype, step in grids.items():
     queries = cast(models["BERT"], dtype).queries(texts["BERT"], 1)
@@ -242,8 +244,8 @@ claim.verdict()
 
 # %%
 if checkpoint:
-    model = load_language_model(Path(checkpoint))
-    numbers = torch.load(Path(checkpoint) / "tokens.pt", weights_only=True)
+    model = cast(load_language_model(Path(checkpoint)), device)
+    numbers = torch.load(Path(checkpoint) / "tokens.pt", weights_only=True).to(device)
     for depth in (0, 1):
         for dtype in (torch.float32, torch.float64):
             print(f"L{depth}", dtype, examine(model, numbers, depth, dtype))

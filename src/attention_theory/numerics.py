@@ -33,6 +33,21 @@ def numerical_rank(matrix: Float[Tensor, "... rows columns"], rtol: float = 1e-9
     return (values > rtol * values[..., :1]).sum(dim=-1)
 
 
+def least_norm_solution(
+    matrix: Float[Tensor, "rows columns"], right: Float[Tensor, "rows sides"], rtol: float | None = None
+) -> Float[Tensor, "columns sides"]:
+    """The least-squares solution of ``matrix X = right`` and, where there are several, that of least norm.
+
+    Singular values below ``rtol`` times the largest count as zero; below rounding, unless it is given. For accelerators
+    torch has no solver for matrices of lower rank, so the work is done on the CPU and the solution moved back.
+
+    Raises:
+        ParameterError: ``rtol`` outside [0, 1].
+    """
+    require(rtol=(0.0 if rtol is None else rtol, 0.0, 1.0))
+    return torch.linalg.lstsq(matrix.cpu(), right.cpu(), rcond=rtol, driver="gelsd").solution.to(matrix.device)
+
+
 def modular_rank(matrix: Int[Tensor, "rows columns"], prime: int = PRIME) -> int:
     """The rank of an integer matrix modulo a prime, exactly: a lower bound on its rank over the rationals.
 

@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bookpress.layout import Layout
 from bookpress.notebook import SourceError, parameters_of, read_source
+from bookpress.sweep import Sweep
+from bookpress.yaml_files import load_yaml
 
 LAPTOP = "laptop"
 FULL = "full"
@@ -17,6 +19,9 @@ PROFILE_VARIABLE = "BOOK_PROFILE"
 #: The limit on a whole notebook; a profile may raise it. One cell may take up to a share of it.
 NOTEBOOK_MINUTES = 10.0
 CELL_SHARE = 0.8
+
+#: What a run asks of a cluster; a profile may raise it. The kernel's own libraries take half a gigabyte of it.
+MEMORY_MB = 4000
 
 
 class ProfileError(Exception):
@@ -31,7 +36,9 @@ class Settings(BaseModel):
     parameters: dict[str, Any] = Field(default_factory=dict)
     gpu: bool = False
     minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
+    memory_mb: int = Field(default=MEMORY_MB, gt=0)
     cost: str | None = None
+    sweeps: list[Sweep] = Field(default_factory=list)
 
     @property
     def cell_minutes(self) -> float:
@@ -51,7 +58,7 @@ def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
     if not path.is_file():
         raise ProfileError(f"no profile '{name}' (there are: {LAPTOP}, {FULL})")
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) or {}
+        content = load_yaml(path) or {}
         return TypeAdapter(dict[str, Settings]).validate_python(content)
     except (yaml.YAMLError, ValidationError) as error:
         raise ProfileError(f"{path.name}: {error}") from error

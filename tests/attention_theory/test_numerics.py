@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_theory.numerics import modular_rank, numerical_rank, relative_error
+from attention_theory.numerics import least_norm_solution, modular_rank, numerical_rank, relative_error
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
@@ -66,3 +66,13 @@ def test_tolerances_and_moduli_out_of_range_are_refused() -> None:
     for modulus in (1, 2**40):
         with pytest.raises(ParameterError, match="prime"):
             modular_rank(torch.eye(2, dtype=torch.int64), modulus)
+
+
+def test_least_norm_solution_is_that_of_the_pseudoinverse() -> None:
+    matrix = normal(12, 3, seed=0) @ normal(3, 7, seed=1)  # rank 3
+    right = normal(12, 2, seed=2)
+    solution = least_norm_solution(matrix, right)
+    torch.testing.assert_close(solution, torch.linalg.pinv(matrix, rtol=1e-12) @ right, rtol=1e-11, atol=1e-11)
+    assert least_norm_solution(matrix, right, rtol=0.99).norm() < solution.norm()
+    with pytest.raises(ParameterError, match="rtol"):
+        least_norm_solution(matrix, right, rtol=2.0)

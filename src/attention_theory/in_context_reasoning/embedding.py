@@ -27,9 +27,9 @@ class Embedding:
         """All codes as rows: the words, then the previous words."""
         return torch.cat([self.word, self.previous])
 
-    def to(self, dtype: torch.dtype) -> "Embedding":
-        """The same codes in another type."""
-        return Embedding(self.word.to(dtype), self.previous.to(dtype))
+    def to(self, target: torch.dtype | torch.device | str) -> "Embedding":
+        """The same codes in another type or on another device."""
+        return Embedding(self.word.to(target), self.previous.to(target))
 
 
 def embedding(tokens: int, width: int, codes: Codes = "basis", seed: Seed = 0) -> Embedding:

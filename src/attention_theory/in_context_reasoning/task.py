@@ -84,6 +84,10 @@ class Sentences:
         """Some of the sentences, by their numbers or by a mask."""
         return Sentences(self.tokens[rows], self.trigger[rows], self.output[rows])
 
+    def to(self, device: torch.device | str) -> "Sentences":
+        """The same sentences on another device."""
+        return Sentences(self.tokens.to(device), self.trigger.to(device), self.output.to(device))
+
 
 def sample_sentences(
     task: Task,

@@ -120,6 +120,7 @@ def train(
     relu_shift: float = 1e-8,
     evaluation: int = 1024,
     record_every: int | None = None,
+    device: torch.device | str = "cpu",
 ) -> History:
     """Normalised gradient descent from zero on every run (Section 5), measured on sentences kept apart.
 
@@ -131,6 +132,7 @@ def train(
         relu_shift: see :class:`Architecture`.
         evaluation: sentences in each of the two evaluation sets.
         record_every: measure every so many steps, and at the end; a twentieth of the steps unless given.
+        device: where the models are; sentences are drawn on the CPU and moved, and what is measured comes back to it.
 
     Raises:
         ParameterError: a noise level that the task does not know, or a number out of range.
@@ -140,28 +142,29 @@ def train(
     of_batches, of_seen, of_unseen = streams(seed, 3)
     batches = batches or fresh_batches(task, levels, batch, of_batches)
     held_out = [
-        sample_sentences(task, evaluation, of_seen),
-        sample_sentences(task, evaluation, of_unseen, unseen=True),
+        sample_sentences(task, evaluation, of_seen).to(device),
+        sample_sentences(task, evaluation, of_unseen, unseen=True).to(device),
     ]
-    group = stacks(runs, task, gammas, relu_shift, dtype)
-    rows = [level_of(stack.runs, levels) for stack in group]
+    group = stacks(runs, task, gammas, relu_shift, dtype, device)
+    rows = [level_of(stack.runs, levels).to(device) for stack in group]
     every = record_every or max(1, steps // 20)
     marks, records = [], []
     for step in range(steps + 1):
         sentences, labels = batches(step)
+        tokens, labels = sentences.tokens.to(device), labels.to(device)
         if step % every == 0 or step == steps:
             marks.append(step)
             both = zip(group, rows, strict=True)
-            records.append([_measure(stack, held_out, task, sentences.tokens, labels[row]) for stack, row in both])
+            records.append([_measure(stack, held_out, task, tokens, labels[row]) for stack, row in both])
         if step == steps:
             break
         for stack, row in zip(group, rows, strict=True):
-            done = forward(sentences.tokens, stack.weights, stack.architecture)
+            done = forward(tokens, stack.weights, stack.architecture)
             error = cross_entropy(done.logits, labels[row], arithmetic).error
             layers = stack.trained == "all"
-            stack.step(gradients(sentences.tokens, stack.weights, stack.architecture, done, error, layers))
+            stack.step(gradients(tokens, stack.weights, stack.architecture, done, error, layers))
     values = {
-        name: torch.stack([torch.cat([part[name] for part in record]) for record in records]) for name in MEASURES
+        name: torch.stack([torch.cat([part[name] for part in record]) for record in records]).cpu() for name in MEASURES
     }
     return History([run for stack in group for run in stack.runs], marks, values)
 
@@ -178,6 +181,7 @@ def train_on_sample(
     dtype: torch.dtype = torch.float64,
     record_every: int | None = None,
     arithmetic: Arithmetic = "log-domain",
+    device: torch.device | str = "cpu",
 ) -> History:
     """:func:`train` on ``samples`` labelled sentences, ``passes`` times over, with γ̂ from their labels (Section 5.3).
 
@@ -202,6 +206,7 @@ def train_on_sample(
         dtype=dtype,
         evaluation=evaluation,
         record_every=record_every,
+        device=device,
     )
 
 

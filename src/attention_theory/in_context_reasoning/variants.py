@@ -83,6 +83,7 @@ class Stack:
         runs: all with the same ``trained`` and ``attention``.
         task: the sentences they share.
         gammas: γ for the feed-forward layer, by noise level; the true ``ln(α/(1-α))`` where none is given.
+        device: where the models are.
     """
 
     def __init__(
@@ -92,24 +93,25 @@ class Stack:
         gammas: dict[float, float] | None = None,
         relu_shift: float = 1e-8,
         dtype: torch.dtype = torch.float64,
+        device: torch.device | str = "cpu",
     ) -> None:
         self.runs = runs
         self.trained = runs[0].variant.trained
-        full = torch.tensor([float(run.variant.full_input) for run in runs], dtype=dtype)
+        full = torch.tensor([float(run.variant.full_input) for run in runs], dtype=dtype, device=device)
         self.architecture = Architecture(runs[0].variant.attention, full[:, None, None], relu_shift)
-        self.rates = torch.tensor([run.rate for run in runs], dtype=dtype)
+        self.rates = torch.tensor([run.rate for run in runs], dtype=dtype, device=device)
         size, stack = task.tokens, len(runs)
-        codes = embedding(size, 2 * size)
+        codes = embedding(size, 2 * size).to(device)
         self.directions = key_directions(task, codes).to(dtype)
-        self.scales = torch.zeros(stack, task.used_triggers, dtype=dtype)
-        value = torch.zeros(stack, size, 2 * size, dtype=dtype)
+        self.scales = self.directions.new_zeros(stack, task.used_triggers)
+        value = self.directions.new_zeros(stack, size, 2 * size)
         forward_layer = torch.zeros_like(value)
         if self.trained != "all":
             value[:] = codes.word.to(dtype)
             for index, run in enumerate(runs):
                 gamma = (gammas or {}).get(run.noise, odds(run.noise) if run.noise else 0.0)
                 forward_layer[index] = feed_forward(task, codes, gamma)[:size].to(dtype)
-        self.weights = Weights(value, torch.zeros(stack, 2 * size, 2 * size, dtype=dtype), forward_layer)
+        self.weights = Weights(value, value.new_zeros(stack, 2 * size, 2 * size), forward_layer)
 
     def step(self, slope: Weights) -> None:
         """One normalised step of every run: each trained tensor moves by η in the direction of its own slope."""
@@ -136,12 +138,13 @@ def stacks(
     gammas: dict[float, float] | None = None,
     relu_shift: float = 1e-8,
     dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
 ) -> list[Stack]:
     """The runs in as few stacks as their kinds allow."""
     kinds: dict[tuple[str, str], list[Training]] = {}
     for run in runs:
         kinds.setdefault((run.variant.trained, run.variant.attention), []).append(run)
-    return [Stack(group, task, gammas, relu_shift, dtype) for group in kinds.values()]
+    return [Stack(group, task, gammas, relu_shift, dtype, device) for group in kinds.values()]
 
 
 def level_of(runs: list[Training], levels: list[float]) -> Int[Tensor, " runs"]:

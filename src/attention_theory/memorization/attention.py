@@ -67,6 +67,10 @@ class Examples:
         """Some of the examples."""
         return Examples(self.contexts if self.shared else self.contexts[rows], self.queries[rows])
 
+    def to(self, device: torch.device | str) -> "Examples":
+        """The same examples on another device."""
+        return Examples(self.contexts.to(device), self.queries.to(device))
+
 
 def random_heads(heads: int, width: int, head_width: int, seed: Seed) -> Heads:
     """Gaussian weights, scaled so that the logits of unit-variance tokens are of order 1.

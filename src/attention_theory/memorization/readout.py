@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.memorization.attention import Readout
+from attention_theory.numerics import least_norm_solution
 from attention_theory.validation import require
 
 
@@ -49,7 +50,7 @@ def _smallest_solution(
             solution = torch.linalg.lstsq(Z, wanted, driver="gels").solution
             if (Z @ solution - wanted).abs().max() <= 1e-9 * wanted.abs().max().clamp(min=1.0):
                 return solution
-    return torch.linalg.lstsq(Z, wanted, driver="gelsd").solution
+    return least_norm_solution(Z, wanted)
 
 
 def labels_for_skip(

@@ -81,10 +81,7 @@ class PanelTrainer:
         while self.step < last:
             if record_every and self.step % record_every == 0:
                 self._record()
-            chosen, bearers = self.next_batch()
-            contexts = self.data.contexts if self.data.shared else _take(self.data.contexts, chosen)
-            outputs, _ = forward(self.panel, self.weights, _take(self.data.queries, chosen), contexts)
-            losses = _losses(outputs, _take(self.data.labels, bearers)).mean(dim=-1)
+            losses = self.losses(*self.next_batch())
             self.optimiser.param_groups[0]["lr"] = self.rate * schedule(self.step, self.steps)
             self.optimiser.zero_grad()
             losses.sum().backward()
@@ -93,6 +90,14 @@ class PanelTrainer:
         if record_every and self.step == self.steps:
             self._record()
         return self.score()
+
+    def losses(
+        self, chosen: Int[Tensor, "models batch"], bearers: Int[Tensor, "models batch"]
+    ) -> Float[Tensor, " models"]:
+        """The loss of every model on a batch: its examples, and those whose labels they bear."""
+        contexts = self.data.contexts if self.data.shared else _take(self.data.contexts, chosen)
+        outputs, _ = forward(self.panel, self.weights, _take(self.data.queries, chosen), contexts)
+        return _losses(outputs, _take(self.data.labels, bearers)).mean(dim=-1)
 
     def score(self, labels: Tensor | None = None, chunk: int = 2_048) -> Score:
         """Accuracy and loss of every model on its whole data set (with other labels, if any are given)."""

@@ -102,15 +102,15 @@ class Layer:
 Model = TypeVar("Model")
 
 
-def cast(model: Model, dtype: torch.dtype) -> Model:
-    """A model (a dataclass of tensors and other such dataclasses) in another precision."""
+def cast(model: Model, target: torch.dtype | torch.device | str) -> Model:
+    """A model (a dataclass of tensors and other such dataclasses) in another precision or on another device."""
     changed: dict[str, object] = {}
     for part in fields(model):  # type: ignore[arg-type]
         value = getattr(model, part.name)
-        if isinstance(value, Tensor) and value.is_floating_point():
-            changed[part.name] = value.to(dtype)
+        if isinstance(value, Tensor) and (value.is_floating_point() or not isinstance(target, torch.dtype)):
+            changed[part.name] = value.to(target)
         elif is_dataclass(value) and not isinstance(value, type):
-            changed[part.name] = cast(value, dtype)
+            changed[part.name] = cast(value, target)
     return replace(model, **changed)  # type: ignore[type-var]
 
 

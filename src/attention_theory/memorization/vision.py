@@ -72,7 +72,7 @@ def train_vision_model(
     weights = {f"{name}.{part}": getattr(getattr(layer, name), part) for name in names for part in ("weight", "bias")}
     weights |= {"embed.weight": model.embed.weight, "embed.bias": model.embed.bias}
     weights |= {"class_token": model.class_token, "positions": model.positions}
-    weights["head"] = torch.zeros(model.class_token.shape[0], targets.shape[1])
+    weights["head"] = model.class_token.new_zeros(model.class_token.shape[0], targets.shape[1])
     weights = {name: value.clone().requires_grad_() for name, value in weights.items()}
     optimiser = torch.optim.Adam(list(weights.values()), lr=rate)
     draw = generator(seed)

@@ -5,6 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from attention_theory.numerics import least_norm_solution
 from attention_theory.validation import require
 
 
@@ -42,7 +43,7 @@ def relative_residual(features: Float[Tensor, "samples features"], targets: Floa
 
     A layer's outputs are linear in features of its input, so this is what the best layer misses (Assumptions 4.3, G.6).
     """
-    fit = torch.linalg.lstsq(features, targets, driver="gelsd").solution
+    fit = least_norm_solution(features, targets)
     spread = (targets - targets.mean(dim=0)).square().sum()
     return ((features @ fit - targets).square().sum() / spread).item()
 

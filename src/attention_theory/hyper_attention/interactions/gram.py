@@ -49,6 +49,10 @@ class Descent:
         """``C diag(w)``, the functional tensors (Corollary D.3)."""
         return self.score * self.value.unsqueeze(-2)
 
+    def to(self, device: torch.device | str) -> "Descent":
+        """The same layers and losses on another device."""
+        return Descent(self.score.to(device), self.value.to(device), self.losses.to(device), self.steps)
+
 
 def gram_tensors(symbols: Int[Tensor, "samples length"], size: int) -> Float[Tensor, "size size size"]:
     """``G[a] = (1/B) sum_n s_a s s^T``, from the sequences that hold a only (Eq. 27). Symmetric in its indices."""

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
+from attention_theory.numerics import least_norm_solution
 from attention_theory.randomness import Seed
 from attention_theory.validation import require
 
@@ -64,8 +65,8 @@ def visible_part(
     """
     size = tensor.shape[0]
     rows = [data_matrix(symbols, symbol, size).to(tensor.dtype) for symbol in range(size)]
-    fits = [torch.linalg.lstsq(matrix, matrix @ row, driver="gelsd") for matrix, row in zip(rows, tensor, strict=True)]
-    return torch.stack([fit.solution for fit in fits])
+    fits = [least_norm_solution(matrix, (matrix @ row)[:, None]) for matrix, row in zip(rows, tensor, strict=True)]
+    return torch.stack([fit[:, 0] for fit in fits])
 
 
 def unique_null_vector(symbol: int, size: int, length: int) -> Float[Tensor, " size"]:

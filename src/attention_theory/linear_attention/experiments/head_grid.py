@@ -38,6 +38,10 @@ class Grid:
     def rates(self) -> Float[Tensor, " models"]:
         return torch.tensor([rate for _, rate, _ in self.runs], dtype=torch.float64, device=self.start.values.device)
 
+    def to(self, device: torch.device | str) -> "Grid":
+        """The same students and teachers on another device."""
+        return Grid(self.runs, self.start.to(device), self.teachers.to(device))
+
     def of(self, heads: int, rate: float) -> list[int]:
         """The places in the stack of the students with these settings, one for each seed."""
         return [place for place, run in enumerate(self.runs) if run[:2] == (heads, rate)]

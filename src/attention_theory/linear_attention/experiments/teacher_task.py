@@ -65,6 +65,10 @@ class SharedInputs:
     tokens: Float[Tensor, "sequences tokens width"]
     labels: Float[Tensor, "models sequences tokens"]
 
+    def to(self, device: torch.device | str) -> "SharedInputs":
+        """The same data on another device."""
+        return SharedInputs(self.tokens.to(device), self.labels.to(device))
+
 
 def shared_inputs(width: int, sequences: int, tokens: int, teachers: int, seed: Seed) -> SharedInputs:
     """Draw the teachers, then the inputs, by the laws of :func:`teacher_task` with deviations.

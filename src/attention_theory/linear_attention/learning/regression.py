@@ -20,6 +20,7 @@ from attention_theory.linear_attention.model.features import (
 )
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.linear_attention.model.parameters import heads_from_matrix, lift, lift_scale
+from attention_theory.numerics import least_norm_solution
 from attention_theory.validation import require, require_finite
 
 #: Feature entries held in memory at once while statistics are summed: 64 MB of float64.
@@ -50,6 +51,10 @@ class Statistics:
     cross: Float[Tensor, "out psi"]
     power: float
     samples: int
+
+    def to(self, device: torch.device | str) -> "Statistics":
+        """The same statistics on another device."""
+        return Statistics(self.second_moment.to(device), self.cross.to(device), self.power, self.samples)
 
     def loss(self, row: Float[Tensor, "... out psi"]) -> Float[Tensor, "..."]:
         """The mean squared loss of coefficients: exact up to rounding of the size of ``power``."""
@@ -114,7 +119,7 @@ def least_squares(
     """
     require(samples=(len(features), 1, None), rtol=(rtol, 0.0, 1.0))
     require_finite(features=features, labels=labels)
-    return torch.linalg.lstsq(features, labels, rcond=rtol, driver="gelsd").solution.mT
+    return least_norm_solution(features, labels, rtol).mT
 
 
 def excess_risk(

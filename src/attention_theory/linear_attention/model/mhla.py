@@ -42,6 +42,10 @@ class Heads:
         """The number of features of an output."""
         return self.values.shape[-2]
 
+    def to(self, device: torch.device | str) -> "Heads":
+        """The same heads on another device."""
+        return Heads(self.values.to(device), self.queries.to(device))
+
 
 def random_heads(
     heads: int, width: int, seed: Seed, out: int | None = None, scale: float = 1.0, models: Sequence[int] = ()
