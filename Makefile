@@ -1,14 +1,14 @@
 # make book    set up, run every notebook at laptop size, build the site into _build/html
 # make test    set up and run the tests
-# PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are; HOURS=h is the time that
-# make gpu-records may take.
+# PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are; HOURS=h bounds what is open-ended.
 
 PYTHONS := python3.11 python3.12 python3.13
 # The first of them that runs; make PYTHON=path/to/python takes another.
 PYTHON ?= $(shell for python in $(PYTHONS); do $$python -c "" 2>/dev/null && echo $$python && break; done)
 PROFILE ?= laptop
 CORES ?= all
-HOURS ?= 8
+HOURS ?= 2
+DEVICE ?= cpu
 VENV := .venv
 READY := $(VENV)/.ready
 # The variables hold what pip builds from source to the same pins: one up to pip 25.2, the other from 25.3 on.
@@ -19,7 +19,7 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lab lint pair ends anywhere bench gpu-records clean
+.PHONY: help book test serve lab lint pair ends points again anywhere bench gpu-records clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -62,6 +62,12 @@ ends: $(READY) ## every notebook at both ends of every range (hours); NOTEBOOKS=
 # Vector instructions and orders of summation of other processors, by what torch and its matrix library call them.
 ELSEWHERE := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPATIBLE
 
+points: $(READY) ## make missing points of full-size figures at low priority; HOURS=2, DEVICE=cuda
+	@book points --work --hours $(HOURS) --device $(DEVICE) --cores $(CORES)
+
+again: $(READY) ## make recorded points of the present code anew and compare; HOURS=2
+	@book points --again --hours $(HOURS) --cores $(CORES)
+
 anywhere: book ## the tests and the short notebooks under the arithmetic of other processors (an hour)
 	@failed=; for setting in $(ELSEWHERE); do echo "== $$setting"; \
 	  env $$setting python -m pytest --numprocesses auto --dist worksteal || failed="$$failed tests:$$setting"; \
@@ -79,7 +85,7 @@ gpu-records: $(READY) ## what the book lacks for want of an accelerator, within 
 	@begun=$$(date +%s); \
 	  python benchmarks/memorization_pace.py results/memorization/pace_gpu.json --device cuda --seeds 3 \
 	    --hours $(HOURS) && \
-	  book points --work --device cuda \
+	  book points --work --device cuda --cores $(CORES) \
 	    --hours $$(python -c "import time; print(max(0, $(HOURS) - (time.time() - $$begun) / 3600))")
 
 clean: ## remove everything made, the environment included

@@ -11,6 +11,7 @@ from bookpress.layout import Layout
 from bookpress.notebook import Notebook, SourceError
 from bookpress.profile import LAPTOP, settings_for
 from bookpress.reach import Reach
+from bookpress.work import load_plan
 
 PROFILE = config.get("profile", "laptop")
 LAYOUT = Layout.here()
@@ -37,6 +38,7 @@ wildcard_constraints:
     notebook=r"[^/]+/[^/]+",
     case=r"[^/]+",
     setting=r"[^/]+",
+    point=r"\d+",
 
 
 # The longest begin first, so that the cores end together.
@@ -148,3 +150,27 @@ rule anywhere:
         "run {wildcards.notebook} under {wildcards.setting}"
     shell:
         "book run {wildcards.notebook} --brief --output build/anywhere/{wildcards.setting}/{wildcards.notebook}.ipynb"
+
+
+# `book sweep` and `book points` name a plan. What a point finds is its record, which the job writes by itself and which
+# no rule of the graph may remove; what the graph sees is a token.
+PLAN = config.get("plan", "")
+TASKS = load_plan(LAYOUT, PLAN) if PLAN else {}
+
+
+rule points:
+    input:
+        expand("build/plans/{plan}/{point}.done", plan=PLAN, point=TASKS),
+
+
+rule point:
+    output:
+        "build/plans/{plan}/{point}.done",
+    resources:
+        gpu=lambda wildcards: int(TASKS[wildcards.point]["gpu"]),
+        runtime=lambda wildcards: int(TASKS[wildcards.point]["minutes"]) + 5,
+        mem_mb=lambda wildcards: TASKS[wildcards.point]["memory_mb"],
+    priority:
+        lambda wildcards: len(TASKS) - int(wildcards.point)
+    shell:
+        "book point {wildcards.plan} {wildcards.point}"

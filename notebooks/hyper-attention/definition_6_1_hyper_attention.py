@@ -83,13 +83,13 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 size = 4  # symbols |S|, from 3 to 8
-tokens = 8  # tokens in a sequence L, from 3 to 30
+tokens = 8  # tokens in a sequence L, from 3 to 16
 sequences = 400  # random sequences, from 100 to 20000
 rank = 5  # terms of the low-rank form R, from 2 to 100
 seed = 0  # of every draw, at least 0
 
 # %%
-require(size=(size, 3, 8), tokens=(tokens, 3, 30), sequences=(sequences, 100, 20_000), rank=(rank, 2, 100))
+require(size=(size, 3, 8), tokens=(tokens, 3, 16), sequences=(sequences, 100, 20_000), rank=(rank, 2, 100))
 require(seed=(seed, 0, None))
 
 # %% [markdown]

@@ -70,7 +70,7 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-sizes = [3, 4]  # values of the features a and b, each from 2 to 30
+sizes = [3, 4]  # values of the features a and b, each from 2 to 8
 tokens = 12  # tokens in a sequence, from 4 to 200; the first four are the corners
 depths = [1, 2, 3, 4]  # layers of the stacks tried, each from 1 to 20
 heads = 3  # heads of each layer, from 1 to 20
@@ -79,7 +79,7 @@ sequences = 300  # random sequences for the best fit, from 50 to 20000
 seed = 0  # of every draw, at least 0
 
 # %%
-require(sizes=(sizes, 2, 30), number_of_features=(len(sizes), 2, 2), tokens=(tokens, 4, 200), depths=(depths, 1, 20))
+require(sizes=(sizes, 2, 8), number_of_features=(len(sizes), 2, 2), tokens=(tokens, 4, 200), depths=(depths, 1, 20))
 require(heads=(heads, 1, 20), draws=(draws, 1, 2000), sequences=(sequences, 50, 20_000), seed=(seed, 0, None))
 
 # %% [markdown]

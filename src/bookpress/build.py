@@ -8,6 +8,7 @@ import fcntl
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -149,25 +150,40 @@ def _drift(layout: Layout) -> Iterator[str]:
         yield f"warning: the .ipynb says something else than the .py, which counts (make pair): {', '.join(off)}"
 
 
-def run_graph(layout: Layout, targets: list[str], cores: str, **config: str) -> bool:
+@dataclass(frozen=True)
+class Engine:
+    """How Snakemake is to run.
+
+    ``shared``: beside other graphs of this book, of many small jobs that keep watch over each other by themselves.
+    ``profile``: a folder with Snakemake's settings for another place than this machine, a cluster say.
+    """
+
+    shared: bool = False
+    profile: Path | None = None
+
+    def arguments(self, cores: str) -> list[str]:
+        if self.profile is None:
+            found = ["--cores", cores]
+        else:
+            found = ["--workflow-profile", str(self.profile), *(["--jobs", cores] if cores != "all" else [])]
+        if self.shared:
+            found += ["--nolock", "--scheduler", "greedy", "--quiet", "all"]
+        else:
+            found += ["--quiet", "host", "reason"]
+        return found
+
+
+def run_graph(layout: Layout, targets: list[str], cores: str, engine: Engine = Engine(), **config: str) -> bool:
     """Run Snakemake in this process, where what was read of the sources need not be read again; whether all went well.
 
-    The caller holds :func:`the_only_build`.
+    The caller holds :func:`the_only_build`, but for a shared engine.
     """
     from snakemake.cli import main as snakemake  # half a second, which no other command has to wait for
 
-    command = [
-        *targets,
-        "--snakefile",
-        str(layout.root / "Snakefile"),
-        "--directory",
-        str(layout.root),
-        "--cores",
-        cores,
-    ]
+    command = [*targets, "--snakefile", str(layout.root / "Snakefile"), "--directory", str(layout.root)]
     command += ["--config", *(f"{name}={value}" for name, value in config.items()), "--resources", "gpu=1"]
     command += ["--keep-going", "--rerun-incomplete", "--rerun-triggers", "mtime", "params", "input"]
-    command += ["--quiet", "host", "reason"]
+    command += engine.arguments(cores)
     try:
         snakemake(command)
     except SystemExit as end:
@@ -176,7 +192,11 @@ def run_graph(layout: Layout, targets: list[str], cores: str, **config: str) -> 
 
 
 def show_failures(failed: dict[str, str], console: Console) -> None:
-    """A table of what failed, with the first line of why."""
+    """A table of what failed, with the first line of why; where nobody looks at a screen, each on a line."""
+    if not console.is_terminal:
+        for name, why in failed.items():
+            console.print(f"failed: {name}: {why.splitlines()[0] if why else ''}", markup=False, soft_wrap=True)
+        return
     table = Table(show_edge=False)
     table.add_column("failed", overflow="fold", min_width=max(map(len, failed)))
     table.add_column("why", overflow="fold")

@@ -1,5 +1,8 @@
 """A papermill engine that gives up on a cell whose output has no end, before it fills memory and disk."""
 
+import re
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from nbclient.exceptions import DeadKernelError
@@ -8,6 +11,9 @@ from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NBClientEngine, papermill_engines
 
 CAPPED = "capped"
+
+#: What papermill's notes on a run say of its memory, in MiB.
+MEMORY = "memory_mb"
 
 #: What one cell may put out: the largest figure of the book takes a quarter of it.
 OUTPUT_BYTES = 4_000_000
@@ -38,6 +44,16 @@ class CappedClient(PapermillNotebookClient):
             if self._spent > OUTPUT_BYTES:
                 raise Flood(f"stopped after {OUTPUT_BYTES / 1e6:g} MB of output") from None
             raise
+        finally:
+            self._note_memory()
+
+    def _note_memory(self) -> None:
+        """Keep with the notebook the most memory that its kernel has held, where the system tells it."""
+        status = Path(f"/proc/{getattr(self.km.provisioner, 'pid', None)}/status")
+        with suppress(OSError):  # no such file system, or the kernel has gone
+            held = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+            if held:
+                self.nb.metadata["papermill"][MEMORY] = int(held[1]) // 1024
 
     def process_message(self, msg: dict[str, Any], *args: Any, **kwargs: Any) -> NotebookNode | None:
         if msg["msg_type"] in _OUTPUTS:

@@ -16,12 +16,12 @@ from bookpress.anywhere import run_anywhere
 from bookpress.build import BuildError, build_book
 from bookpress.ends import run_end, run_ends
 from bookpress.files import write_whole
+from bookpress.full_size import CPU, CUDA
 from bookpress.kernels import end_with_builder
 from bookpress.laptop_values import keep_values
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook, SourceError, faults_of_comments, with_ranges
 from bookpress.page import StalePage
-from bookpress.pages import bind_book
 from bookpress.pairing import unpaired, write_pairs
 from bookpress.panel import panel_text
 from bookpress.profile import FULL, LAPTOP, ProfileError, settings_for
@@ -30,6 +30,9 @@ from bookpress.registry import Registry, RegistryError
 from bookpress.runner import Exit, RunFailed
 from bookpress.runner import run as run_notebook
 from bookpress.skeleton import write_skeleton
+from bookpress.sweep import SweepError
+from bookpress.sweep_commands import Drawn, list_points, make_points_again, run_sweep, work_at_points
+from bookpress.work import make_point
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,6 +49,7 @@ NotebookName = Annotated[str, typer.Argument(help="a notebook as PAPER/NAME; `bo
 ProfileName = Annotated[str, typer.Option("--profile", help=f"'{LAPTOP}' for the defaults, '{FULL}' for full size")]
 
 CoreCount = Annotated[str, typer.Option("--cores", help="how many cores to use, or 'all'")]
+Hours = Annotated[float | None, typer.Option(help="begin nothing after so many hours", min=0.0)]
 
 
 @app.command("list")
@@ -88,6 +92,8 @@ def run(
         return
     for settled in record.claims:
         console.print(panel_text(settled), markup=False, soft_wrap=True)
+    for name, value in record.numbers.items():
+        console.print(f"{name}: {value}", markup=False, soft_wrap=True)
     console.print(f"{notebook}: done in {record.seconds:.1f} s -> {output or _relative(layout, notebook, profile)}")
 
 
@@ -144,7 +150,7 @@ def ranges(
 ) -> None:
     """Compare the ranges in the comments of parameters with those that the notebooks enforce."""
     layout = Layout.here()
-    notebooks = [Notebook(name, layout) for name in layout.notebooks()]
+    notebooks = [Notebook(name, layout) for name in (*layout.notebooks(), *layout.point_notebooks())]
     faults = {one: found for one in notebooks if (found := faults_of_comments(one))}
     if write:
         for one in faults:
@@ -160,6 +166,8 @@ def ranges(
 @app.command()
 def bind(profile: ProfileName = LAPTOP) -> None:
     """Make the book's pages from the records: notebooks, scoreboard, errata, gallery, status, contents."""
+
+    from bookpress.pages import bind_book  # what pages are made with, no other command needs
 
     console.print(bind_book(Layout.here(), profile))
 
@@ -197,6 +205,68 @@ def end(notebook: NotebookName, case: str) -> None:
 def anywhere(cores: CoreCount = "all") -> None:
     """Run the short notebooks under ATEN_CPU_CAPABILITY or MKL_CBWR as set, and compare them with the book."""
     run_anywhere(Layout.here(), cores, console)
+
+
+@app.command()
+def sweep(
+    notebook: NotebookName,
+    parameter: Annotated[
+        list[str] | None, typer.Option("-p", "--parameter", help="an axis: key=1,2,4 or key=0..5 (repeat for more)")
+    ] = None,
+    across: Annotated[str | None, typer.Option(help="the axis that the picture runs along")] = None,
+    number: Annotated[str | None, typer.Option(help="the number that it shows")] = None,
+    apart: Annotated[str | None, typer.Option(help="the axis that has a curve for each value")] = None,
+    hours: Hours = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="the folder of points, table, picture")] = None,
+    profile: ProfileName = LAPTOP,
+    cores: CoreCount = "all",
+    workflow_profile: Annotated[
+        Path | None, typer.Option(help="a folder of Snakemake's settings, workflow/profiles/slurm say")
+    ] = None,
+) -> None:
+    """Run a notebook at every point that the axes span, and gather one table and one picture. Finished points stay."""
+    drawn = Drawn(across, number, apart)
+    run_sweep(
+        Layout.here(),
+        notebook,
+        parameter or [],
+        console,
+        profile=profile,
+        cores=cores,
+        hours=hours,
+        drawn=drawn,
+        folder=output,
+        workflow_profile=workflow_profile,
+    )
+
+
+@app.command()
+def points(
+    notebooks: Annotated[list[str] | None, typer.Argument(help="pages as PAPER/NAME; all where none is named")] = None,
+    work: Annotated[bool, typer.Option("--work", help="make the missing points, at low priority")] = False,
+    again: Annotated[bool, typer.Option("--again", help="make those on record anew, and compare")] = False,
+    device: Annotated[str, typer.Option(help=f"with --work: points for '{CPU}' or for '{CUDA}'")] = CPU,
+    hours: Hours = None,
+    cores: CoreCount = "all",
+) -> None:
+    """List the points of full-size figures, done and missing, make those that are missing, or make some again."""
+    if device not in (CPU, CUDA):
+        _fail(Exit.USAGE, f"--device is '{CPU}' or '{CUDA}', got {device!r}")
+    if work and again:
+        _fail(Exit.USAGE, "--work makes missing points, --again those on record: one of the two")
+    if again:
+        make_points_again(Layout.here(), notebooks or [], cores, hours, console)
+    elif work:
+        work_at_points(Layout.here(), notebooks or [], device, cores, hours, console)
+    else:
+        list_points(Layout.here(), notebooks or [], console)
+
+
+@app.command(hidden=True)
+def point(plan: str, number: str) -> None:
+    """Make one point of a plan, for the graph."""
+    end_with_builder()
+    console.print(make_point(Layout.here(), plan, number), markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -257,7 +327,7 @@ def _told(error: Exception) -> tuple[Exit, str] | None:
             return code, str(error)
         case RegistryError():
             return Exit.BAD_REGISTRY, str(error)
-        case SourceError() | ProfileError():
+        case SourceError() | ProfileError() | SweepError():
             return Exit.USAGE, str(error)
         case BuildError():
             return Exit.NOT_WHOLE, str(error)

@@ -18,6 +18,7 @@ from bookpress.notebook import Notebook, Parameter
 from bookpress.profile import LAPTOP, ProfileError
 from bookpress.registry import Verdict
 from bookpress.runner import Exit, RunFailed, run
+from bookpress.yaml_files import load_yaml
 
 #: Beside the seed of the book.
 OTHER_SEEDS = 2
@@ -52,7 +53,7 @@ def load_caps(layout: Layout) -> dict[str, dict[str, float]]:
     if not path.is_file():
         return {}
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) or {}
+        content = load_yaml(path) or {}
         return TypeAdapter(dict[str, dict[str, int | float]]).validate_python(content)
     except (yaml.YAMLError, UnicodeDecodeError, ValidationError) as error:
         raise ProfileError(f"{path.name}: {error}") from error

@@ -32,11 +32,16 @@ def digest_of_file(path: Path) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file aside and rename it, so that a reader finds the old one or the new one and nothing between."""
+    """Write a text file aside and rename it, so that a reader finds the old one or the new one and nothing between."""
+    write_bytes_whole(path, text.encode())
+
+
+def write_bytes_whole(path: Path, content: bytes) -> None:
+    """The same for any content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{os.getpid()}{_ASIDE}")
     try:
-        aside.write_text(text, encoding="utf-8")
+        aside.write_bytes(content)
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)

@@ -3,8 +3,6 @@
 import math
 from collections.abc import Sequence
 
-from scipy import stats
-
 #: One level for the whole book; a claim rests on few intervals, and each must be clear of its bound.
 CONFIDENCE = 0.99
 
@@ -22,16 +20,20 @@ def interval_of(draws: Sequence[float | bool]) -> tuple[float, float]:
         raise ValueError("every draw must be finite")
     if len(values) < 2:
         raise ValueError(f"an interval needs at least two draws, got {len(values)}")
+    from scipy.special import stdtrit  # scipy.stats has the same; either takes long to import, and few runs need it
+
     mean = math.fsum(values) / len(values)
     error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error
+    reach = float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2)) * error
     return mean - reach, mean + reach
 
 
 def _share(hits: float, count: int) -> tuple[float, float]:
+    from scipy.special import betaincinv
+
     tail = (1 - CONFIDENCE) / 2
-    low = float(stats.beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
-    high = float(stats.beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
+    low = float(betaincinv(hits, count - hits + 1, tail)) if hits else 0.0
+    high = float(betaincinv(hits + 1, count - hits, 1 - tail)) if hits < count else 1.0
     return low, high
 
 

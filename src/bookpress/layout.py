@@ -83,6 +83,22 @@ class Layout:
         """The record of a run under the arithmetic of another processor."""
         return self.build / "anywhere" / setting / f"{notebook}.json"
 
+    def plan(self, name: str) -> Path:
+        """What a run of many points keeps while it lasts."""
+        return self.build / "plans" / name
+
+    def sweep(self, notebook: str) -> Path:
+        """The points of a reader's own sweeps of a notebook."""
+        return self.build / "sweeps" / notebook
+
+    def points(self, notebook: str) -> Path:
+        """The recorded points of a page's full-size figures, kept in git."""
+        return self.results / "points" / notebook
+
+    def again(self, notebook: str) -> Path:
+        """Recorded points made anew, to see whether they come out again."""
+        return self.build / "again" / notebook
+
     def page(self, notebook: str) -> Path:
         """A notebook's page in the book."""
         return self.book / "notebooks" / f"{notebook}.ipynb"
@@ -102,3 +118,13 @@ class Layout:
     def notebooks(self) -> list[str]:
         """Every notebook as ``paper/name``, in the order of the folders."""
         return sorted(path.relative_to(self.sources).with_suffix("").as_posix() for path in self.sources.glob("*/*.py"))
+
+    @staticmethod
+    def is_page(notebook: str) -> bool:
+        """Whether a notebook is a page of the book, and not one that makes points."""
+        return notebook.count("/") == 1
+
+    def point_notebooks(self) -> list[str]:
+        """Notebooks that make one point of a figure and are no page: ``paper/points/name``."""
+        found = self.sources.glob("*/points/*.py")
+        return sorted(path.relative_to(self.sources).with_suffix("").as_posix() for path in found)

@@ -57,7 +57,8 @@ class Notebook:
     @cached_property
     def source(self) -> NotebookNode:
         if not self.path.is_file():
-            near = difflib.get_close_matches(self.name, self.layout.notebooks(), n=3, cutoff=0.4)
+            known = [*self.layout.notebooks(), *self.layout.point_notebooks()]
+            near = difflib.get_close_matches(self.name, known, n=3, cutoff=0.4)
             hint = f"; nearest: {', '.join(near)}" if near else ""
             raise SourceError(f"there is no notebook '{self.name}' (no {self.name}.py){hint}")
         return read_source(self.path)

@@ -30,8 +30,10 @@ class StalePage(Exception):
     """The executed notebook was made from other code than the source holds now."""
 
 
-def write_page(record: Record, full_size: str, layout: Layout) -> None:
-    """Write the page of one notebook and its figures under ``book/``; ``full_size`` is a line on that run, or empty.
+def write_page(record: Record, full_size: str, layout: Layout, points: str = "") -> None:
+    """Write the page of one notebook and its figures under ``book/``.
+
+    ``full_size`` is a line on the run at full size, ``points`` what there is of it point by point; either may be empty.
 
     Raises:
         StalePage: the executed copy is of older code, or the page lacks its title or a claim that it settles.
@@ -48,6 +50,7 @@ def write_page(record: Record, full_size: str, layout: Layout) -> None:
         raise StalePage(f"{record.notebook}: the first cell must begin with a title, '# ...'")
     below = "\n\n".join(part for part in (badges(record.claims), _run_line(record, full_size)) if part)
     cells[0].source = f"{title.group()}\n\n{below}\n{heading[title.end() :]}"
+    cells += [new_markdown_cell(points)] if points else []
     page = new_notebook(cells=cells, metadata=executed.metadata)
     for number, cell in enumerate(page.cells):
         cell["id"] = f"cell-{number}"
@@ -134,6 +137,11 @@ def picture_block(name: str, details: dict[str, str], link: str) -> str:
 def _picture_options(details: dict[str, str], class_option: str = "figclass") -> list[str]:
     kind = "photo" if details["photo"] else "drawing"
     return [f":alt: {' '.join(details['alt'].split())}", f":{class_option}: {kind}"]
+
+
+def table_row(cells: list[str]) -> str:
+    """A line of a Markdown table; what would end a line or a cell is put otherwise."""
+    return "| " + " | ".join(cell.replace("\n", " ").replace(" | ", " &#124; ") for cell in cells) + " |"
 
 
 def claim_block(claim: str) -> str:

@@ -2,16 +2,19 @@
 
 import shutil
 from collections import Counter
+from functools import cached_property
 
 import yaml
 
 from bookpress.evidence import judged_anew
 from bookpress.files import write_whole
 from bookpress.findings import FINDINGS, Finding, Findings
+from bookpress.full_size import FigureSweep, figure_sweeps
+from bookpress.full_size_pages import costs_page, points_section
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.package_page import package_pages
-from bookpress.page import badge, badges, picture_block, proof_badge, write_page
+from bookpress.page import badge, badges, picture_block, proof_badge, table_row, write_page
 from bookpress.profile import FULL, LAPTOP, load_profile
 from bookpress.reach import Reach
 from bookpress.record import Record, RecordError, stray_claims
@@ -93,6 +96,23 @@ class Book:
         settings = self.full_size.get(name)
         return f"not run. {settings.cost or ''}".strip() if settings else ""
 
+    @cached_property
+    def sweeps(self) -> list[FigureSweep]:
+        """The sweeps of full-size figures, with the points there are."""
+        return figure_sweeps(self.layout) if self.full_size else []
+
+    def points_section(self, name: str) -> str:
+        """What a page shows of its figures at full size, point by point."""
+        sweeps = [one for one in self.sweeps if one.page == name]
+        reach = Reach(self.layout, LAPTOP)
+        makers = {one.sweep.notebook for one in sweeps}
+        return points_section(
+            sweeps, {maker: reach.fingerprint(Notebook(maker, self.layout)) for maker in makers}, self.layout
+        )
+
+    def titles(self) -> dict[str, str]:
+        return {name: record.title for name, record in self.records.items()}
+
     def notebooks_of(self, paper: Paper) -> list[str]:
         """The paper's notebooks in the order in which the registry first names them."""
         named = dict.fromkeys(entry.notebook for entry in paper.claims if entry.notebook)
@@ -110,13 +130,14 @@ def bind_book(layout: Layout, profile: str) -> str:
     for made in (layout.book / "notebooks", layout.book / "figures", layout.generated):
         shutil.rmtree(made, ignore_errors=True)
     for name, record in book.records.items():
-        write_page(record, book.full_size_run(name), layout)
+        write_page(record, book.full_size_run(name), layout, book.points_section(name))
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
         "errata": errata_page(book),
         "gallery": gallery_page(book),
         "status": status_page(book),
+        "full-size": costs_page(book.sweeps, book.full_size, book.kept, book.titles()),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
         **package_pages(layout, book.registry.papers),
     }
@@ -135,24 +156,24 @@ def summary_page(book: Book) -> str:
     names = [f"[{paper.short_title}](/papers/{paper.name}.md)" for paper in papers]
     lines = [
         "---\norphan: true\n---\n",
-        _row(["verdict", *names, "all"]),
-        _row(["---", *["---:"] * (len(papers) + 1)]),
+        table_row(["verdict", *names, "all"]),
+        table_row(["---", *["---:"] * (len(papers) + 1)]),
         *(
-            _row([badge(verdict), *(str(one[verdict] or "") for one in counted), str(total[verdict])])
+            table_row([badge(verdict), *(str(one[verdict] or "") for one in counted), str(total[verdict])])
             for verdict in Verdict
             if total[verdict]
         ),
-        _row(["**claims**", *(f"**{one.total()}**" for one in counted), f"**{total.total()}**"]),
+        table_row(["**claims**", *(f"**{one.total()}**" for one in counted), f"**{total.total()}**"]),
     ]
     return "\n".join(lines) + "\n"
 
 
 def notebooks_list(book: Book, paper: Paper) -> str:
     """A paper's notebooks with what each settles; included by its chapter."""
-    lines = ["---\norphan: true\n---\n", _row(["page", "what it settles"]), _row(["---"] * 2)]
+    lines = ["---\norphan: true\n---\n", table_row(["page", "what it settles"]), table_row(["---"] * 2)]
     for name in book.notebooks_of(paper):
         settled = badges(book.records[name].claims)
-        lines += [_row([f"[{book.records[name].title}](/notebooks/{name}.ipynb)", settled])]
+        lines += [table_row([f"[{book.records[name].title}](/notebooks/{name}.ipynb)", settled])]
     return "\n".join(lines) + "\n"
 
 
@@ -170,8 +191,11 @@ def scoreboard_page(book: Book) -> str:
     ]
     for paper in book.registry.papers:
         lines += ["", f"## {paper.short_title}", "", f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`.", ""]
-        lines += [_row(["claim", "what it is", "verdict", "proof as printed", "full size"]), _row(["---"] * 5)]
-        lines += [_row(_score(book, paper, entry)) for entry in paper.claims]
+        lines += [
+            table_row(["claim", "what it is", "verdict", "proof as printed", "full size"]),
+            table_row(["---"] * 5),
+        ]
+        lines += [table_row(_score(book, paper, entry)) for entry in paper.claims]
     return "\n".join(lines) + "\n"
 
 
@@ -242,15 +266,15 @@ def status_page(book: Book) -> str:
         f"{len(book.records)} notebooks, {seconds:.0f} s of run time on {' and '.join(machines)}. The full-size column "
         "says whether a run at the papers' own parameters is on record.",
         "",
-        _row(["notebook", "seconds", *["ran on"] * several, "full size"]),
-        _row(["---", "---:", *["---"] * several, "---"]),
+        table_row(["notebook", "seconds", *["ran on"] * several, "full size"]),
+        table_row(["---", "---:", *["---"] * several, "---"]),
     ]
     for paper in book.registry.papers:
         for name in book.notebooks_of(paper):
             record = book.records[name]
             full_size = book.full_size_run(name) or "the laptop run is full size"
             title = f"[{record.title}](/notebooks/{name}.ipynb)"
-            lines.append(_row([title, f"{record.seconds:.1f}", *[_machine(record)] * several, full_size]))
+            lines.append(table_row([title, f"{record.seconds:.1f}", *[_machine(record)] * several, full_size]))
     return "\n".join(lines) + "\n"
 
 
@@ -270,6 +294,7 @@ def contents(book: Book) -> str:
         ]
         chapters.append(chapter | ({"sections": sections} if sections else {}))
     book_pages = ["generated/scoreboard", "generated/errata", "generated/gallery", "generated/status"]
+    book_pages += ["generated/full-size"]
     package: dict[str, object] = {"file": "generated/package"}
     rooms = [f"generated/package-{paper.name}" for paper in book.registry.papers]
     rooms = [room for room in rooms if (book.layout.book / f"{room}.md").is_file()]
@@ -287,7 +312,3 @@ def contents(book: Book) -> str:
         {"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False, allow_unicode=True
     )
     return text
-
-
-def _row(cells: list[str]) -> str:
-    return "| " + " | ".join(cell.replace("\n", " ").replace(" | ", " &#124; ") for cell in cells) + " |"

@@ -13,7 +13,7 @@ from bookpress.statement import StatementError, restated
 def write_pairs(layout: Layout) -> int:
     """Write the statements into every source, then its .ipynb; the number of notebooks that changed."""
     registry = Registry.load(layout)
-    off = [notebook for notebook in layout.notebooks() if not _in_step(layout, notebook, registry)]
+    off = [notebook for notebook in _all(layout) if not _in_step(layout, notebook, registry)]
     for notebook in off:
         path = layout.source(notebook)
         write_whole(path, _restated(layout, notebook, registry))
@@ -24,7 +24,11 @@ def write_pairs(layout: Layout) -> int:
 def unpaired(layout: Layout) -> list[str]:
     """Notebooks that state a claim otherwise than the registry, or whose .ipynb is not what the source says."""
     registry = Registry.load(layout)
-    return [notebook for notebook in layout.notebooks() if not _in_step(layout, notebook, registry)]
+    return [notebook for notebook in _all(layout) if not _in_step(layout, notebook, registry)]
+
+
+def _all(layout: Layout) -> list[str]:
+    return [*layout.notebooks(), *layout.point_notebooks()]
 
 
 def _in_step(layout: Layout, notebook: str, registry: Registry) -> bool:

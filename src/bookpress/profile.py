@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bookpress.layout import Layout
 from bookpress.notebook import SourceError, parameters_of, read_source
+from bookpress.sweep import Sweep
+from bookpress.yaml_files import load_yaml
 
 LAPTOP = "laptop"
 FULL = "full"
@@ -32,6 +34,7 @@ class Settings(BaseModel):
     gpu: bool = False
     minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
     cost: str | None = None
+    sweeps: list[Sweep] = Field(default_factory=list)
 
     @property
     def cell_minutes(self) -> float:
@@ -51,7 +54,7 @@ def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
     if not path.is_file():
         raise ProfileError(f"no profile '{name}' (there are: {LAPTOP}, {FULL})")
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) or {}
+        content = load_yaml(path) or {}
         return TypeAdapter(dict[str, Settings]).validate_python(content)
     except (yaml.YAMLError, ValidationError) as error:
         raise ProfileError(f"{path.name}: {error}") from error

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_CALLS = {"len": len, "max": max, "min": min}
+from bookpress.arithmetic import is_simple, value_of
 
 #: Where a comment's parts begin and end: commas and colons outside of brackets.
 _BETWEEN = re.compile(r"(, |: )(?![^()]*\))")
@@ -52,10 +52,9 @@ class Rule:
 
     def ends(self, values: Mapping[str, Any]) -> list[Any]:
         """The least and the most value, or the choices, where the other parameters have these values."""
-        names = {"__builtins__": {"range": range}, **_CALLS, **values}
         if self.choices is None:
-            return [None if end is None else eval(end, names) for end in (self.least, self.most)]
-        choices = eval(self.choices, names)
+            return [None if end is None else value_of(end, values) for end in (self.least, self.most)]
+        choices = value_of(self.choices, values)
         return [choices[0], choices[-1]] if isinstance(choices, range) else sorted(choices, key=repr)
 
 
@@ -117,10 +116,10 @@ def _rule(name: str, value: ast.expr, defaults: Mapping[str, Any]) -> Rule | Non
     match value:
         case ast.Tuple(elts=[ast.Name(id=same), least, most]) if same == name:
             rule = Rule(_end(least), _end(most), each=each)
-            told = _is_simple(least, defaults) and _is_simple(most, defaults) and rule != Rule(each=each)
+            told = is_simple(least, defaults) and is_simple(most, defaults) and rule != Rule(each=each)
             return rule if told else None
         case ast.Tuple(elts=[ast.Name(id=same), choices]) if same == name:
-            return Rule(choices=ast.unparse(choices), each=each) if _is_simple(choices, defaults) else None
+            return Rule(choices=ast.unparse(choices), each=each) if is_simple(choices, defaults) else None
     return None
 
 
@@ -137,18 +136,6 @@ def _number(value: float) -> str:
     """Whole numbers in full, others as short as they can be said."""
     short = f"{value:g}".replace("e-0", "e-")
     return short if isinstance(value, float) and float(short) == value else repr(value)
-
-
-def _is_simple(end: ast.expr, known: Mapping[str, Any]) -> bool:
-    """Whether an expression is made of plain values, parameters and arithmetic."""
-    allowed = (
-        ast.BinOp, ast.UnaryOp, ast.Constant, ast.Set, ast.List, ast.Tuple, ast.Name, ast.Call, ast.operator,
-        ast.unaryop, ast.expr_context,
-    )  # fmt: skip
-    names = {node.id for node in ast.walk(end) if isinstance(node, ast.Name)}
-    return all(isinstance(node, allowed) for node in ast.walk(end)) and names <= known.keys() | _CALLS.keys() | {
-        "range"
-    }
 
 
 def _choices(choices: ast.expr) -> str:

@@ -12,6 +12,7 @@ from bookpress.evidence import CLAIM_MIME, FIGURE_MIME, Settled
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 from bookpress.registry import Registry
+from bookpress.report import REPORT_MIME, Reported
 
 
 class RecordError(Exception):
@@ -45,6 +46,7 @@ class Record(BaseModel):
     parameters: dict[str, Any]
     claims: list[Settled]
     figures: list[Figure]
+    numbers: dict[str, float | int | bool | list[float]] = {}
     fingerprint: str
     commit: str
     environment: dict[str, str]
@@ -114,9 +116,15 @@ def claims_in(notebook: NotebookNode) -> list[Settled]:
 
 
 def environment_in(notebook: NotebookNode) -> dict[str, str]:
-    """What the notebook ran on, as its last verdict saw it."""
-    payloads = outputs_of(notebook, CLAIM_MIME)
+    """What the notebook ran on, as its last verdict saw it, or where there is none its last report."""
+    payloads = outputs_of(notebook, CLAIM_MIME) or outputs_of(notebook, REPORT_MIME)
     return payloads[-1]["environment"] if payloads else {}
+
+
+def numbers_in(notebook: NotebookNode) -> dict[str, float | int | bool | list[float]]:
+    """What the notebook has reported, by name; the last word counts."""
+    payloads = [Reported.model_validate(payload) for payload in outputs_of(notebook, REPORT_MIME)]
+    return {name: value for one in payloads for name, value in one.numbers.items()}
 
 
 def figures_in(notebook: NotebookNode) -> list[Figure]:

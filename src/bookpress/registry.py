@@ -4,12 +4,13 @@ from collections import Counter
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bookpress.layout import Layout
+from bookpress.yaml_files import load_yaml
 
 
 class RegistryError(Exception):
@@ -220,7 +221,7 @@ def load_paper(path: Path) -> Paper:
         RegistryError: the file is not YAML or does not fit the schema; one line for each fault, naming the claim.
     """
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_EachKeyOnce)
+        content = load_yaml(path)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise RegistryError(f"{path.name} is not YAML: {error}") from error
     try:
@@ -228,16 +229,6 @@ def load_paper(path: Path) -> Paper:
     except ValidationError as error:
         faults = [f"{path.name}: {_place(fault['loc'], content)}: {fault['msg']}" for fault in error.errors()]
         raise RegistryError("\n".join(faults)) from error
-
-
-class _EachKeyOnce(yaml.CSafeLoader):
-    """YAML in which a key that is given twice is an error, in place of the last one winning."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value]
-        if twice := [key for key, count in Counter(keys).items() if count > 1]:
-            raise yaml.constructor.ConstructorError(None, None, f"the key '{twice[0]}' is given twice", node.start_mark)
-        return super().construct_mapping(node, deep)
 
 
 def _place(location: tuple[int | str, ...], content: object) -> str:

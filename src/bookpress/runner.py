@@ -23,7 +23,7 @@ from bookpress.notebook import Notebook
 from bookpress.profile import LAPTOP, PROFILE_VARIABLE, Settings, settings_for
 from bookpress.provenance import OWN_VARIABLE, commit_of
 from bookpress.reach import Reach
-from bookpress.record import Record, claims_in, environment_in, figures_in, stray_claims
+from bookpress.record import Record, claims_in, environment_in, figures_in, numbers_in, stray_claims
 from bookpress.registry import Registry
 
 
@@ -69,8 +69,7 @@ def run(
     """Run a notebook and keep what it found.
 
     Without ``parameters`` the executed copy and the record become the profile's; with them the run is a reader's own
-    and goes to ``output`` alone, with its record beside it. Both files are renamed into place when they are whole. A
-    kernel that dies is given one more try.
+    and goes to ``output`` alone, with its record beside it. Both files are renamed into place when they are whole.
 
     Raises:
         RunFailed: the notebook ended early; the executed part lies beside the output as ``.failed.ipynb``.
@@ -88,14 +87,12 @@ def run(
     fingerprint = Reach(source.layout, profile).fingerprint(source)
     target = output or source.layout.executed(notebook, profile)
     started = time.perf_counter()
-    try:
-        executed = _execute(source, values, settings, profile, target, own)
-    except RunFailed as failure:
-        if failure.code is not Exit.DEAD_KERNEL:
-            raise
-        executed = _execute(source, values, settings, profile, target, own)
-    target.with_suffix(".failed.ipynb").unlink(missing_ok=True)
-    write_whole(target, nbformat.writes(executed) + "\n")
+    executed = execute(source, values, settings, profile, target, own)
+    registry = Registry.load(source.layout)
+    if source.layout.is_page(notebook) and (faults := stray_claims(notebook, claims_in(executed), registry)):
+        _keep_failed(target, executed)
+        raise RunFailed(Exit.FAILED_CHECK, f"{notebook}: {'; '.join(faults)}")
+    write_whole(target, nbformat.writes(clean(executed)) + "\n")
     record = Record(
         notebook=notebook,
         title=source.title,
@@ -103,6 +100,7 @@ def run(
         parameters={one.name: one.default for one in known} | values,
         claims=claims_in(executed),
         figures=figures_in(executed),
+        numbers=numbers_in(executed),
         fingerprint=fingerprint,
         commit=commit_of(source.layout.root),
         environment=environment_in(executed),
@@ -113,10 +111,29 @@ def run(
     return record
 
 
-def _execute(
+def execute(
     notebook: Notebook, values: dict[str, Any], settings: Settings, profile: str, target: Path, own: list[str]
 ) -> NotebookNode:
-    """Execute in a fresh kernel. The kernel starts in the repository's root, as it does under plain papermill."""
+    """Execute a notebook in a fresh kernel, with ``values`` for its parameters, of which ``own`` are the reader's.
+
+    A kernel that dies is given one more try. The kernel starts in the repository's root, as under plain papermill.
+
+    Raises:
+        RunFailed: the notebook ended early; the executed part lies beside ``target`` as ``.failed.ipynb``.
+    """
+    try:
+        executed = _attempt(notebook, values, settings, profile, target, own)
+    except RunFailed as failure:
+        if failure.code is not Exit.DEAD_KERNEL:
+            raise
+        executed = _attempt(notebook, values, settings, profile, target, own)
+    target.with_suffix(".failed.ipynb").unlink(missing_ok=True)
+    return executed
+
+
+def _attempt(
+    notebook: Notebook, values: dict[str, Any], settings: Settings, profile: str, target: Path, own: list[str]
+) -> NotebookNode:
     deadline = time.monotonic() + 60 * settings.minutes
 
     def seconds_for(_: NotebookNode) -> float:
@@ -138,14 +155,18 @@ def _execute(
                 kernel_manager_class=IpcKernelManager,
             )
             executed = nbformat.read(running, as_version=4)
-            failure = _silent_failure(notebook.name, executed) or _stray(notebook, executed)
+            failure = _silent_failure(notebook.name, executed)
         except (PapermillExecutionError, CellTimeoutError, RuntimeError) as error:
             failure = _explain(notebook.name, error, running)
-        executed = clean(nbformat.read(running, as_version=4)) if running.is_file() else notebook.source
+            executed = nbformat.read(running, as_version=4) if running.is_file() else notebook.source
     if failure:
-        write_whole(target.with_suffix(".failed.ipynb"), nbformat.writes(executed) + "\n")
+        _keep_failed(target, executed)
         raise failure
     return executed
+
+
+def _keep_failed(target: Path, executed: NotebookNode) -> None:
+    write_whole(target.with_suffix(".failed.ipynb"), nbformat.writes(clean(executed)) + "\n")
 
 
 @contextmanager
@@ -181,12 +202,6 @@ def _silent_failure(name: str, executed: NotebookNode) -> RunFailed | None:
             if output["output_type"] == "error":
                 return _failed_in(name, number, cell, output["ename"], output["evalue"])
     return None
-
-
-def _stray(notebook: Notebook, executed: NotebookNode) -> RunFailed | None:
-    """A notebook that came to its end and settled other claims than the registry's."""
-    faults = stray_claims(notebook.name, claims_in(executed), Registry.load(notebook.layout))
-    return RunFailed(Exit.FAILED_CHECK, f"{notebook.name}: {'; '.join(faults)}") if faults else None
 
 
 def _explain(name: str, error: Exception, running: Path) -> RunFailed:

@@ -99,6 +99,14 @@ def figure(fig: Figure, *, name: str, caption: str, alt: str, photo: bool = Fals
         raise ValueError(
             f"figure '{name}': '{word}' is untrue in one of the modes; name a hue or a place, or photo=True"
         )
+    picture = svg_of(fig)
+    details = {"name": name, "caption": caption, "alt": alt, "photo": photo, "data": _data(fig)}
+    plt.close(fig)
+    display({"image/svg+xml": picture, "text/plain": f"{alt}\n{caption}", FIGURE_MIME: details}, raw=True)
+
+
+def svg_of(fig: Figure) -> str:
+    """A finished figure as SVG, its curves told apart and its legends off them; drawn twice, the same text."""
     for axis in fig.axes:
         _label_short_logarithms(axis)
         _tell_apart(axis)
@@ -106,10 +114,7 @@ def figure(fig: Figure, *, name: str, caption: str, alt: str, photo: bool = Fals
     _move_legends_off(fig)
     picture = io.StringIO()
     fig.savefig(picture, format="svg", metadata={"Date": None, "Creator": None})
-    details = {"name": name, "caption": caption, "alt": alt, "photo": photo, "data": _data(fig)}
-    plt.close(fig)
-    bundle = {"image/svg+xml": picture.getvalue(), "text/plain": f"{alt}\n{caption}", FIGURE_MIME: details}
-    display(bundle, raw=True)
+    return picture.getvalue()
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> None:

@@ -4,12 +4,15 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 import bookpress
 from bookpress.layout import Layout
+from bookpress.points import PointRecord
+from bookpress.sweep import Point
 
 CLAIMS = """\
 name: demo
@@ -81,6 +84,45 @@ claim.verdict()
 }
 
 
+POINT = """\
+# %% [markdown]
+# # A point
+
+# %%
+import os
+import signal
+import time
+
+from bookpress import report
+from attention_theory.validation import require
+
+# %% tags=["parameters"]
+n = 3  # n, at least 1
+heads = [1, 2]  # H, each at least 1
+kind = "a"  # one of "a", "b"
+wait = 0.0  # seconds of work, at least 0
+ill = "no"  # how it ends, one of "fails", "killed", "memory", "no"
+device = "cpu"  # one of "cpu", "cuda"
+seed = 0  # of every draw, at least 0
+
+# %%
+require(n=(n, 1, None), heads=(heads, 1, None), kind=(kind, {"a", "b"}), wait=(wait, 0.0, None), seed=(seed, 0, None))
+require(ill=(ill, {"no", "fails", "killed", "memory"}), device=(device, {"cpu", "cuda"}))
+
+# %%
+end = time.process_time() + wait
+while time.process_time() < end:
+    pass
+if ill == "fails":
+    raise ValueError("it fails")
+if ill == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+if ill == "memory":
+    held = bytearray(8_000_000_000)
+report(loss=1 / n + seed, total=sum(heads))
+"""
+
+
 class ToyBook:
     """Writes notebooks of :data:`BODIES` into a book of its own."""
 
@@ -119,6 +161,13 @@ class ToyBook:
         registry.write_text(yaml.safe_dump(claims, sort_keys=False))
         return text
 
+    def add_point(self) -> str:
+        """Write a notebook that makes one point of a figure."""
+        path = self.layout.source("demo/points/point")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(POINT)
+        return "demo/points/point"
+
     def module(self, name: str) -> Path:
         return self.layout.packages / "toy_package" / f"{name}.py"
 
@@ -139,3 +188,23 @@ def edit() -> Callable[[Path, str, str], None]:
         path.write_text(text.replace(old, new))
 
     return replace
+
+
+@pytest.fixture
+def a_record() -> Callable[..., PointRecord]:
+    """Makes the record of a point, with changes."""
+
+    def record(point: Point, **changes: Any) -> PointRecord:
+        values: dict[str, Any] = {
+            "notebook": point.notebook,
+            "parameters": point.parameters,
+            "numbers": {"loss": float("inf")},
+            "verdicts": {},
+            "fingerprint": "f",
+            "commit": "",
+            "environment": {"device": "CPU"},
+            "seconds": 1.0,
+        }
+        return PointRecord(**values | changes)
+
+    return record

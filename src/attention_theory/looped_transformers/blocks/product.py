@@ -116,13 +116,13 @@ class ProductBlock(FunctionBlock):
 def product_error(
     z: Float[Tensor, "..."], slope: float, height: float, rest: float = 0.0, two_sided: bool = False
 ) -> Float[Tensor, "..."]:
-    """The block's error on an entry z to leading order: ``c z²/2 - e^-C (1 + rest) / c``, two-sided ``c² z³/6``.
+    """The block's error on an entry z: ``c z²/2 + c² z³/6 - e^-C (1 + rest) / c`` to order c², two-sided ``c² z³/6``.
 
     ``rest`` is the number of columns that score nothing over 2d. To it comes the rounding error, about 4e-15 / c.
     """
     if two_sided:
         return slope**2 * z**3 / 6 - z * math.exp(-height) * (1 + rest)
-    return slope * z**2 / 2 - math.exp(-height) * (1 + rest) / slope
+    return slope * z**2 / 2 + slope**2 * z**3 / 6 - math.exp(-height) * (1 + rest) / slope
 
 
 def softmax_entry(scores: Float[Tensor, "... n"], height: float) -> Float[Tensor, "... n"]:
