@@ -1,6 +1,7 @@
 # make book    set up, run every notebook at laptop size, build the site into _build/html
 # make test    set up and run the tests
-# PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are; HOURS=h bounds what is open-ended.
+# PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are; HOURS=h is the time that
+# points, again and gpu-records may take.
 
 PYTHONS := python3.11 python3.12 python3.13
 # The first of them that runs; make PYTHON=path/to/python takes another.
@@ -19,7 +20,7 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lab lint pair ends points again anywhere bench gpu-records clean
+.PHONY: help setup book test serve lab lint pair ends points again anywhere bench gpu-records clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -31,6 +32,9 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)
 	@$(PIP) -e '.[book,test]'
 	@touch $(READY)
+
+setup: $(READY) ## set up the environment and run nothing
+	@echo "the environment is ready: source $(VENV)/bin/activate"
 
 book: $(READY) ## run what has changed and build the site
 	@book build --profile $(PROFILE) --cores $(CORES)
@@ -85,7 +89,7 @@ gpu-records: $(READY) ## what the book lacks for want of an accelerator, within 
 	@begun=$$(date +%s); \
 	  python benchmarks/memorization_pace.py results/memorization/pace_gpu.json --device cuda --seeds 3 \
 	    --hours $(HOURS) && \
-	  book points --work --device cuda --cores $(CORES) \
+	  book points --work --device cuda \
 	    --hours $$(python -c "import time; print(max(0, $(HOURS) - (time.time() - $$begun) / 3600))")
 
 clean: ## remove everything made, the environment included

@@ -2,8 +2,14 @@
 #
 #   snakemake --cores 2 --keep-going                          everything, at laptop size
 #   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
-#   snakemake --executor slurm --jobs 20 --config profile=full notebooks
+#   snakemake notebooks --workflow-profile workflow/profiles/slurm
 
+import sys
+
+from rich.console import Console
+
+from bookpress.build import show_failures, why_not
+from bookpress.cluster import blindness, last_words
 from bookpress.ends import cases_of, load_caps
 from bookpress.files import digest_of_file
 from bookpress.kernels import start_server
@@ -45,10 +51,33 @@ wildcard_constraints:
 PRIORITY = {notebook: len(LONGEST) - place for place, notebook in enumerate(LONGEST)}
 
 
+localrules:
+    site,
+    notebooks,
+    bind,
+    ends,
+
+
 # Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
+# A job on a cluster has a kernel of its own, which counts towards its memory.
 onstart:
-    if PROFILE == LAPTOP:
+    if workflow.executor_plugin.name == "slurm":
+        executor = workflow.executor_settings
+        if why := blindness(executor.status_command, executor.init_seconds_before_status_checks):
+            print(why, file=sys.stderr)
+            sys.exit(1)
+    if PROFILE == LAPTOP and workflow.local_exec:
         start_server(LAYOUT.build / "kernels.log")
+
+
+# What failed in a cluster's jobs is said last; `book build` says it of its own.
+onerror:
+    if not workflow.local_exec:
+        left = [job for job in workflow.dag.needrun_jobs() if not workflow.dag.finished(job)]
+        names = sorted(job.wildcards.notebook for job in left if job.rule.name == "notebook")
+        why = {name: last_words(LAYOUT.root, "notebook", name) or why_not(LAYOUT, name, PROFILE) for name in names}
+        if why:
+            show_failures(why, Console(stderr=True))
 
 
 rule site:
@@ -83,6 +112,7 @@ rule notebook:
         fingerprint=fingerprint,
     resources:
         gpu=lambda wildcards: int(settings(wildcards).gpu),
+        mem_mb=lambda wildcards: settings(wildcards).memory_mb,
         runtime=lambda wildcards: int(settings(wildcards).minutes) + 5,
     priority:
         lambda wildcards: PRIORITY.get(wildcards.notebook, 0)

@@ -69,10 +69,15 @@ def failures(layout: Layout, profile: str, reach: Reach) -> dict[str, str]:
                 continue
         except (SourceError, RecordError):
             pass  # told by its run
-        told = layout.failure(name, profile)
-        killed = "it did not come to its end (killed, or the machine stopped)"
-        found[name] = told.read_text(encoding="utf-8").strip() if told.is_file() else killed
+        found[name] = why_not(layout, name, profile)
     return found
+
+
+def why_not(layout: Layout, name: str, profile: str) -> str:
+    """Why a notebook's last run left no record, in its own words where it had any."""
+    told = layout.failure(name, profile)
+    killed = "it did not come to its end (killed, or the machine stopped)"
+    return told.read_text(encoding="utf-8").strip() if told.is_file() else killed
 
 
 @contextmanager
@@ -163,7 +168,7 @@ class Engine:
 
     def arguments(self, cores: str) -> list[str]:
         if self.profile is None:
-            found = ["--cores", cores]
+            found = ["--cores", cores, "--resources", "gpu=1"]
         else:
             found = ["--workflow-profile", str(self.profile), *(["--jobs", cores] if cores != "all" else [])]
         if self.shared:
@@ -181,7 +186,7 @@ def run_graph(layout: Layout, targets: list[str], cores: str, engine: Engine = E
     from snakemake.cli import main as snakemake  # half a second, which no other command has to wait for
 
     command = [*targets, "--snakefile", str(layout.root / "Snakefile"), "--directory", str(layout.root)]
-    command += ["--config", *(f"{name}={value}" for name, value in config.items()), "--resources", "gpu=1"]
+    command += ["--config", *(f"{name}={value}" for name, value in config.items())]
     command += ["--keep-going", "--rerun-incomplete", "--rerun-triggers", "mtime", "params", "input"]
     command += engine.arguments(cores)
     try:

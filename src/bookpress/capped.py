@@ -71,6 +71,9 @@ class CappedEngine(NBClientEngine):
     def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **kwargs: Any) -> NotebookNode:
         kwargs = {name: value for name, value in kwargs.items() if name not in ("input_path", "log_output")}
         kwargs["startup_timeout"] = kwargs.pop("start_timeout", 60)
+        kwargs["shutdown_kernel"] = (
+            "immediate"  # nothing is left to be done in it, and asked politely it takes its time
+        )
         return CappedClient(nb_man, kernel_name=kernel_name, **kwargs).execute()
 
 

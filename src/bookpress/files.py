@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,8 +17,11 @@ import psutil
 _ASIDE = ".aside"
 _SCRATCH = "book"
 
-#: The process whose it is, in such a name.
-_OWNER = re.compile(rf"(?:^{_SCRATCH}-(\d+)-|\.(\d+){re.escape(_ASIDE)}$)")
+#: Machines may share the book's folder; of another one's processes nothing is known here.
+HOST = socket.gethostname().partition(".")[0]
+
+#: The process of this machine whose it is, in such a name.
+_OWNER = re.compile(rf"(?:^{_SCRATCH}-(\d+)-|\.{re.escape(HOST)}-(\d+){re.escape(_ASIDE)}$)")
 
 
 def digest(*parts: Any) -> str:
@@ -39,7 +43,7 @@ def write_whole(path: Path, text: str) -> None:
 def write_bytes_whole(path: Path, content: bytes) -> None:
     """The same for any content."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}{_ASIDE}")
+    aside = path.with_name(f".{path.name}.{HOST}-{os.getpid()}{_ASIDE}")
     try:
         aside.write_bytes(content)
         aside.replace(path)
@@ -48,7 +52,7 @@ def write_bytes_whole(path: Path, content: bytes) -> None:
 
 
 def remove_leftovers(folders: Iterable[Path]) -> list[Path]:
-    """Remove what processes that were killed had written aside, in these folders and in the one for temporary files."""
+    """Remove what killed processes of this machine had written aside, here and in the folder for temporary files."""
     aside = [path for folder in folders for path in folder.rglob(f".*{_ASIDE}")]
     scratch = Path(tempfile.gettempdir()).glob(f"{_SCRATCH}-[0-9]*-*")
     left = [path for path in [*aside, *scratch] if (owner := _OWNER.search(path.name)) and _is_gone(owner)]

@@ -9,7 +9,7 @@ from itertools import accumulate
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.points import PointRecord, Points, done_and_missing
-from bookpress.profile import FULL, load_profile
+from bookpress.profile import FULL, Settings, load_profile
 from bookpress.sweep import DEVICE, Point, Sweep, SweepError, in_order, number_of, points_of
 from bookpress.work import Task
 
@@ -117,7 +117,7 @@ def mean(number: float | int | bool | list[float]) -> float:
     return statistics.fmean(number) if isinstance(number, list) else float(number)
 
 
-def task_of(point: Point, path: Points, seconds: float = 0.0, sweep: Sweep | None = None) -> Task:
+def task_of(point: Point, path: Points, seconds: float = 0.0, described: Sweep | Settings | None = None) -> Task:
     """A point as a task; its limits are those of its description, where there is one."""
     own = [name for name, value in point.parameters.items() if value != point.defaults[name]]
     task = Task(
@@ -128,9 +128,10 @@ def task_of(point: Point, path: Points, seconds: float = 0.0, sweep: Sweep | Non
         path=path.path(point),
         seconds=seconds,
     )
-    if sweep is None:
+    if described is None:
         return task
-    return task.model_copy(update={"minutes": sweep.minutes, "memory_mb": sweep.memory_mb, "gpu": sweep.gpu})
+    limits = {"minutes": described.minutes, "memory_mb": described.memory_mb, "gpu": described.gpu}
+    return task.model_copy(update=limits)
 
 
 def _with_records(page: str, sweep: Sweep, on_disk: Points, layout: Layout) -> FigureSweep:

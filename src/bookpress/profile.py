@@ -20,6 +20,9 @@ PROFILE_VARIABLE = "BOOK_PROFILE"
 NOTEBOOK_MINUTES = 10.0
 CELL_SHARE = 0.8
 
+#: What a run asks of a cluster; a profile may raise it. The kernel's own libraries take half a gigabyte of it.
+MEMORY_MB = 4000
+
 
 class ProfileError(Exception):
     """A profile file does not fit its schema, or names a notebook or a parameter that there is not."""
@@ -33,6 +36,7 @@ class Settings(BaseModel):
     parameters: dict[str, Any] = Field(default_factory=dict)
     gpu: bool = False
     minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
+    memory_mb: int = Field(default=MEMORY_MB, gt=0)
     cost: str | None = None
     sweeps: list[Sweep] = Field(default_factory=list)
 

@@ -15,7 +15,7 @@ from bookpress.full_size import CPU, FigureSweep, figure_sweeps, task_of, tasks_
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.points import PointRecord, Points, done_and_missing
-from bookpress.profile import LAPTOP, settings_for
+from bookpress.profile import LAPTOP, load_profile
 from bookpress.reach import Reach
 from bookpress.sweep import Point, axes_of, in_order, points_of
 from bookpress.work import in_words, work_off
@@ -53,7 +53,8 @@ def run_sweep(
         BuildError: points failed; the table has the others.
     """
     notebook = Notebook(name, layout)
-    base = settings_for(name, profile, layout).parameters
+    described = load_profile(profile, layout).get(name)
+    base = described.parameters if described else {}
     axes = axes_of(texts, notebook)
     points = points_of(notebook, axes, {key: value for key, value in base.items() if key not in axes})
     folder = folder or layout.sweep(name)
@@ -72,7 +73,7 @@ def run_sweep(
             time.sleep(_SECONDS_TO_LOOK)  # another run is at them
         if not missing:
             break
-        tasks = [task_of(point, found) for point in in_order(missing, "")]
+        tasks = [task_of(point, found, described=described) for point in in_order(missing, "")]
         worked = work_off(layout, tasks, cores, hours, workflow_profile)
         made += worked.made
     if done:

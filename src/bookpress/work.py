@@ -24,8 +24,9 @@ from pydantic import BaseModel
 
 from bookpress.build import BuildError, Engine, run_graph
 from bookpress.capped import MEMORY
+from bookpress.cluster import last_words
 from bookpress.evidence import Role
-from bookpress.files import remove_leftovers, write_whole
+from bookpress.files import HOST, remove_leftovers, write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.points import PointRecord
@@ -112,7 +113,7 @@ def work_off(
     with _plan_folder(layout, plan) as folder:
         with _stopping_at(until):
             done = run_graph(layout, ["points"], cores, Engine(shared=True, profile=workflow_profile), plan=folder.name)
-        worked = _outcome(folder, plan)
+        worked = _outcome(layout, folder, plan)
     if worked.left and not (done or worked.failed or (until and time.time() >= until)):
         raise BuildError(f"the points were not worked off: {_last_words(layout)}")
     return worked
@@ -210,12 +211,12 @@ def _the_only_maker(layout: Layout, identity: str) -> Iterator[bool]:
 
 @contextmanager
 def _plan_folder(layout: Layout, plan: Plan) -> Iterator[Path]:
-    """A folder for one plan and its tokens, removed at its end; those of plans that were killed are removed too."""
+    """A folder for one plan and its tokens, removed at its end; so are those of plans killed on this machine."""
     plans = layout.plan("locks").parent
-    for old in plans.glob("of-*"):
-        if not psutil.pid_exists(int(old.name.removeprefix("of-"))):
+    for old in plans.glob(f"of-{HOST}-*"):
+        if not psutil.pid_exists(int(old.name.rpartition("-")[2])):
             shutil.rmtree(old, ignore_errors=True)
-    folder = layout.plan(f"of-{os.getpid()}")
+    folder = layout.plan(f"of-{HOST}-{os.getpid()}")
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "plan.json", plan.model_dump_json())
     try:
@@ -268,14 +269,15 @@ def in_words(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _outcome(folder: Path, plan: Plan) -> Worked:
+def _outcome(layout: Layout, folder: Path, plan: Plan) -> Worked:
     tokens = _tokens(folder)
     states = [token.state for token in tokens.values()]
     failed = {}
     for number, task in plan.tasks.items():
         told = folder / f"{number}.failed.txt"
-        if number not in tokens and (folder / f"{number}.begun").is_file():
-            killed = "it did not come to its end (killed, out of memory, or the machine stopped)"
+        ended = last_words(layout.root, "point", f"{folder.name}_{number}")
+        if number not in tokens and (ended or (folder / f"{number}.begun").is_file()):
+            killed = ended or "it did not come to its end (killed, out of memory, or the machine stopped)"
             failed[task.path.stem] = told.read_text(encoding="utf-8").strip() if told.is_file() else killed
     return Worked(
         made=states.count(State.MADE),

@@ -118,7 +118,8 @@ if ill == "fails":
 if ill == "killed":
     os.kill(os.getpid(), signal.SIGKILL)
 if ill == "memory":
-    held = bytearray(8_000_000_000)
+    held = b"x" * 2_000_000_000
+    time.sleep(60)
 report(loss=1 / n + seed, total=sum(heads))
 """
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from bookpress.files import HOST
 from bookpress.pairing import write_pairs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +66,7 @@ def test_a_build_heals_what_a_kill_or_a_power_cut_left(book: Any) -> None:
         (layout.root / ".snakemake" / "locks" / f"{number}.{kind}.lock").write_text(
             str(layout.record("demo/good", "laptop").relative_to(layout.root))
         )
-    aside = layout.build / "laptop" / "demo" / ".good.ipynb.4194305.aside"
+    aside = layout.build / "laptop" / "demo" / f".good.ipynb.{HOST}-4194305.aside"
     aside.write_text("{")
     record, executed = layout.record("demo/good", "laptop"), layout.executed("demo/direct", "laptop")
     record.write_text(record.read_text().replace('"holds"', '"refuted"', 1))

@@ -23,8 +23,9 @@ def test_faults_of_a_profile_are_named(toy: Any) -> None:
     path = toy.layout.profiles / "full.yaml"
     path.write_text("demo/good: {parameters: {m: 1}}\ndemo/gone: {}\n")
     assert check_profile("full", toy.layout) == ["demo/good: no parameter 'm'", "no notebook source at gone.py"]
-    path.write_text("demo/good: {minutes: 0}\n")
-    with pytest.raises(ProfileError, match="minutes"):
-        settings_for("demo/good", "full", toy.layout)
+    for limit in ("minutes", "memory_mb"):
+        path.write_text(f"demo/good: {{{limit}: 0}}\n")
+        with pytest.raises(ProfileError, match=limit):
+            settings_for("demo/good", "full", toy.layout)
     with pytest.raises(ProfileError, match="no profile 'desk'"):
         settings_for("demo/good", "desk", toy.layout)

@@ -8,6 +8,7 @@ from typing import TypeGuard
 import papermill
 import pytest
 
+from bookpress.full_size import figure_sweeps
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook, faults_of_comments
 from bookpress.pairing import unpaired
@@ -18,16 +19,17 @@ from bookpress.statement import claims_stated
 
 LAYOUT = Layout.here()
 NOTEBOOKS = LAYOUT.notebooks()
+EVERY = [*NOTEBOOKS, *LAYOUT.point_notebooks()]
 
 
 def test_pairs_are_in_step_and_carry_no_outputs() -> None:
     assert unpaired(LAYOUT) == []
-    for notebook in NOTEBOOKS:
+    for notebook in EVERY:
         pair = json.loads(LAYOUT.source(notebook).with_suffix(".ipynb").read_text())
         assert all(not cell.get("outputs") for cell in pair["cells"]), notebook
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS)
+@pytest.mark.parametrize("notebook", EVERY)
 def test_parameters_are_commented_and_refused_by_name(notebook: str) -> None:
     source = Notebook(notebook, LAYOUT)
     assert source.parameters
@@ -38,13 +40,13 @@ def test_parameters_are_commented_and_refused_by_name(notebook: str) -> None:
         assert free_text or parameter.name in checked, f"{parameter.name} is not checked by require"
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS)
+@pytest.mark.parametrize("notebook", EVERY)
 def test_comments_state_the_ranges_that_are_enforced(notebook: str) -> None:
     """`book ranges --write` puts them there."""
     assert faults_of_comments(Notebook(notebook, LAYOUT)) == []
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS)
+@pytest.mark.parametrize("notebook", EVERY)
 def test_papermill_knows_every_parameter(notebook: str) -> None:
     """It reads the cell with patterns of its own, which a comment with an equals sign defeats."""
     path = LAYOUT.source(notebook)
@@ -96,3 +98,9 @@ def _is_figure(node: ast.AST) -> TypeGuard[ast.Call]:
 def test_every_notebook_that_the_registry_names_is_there() -> None:
     named = {entry.notebook for paper in Registry.load(LAYOUT).papers for entry in paper.claims if entry.notebook}
     assert named == set(NOTEBOOKS)
+
+
+def test_every_notebook_that_makes_points_reports_and_is_used() -> None:
+    used = {one.sweep.notebook for one in figure_sweeps(LAYOUT)}
+    assert used == set(LAYOUT.point_notebooks())
+    assert [name for name in used if "report(" not in Notebook(name, LAYOUT).code] == []

@@ -11,6 +11,7 @@ from typing import Literal
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import pad
 
 from attention_theory.in_context_reasoning.embedding import Embedding, embed
 from attention_theory.layers import attention_weights
@@ -169,18 +170,18 @@ def _last_word(tokens: Tensor, weights: Weights) -> Float[Tensor, "sentences cod
 
 def _read(lookup: Float[Tensor, "... codes"], tokens: Tensor) -> Float[Tensor, "... length"]:
     """The inner product of ``lookup`` with every ``x_h``: its entry at the word plus that at the previous word."""
-    word, previous = lookup.chunk(2, dim=-1)
-    here = word.gather(-1, tokens.expand(*lookup.shape[:-2], *tokens.shape))
-    before = tokens[:, :-1]
-    here[..., 1:] += previous.gather(-1, before.expand(*lookup.shape[:-2], *before.shape))
-    return here
+    size = lookup.shape[-1] // 2
+    rows = pad(lookup, (0, 1)).flatten(-2)  # a 0 for the word before the first
+    starts = torch.arange(0, rows.shape[-1], 2 * size + 1, device=tokens.device)[:, None]
+    before = pad(size + tokens[:, :-1], (1, 0), value=2 * size)
+    word, previous = (rows.index_select(-1, (starts + places).flatten()) for places in (tokens, before))
+    return (word + previous).unflatten(-1, tokens.shape)
 
 
 def _write(values: Float[Tensor, "... length"], tokens: Tensor, size: int) -> Float[Tensor, "... codes"]:
     """The sum of ``values[h] * x_h``: the values collected by word and by previous word."""
-    before = tokens[:, :-1]
-    empty = values.new_zeros(*values.shape[:-1], size)
-    word = empty.scatter_add(-1, tokens.expand(values.shape), values)
+    codes = values.new_zeros(*values.shape[:-1], 2 * size)
+    codes[..., :size].scatter_add_(-1, tokens.expand(values.shape), values)
     later = values[..., 1:]
-    previous = empty.scatter_add(-1, before.expand(later.shape), later)
-    return torch.cat([word, previous], dim=-1)
+    codes[..., size:].scatter_add_(-1, tokens[:, :-1].expand(later.shape), later)
+    return codes

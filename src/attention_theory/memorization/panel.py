@@ -6,6 +6,9 @@ the query to the context with H heads of value width 1, and reads out a score fo
 Two things make this fast. Only the query's output is ever read, so nothing is computed at the other positions; and
 where the context is shared by all examples, its keys and values are made once a step instead of once an example. Heads
 of all models stand in one row, ``owner`` says whose they are: a model with few heads costs few.
+
+Inside, examples are columns and the last axis. A softmax along a last axis below 16 is made entry by entry, along an
+axis before it by vectors: some ten times as fast for a context of 8 tokens.
 """
 
 import math
@@ -43,7 +46,7 @@ class Panel:
     outputs: int
     owner: Int[Tensor, " heads"]
     slot: Int[Tensor, " heads"]
-    closed: Float[Tensor, "heads 1 tokens"]
+    closed: Float[Tensor, "heads tokens 1"]
     positions: Float[Tensor, "positions width"]
 
     @property
@@ -55,6 +58,10 @@ class Panel:
         shape = (len(self.settings) * self.most_heads, *per_head.shape[1:])
         table = per_head.new_zeros(shape).index_copy(0, self.slot, per_head)
         return table.unflatten(0, (len(self.settings), self.most_heads))
+
+    def of_owner(self, per_model: Float[Tensor, "models ..."]) -> Float[Tensor, "heads ..."]:
+        """For each head what its model has."""
+        return per_model.index_select(0, self.owner)
 
     def from_table(self, table: Float[Tensor, "models most_heads ..."]) -> Float[Tensor, "heads ..."]:
         return table.flatten(0, 1).index_select(0, self.slot)
@@ -76,7 +83,7 @@ def make_panel(
     beyond = torch.arange(most_tokens) >= tokens[:, None]
     closed = torch.zeros(len(owner), most_tokens, dtype=dtype).masked_fill(beyond, -torch.inf)
     positions = sinusoidal(most_tokens + 1, width, dtype=torch.float64).to(dtype)
-    parts = (torch.tensor(owner), torch.tensor(slot), closed[:, None], positions)
+    parts = (torch.tensor(owner), torch.tensor(slot), closed[..., None], positions)
     return Panel(settings, width, outputs, *(part.to(device) for part in parts))
 
 
@@ -133,42 +140,50 @@ def forward(
     The logits carry the factor 1/sqrt(d), also where d_h is smaller.
     """
     bias = weights["embed_bias"]
-    query = torch.baddbmm((bias + panel.positions[0])[:, None], queries, weights["embed"])
+    query = torch.baddbmm((bias + panel.positions[0])[..., None], weights["embed"].mT, queries.mT)
     places = bias[:, None] + panel.positions[1:]
     if contexts.ndim == 3:
-        context = torch.baddbmm(places, contexts, weights["embed"])
-        attention, answers = _attend_shared(panel, weights, query, context)
+        attention, answers = _attend_shared(panel, weights, query, torch.baddbmm(places, contexts, weights["embed"]))
     else:
-        context = contexts @ weights["embed"][:, None] + places[:, None]
-        attention, answers = _attend_each(panel, weights, query, context)
-    mixed = panel.to_table(answers).mT @ weights["output"]
-    return torch.baddbmm(weights["decode_bias"][:, None], mixed, weights["decode"]), attention
+        attention, answers = _attend_each(panel, weights, query, contexts, places)
+    read = (weights["output"] @ weights["decode"]).mT
+    outputs = torch.baddbmm(weights["decode_bias"][..., None], read, panel.to_table(answers))
+    return outputs.mT, attention.mT
 
 
 def _attend_shared(
     panel: Panel,
     weights: Parameters,
-    query: Float[Tensor, "models batch width"],
+    query: Float[Tensor, "models width batch"],
     context: Float[Tensor, "models tokens width"],
-) -> tuple[Float[Tensor, "heads batch tokens"], Float[Tensor, "heads batch"]]:
+) -> tuple[Float[Tensor, "heads tokens batch"], Float[Tensor, "heads batch"]]:
     """One context a model: E W_K W_Q^T is made once, and every query is one product away from its logits."""
-    own_context = context[panel.owner]
+    own_context = panel.of_owner(context)
     maps = (own_context @ weights["keys"]) @ weights["queries"].mT * panel.width**-0.5
-    attention = torch.baddbmm(panel.closed, query[panel.owner], maps.mT).softmax(dim=-1)
+    attention = torch.baddbmm(panel.closed, maps, panel.of_owner(query)).softmax(dim=1)
     values = own_context @ weights["values"][..., None]
-    return attention, (attention @ values)[..., 0]
+    return attention, (values.mT @ attention)[:, 0]
 
 
 def _attend_each(
     panel: Panel,
     weights: Parameters,
-    query: Float[Tensor, "models batch width"],
-    context: Float[Tensor, "models batch tokens width"],
-) -> tuple[Float[Tensor, "heads batch tokens"], Float[Tensor, "heads batch"]]:
-    """One context an example: the query is carried through W_K, so that no key is ever formed."""
-    carried = (query[panel.owner] @ weights["queries"]) @ weights["keys"].mT * panel.width**-0.5
-    logits = panel.to_table(carried).transpose(1, 2) @ context.mT
-    attention = (panel.from_table(logits.transpose(1, 2)) + panel.closed).softmax(dim=-1)
-    values = context @ panel.to_table(weights["values"]).mT[:, None]
-    own_values = panel.from_table(values.permute(0, 3, 1, 2))
-    return attention, (attention * own_values).sum(dim=-1)
+    query: Float[Tensor, "models width batch"],
+    contexts: Float[Tensor, "models batch tokens width"],
+    places: Float[Tensor, "models tokens width"],
+) -> tuple[Float[Tensor, "heads tokens batch"], Float[Tensor, "heads batch"]]:
+    """One context an example. The query is carried through W_K and the embedding, so that no context is embedded.
+
+    With tokens x W + p (p for bias and position) the logits are x (W c) + p c for a carried query c, and the values
+    x (W v) + p v.
+    """
+    embed, own_places = panel.of_owner(weights["embed"]), panel.of_owner(places)
+    into = weights["keys"] @ weights["queries"].mT * panel.width**-0.5
+    carried = torch.cat([embed, own_places], dim=1) @ into @ panel.of_owner(query)
+    asked, at_places = carried.split([panel.width, places.shape[1]], dim=1)
+    logits = contexts @ panel.to_table(asked).permute(0, 3, 2, 1)
+    attention = (panel.from_table(logits.permute(0, 3, 2, 1)) + at_places + panel.closed).softmax(dim=1)
+    own_values = weights["values"][..., None]
+    values = contexts.flatten(1, 2) @ panel.to_table((embed @ own_values)[..., 0]).mT
+    values = panel.from_table(values.unflatten(1, contexts.shape[1:3]).permute(0, 3, 2, 1)) + own_places @ own_values
+    return attention, (attention * values).sum(dim=1)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from attention_theory.memorization.panel import Panel, forward, initial_weights, make_panel
@@ -95,10 +95,9 @@ class PanelTrainer:
         self, chosen: Int[Tensor, "models batch"], bearers: Int[Tensor, "models batch"]
     ) -> Float[Tensor, " models"]:
         """The loss of every model on a batch: its examples, and those whose labels they bear."""
-        rows = torch.arange(len(self.settings), device=chosen.device)[:, None]
-        contexts = self.data.contexts if self.data.shared else self.data.contexts[rows, chosen]
-        outputs, _ = forward(self.panel, self.weights, self.data.queries[rows, chosen], contexts)
-        return _losses(outputs, self.data.labels[rows, bearers]).mean(dim=-1)
+        contexts = self.data.contexts if self.data.shared else _take(self.data.contexts, chosen)
+        outputs, _ = forward(self.panel, self.weights, _take(self.data.queries, chosen), contexts)
+        return _losses(outputs, _take(self.data.labels, bearers)).mean(dim=-1)
 
     def score(self, labels: Tensor | None = None, chunk: int = 2_048) -> Score:
         """Accuracy and loss of every model on its whole data set (with other labels, if any are given)."""
@@ -199,8 +198,16 @@ def schedule(step: int, steps: int) -> float:
     return 0.5 * (1 + math.cos(math.pi * (step - warm) / (steps - warm)))
 
 
+def _take(
+    values: Shaped[Tensor, "models examples ..."], chosen: Int[Tensor, "models batch"]
+) -> Shaped[Tensor, "models batch ..."]:
+    """Of every model the chosen examples."""
+    models, examples = values.shape[:2]
+    first = torch.arange(0, models * examples, examples, device=values.device)
+    return values.flatten(0, 1).index_select(0, (first[:, None] + chosen).flatten()).unflatten(0, chosen.shape)
+
+
 def _losses(outputs: Tensor, labels: Tensor) -> Float[Tensor, "models batch"]:
     if outputs.shape[-1] == 1:
         return (outputs[..., 0] - labels) ** 2
-    losses = torch.nn.functional.cross_entropy(outputs.flatten(0, 1), labels.flatten(), reduction="none")
-    return losses.unflatten(0, labels.shape)
+    return torch.nn.functional.cross_entropy(outputs.mT, labels, reduction="none")

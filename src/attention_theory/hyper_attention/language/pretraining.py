@@ -102,7 +102,7 @@ def pretrain(
     matrices = [value for value in model.parameters() if value.ndim > 1]
     vectors = [value for value in model.parameters() if value.ndim <= 1]
     groups = [{"params": matrices, "weight_decay": training.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
-    optimiser = torch.optim.AdamW(groups, lr=training.rate, betas=training.betas)
+    optimiser = torch.optim.AdamW(groups, lr=training.rate, betas=training.betas, fused=True)
     held_out = corpus.validation.every_window(training.window, training.validation_windows)
     steps, losses = [0], [evaluate(model, *held_out, training.micro_batch, device)]
     for step in range(training.steps):

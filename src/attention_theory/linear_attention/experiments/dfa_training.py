@@ -122,7 +122,7 @@ def _train(
     device: torch.device | str = "cpu",
 ) -> Reached:
     model = Decoder(size, seed).to(device)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
     (tests,) = streams(seed, 1)
     test_draws = generator(tests)
     stopping = write_strings(*automata_of_parts(STOPPING, tested, form, test_draws, seed), form).to(device)
