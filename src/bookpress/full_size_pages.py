@@ -31,7 +31,11 @@ def points_section(sweeps: list[FigureSweep], fingerprints: dict[str, str], layo
 def costs_page(
     sweeps: list[FigureSweep], runs: dict[str, Settings], kept: dict[str, Record], titles: dict[str, str]
 ) -> str:
-    """Figure by figure what full size takes: points and operations, measured seconds, memory, what is done and left."""
+    """Figure by figure what full size takes: points and operations, measured seconds, memory, what is done and left.
+
+    ``titles`` are those of the book's pages by their names, in the book's order.
+    """
+    columns = ["figure", "points", "done", "operations", "seconds a point", "memory", "left on one core"]
     lines = [
         "# What full size costs",
         "",
@@ -41,7 +45,7 @@ def costs_page(
         "",
         "## Point by point",
         "",
-        table_row(["figure", "points", "done", "operations", "seconds a point", "memory", "left on one core"]),
+        table_row(columns),
         table_row(["---", "---:", "---:", "---:", "---", "---", "---"]),
         *(table_row(_costs(one, titles)) for one in sweeps),
         table_row(["**all**", *_totals(sweeps)]),
@@ -50,13 +54,17 @@ def costs_page(
         "",
         table_row(["page", "recorded", "what one run takes"]),
         table_row(["---"] * 3),
+        *(
+            table_row([_link(page, titles), _recorded(kept.get(page)), runs[page].cost or ""])
+            for page in titles
+            if page in runs and not runs[page].sweeps
+        ),
     ]
-    whole = {page for page, settings in runs.items() if not settings.sweeps and page in titles}
-    for page in (page for page in runs if page in whole):
-        record = kept.get(page)
-        took = f"{in_words(record.seconds)} on {record.environment.get('device', 'CPU')}" if record else "no"
-        lines.append(table_row([_link(page, titles), took, runs[page].cost or ""]))
     return "\n".join(lines) + "\n"
+
+
+def _recorded(record: Record | None) -> str:
+    return f"{in_words(record.seconds)} on {record.environment.get('device', 'CPU')}" if record else "no"
 
 
 def _state(one: FigureSweep, fingerprint: str) -> str:
@@ -90,7 +98,7 @@ def _picture(one: FigureSweep, number: int, layout: Layout) -> str:
 def _costs(one: FigureSweep, titles: dict[str, str]) -> list[str]:
     memory = [record.memory_mb for record in one.done.values() if record.memory_mb]
     return [
-        f"{_link(one.page, titles)}: {one.sweep.title}",
+        f"{_link(one.page, titles)}, {one.sweep.title}",
         str(len(one.points)),
         str(len(one.done)),
         f"{_operations(one):.1e}" if one.sweep.operations else "",
@@ -122,4 +130,6 @@ def _totals(sweeps: Iterable[FigureSweep]) -> list[str]:
 
 
 def _link(page: str, titles: dict[str, str]) -> str:
-    return f"[{titles[page]}](/notebooks/{page}.ipynb)" if page in titles else page
+    """A page by its label, as the paper has it, and its chapter."""
+    label, _, _ = titles[page].partition(" · ")
+    return f"[{label}](/notebooks/{page}.ipynb) of {page.partition('/')[0]}"

@@ -111,7 +111,9 @@ class Book:
         )
 
     def titles(self) -> dict[str, str]:
-        return {name: record.title for name, record in self.records.items()}
+        """The titles of the pages that have run, in the book's order."""
+        names = [name for paper in self.registry.papers for name in self.notebooks_of(paper)]
+        return {name: self.records[name].title for name in names}
 
     def notebooks_of(self, paper: Paper) -> list[str]:
         """The paper's notebooks in the order in which the registry first names them."""

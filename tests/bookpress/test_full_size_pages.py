@@ -21,7 +21,7 @@ demo/good:
       across: n
       number: loss
 """
-TITLES = {"demo/good": "Figure 1", "demo/other": "Figure 2"}
+TITLES = {"demo/good": "Figure 1 · A line", "demo/other": "Figure 2"}
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ def test_the_costs_are_made_from_the_records(
     runs["demo/good"] = Settings(sweeps=[sweep().sweep])
     page = costs_page([sweep()], runs, {}, TITLES)
     planned = "6 | 0 | 1.4e+10 | 233, planned | up to 4000 MB, planned | 23 min |"
-    assert f"| [Figure 1](/notebooks/demo/good.ipynb): the only part | {planned}" in page
-    assert "| [Figure 2](/notebooks/demo/other.ipynb) | no | A day. |" in page
+    assert f"| [Figure 1](/notebooks/demo/good.ipynb) of demo, the only part | {planned}" in page
+    assert "| [Figure 2](/notebooks/demo/other.ipynb) of demo | no | A day. |" in page
     assert "No page." not in page
     keep(toy, sweep().points[:2], a_record)
     page = costs_page([sweep()], runs, {}, TITLES)
