@@ -1,13 +1,13 @@
 """A machine learned from runs, set to run machines that it has not seen (Lemma 5.1, Corollary 3)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attention_theory.linear_attention.learning.kernel import KernelModel
+from attention_theory.linear_attention.learning.kernel import KernelModel, kernel_fit, prefix_kernel, sectors
 from attention_theory.linear_attention.model.autoregression import autoregress
 from attention_theory.validation import require
 
@@ -77,3 +77,33 @@ def execute_learned(
         right=(written[:, first:] == truth).all(dim=-1),
         determined=torch.stack([model.outside(prefix) <= OUTSIDE for prefix in prefixes], dim=1),
     )
+
+
+def learning_curve(
+    runs: Float[Tensor, "runs tokens width"],
+    held_out: Float[Tensor, "others tokens width"],
+    first: int,
+    counts: Sequence[int],
+    rtol: float = 1e-9,
+) -> Iterator[Float[Tensor, "others steps width"]]:
+    """The outputs on the prefixes of held-out runs, learned from the first runs: one tensor for each of ``counts``.
+
+    It is :func:`.kernel.learn_runs` for each count, with the kernel computed once. A run that a rounded model makes by
+    itself is right exactly where it misses no output on the true history: up to the first mistake the two are one.
+
+    Raises:
+        ParameterError: a count below 1 or above the number of runs.
+    """
+    require(counts=(list(counts), 1, len(runs)))
+    parts = [
+        (lengths, prefix_kernel(runs, runs, lengths, lengths), prefix_kernel(held_out, runs, lengths, lengths))
+        for lengths in sectors(runs, first)
+    ]
+    for count in counts:
+        outputs = torch.zeros_like(held_out[:, first:])
+        for lengths, gram, cross in parts:
+            samples = count * len(lengths)
+            fit = kernel_fit(gram[:samples, :samples], runs[:count, lengths].flatten(0, 1), rtol)
+            places = [length - first for length in lengths]
+            outputs[:, places] = fit.predict(cross[:, :samples]).unflatten(0, (len(held_out), -1))
+        yield outputs

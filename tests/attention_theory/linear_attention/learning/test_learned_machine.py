@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from attention_theory.linear_attention.learning.kernel import learn_runs
-from attention_theory.linear_attention.learning.learned_machine import execute_learned
+from attention_theory.linear_attention.learning.learned_machine import execute_learned, learning_curve
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
 from attention_theory.linear_attention.machines.universal import UniversalMachine
@@ -34,5 +34,8 @@ def test_a_run_is_right_exactly_where_no_output_on_the_true_history_is_missed() 
     assert torch.equal(done.exact, ~done.missed.any(dim=1))
     assert done.missed.any()
     assert not (done.missed & done.determined).any()
+    *_, outputs = learning_curve(runs[:9], runs[6:], 5, [3, 6])
+    assert torch.equal((task.read(outputs) != runs[6:, 5:]).any(dim=-1), done.missed)
+    assert (outputs - runs[6:, 5:]).square().sum(dim=-1).mean(dim=0).tolist() == pytest.approx(done.errors.tolist())
     with pytest.raises(ParameterError, match="first"):
         execute_learned(learn_runs(runs, 5), runs, runs.shape[1], task.read)
