@@ -96,6 +96,7 @@ def main(folder: Path) -> None:
     """Import the libraries and serve on ``folder/socket``; in a forked process, be the kernel that was asked for."""
     del sys.path[0]  # the folder of this file, which an ordinary kernel does not have there
     environment = dict(os.environ)
+    keep_priority()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(str(folder / "socket"))
         listener.listen(64)
@@ -106,6 +107,12 @@ def main(folder: Path) -> None:
             os._exit(0)
     enter(request)
     become_kernel(request) if request.program == "kernel" else become_book(request)
+
+
+def keep_priority() -> None:
+    """Keep the share of this session, by which Linux divides a processor first, as low as that of its processes."""
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(os.nice(0)))
 
 
 def warm_up() -> None:
