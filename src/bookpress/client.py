@@ -38,6 +38,8 @@ def forked(folder: str | None, arguments: list[str]) -> int | None:
             return int(connection.recv(16) or -9)
         except OSError:  # the server has been killed, and with it the command
             return -9
+        except KeyboardInterrupt:
+            return -2
 
 
 if __name__ == "__main__":
