@@ -365,9 +365,9 @@ print(
 
 # %% [markdown]
 # ## What breaks it
-# Leave the pairs and the departures in the memory, and each later step reads what earlier ones wrote as well: the first
-# step is right, and from the second on tapes go wrong. And the branches that the paper's proof gives (Algorithm 7), as
-# they are printed, get no tape right even once.
+# Leave the pairs and the departures in the memory, and whatever is asked later answers with what was written before as
+# well. Most tapes go wrong within a few steps. And the branches that the paper's proof gives (Algorithm 7), as they are
+# printed, get no tape right even once.
 
 # %%
 forgetful = (3, 3, 4, 6)
