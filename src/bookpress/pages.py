@@ -99,7 +99,7 @@ class Book:
     @cached_property
     def sweeps(self) -> list[FigureSweep]:
         """The sweeps of full-size figures, with the points there are."""
-        return figure_sweeps(self.layout) if self.full_size else []
+        return figure_sweeps(self.layout)
 
     def points_section(self, name: str) -> str:
         """What a page shows of its figures at full size, point by point."""
