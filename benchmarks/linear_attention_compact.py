@@ -1,11 +1,11 @@
 """The universal machine of Lemma 2.2 against the paper's own construction, and a thousand machines at once, in one run.
 
-Run it by itself: ``python benchmarks/linear_attention_compact.py``. First both run the same ten machines with 3 states
-and 3 letters on words of 3 letters for 5 steps; the paper's construction has a window as wide as the tape can grow.
-Every configuration is compared with the simulator's. Then the smaller heads run 1,000 random machines with 4 states and
-4 letters on words of 12 for 60 steps. The script ends non-zero if a configuration is not the simulator's, if the smaller
-heads have not a tenth of the other's rows and heads, or are slower, or if the thousand machines take more than 60 CPU
-seconds. One thread; embedding, building of the layer and the simulator included.
+Run it by itself: ``python benchmarks/linear_attention_compact.py``. First both run the same ten machines with 3
+states and 3 letters on words of 3 letters for 5 steps; the paper's construction has a window as wide as the tape can
+grow. Every configuration is compared with the simulator's. Then the smaller heads run 1,000 random machines with 4
+states and 4 letters on words of 12 for 60 steps. The script ends non-zero if a configuration is not the simulator's,
+if the smaller heads have not a tenth of the other's rows and heads, or are slower, or if the thousand machines take
+more than 60 CPU seconds. One thread; embedding, building of the layer and the simulator included.
 """
 
 import sys

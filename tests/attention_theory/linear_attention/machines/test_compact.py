@@ -139,9 +139,10 @@ def test_what_was_written_must_be_taken_back() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     universal = CompactMachine(2, 2, 3, 4)
     tables, words, place = random_tables(1, 2, 2, 0), torch.zeros(1, 3, dtype=torch.int64), torch.tensor([0])
-    for name in ("states", "letters", "word", "steps"):
+    too_small = {"states": (0, 2, 3, 4), "letters": (2, 0, 3, 4), "word": (2, 2, 0, 4), "steps": (2, 2, 3, 0)}
+    for name, sizes in too_small.items():
         with pytest.raises(ParameterError, match=name):
-            CompactMachine(**({"states": 2, "letters": 2, "word": 3, "steps": 4} | {name: 0}))
+            CompactMachine(*sizes)
     for bad, said in (
         ((random_tables(1, 3, 2, 0), words, place), "states must be one of 2"),
         ((random_tables(1, 2, 3, 0), words, place), "letters must be one of 2"),
