@@ -32,6 +32,7 @@ from attention_theory.linear_attention.experiments.deep_students import (
     transformer_start,
 )
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
+from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
 from attention_theory.linear_attention.machines.universal import UniversalMachine, compare_with_simulator
 from attention_theory.looped_transformers.blocks.base import run_block
@@ -221,6 +222,18 @@ def universal_machine() -> Callable[[], Any]:
     return lambda: compare_with_simulator(machine, *inputs)
 
 
+def compact_machine() -> Callable[[], Any]:
+    machine = CompactMachine(2, 2, 3, 2)
+    inputs = random_tables(4, 2, 2, seed=0), *random_inputs(4, 2, 3, seed=1)
+    assert machine.layer
+
+    def run() -> list[Any]:
+        prompt = machine.embed(*inputs)
+        return [machine.run(prompt, 2), *machine.configurations(prompt, 2)]
+
+    return run
+
+
 def executor() -> Callable[[], Any]:
     task = AutomatonExecutor(2, 2, 2)
     tables, words, starts = (torch.randint(2, shape) for shape in ((3, 2, 2), (3, 2), (3,)))
@@ -260,7 +273,17 @@ def training() -> Callable[[], Any]:
     return lambda: train_many(lambda models, _: models["weight"].square().sum(dim=1), start, 2, 0.1).parameters
 
 
-MACHINES = [universal_machine, executor, program_machine, function_blocks, sigmoids, students, decoder, training]
+MACHINES = [
+    universal_machine,
+    compact_machine,
+    executor,
+    program_machine,
+    function_blocks,
+    sigmoids,
+    students,
+    decoder,
+    training,
+]
 
 
 @pytest.mark.parametrize("made_here", MACHINES)

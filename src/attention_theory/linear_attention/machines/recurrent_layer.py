@@ -48,7 +48,7 @@ class RecurrentLayer:
         )
 
     def run(self, prompt: Num[Tensor, "batch tokens width"], steps: int) -> Num[Tensor, "batch longer width"]:
-        """The prompt with ``steps`` more tokens, in the prompt's type.
+        """The prompt with ``steps`` more tokens, in the prompt's type. The prompt lies where the heads do.
 
         Raises:
             ParameterError: the prompt's width is not the layer's, or ``steps`` is negative.
