@@ -235,7 +235,7 @@ claim.verdict()
 small = CompactMachine(states, letters, 1, 1)
 first = states + 2
 _, _, judges = histories(small, held_out, streams(seed, 9)[8])
-grid = list(range(20, 121, 20))
+grid = list(range(40, 101, 5))
 errors_of = []
 for stream in streams(seed, draws + 10)[10:]:
     _, _, training = histories(small, max(grid), stream)
