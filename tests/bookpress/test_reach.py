@@ -157,3 +157,14 @@ def test_a_notebook_reaches_of_the_press_what_it_uses_and_no_more() -> None:
         *("claim", "evidence", "intervals", "layout", "notebook", "profile_names", "provenance", "registry", "report"),
         *("show", "yaml_files"),
     }
+
+
+def test_an_edit_of_the_press_leaves_what_makes_points(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    point, page = (Notebook(name, toy.layout) for name in (toy.add_point(), toy.add("good")))
+    before = [Reach(toy.layout, LAPTOP).fingerprint(one) for one in (point, page)]
+    ordinary = Reach._digest
+    monkeypatch.setattr(
+        Reach, "_digest", lambda self, path: "edited" if path.name == "report.py" else ordinary(self, path)
+    )
+    after = [Reach(toy.layout, LAPTOP).fingerprint(one) for one in (point, page)]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
