@@ -67,7 +67,7 @@ def descent_multiplications(samples: int, width: int, tokens: int, steps: int) -
 
 
 def direct_multiplications(samples: int, width: int, tokens: int) -> int:
-    """Features, normal equations in the ψ distinct ones, and their solution: ``N (d² n + ψ + ψ² + d ψ) + ψ³ + d ψ²``."""
+    """Features, normal equations in the ψ of them, and their solution: ``N (d² n + ψ + ψ² + d ψ) + ψ³ + d ψ²``."""
     features = psi(width)
     rows = samples * (width**2 * tokens + features + features**2 + width * features)
     return rows + features**3 + width * features**2

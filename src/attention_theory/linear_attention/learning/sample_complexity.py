@@ -16,7 +16,7 @@ from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
-#: A teacher's outputs with Gaussian or Cauchy noise of unit scale, or the signs of the last token, which no model gives.
+#: A teacher's outputs with Gaussian or Cauchy noise of unit scale, or the last token's signs, which no model gives.
 Labels = Literal["gaussian", "cauchy", "signs"]
 #: Standard normal entries, as they are or each input times a number of its own drawn from Pareto's law.
 Inputs = Literal["normal", "pareto"]
