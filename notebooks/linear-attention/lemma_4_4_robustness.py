@@ -271,6 +271,7 @@ def noisy_problem(scale):
 # %% [markdown]
 # The noise is then drawn two hundred times anew for the same inputs, to see how much of it the features can take up.
 
+
 # %%
 def taken_up(basis, noise):
     """The mean square of the projection of the noise on the features."""
