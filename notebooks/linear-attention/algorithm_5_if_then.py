@@ -81,6 +81,7 @@ require(most_cases=(most_cases, 2, 5), outcomes=(outcomes, 2, 4))
 # ## Every input
 # For each $k$ all letters $x$ are tried, one of them in no case, with all outcomes $(b_1, \dots, b_k)$.
 
+
 # %%
 def last_token(program, prompt, cases):
     return read_tokens(*run_heads(program, [prompt], cases + 1))[-1].get("x'.0")
@@ -148,7 +149,9 @@ for axis, kept in zip(axes, ("private", "shared"), strict=True):
 fig.colorbar(picture, ax=axes, ticks=[0, 1, 2], label="entry")
 caption = "Two if-thens, three tokens each, after one prompt token. With private rows the two tables stand apart. With "
 caption += "shared rows the second answer, `x'.1` in the last token, is a 2: it was found twice."
-alt = "Two images of the token matrix. On the left all entries are 0 or 1 and each block has its own rows. On the right "
+alt = (
+    "Two images of the token matrix. On the left all entries are 0 or 1 and each block has its own rows. On the right "
+)
 alt += "the rows s0 and s1 are used by both blocks and the last token holds an entry 2."
 show.figure(fig, name="tables", caption=caption, alt=alt)
 
@@ -171,5 +174,5 @@ claim.verdict()
 # thing stands and if each table has rows of its own. As printed, the copies read tokens that do not hold what is asked.
 #
 # ## To try
-# - Set `most_cases = 4`: some thousand inputs, all exact.
-# - Set `outcomes = 2`: the wrong sums of shared rows remain; every one of them is an entry 2.
+# - Set `most_cases = 4`: some five hundred inputs, all exact.
+# - Set `outcomes = 2`: the second answers with shared rows are 2 still where they should be 1.

@@ -207,5 +207,5 @@ claim.verdict()
 # every configuration that was tried is right.
 #
 # ## To try
-# - Set `steps = 20`: the share of tapes that survive the copies of `s0` no longer moves after the second step.
-# - Set `window = 12`: the missing branch does harm in more cells, and no more tapes are right for it.
+# - Set `steps = 20`: the copies of `s0` go on repeating the first step.
+# - Set `window = 12`: the missing branch leaves more cells empty.

@@ -270,4 +270,4 @@ claim.verdict()
 #
 # ## To try
 # - Set `letters = 2`: random errors above the thresholds now do harm more often, the thresholds stay.
-# - Set `letters = 50`: with more rows a random error seldom points at one letter, and the curves fall later.
+# - Set `letters = 12`: with more rows a random error seldom points at one letter, and the curves fall later.

@@ -355,5 +355,5 @@ claim.verdict()
 # reads off a diagonal matrix that is diagonal only as $n \to \infty$, and another proof takes its place.
 #
 # ## To try
-# - Set `n = 2`: the terms in $1/n$ that the paper leaves out are as large as the diagonal itself.
+# - Set `n = 2`: the terms in $1/n$ that the paper leaves out are up to half as large as the diagonal.
 # - Set `most_tokens = 100`: the least eigenvalue goes on growing for five laws, and that of signs stays at 0.

@@ -357,4 +357,4 @@ claim.verdict()
 # ## To try
 # - Set `epsilon = 1e-8`: the two curves of the first picture move apart, since the form without the square is off by
 #   $1/\sqrt\varepsilon$.
-# - Set `d = 1`: with a single feature the corrected ratio comes near 1.
+# - Set `d = 1`: with a single feature the corrected ratio comes nearer to 1.

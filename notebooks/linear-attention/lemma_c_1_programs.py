@@ -162,7 +162,9 @@ for axis, (form, name) in zip(axes, [(f, m) for f in ("correct", "printed") for 
         axis.axvline(block[0] - 0.5, linewidth=0.5)
 caption = "One lookup as the two matrices of a head; filled: ones. In the working placement the columns of $Q$ are the "
 caption += "source rows and those of $V$ the value rows. As printed, names and rows and columns are exchanged."
-alt = "Four square images of the matrices Q and V with rows and columns named source, key, value, destination. Correct: "
+alt = (
+    "Four square images of the matrices Q and V with rows and columns named source, key, value, destination. Correct: "
+)
 alt += "ones at key by source and destination by value. Printed: at value by destination and source by key."
 show.figure(fig, name="placement", caption=caption, alt=alt)
 
