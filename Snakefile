@@ -8,6 +8,7 @@ import sys
 
 from rich.console import Console
 
+from bookpress import client
 from bookpress.build import show_failures, why_not
 from bookpress.cluster import blindness, last_words
 from bookpress.ends import cases_of, load_caps
@@ -15,10 +16,13 @@ from bookpress.files import digest_of_file
 from bookpress.kernels import start_server
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook, SourceError
-from bookpress.profile import LAPTOP, settings_for
+from bookpress.profile import settings_for
+from bookpress.profile_names import LAPTOP
 from bookpress.reach import Reach
 from bookpress.work import load_plan
 
+# Snakemake's jobs are commands of the press; the client has them forked where a kernel server runs.
+BOOK = f"{sys.executable} -S {client.__file__}"
 PROFILE = config.get("profile", "laptop")
 LAYOUT = Layout.here()
 REACH = Reach(LAYOUT, PROFILE)
@@ -119,7 +123,7 @@ rule notebook:
     message:
         "run {wildcards.notebook}"
     shell:
-        f"book run {{wildcards.notebook}} --profile {PROFILE} --brief"
+        f"{BOOK} run {{wildcards.notebook}} --profile {PROFILE} --brief"
 
 
 rule bind:
@@ -165,7 +169,7 @@ rule end:
     message:
         "run {wildcards.notebook} at {wildcards.case}"
     shell:
-        "book end {wildcards.notebook} {wildcards.case}"
+        f"{BOOK} end {{wildcards.notebook}} {{wildcards.case}}"
 
 
 # `book anywhere` runs under a setting of the environment, which names the folder.
@@ -179,7 +183,8 @@ rule anywhere:
     message:
         "run {wildcards.notebook} under {wildcards.setting}"
     shell:
-        "book run {wildcards.notebook} --brief --output build/anywhere/{wildcards.setting}/{wildcards.notebook}.ipynb"
+        f"{BOOK} run {{wildcards.notebook}} --brief "
+        "--output build/anywhere/{wildcards.setting}/{wildcards.notebook}.ipynb"
 
 
 # `book sweep` and `book points` name a plan. What a point finds is its record, which the job writes by itself and which
@@ -203,4 +208,4 @@ rule point:
     priority:
         lambda wildcards: len(TASKS) - int(wildcards.point)
     shell:
-        "book point {wildcards.plan} {wildcards.point}"
+        f"{BOOK} point {{wildcards.plan}} {{wildcards.point}}"

@@ -31,6 +31,7 @@ from attention_theory.linear_attention.experiments.deep_students import (
     transformer,
     transformer_start,
 )
+from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.executor import Executor, execute
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
 from attention_theory.linear_attention.machines.universal import UniversalMachine, compare_with_simulator
@@ -222,6 +223,18 @@ def universal_machine() -> Callable[[], Any]:
     return lambda: compare_with_simulator(machine, *inputs)
 
 
+def compact_machine() -> Callable[[], Any]:
+    machine = CompactMachine(2, 2, 3, 2)
+    inputs = random_tables(4, 2, 2, seed=0), *random_inputs(4, 2, 3, seed=1)
+    assert machine.layer
+
+    def run() -> list[Any]:
+        prompt = machine.embed(*inputs)
+        return [machine.run(prompt, 2), *machine.configurations(prompt, 2)]
+
+    return run
+
+
 def executor() -> Callable[[], Any]:
     task = Executor(2, 2)
     coefficients, machines = normal(6, 126, seed=0), task.machines
@@ -261,7 +274,17 @@ def training() -> Callable[[], Any]:
     return lambda: train_many(lambda models, _: models["weight"].square().sum(dim=1), start, 2, 0.1).parameters
 
 
-MACHINES = [universal_machine, executor, program_machine, function_blocks, sigmoids, students, decoder, training]
+MACHINES = [
+    universal_machine,
+    compact_machine,
+    executor,
+    program_machine,
+    function_blocks,
+    sigmoids,
+    students,
+    decoder,
+    training,
+]
 
 
 @pytest.mark.parametrize("made_here", MACHINES)

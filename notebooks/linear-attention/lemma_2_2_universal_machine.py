@@ -10,56 +10,53 @@
 # # Lemma 2.2 · A universal Turing machine in one layer
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 2.2, Section 5 and Appendix C.*
 #
+# One set of heads is fixed. The prompt brings a machine, as a table, and a word. The layer is applied again and again,
+# each output becoming the next token, and the tokens spell out the machine's tape at every step. There is no softmax,
+# no feed-forward layer and no rounding.
+#
+# The paper gives a construction in which every letter that is ever written has working rows of its own. It is run in
+# {doc}`/notebooks/linear-attention/appendix_c_1_construction`, and is larger than the lemma says. But the lemma says
+# that *some* heads do it. Here are smaller ones. They rest on one observation: what a layer of linear attention knows
+# of its tokens is the sum $G = \sum_i z_i z_i^\top$. So a token that carries a key and a value writes the value under
+# the key, and a later token with the same key and the value's negative takes it out again. Nothing is used up, and a
+# few rows serve for all steps.
+#
 # <!-- claim linear-attention/lemma-2-2 -->
 # <blockquote>
 #
 # **Lemma 2.2 (A universal Turing machine in one layer)** *Section 2, Section 5, Appendix C*
 #
-# **As printed.** The construction is that of Algorithms 6 and 7 as they stand. In Section 2 the slice of the last
-# tokens lacks its colon.
-#
-# **Corrected.** For all bounds on states $\hat{\mathcal{Q}}$, letters $\hat\Sigma$, words $\hat n$ and steps $\hat\Phi$
-# there is one $\Theta$ with $H = O(\hat n \hat\Phi \hat\Sigma)$ heads in dimension $d = O(\hat n \hat\Phi \hat\Sigma
+# For all bounds on states $\hat{\mathcal{Q}}$, letters $\hat\Sigma$, words $\hat n$ and steps $\hat\Phi$ there is one
+# $\Theta$ with $H = O(\hat n \hat\Phi \hat\Sigma)$ heads in dimension $d = O(\hat n \hat\Phi \hat\Sigma
 # \max(\hat\Sigma, \hat{\mathcal{Q}}))$ whose autoregressive run on the embedding of any machine $M$ within the bounds
-# and any word $x$ has the configuration $x^t$ as its last tokens after $c(t) \le O((n+t)t)$ steps; two bits of
-# precision are enough.
+# and any word $x$ has the configuration $x^t$ as its last tokens after $c(t) \le O((n+t)t)$ tokens; two bits of
+# precision are enough. (In Section 2 the slice of the last tokens lacks its colon; Section 5 and Appendix C have it.)
 #
-# What is run here is the paper's construction, repaired. On a window of $N$ cells it runs every machine exactly, with
-# $H = O(N\hat\Phi\hat\Sigma)$, $d = O(N\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal{Q}}))$ and $c(t) = 4Nt$, the
-# cells standing in every fourth of the last tokens. All entries of $\Theta$ lie in $\{-1, 0, 1\}$ and all entries of
-# the tokens in $\{0, 1\}$. A head that walks on needs $N \ge \hat n + \hat\Phi$, so that these heads do not decide
-# whether the sizes of the lemma can be had.
+# The heads that are built here have $d = 3 (\hat n + \hat\Phi) + \hat\Sigma (2 \hat{\mathcal{Q}} + \hat\Sigma + 6) + 6
+# \hat{\mathcal{Q}} + 13$, $H = \hat n + \hat\Phi + 2 \hat\Sigma + 13$ and $c(t) = \sum_{s \le t} (6 + n + s)$. All
+# entries of $V$, $Q$ and the tokens are $-1$, 0 or 1.
 #
-# The construction needs the corrections to Algorithms 5, 6 and 7 and to the proof of Lemma C.1: placement of the
-# blocks, a head for the position, what is carried along, the fourth branch, and the bookkeeping of cells without the
-# head.
+# **Beside it, as printed.** The proof's construction is that of Algorithms 6 and 7 as they stand.
+#
+# **Corrected.** These algorithms and their rows need the corrections of Appendix C.1, and are then larger than the
+# lemma says. Other heads, which take back what they wrote, prove it.
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# One set of heads is fixed. The prompt brings a machine, as a table, and a tape. The layer is applied again and again,
-# each output becoming the next token, and the tokens spell out the machine's tape at every step. There is no softmax,
-# no feed-forward layer and no rounding: every number that occurs is a whole number, and the test is equality.
-#
-# The construction follows the paper's plan, a few lookups for each cell of each step, with the repairs of
-# {doc}`/notebooks/linear-attention/algorithm_7_branches` and {doc}`/notebooks/linear-attention/lemma_c_1_programs`.
-# Each cell of each step gets a block of four tokens: load three cells, look up their states in the table, select the
-# rule for the letter, write the new cell. The window of tape is fixed; a head that leaves it is lost, for the
-# simulator too.
-#
-# Why so wide? For a fixed prompt the layer is linear in the last token. To act on a letter *and* a state together this
-# construction compares the last token with itself, in rows that no earlier token may have used. So it gives every block
-# working rows of its own, as the paper does, and the width grows with window times steps. This is where the paper's $d$
-# and $H$ come from. Below, the same heads fail when blocks share their rows.
-#
-# The lemma says that *some* heads do it, and how many. What is run here is one construction, the paper's. It shows that
-# a single layer runs every machine within its bounds. It is larger than the bounds of the lemma, which other heads may
-# meet: heads that take back what they wrote would need fewer rows. They are not built here, so that the sizes in the
-# lemma are left open.
 
 # %%
+import time
+from itertools import product
+
 import torch
 
+from attention_theory.linear_attention.machines.compact import (
+    CompactMachine,
+    compact_heads_count,
+    compact_width,
+    compare_with_simulator,
+)
+from attention_theory.linear_attention.machines.compact_heads import WORK
 from attention_theory.linear_attention.machines.tape_program import cells_of, new_tape
 from attention_theory.linear_attention.machines.turing import (
     pad_table,
@@ -69,12 +66,7 @@ from attention_theory.linear_attention.machines.turing import (
     simulate,
     write_tape,
 )
-from attention_theory.linear_attention.machines.universal import (
-    UniversalMachine,
-    compare_with_simulator,
-    heads_formula,
-    width_formula,
-)
+from attention_theory.linear_attention.machines.universal import UniversalMachine, heads_formula, width_formula
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -88,157 +80,350 @@ add   1 -> add 0 L      # carry
 add   0 -> accept 1 S
 add   _ -> accept 1 S
 """  # lines 'state letter -> state letter move', the first with the start state and the blank
-word = "1011"  # what stands on its tape, in its letters (a word of digits may be given as a number)
-start = 2  # the cell of the word's first letter, where the head starts, from 0 to window - 1
+word = "_1011"  # what stands on its tape, in its letters, at least one
+start = 1  # the cell in which the head starts, from 0
 states = 4  # most states of a machine (accept and reject count), at least 1
 letters = 3  # size of the alphabet, at least 1
-window = 8  # cells of the tape, from 5 to 16
-steps = 8  # steps of every machine, from 1 to 16; the work grows with (window * steps) ** 2
-machines = 10  # random machines run beside it, from 1 to 200
+steps = 8  # steps of this machine, from 1 to 16
+long_steps = 200  # steps of the counter, from 20 to 300
+machines = 500  # random machines of every size, from 10 to 2000
 seed = 0  # seed of the random machines, at least 0
 
 # %%
-require(states=(states, 1, None), letters=(letters, 1, None), window=(window, 5, 16), steps=(steps, 1, 16))
-require(machines=(machines, 1, 200), seed=(seed, 0, None), start=(start, 0, window - 1))
+require(states=(states, 1, None), letters=(letters, 1, None), steps=(steps, 1, 16), long_steps=(long_steps, 20, 300))
+require(machines=(machines, 10, 2000), seed=(seed, 0, None), start=(start, 0, len(str(word)) - 1))
 
 # %% [markdown]
-# ## One layer, many machines
-# The layer is built from the four bounds alone. Then the machine above and random ones run in it side by side. After
-# every step the letters and the state of all cells are compared with a plain simulator.
+# ## Six tokens of work
+# A step of the machine is six tokens of work, and then the tape, a token a cell. Let the head be in cell $h$, in state
+# $q$, over the letter $a$, and let $\delta(q, a) = (q', a', m)$.
+#
+# | token | holds | and so finds out |
+# | --- | --- | --- |
+# | LOCATE | $h$ | letter and state in cell $h$ |
+# | READ | $a$ as a key, $q$ as a value | the pair $(q, a)$ |
+# | PAIR | $(q, a)$ | the rule, and once more $h$ |
+# | WRITE | under $h$: $a' - a$; under $a$: $-q$; under $m$: $h$ | the neighbour $h'$ to which $m$ leads |
+# | LEAVE | under $h$: $-q$; under $-m$: $h$ | $h'$ as a key |
+# | ARRIVE | under $h'$: $q'$; the name of cell 0 | the first cell of the tape |
+# | PRINT | letter and state of a cell; the name of the next | the next cell |
+#
+# A condition on letter *and* state is what a linear layer cannot make at a fixed prompt. READ makes it by looking at
+# itself: it writes $q$ under $a$, and asks for what stands under $a$. WRITE then removes the entry. The move is made in
+# the same way.
+#
+# The prompt has the columns of the machine's table, a token "#", and the cells of the word, each with its place, its
+# letter and, at the head, its state (Eqs. 59 to 61). To the rows of the paper two are added: the cell with the head has
+# its state a second time, as memory, so that a printed tape is not taken for new writing; and the last cell has a mark
+# that starts the run. The list of cells needs no length: PRINT asks for the cell after the last one, finds none,
+# and this very answer is the new blank, which is printed, stored, and starts the next step.
+
+# %% [markdown]
+# <details>
+# <summary>Proof of Lemma 2.2: the heads are exact, for every machine and word within the bounds</summary>
+#
+# A head with $Q = \sum_i e_{k_i} e_{s_i}^\top$ and $V = \sum_j w_j\, e_{d_j} e_{v_j}^\top$ adds $w_j\, G[v_j, k_i]\,
+# z[s_i]$ to row $d_j$ of the next token. So a head reads blocks of $G$, and only from rows that are some head's
+# *source*. These are: at, next, go and five marks that count the work, read letter, read state, pair, move, moved,
+# next state and brought state. Write $T = G[\text{letter}, \text{cell}]$, $S = G[\text{head}, \text{cell}]$,
+# $U = G[\text{read state}, \text{read letter}]$ and $D = G[\text{cell}, \text{move}]$; $e_c$ is the key of cell $c$,
+# zero for a cell off the tape's left end.
+#
+# *Fixed blocks.* The row # is held by one token, which holds nothing else: $G[\#, \#] = 1$, and # meets no other row.
+# The rows that name the table's columns are held by these alone: among themselves they have the identity, and with
+# the table's other rows the transition function.
+#
+# *Invariant.* When the last token of $x^t$ is there, (a) $T e_c$ is the letter of cell $c$ for $c < n + t$ and zero for
+# all other cells, and $S e_c$ is the state where the head is and zero elsewhere; (b) $U = 0$ and $D = 0$; (c) of all
+# sources this token holds "go" alone. The prompt has it for $t = 0$.
+#
+# *A step.* If the head is on the tape, the tokens are the following, all other rows being zero.
+#
+# - LOCATE: at $= e_h$, for "go" asks for all states and $S^\top (1, \dots, 1)^\top = e_h$.
+# - READ: read letter $= T e_h = a$, read state $= S e_h = q$, cell $= e_h$. Its rows letter, head and move are zero, so
+#   that $T$, $S$ and $D$ stay. $U = q a^\top$.
+# - PAIR: the pair rows of $a$ hold $U a = q$. (Head $= q$, without a cell, changes nothing.)
+# - WRITE: from the table's column $q$: letter $= a' - a$, move $=$ moved $= m$, next state $= q'$, read letter $= a$,
+#   read state $= -q$. And cell $= e_h$. So $T e_h = a'$, $D = e_h m^\top$, $U = 0$.
+# - LEAVE: at $= e_{h'}$, which is $D m$ shifted by the move; move $= -m$, cell $= e_h$, head $= -q$, brought state
+#   $= q'$; the pair rows hold $U a = 0$. So $S = 0$ and $D = 0$.
+# - ARRIVE: cell $= e_{h'}$, head $= q'$, next $= e_0$, read letter $= T e_{h'}$, read state $= S e_{h'} = 0$; the row
+#   move of LEAVE asks $D$ and gets nothing. So $S e_{h'} = q'$, and $U$ stays 0.
+# - PRINT, asked for cell $c$ by next $= e_c$. Where a cell is, its letters sum to 1, and the token is: its letter, its
+#   state $S e_c$, next $= e_{c+1}$. It has no cell and changes none of the blocks. For $c = n + t$ the letters sum to
+#   0. "One, less the sum of the letters" is 1: the token has the blank, the state $S e_c$, go, and the key $e_c$. So
+#   $T e_c$ becomes the blank, and $S$ stays, since the state that is shown is not in the rows head.
+#
+# These are $6 + n + t + 1$ tokens, the last $n + t + 1$ of which are $x^{t+1}$, and the invariant holds again. If the
+# head has left the tape, $S = 0$ and the work has no entries but its marks and next $= e_0$: the tape is printed as it
+# was, a blank longer.
+#
+# *Sizes.* With $N = \hat n + \hat\Phi$ cells, as many as are ever written, the rows number $d = 3N + \hat\Sigma\,
+# (2\hat{\mathcal Q} + \hat\Sigma + 6) + 6\hat{\mathcal Q} + 13$, and the heads $H = N + 2\hat\Sigma + 13$. As $N \le
+# 2\hat n\hat\Phi$, term by term $d \le (6 + 9 + 6 + 13)\,\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q})$
+# and $H \le (2 + 2 + 13)\,\hat n\hat\Phi\hat\Sigma$. Finally $c(t) = \sum_{s \le t} (6 + n + s)$, and
+# $c(t) / (t\,(n + t)) = 1 + (6.5 - t/2)/(n + t) \le 4$. All entries of $V$, $Q$ and the tokens are $-1$, 0 or 1, since
+# $a$ and $a'$ are unit vectors. $\blacksquare$
+# </details>
 
 # %%
-universal = UniversalMachine(states, letters, window, steps)
 own = parse_machine(machine)
-tables = torch.stack([pad_table(own.table, states, letters), *random_tables(machines, states, letters, seed)])
-tapes, places = random_inputs(machines, letters, window, seed + 1)
-tapes = torch.cat([write_tape(own, str(word), window, start)[None], tapes])
-places = torch.cat([torch.tensor([start]), places])
-compared = compare_with_simulator(universal, tables, tapes, places)
-history = compared.history
+text = str(word)
+universal = CompactMachine(states, letters, len(text), steps)
+table = pad_table(own.table, states, letters)[None]
+tape = write_tape(own, text, len(text))[None]
+prompt = universal.embed(table, tape, torch.tensor([start]))
+history = universal.run(prompt, steps)
+own_run = compare_with_simulator(universal, table, tape, torch.tensor([start]), steps)
 print(f"d = {universal.width}, H = {len(universal.heads)}, {history.shape[1]} tokens, stored as {history.dtype}")
-print(f"{compared.machines} of {machines + 1} machines exact in all {steps + 1} configurations")
+
+# %% [markdown]
+# ## What the tokens hold
+# Here are the tokens of the machine above, from its prompt to the end of its first step. Blue is 1, red is $-1$. The
+# red entries are what is taken back.
 
 # %%
-read = [universal.read(history[:1], step) for step in range(steps + 1)]
-tape = torch.stack([one.letters[0] for one in read])
-step_of, cell_of = (torch.stack([one.states[0] for one in read]) < states).nonzero(as_tuple=True)
+shown = history[0, : prompt.shape[1] + universal.tokens_until(1, len(text))].T
+blocks = {name: rows for name, rows in universal.rows.blocks.items() if name not in (*WORK, "#", "go")}
+named = {name: rows for name, rows in blocks.items() if not name.startswith(("table ", "pair"))}
+fig, axis = show.axes(width=7, height=7.5)
+axis.imshow(shown, cmap="RdBu", vmin=-1.6, vmax=1.6, aspect="auto", interpolation="nearest")
+axis.hlines([rows.stop - 0.5 for rows in blocks.values()], -0.5, shown.shape[1] - 0.5, color="grey", linewidth=0.3)
+axis.set_yticks([(rows.start + rows.stop - 1) / 2 for rows in named.values()], list(named), fontsize=7)
+columns = [*range(states), "#", *text, *WORK, *["PRINT"] * (len(text) + 1)]
+axis.set_xticks(range(len(columns)), columns, rotation=90, fontsize=7)
+axis.grid(False)
+show.figure(
+    fig,
+    name="tokens",
+    caption="Prompt and first step. Each column is a token, each row one of its coordinates. The tape is printed with "
+    "one letter and at most one state a token; the last token has the key of a new cell and the mark *go*.",
+    alt="A sparse picture of coordinates against tokens. Blue entries stand for 1. A few red entries stand for -1: in "
+    "the letter and state that WRITE and LEAVE take back, and in the move.",
+)
+
+# %% [markdown]
+# Read from the last tokens of every step, the tape shows the machine at work.
+
+# %%
+read = list(universal.configurations(prompt, steps))
 fig, axis = show.axes(1, 1, width=7, height=4.6)
-axis.imshow(tape, cmap="Greys", vmin=0, vmax=3 * letters, aspect="auto")
-axis.scatter(cell_of, step_of, marker="s", s=700, facecolor="none", edgecolor=show.COLOURS[1], linewidth=2)
 for step, one in enumerate(read):
+    axis.barh(step, len(one.letters[0]), left=-0.5, height=0.96, color="grey", alpha=0.12)
     for cell, (letter, state) in enumerate(zip(one.letters[0].tolist(), one.states[0].tolist(), strict=True)):
         name = f"\n{own.states[state]}" if state < len(own.states) else ""
         axis.text(cell, step, own.letters[letter] + name, ha="center", va="center", fontsize=7)
-axis.set_xlabel("cell")
-axis.set_ylabel("step of the machine")
+        if name:
+            axis.plot(cell, step, marker="s", markersize=26, markerfacecolor="none", color=show.COLOURS[1])
+axis.set(xlabel="cell", ylabel="step of the machine", ylim=(steps + 0.6, -0.6), xlim=(-0.6, len(text) + steps - 0.4))
 axis.grid(False)
 show.figure(
     fig,
     name="tape",
     caption="The tape over time, read from the tokens that the layer wrote: each row is one step, the frame is the "
-    "head with its state. The machine adds one to the binary number on its tape.",
-    alt="A table of cells with a row for every step. The head walks to the right end of the number, turns back, turns "
-    "trailing ones into zeros and the next zero into a one, and accepts.",
+    "head with its state. The machine adds one to the binary number on its tape, which grows by a cell a step.",
+    alt="A table of cells with a row for every step, each row a cell longer. The head walks to the right end of the "
+    "number, turns back, turns trailing ones into zeros and the next zero into a one, and accepts.",
 )
 
 # %% [markdown]
-# ## What the tokens look like
-# The last tokens of a step are not yet the tape: between two cells stand the three working tokens of a block. For this
-# machine the lemma's "last tokens" must be read as the last token of each of the last blocks.
+# ## Thousands of machines
+# Now random machines, at sizes that include one state, one letter, and words of a single letter. After every step the
+# letters and states of all cells are compared with a plain simulator; there is no tolerance. The count of those whose
+# head is on the tape to the end stands beside: the others leave it at its left end, and are exact too.
 
 # %%
-ends = [universal.prompt_tokens + 4 * window * step for step in range(1, steps + 1)]
-literal = universal.read_cells(history[:, ends[0] - window : ends[0]])
-after_one = universal.read(history, 1)
-as_tape = int((literal.letters == after_one.letters).all(dim=1).sum())
-weights = sorted({head.weight for head in universal.heads})
-print(f"machines whose last {window} tokens after step 1 are the tape, token by token: {as_tape}")
-print(f"weights of the heads: 1 in Q, {weights} in V; entries of the tokens: {history.unique().tolist()}")
+sizes = [(2, 2, 2, 12), (3, 3, 6, 12), (6, 2, 4, 16), (4, 4, 1, 20), (1, 4, 3, 12), (5, 1, 3, 12), (2, 6, 5, 1)]
+
+
+def run_random(many, size, seed, count=machines):
+    """Random machines of a size in the layer ``many``, compared with the simulator."""
+    return compare_with_simulator(
+        many, random_tables(count, *size[:2], seed), *random_inputs(count, *size[1:3], seed + 1), size[3]
+    )
+
+
+drawn = {size: run_random(CompactMachine(*size), size, seed + number) for number, size in enumerate(sizes)}
+show.table(
+    ["states", "letters", "word", "steps", "d", "H", "machines", "exact", "head on the tape to the end"],
+    [
+        [*size, compact_width(*size), compact_heads_count(*size[1:]), len(run.kept), run.machines, int(run.kept.sum())]
+        for size, run in drawn.items()
+    ],
+    caption="One set of heads a row; every configuration of every machine compared.",
+)
 
 # %% [markdown]
-# ## How it grows
-# With $D = |\mathcal{Q}| + |\Sigma| + 3$ numbers a rule, a window of $N$ cells and $\Phi$ steps, the counts are
-#
-# $$H = 1 + N\Phi\,(25 + 3|\Sigma|) - 4\Phi, \qquad
-# d = \Theta\big(N\Phi\,|\Sigma|\,(|\mathcal{Q}| + |\Sigma|)\big), \qquad c(t) = 4Nt .$$
-#
-# In the lemma the length of the word, $\hat n$, stands where $N$ stands here. For a head that walks on this
-# construction needs $N \ge \hat n + \hat\Phi$ cells, and so more heads and rows than the lemma has.
-#
-# The largest case below has a window and a step count of 12. Written out as matrices its heads would need tens of
-# terabytes; as lists of rows they need a megabyte or two.
+# Random machines rarely halt, and rarely run along an edge. The following are made to.
 
 # %%
-sizes = [(2, 2, 4, 3), (3, 2, 5, 6), (3, 3, 6, 6), (3, 3, 12, 12)]
-table, exact_everywhere, formulas_hold, largest = [], 0, 0, 0
-for size in sizes:
-    many = UniversalMachine(*size)
-    result = compare_with_simulator(
-        many, random_tables(10, size[0], size[1], seed), *random_inputs(10, size[1], size[2], seed + 1)
-    )
-    exact_everywhere += result.machines
-    formulas_hold += (many.width, len(many.heads)) == (width_formula(*size), heads_formula(*size[1:]))
-    largest = max(largest, int(result.history.abs().max()))
-    terabytes = 2 * 8 * len(many.heads) * many.width**2 / 1e12
-    table.append([*size, many.width, len(many.heads), many.tokens, f"{result.machines} of 10", terabytes])
+special = {
+    "halts in its first step": ("go _ -> accept 1 S", 1),
+    "halts and stays for the rest": ("go _ -> go _ R\ngo 1 -> accept _ R", 0),
+    "never moves, changes its letter": ("go _ -> go 1 S\ngo 1 -> go _ S", 1),
+    "always in the newest cell but one": ("go _ -> go 1 R\ngo 1 -> go 1 R", 2),
+    "to and fro at the left edge": ("go _ -> back 1 R\ngo 1 -> back _ R\nback _ -> go 1 L\nback 1 -> go _ L", 0),
+    "leaves the tape on the left": ("go _ -> go 1 L\ngo 1 -> go _ L", 1),
+}
+edge = CompactMachine(4, 2, 3, 12)
+edge_tables = torch.stack([pad_table(parse_machine(rules).table, 4, 2) for rules, _ in special.values()])
+edge_places = torch.tensor([place for _, place in special.values()])
+edge_runs = compare_with_simulator(edge, edge_tables, torch.tensor([[0, 0, 1]] * len(special)), edge_places, 12)
 show.table(
-    ["states", "letters", "window", "steps", "d", "H", "tokens", "machines exact", "dense heads, TB"],
-    table,
-    caption="One set of heads a row, ten random machines each, every configuration compared.",
+    ["machine", "exact in all 13 configurations"],
+    [[name, bool(exact.all())] for name, exact in zip(special, edge_runs.exact, strict=True)],
+)
+
+# %% [markdown]
+# ## Hundreds of steps
+# A counter: on a tape that begins with a mark it adds one to a binary number, its lowest digit first, comes back to the
+# mark, and adds one again, for ever. Nothing accumulates in the layer: every entry of every token stays $-1$, 0 or 1.
+
+# %%
+counter = parse_machine(
+    "add _ -> back 1 L\nadd 0 -> back 1 L\nadd 1 -> add 0 R\nback 0 -> back 0 L\nback 1 -> back 1 L\nback | -> add | R"
+)
+counting = CompactMachine(*counter.table.shape[:2], 2, long_steps)
+count_from = (counter.table[None], write_tape(counter, "|_", 2)[None], torch.tensor([1]))
+began = time.process_time()
+last_tape = list(counting.configurations(counting.embed(*count_from), long_steps))[-1].letters[0]
+seconds = time.process_time() - began
+expected = simulate(counter.table, torch.nn.functional.pad(count_from[1][0], (0, long_steps)), 1, long_steps)
+counter_exact = torch.equal(last_tape, expected.letters[-1])
+digits = "".join(counter.letters[letter] for letter in last_tape.tolist()).strip("_|")
+print(
+    f"after {long_steps} steps, {counting.tokens_until(long_steps, 2)} tokens: {digits[::-1]} = {int(digits[::-1], 2)}"
+)
+print(f"d = {counting.width}, H = {len(counting.heads)}, {seconds:.1f} s")
+
+# %% [markdown]
+# ## The sizes
+# In print $H = O(\hat n\hat\Phi\hat\Sigma)$, $d = O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q}))$ and
+# $c(t) \le O((n+t)t)$. The table has both machines at the same task, a word of $\hat n$ letters for $\hat\Phi$ steps,
+# for which the paper's construction needs a window of $\hat n + \hat\Phi$ cells.
+
+# %%
+
+
+def timed(built, draws, *until):
+    """Width, heads, tokens and processor seconds of ten machines in a layer."""
+    began = time.process_time()
+    tokens = built.run(built.embed(*draws), *until)
+    return [built.width, len(built.heads), tokens.shape[1], f"{time.process_time() - began:.2f}"]
+
+
+both = []
+for size in [(2, 2, 1, 3), (2, 2, 4, 3), (3, 3, 3, 5)]:
+    tables, (words, places) = random_tables(10, *size[:2], seed), random_inputs(10, *size[1:3], seed + 1)
+    whole = torch.nn.functional.pad(words, (0, size[3]))
+    paper = UniversalMachine(*size[:2], whole.shape[1], size[3])
+    both.append([*size, "these", *timed(CompactMachine(*size), (tables, words, places), size[3])])
+    both.append([*size, "the paper's", *timed(paper, (tables, whole, places))])
+show.table(["states", "letters", "word", "steps", "heads", "d", "H", "tokens", "seconds for ten machines"], both)
+
+# %% [markdown]
+# The order of the lemma, the printed product, stands beside for larger bounds; there the paper's heads are counted by
+# their formulas, and the product by itself.
+
+# %%
+large = [(3, 3, 6, 6), (4, 4, 12, 60), (10, 10, 100, 1000)]
+show.table(
+    ["states", "letters", "word", "steps", "d", "d / order", "the paper's d", "H", "H / order", "the paper's H"],
+    [
+        [
+            *(q, a, n, phi),
+            *(compact_width(q, a, n, phi), compact_width(q, a, n, phi) / (n * phi * a * max(a, q))),
+            width_formula(q, a, n + phi, phi),
+            *(compact_heads_count(a, n, phi), compact_heads_count(a, n, phi) / (n * phi * a)),
+            heads_formula(a, n + phi, phi),
+        ]
+        for q, a, n, phi in large
+    ],
+    caption="Without the constant of the O, the order is the product of the bounds. These heads are far below it, and "
+    "those of the paper's construction grow faster.",
+)
+
+# %% [markdown]
+# The lemma asks for constants that hold at all bounds at once. By the proof they are 34 for $d$, 17 for $H$ and 4 for
+# $c(t)$; here they are compared with the counts themselves.
+
+# %%
+bounds = list(product((1, 2, 3, 5, 9), (1, 2, 3, 5, 9), (1, 2, 4, 16, 64), (1, 2, 4, 16, 64, 256)))
+of_width = max(compact_width(q, a, n, phi) / (n * phi * a * max(a, q)) for q, a, n, phi in bounds)
+of_heads = max(compact_heads_count(a, n, phi) / (n * phi * a) for _, a, n, phi in bounds)
+timing = CompactMachine(1, 1, 20, 400)
+of_tokens = max(timing.tokens_until(t, n) / ((n + t) * t) for n in range(1, 21) for t in range(1, 401))
+built = [CompactMachine(*size) for size in sizes]
+formulas_hold = sum(
+    (one.width, len(one.heads)) == (compact_width(*size), compact_heads_count(*size[1:]))
+    for one, size in zip(built, sizes, strict=True)
+)
+weights = torch.cat([head.weights for one in built for head in one.heads]).unique().tolist()
+print(
+    f"largest d / order {of_width:.2f}, H / order {of_heads:.2f}, c(t) / ((n + t) t) {of_tokens:.2f}; V holds {weights}"
 )
 
 # %% [markdown]
 # ## What breaks it
-# Three changes, each tried with ten random machines. If all blocks share one set of working rows, each head still there
-# once, earlier tokens answer as well and their sums grow beyond all bounds. If cells without a head are not told so,
-# their rows of the state hold nothing. Read as "no state", this is right after one step; but nothing cannot be looked
-# up, and letters are lost from the second step on. And the branches as printed, run on the same machines, get no tape
-# right.
+# Leave the pairs and the departures in the memory, and whatever is asked later answers with what was written before as
+# well. Most tapes go wrong within a few steps. And the branches that the paper's proof gives (Algorithm 7), as they are
+# printed, get no tape right even once.
 
 # %%
-control_size = (2, 2, 5, 3)
-draws = (random_tables(10, 2, 2, seed), *random_inputs(10, 2, 5, seed + 1))
-shared = compare_with_simulator(UniversalMachine(*control_size, working_rows="shared"), *draws, dtype=torch.float64)
-forgotten = compare_with_simulator(UniversalMachine(*control_size, form="printed"), *draws)
+forgetful = (3, 3, 4, 6)
+tables, (words, places) = random_tables(50, 3, 3, seed), random_inputs(50, 3, 4, seed + 1)
+left_in = compare_with_simulator(
+    CompactMachine(*forgetful, take_back=False), tables, words, places, forgetful[3], torch.float64
+)
 printed_right = 0
-for one, tape_before, place in zip(*draws, strict=True):
+for one, tape_before, place in zip(tables, words, places, strict=True):
     run = simulate(one, tape_before, int(place), 1)
-    before, after = (cells_of(run.letters[t], run.states[t], 2) for t in (0, 1))
+    before, after = (cells_of(run.letters[t], run.states[t], 3) for t in (0, 1))
     printed_right += new_tape(one, before, form="printed") == after
 show.table(
-    ["change", "machines exact, of 10", "largest entry"],
+    ["change", "exact after one step, of 50", "at every step"],
     [
-        ["shared working rows", shared.machines, shared.history.abs().max()],
-        ["no empty states, after one step", forgotten.exact[:, 1].sum(), ""],
-        ["no empty states, after two steps", forgotten.exact[:, 2].sum(), forgotten.history.abs().max()],
-        ["branches as printed, after one step", printed_right, "(on objects)"],
+        ["nothing is taken back", left_in.exact[:, 1].sum(), left_in.machines],
+        ["branches as printed (on objects)", printed_right, ""],
     ],
 )
 
+# %% [markdown]
+# The lemma is judged on its statement: that there are such heads, of these sizes, for all machines and words. The proof
+# that the paper gives is marked by itself, for its branches fail as printed; these heads take its place.
+
 # %%
+wrong = sum(len(run.kept) - run.machines for run in drawn.values())
 claim = Claim("linear-attention/lemma-2-2")
-claim.check("machines exact at every step, one set of heads", compared.machines, "==", machines + 1)
-claim.check("machines exact over all sizes, window 12 and 12 steps included", exact_everywhere, "==", 10 * len(sizes))
+claim.check("machine of the page: steps at which the last tokens are the tape", own_run.exact.sum(), "==", steps + 1)
+claim.check("random machines that are not exact at every step", wrong, "==", 0)
+claim.check("machines that halt, stay, or run along an edge, exact", edge_runs.machines, "==", len(special))
+claim.check(f"counter, tape after {long_steps} steps is the simulator's", counter_exact, "==", True)
+claim.check("entries of the tokens lie in -1, 0, 1: two bits", str(history.unique().tolist()), "==", "[-1, 0, 1]")
+claim.check("entries of V lie in -1, 1 or are zero; those of Q are 0 and 1", str(weights), "==", "[-1, 1]")
 claim.check("sizes at which d and H equal the formulas", formulas_hold, "==", len(sizes))
-claim.check("largest entry of any token", largest, "==", 1)
-claim.check("weights lie in -1, 0, 1: two bits", str(weights), "==", "[-1, 1]")
-claim.number("d at 3 states, 3 letters, window 6, 6 steps", width_formula(3, 3, 6, 6))
-claim.number("H at the same size", heads_formula(3, 6, 6))
-claim.control("working rows shared by all blocks, machines exact", shared.machines, "==", 10)
-claim.check("no bookkeeping of empty states, machines right after one step", forgotten.exact[:, 1].sum(), "==", 10)
-claim.control("no bookkeeping of empty states, machines right after two", forgotten.exact[:, 2].sum(), "==", 10)
+claim.check("d over n Φ Σ max(Σ, Q), at most", of_width, "<=", 34)
+claim.check("H over n Φ Σ, at most", of_heads, "<=", 17)
+claim.check("c(t) over (n + t) t, at most", of_tokens, "<=", 4)
+claim.control("nothing is taken back, machines exact at every step", left_in.machines, "==", 50)
+claim.number("random machines whose head is on the tape to the end", sum(run.kept.sum() for run in drawn.values()))
+claim.number("d at 3 states, 3 letters, words of 6, 6 steps", compact_width(3, 3, 6, 6))
+claim.number("H at the same size", compact_heads_count(3, 6, 6))
+claim.printed("machines right after one step with the printed branches", printed_right, "==", 50, of="proof")
+claim.check("these heads, machines not exact", wrong, "==", 0, of="proof")
+claim.verdict()
 
 # %% [markdown]
-# The sizes of the lemma, and its last tokens, are more than this construction shows. Words of one letter, with a window
-# of $N = 1 + \hat\Phi$ cells, double the order of the lemma when the steps double; the heads here grow by more.
+# One set of heads runs every machine, and the last tokens of each step are its tape. The width grows by three rows
+# with each step, the heads by one; both are inside the orders of the lemma, with constants that the proof gives.
 #
-# The construction as printed is another matter. With the branches of Algorithm 7 as they stand it fails; with those of
-# {doc}`/notebooks/linear-attention/algorithm_7_branches` it is what was run above.
-
-# %%
-longer = heads_formula(2, 21, 20) / heads_formula(2, 11, 10)
-claim.check("words of one letter, N = 1 + Φ: H at 20 steps over H at 10", longer, "<=", 2)
-claim.check("machines whose last tokens are the tape, token by token", as_tape, "==", machines + 1)
-claim.printed("machines right after one step with the printed branches", printed_right, "==", 10, of="proof")
-claim.check("repaired construction, machines exact over all sizes", exact_everywhere, "==", 10 * len(sizes), of="proof")
-claim.verdict()
+# ## What was learned
+# Lemma 2.2 is true as it stands, and there is room to spare: $d$ and $H$ need grow like $\hat n + \hat\Phi$, not like
+# the product. The large sizes of the paper's construction come from rows that are used once. In linear attention
+# nothing has to be used once, since writing is adding, and what was added can be taken away.
+#
+# ## To try
+# - Set `machine` to a machine of your own and `word` to its tape; states and letters that it does not use are filled
+#   up. The table of exact steps does not change.
+# - Set `long_steps` to 300. The tokens grow with its square, $d$ and $H$ in proportion, and the entries stay $-1$, 0
+#   or 1.

@@ -1,8 +1,9 @@
-"""A server that forks kernels: it has imported the libraries once, so that a notebook starts without importing them.
+"""A server that forks kernels and commands: it has imported the libraries once, so that these start without it.
 
 A program of its own (``python forkserver.py FOLDER``) that imports nothing of ``src``: what an edit can change is read
-afresh by every kernel. A request is one message: the kernel's command, environment and working directory as JSON,
-with the two files its output goes to. The answers are the kernel's process id, and its exit code once it has ended.
+afresh by every process. A request is one message: a kernel's or a command's arguments, its environment and working
+directory as JSON, with the two files its output goes to. The answers are the new process's id, and its exit code once
+it has ended. ``client.py`` asks for commands.
 
 The server ends when its standard input closes, that is with the process that started it, and takes its kernels along.
 A kernel also ends with the connection it was asked for by. Linux alone has what this needs.
@@ -19,24 +20,33 @@ import shutil
 import signal
 import socket
 import sys
+import traceback
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 #: What the book's packages and notebooks import from elsewhere, and what a kernel itself is made of.
 LIBRARIES = (
     "IPython",
+    "grimp",
     "ipykernel.ipkernel",
     "ipykernel.kernelapp",
     "jaxtyping",
+    "jupytext",
     "matplotlib.pyplot",
     "numpy",
+    "papermill",
+    "psutil",
     "pydantic",
+    "rich.console",
+    "rich.table",
     "scipy.optimize",
     "scipy.stats",
     "sklearn.datasets",
     "threadpoolctl",
     "torch",
+    "typer",
     "yaml",
 )
 
@@ -56,8 +66,12 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class Request:
-    """A kernel to be: the arguments after ``-m ipykernel_launcher``, its environment, folder, output and errors."""
+    """A process to be: its arguments, environment, folder, output and errors.
 
+    A ``program`` is a kernel, whose arguments follow ``-m ipykernel_launcher``, or a command, whose follow ``book``.
+    """
+
+    program: Literal["kernel", "book"]
     arguments: list[str]
     environment: dict[str, str]
     folder: str
@@ -82,6 +96,7 @@ def main(folder: Path) -> None:
     """Import the libraries and serve on ``folder/socket``; in a forked process, be the kernel that was asked for."""
     del sys.path[0]  # the folder of this file, which an ordinary kernel does not have there
     environment = dict(os.environ)
+    keep_priority()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(str(folder / "socket"))
         listener.listen(64)
@@ -90,7 +105,14 @@ def main(folder: Path) -> None:
         if request is None:
             shutil.rmtree(folder, ignore_errors=True)
             os._exit(0)
-    become_kernel(request)
+    enter(request)
+    become_kernel(request) if request.program == "kernel" else become_book(request)
+
+
+def keep_priority() -> None:
+    """Keep the share of this session, by which Linux divides a processor first, as low as that of its processes."""
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(os.nice(0)))
 
 
 def warm_up() -> None:
@@ -199,8 +221,8 @@ def reap(child: Child, ready: selectors.BaseSelector) -> None:
     child.connection.close()
 
 
-def become_kernel(request: Request) -> None:
-    """Do what ``python -m ipykernel_launcher`` does, in the state that a new interpreter would be in."""
+def enter(request: Request) -> None:
+    """Take the request's folder, files and environment."""
     os.chdir(request.folder)
     with Path(os.devnull).open("rb") as nothing:
         for target, source in enumerate([nothing.fileno(), *request.files]):
@@ -210,6 +232,10 @@ def become_kernel(request: Request) -> None:
     os.environ.clear()
     os.environ.update(request.environment)
     importlib.invalidate_caches()
+
+
+def become_kernel(request: Request) -> None:
+    """Do what ``python -m ipykernel_launcher`` does, in the state that a new interpreter would be in."""
     import numpy
     import torch
     from ipykernel.kernelapp import launch_new_instance
@@ -220,6 +246,22 @@ def become_kernel(request: Request) -> None:
     launch_new_instance()
     atexit._run_exitfuncs()
     os._exit(0)  # taking the libraries apart object by object would take a second
+
+
+def become_book(request: Request) -> None:
+    """Do what the command ``book`` does."""
+    sys.argv = ["book", *request.arguments]
+    code: object = 1
+    try:
+        importlib.import_module("bookpress.cli").main()
+        code = 0
+    except SystemExit as end:
+        code = end.code
+    except BaseException:
+        traceback.print_exc()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code if isinstance(code, int) else 1 if code else 0)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from itertools import accumulate
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.points import PointRecord, Points, done_and_missing
-from bookpress.profile import FULL, Settings, load_profile
+from bookpress.profile import Settings, load_profile
+from bookpress.profile_names import FULL
 from bookpress.sweep import DEVICE, Point, Sweep, SweepError, in_order, number_of, points_of
 from bookpress.work import Task
 
@@ -50,15 +51,16 @@ class FigureSweep:
 
 
 def figure_sweeps(layout: Layout, pages: Iterable[str] = ()) -> list[FigureSweep]:
-    """The sweeps that ``full.yaml`` describes, of these pages or of all.
+    """The sweeps that ``full.yaml`` describes, of these pages or of all; a book without that file has none.
 
     Raises:
         ProfileError: the file is at fault.
         SweepError: a sweep does not fit its notebook; the message names the page.
     """
     wanted = set(pages)
-    found = []
-    for page, settings in load_profile(FULL, layout).items():
+    found: list[FigureSweep] = []
+    described = load_profile(FULL, layout) if (layout.profiles / f"{FULL}.yaml").is_file() else {}
+    for page, settings in described.items():
         if settings.sweeps and (page in wanted or not wanted):
             on_disk = Points(layout.points(page))
             found += [_with_records(page, sweep, on_disk, layout) for sweep in settings.sweeps]

@@ -109,7 +109,9 @@ def ask_for_kernel(folder: Path, cmd: list[str], env: dict[str, str], cwd: Any =
     """A kernel forked by the server of ``folder``, or nothing where none answers or another program is asked for."""
     if cmd[:3] != [sys.executable, "-m", forkserver.LAUNCHER]:
         return None
-    asked = json.dumps({"arguments": cmd[3:], "environment": env, "folder": str(cwd or Path.cwd())}).encode()
+    asked = json.dumps(
+        {"program": "kernel", "arguments": cmd[3:], "environment": env, "folder": str(cwd or Path.cwd())}
+    ).encode()
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.settimeout(_SECONDS_TO_START)
     try:
@@ -133,6 +135,7 @@ def start_server(log: Path) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="book-kernels-"))
     (folder / "builder").write_text(str(os.getpid()))
+    os.environ.update(ENVIRONMENT)  # what is started from here is to fit the server
     os.environ[SERVER_VARIABLE] = str(folder)
     threading.Thread(target=_keep_server, args=(folder, log), daemon=True).start()
 

@@ -15,7 +15,8 @@ from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.package_page import package_pages
 from bookpress.page import badge, badges, picture_block, proof_badge, table_row, write_page
-from bookpress.profile import FULL, LAPTOP, load_profile
+from bookpress.profile import load_profile
+from bookpress.profile_names import FULL, LAPTOP
 from bookpress.reach import Reach
 from bookpress.record import Record, RecordError, stray_claims
 from bookpress.registry import Entry, Paper, ProofMark, Registry, Verdict
@@ -99,7 +100,7 @@ class Book:
     @cached_property
     def sweeps(self) -> list[FigureSweep]:
         """The sweeps of full-size figures, with the points there are."""
-        return figure_sweeps(self.layout) if self.full_size else []
+        return figure_sweeps(self.layout)
 
     def points_section(self, name: str) -> str:
         """What a page shows of its figures at full size, point by point."""

@@ -116,7 +116,8 @@ def points_of(notebook: Notebook, axes: Mapping[str, list[Any]], base: dict[str,
         parameters = defaults | base | dict(zip(axes, values, strict=True))
         for name in (*axes, *base):
             _refuse_value(known[name], parameters)
-        own = {name: value for name, value in parameters.items() if value != defaults[name] or name in axes}
+        fixed = sorted(name for name, value in parameters.items() if value != defaults[name] and name not in axes)
+        own = {name: parameters[name] for name in (*axes, *fixed)}
         points.append(Point(notebook.name, parameters, defaults, tuple(axes), _name(own)))
     return points
 
@@ -221,7 +222,7 @@ def _value(text: str) -> Any:
 
 def _name(values: Mapping[str, Any]) -> str:
     """A file's name that says what was set, ``heads=4,seed=2``, with a hash where it cannot say all of it."""
-    words = {key: _word(value) for key, value in sorted(values.items()) if key != DEVICE}
+    words = {key: _word(value) for key, value in values.items() if key != DEVICE}
     name = ",".join(f"{key}={word}" for key, word in words.items()) or "defaults"
     told = {key: re.sub(r"[^\w.+-]+", "_", word) or "none" for key, word in words.items()}
     if told == words and len(name) <= _LONGEST_NAME:

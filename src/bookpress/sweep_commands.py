@@ -3,7 +3,6 @@
 import os
 import shutil
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +10,13 @@ from rich.console import Console
 
 from bookpress.build import BuildError, show_failures
 from bookpress.files import write_whole
+from bookpress.forkserver import keep_priority
 from bookpress.full_size import CPU, FigureSweep, figure_sweeps, task_of, tasks_again, tasks_of, unlike
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.points import PointRecord, Points, done_and_missing
-from bookpress.profile import LAPTOP, load_profile
+from bookpress.profile import load_profile
+from bookpress.profile_names import LAPTOP
 from bookpress.reach import Reach
 from bookpress.sweep import Point, axes_of, in_order, points_of
 from bookpress.work import in_words, work_off
@@ -94,8 +95,7 @@ def work_at_points(
         console.print(f"no point for the device '{device}' is missing")
         return
     os.nice(19)
-    with suppress(OSError):  # where the system shares its time between groups of processes first
-        Path("/proc/self/autogroup").write_text("19")
+    keep_priority()
     worked = work_off(layout, tasks, cores, hours)
     _tell(worked.made, worked.left, worked.failed, console)
 

@@ -30,7 +30,8 @@ from bookpress.files import HOST, remove_leftovers, write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.points import PointRecord
-from bookpress.profile import LAPTOP, Settings
+from bookpress.profile import Settings
+from bookpress.profile_names import LAPTOP
 from bookpress.provenance import commit_of
 from bookpress.reach import Reach
 from bookpress.record import RecordError, claims_in, environment_in, numbers_in
@@ -79,8 +80,9 @@ class Token(BaseModel):
 
 @dataclass(frozen=True)
 class Worked:
-    """How a plan came out: how many of its points were made here, and why those failed that did."""
+    """How a plan came out: how many of its points were begun and made here, and why those failed that did."""
 
+    begun: int
     made: int
     found: int
     taken: int
@@ -114,7 +116,7 @@ def work_off(
         with _stopping_at(until):
             done = run_graph(layout, ["points"], cores, Engine(shared=True, profile=workflow_profile), plan=folder.name)
         worked = _outcome(layout, folder, plan)
-    if worked.left and not (done or worked.failed or (until and time.time() >= until)):
+    if not (done or worked.failed or worked.begun or (until and time.time() >= until)):
         raise BuildError(f"the points were not worked off: {_last_words(layout)}")
     return worked
 
@@ -280,6 +282,7 @@ def _outcome(layout: Layout, folder: Path, plan: Plan) -> Worked:
             killed = ended or "it did not come to its end (killed, out of memory, or the machine stopped)"
             failed[task.path.stem] = told.read_text(encoding="utf-8").strip() if told.is_file() else killed
     return Worked(
+        begun=len(list(folder.glob("*.begun"))),
         made=states.count(State.MADE),
         found=states.count(State.FOUND),
         taken=states.count(State.TAKEN),

@@ -64,8 +64,8 @@ def test_every_sweep_gets_on_and_short_points_go_first(toy: Any, sweeps: Callabl
     tasks = tasks_of(sweeps(), CPU, toy.layout)
     names = [task.path.stem for task in tasks]
     assert names == [
-        "kind=b,n=1",
-        "kind=b,n=2",
+        "n=1,kind=b",
+        "n=2,kind=b",
         "n=1,seed=0",
         "n=2,seed=0",
         "n=4,seed=0",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from bookpress import kernels
+from bookpress import client, kernels
 from bookpress.forkserver import LAUNCHER, refuse_other_settings
 from bookpress.kernels import ENVIRONMENT, SERVER_VARIABLE, ForkedKernel, ask_for_kernel
 from bookpress.record import Record
@@ -30,6 +31,7 @@ print(os.environ[SERVER_VARIABLE], flush=True)
 sys.stdin.read()
 """
 
+CLIENT = [sys.executable, "-S", client.__file__]
 BOOK_RUN = [sys.executable, "-c", "from bookpress.cli import main; main()", "run"]
 
 #: What a notebook could find changed in an interpreter that has imported the libraries before it was forked.
@@ -205,6 +207,43 @@ def test_kernels_that_cannot_be_forked_are_left_to_be_started(build: Build, tmp_
     assert "PYTHONHASHSEED is '0' here and '1' in the request" in build.log.read_text()
     assert ask_for_kernel(build.folder, ["julia", "kernel.jl"], dict(os.environ)) is None
     assert ask_for_kernel(tmp_path, [sys.executable, "-m", LAUNCHER], dict(os.environ)) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["run", "demo/good", "--brief"], 0), (["run", "demo/failed_check"], 4), (["run"], 2)]
+)
+def test_a_forked_command_ends_as_an_ordinary_one(
+    toy: Any, build: Build, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int
+) -> None:
+    toy.add("good")
+    toy.add("failed_check")
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    forked = command(*arguments)
+    assert forked.returncode == code
+    assert build.log.read_text() == ""
+    monkeypatch.delenv(SERVER_VARIABLE)
+    ordinary = command(*arguments)
+    assert (without_seconds(ordinary), ordinary.returncode) == (without_seconds(forked), code)
+
+
+def test_a_killed_client_ends_its_command(toy: Any, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = toy.add("endless")
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    runner = subprocess.Popen([*CLIENT, "run", notebook], stderr=subprocess.DEVNULL)
+    until(lambda: len(build.server.children()) == 2)  # the command and its kernel
+    runner.kill()
+    runner.wait()
+    until(lambda: not build.server.children())
+
+
+def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([*CLIENT, *arguments], capture_output=True, text=True, check=False)
+
+
+def without_seconds(done: "subprocess.CompletedProcess[str]") -> str:
+    return re.sub(r"\d+\.\d s\b", "", done.stdout + done.stderr).replace("python -m bookpress", "book")
 
 
 def test_only_settings_that_are_read_once_are_compared() -> None:

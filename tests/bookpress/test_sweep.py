@@ -44,10 +44,10 @@ def test_axes_that_do_not_fit_are_refused_by_name(notebook: Notebook, texts: lis
 def test_points_are_known_by_their_parameters_but_for_the_device(notebook: Notebook) -> None:
     points = points_of(notebook, {"n": [3, 4], "seed": [0, 1]}, {"kind": "b"})
     assert [point.name for point in points] == [
-        "kind=b,n=3,seed=0",
-        "kind=b,n=3,seed=1",
-        "kind=b,n=4,seed=0",
-        "kind=b,n=4,seed=1",
+        "n=3,seed=0,kind=b",
+        "n=3,seed=1,kind=b",
+        "n=4,seed=0,kind=b",
+        "n=4,seed=1,kind=b",
     ]
     assert len({point.identity for point in points}) == 4
     elsewhere = points_of(notebook, {"seed": [0, 1], "n": [3, 4]}, {"kind": "b", "device": "cuda"})

@@ -20,15 +20,16 @@ from attention_theory.validation import require
 class BlockHead:
     """One head whose matrices hold a single block each.
 
-    ``Q[key[i], source[i]] = 1`` and ``V[destination[i], value[i]] = weight``; everything else is zero. A partial
-    function between alphabets is such a list of pairs (the matrix ``G_f`` in the proof of Lemma C.1).
+    ``Q[key[i], source[i]] = 1`` and ``V[destination[i], value[i]] = weight``, or ``weight[i]`` if there are several;
+    everything else is zero. A partial function between alphabets is such a list of pairs (the matrix ``G_f`` in the
+    proof of Lemma C.1).
     """
 
     source: Int[Tensor, " queries"]
     key: Int[Tensor, " _queries"]
     value: Int[Tensor, " moves"]
     destination: Int[Tensor, " _moves"]
-    weight: int = 1
+    weight: int | Int[Tensor, " _moves"] = 1
 
     def __post_init__(self) -> None:
         if len(self.source) != len(self.key) or len(self.value) != len(self.destination):
@@ -37,13 +38,18 @@ class BlockHead:
             if len(torch.stack([first, second]).unique(dim=1).T) < len(first):
                 raise ValueError("a head holds an entry of a matrix once")
 
+    @property
+    def weights(self) -> Int[Tensor, " _moves"]:
+        """The entry of V for every pair of value and destination."""
+        return torch.as_tensor(self.weight, device=self.value.device).expand(len(self.value))
+
 
 def dense(heads: Sequence[BlockHead], width: int) -> Heads:
     """The matrices of all heads written out, for small widths."""
     device = heads[0].source.device
     stacked = Heads(*torch.zeros(2, len(heads), width, width, dtype=torch.float64, device=device).unbind())
     for number, head in enumerate(heads):
-        stacked.values[number, head.destination, head.value] = head.weight
+        stacked.values[number, head.destination, head.value] = head.weights.to(stacked.values.dtype)
         stacked.queries[number, head.key, head.source] = 1
     return stacked
 
@@ -77,7 +83,7 @@ class BlockLayer:
             groups=len(heads),
             value=torch.cat([head.value for head in heads]),
             destination=torch.cat([head.destination for head in heads]),
-            weight=torch.tensor([head.weight for head in heads], device=device).repeat_interleave(moves),
+            weight=torch.cat([head.weights for head in heads]),
         )
 
     def run(self, prompt: Num[Tensor, "batch tokens width"], steps: int) -> Num[Tensor, "batch longer width"]:

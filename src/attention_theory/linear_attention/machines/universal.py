@@ -1,4 +1,7 @@
-"""The universal Turing machine inside one layer of linear attention: run it, write its prompts, read its tapes."""
+"""The paper's universal Turing machine inside one layer of linear attention (Appendix C.1): run it, read its tapes.
+
+Smaller heads, within the sizes of Lemma 2.2, are in :mod:`.compact`.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +18,7 @@ from attention_theory.validation import Form, require
 
 
 class UniversalMachine:
-    """One set of heads that runs every machine within its bounds (Lemma 2.2).
+    """One set of heads that runs every machine within its bounds (Algorithms 6 and 7, repaired).
 
     Args:
         states: most states of a machine, at least 1.

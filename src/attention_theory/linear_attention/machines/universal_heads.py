@@ -1,4 +1,4 @@
-"""Rows and heads of the universal Turing machine (Lemma 2.2; Algorithm 6 in lookups).
+"""Rows and heads of the paper's universal Turing machine (Appendix C.1; Algorithm 6 in lookups).
 
 The prompt holds the transition table, one token a state, and the tape, one token a cell. Every cell of every step of
 the machine is then a *block* of four tokens:

@@ -1,0 +1,209 @@
+"""The universal Turing machine of Lemma 2.2 within the sizes of the lemma: run it, write prompts, read tapes.
+
+How the heads work is told in :mod:`.compact_heads`; the paper's own construction, repaired, is in :mod:`.universal`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Int, Num
+from torch import Tensor
+
+from attention_theory.linear_attention.machines.block_heads import BlockHead
+from attention_theory.linear_attention.machines.compact_heads import RULE, WORK, CompactHeads
+from attention_theory.linear_attention.machines.recurrent_layer import RecurrentLayer
+from attention_theory.linear_attention.machines.turing import MOVES, Configurations, simulate
+from attention_theory.validation import require
+
+
+class CompactMachine:
+    """One set of heads that runs every machine and word within its bounds (Lemma 2.2), a cell more each step.
+
+    Weights lie in {-1, 0, 1}, and so do all entries of all tokens. The tape is bounded on the left: a head that leaves
+    it there is lost, as in :func:`.turing.simulate`; to the right it grows as fast as a head can walk.
+
+    Args:
+        states: most states of a machine, at least 1.
+        letters: size of the alphabet, at least 1; letter 0 is the blank.
+        word: most letters of a word, at least 1. The empty word is written as one blank.
+        steps: most steps of a machine, at least 1.
+        take_back: ``False`` leaves pair and departure in the memory, which shows that they must be taken back.
+
+    Raises:
+        ParameterError: a bound below 1.
+    """
+
+    def __init__(self, states: int, letters: int, word: int, steps: int, take_back: bool = True) -> None:
+        plan = CompactHeads(states, letters, word, steps, take_back)
+        self.states, self.letters, self.word, self.steps = states, letters, word, steps
+        self.rows = plan.rows
+        self.heads: list[BlockHead] = plan.all()
+
+    @property
+    def width(self) -> int:
+        """d, the width of a token."""
+        return self.rows.size
+
+    @cached_property
+    def layer(self) -> RecurrentLayer:
+        return RecurrentLayer(self.heads, self.width)
+
+    def embed(
+        self,
+        tables: Int[Tensor, "machines states letters 3"],
+        words: Int[Tensor, "machines cells"],
+        places: Int[Tensor, " machines"],
+        dtype: torch.dtype = torch.int8,
+    ) -> Num[Tensor, "machines tokens width"]:
+        """Machines and words as prompts (Eqs. 59-61): the table's columns, ``#``, then the cells of the word.
+
+        Every machine starts in state 0 with its head at the cell ``places``. Beside the rows of the paper, the cell
+        with the head holds its state once more as memory (``head``), and the last cell starts the run (``go``).
+
+        Raises:
+            ParameterError: machines or words that do not fit this universal machine, or a head off the word.
+        """
+        _check(self, tables, words, places)
+        machines, cells = words.shape
+        device = tables.device
+        prompt = torch.zeros(machines, self.states + 1 + cells, self.width, dtype=dtype, device=device)
+        state, machine = (torch.arange(count, device=device) for count in (self.states, machines))
+        prompt[:, state, self.rows.indices("table of", device)] = 1
+        for letter in range(self.letters):
+            self.rows.of(prompt, f"table {letter}")[:, state] = 1
+            for number, part in enumerate(RULE):
+                rows = self.rows.indices(f"table {letter} {part}", device)
+                prompt[machine[:, None], state, rows[tables[:, :, letter, number]]] = 1
+        self.rows.of(prompt, "#")[:, self.states] = 1
+        tape = prompt[:, self.states + 1 :]
+        cell = torch.arange(cells, device=device)
+        tape[:, cell, self.rows.indices("cell", device)[:cells]] = 1
+        tape[machine[:, None], cell, self.rows.indices("letter", device)[words]] = 1
+        for name in ("state", "head"):
+            self.rows.of(tape, name)[machine, places, 0] = 1
+        self.rows.of(tape, "go")[:, -1] = 1
+        return prompt
+
+    def tokens_until(self, step: int, cells: int) -> int:
+        """c(t): the tokens after the prompt until the configuration x^t of a word of ``cells`` letters is written.
+
+        Raises:
+            ParameterError: a step or a word out of bounds.
+        """
+        require(step=(step, 0, self.steps), cells=(cells, 1, self.word))
+        return step * (len(WORK) + cells) + step * (step + 1) // 2
+
+    def run(self, prompt: Num[Tensor, "machines tokens width"], steps: int) -> Num[Tensor, "machines longer width"]:
+        """The prompt and all tokens of so many steps of every machine.
+
+        Raises:
+            ParameterError: steps out of bounds, or a prompt of another width.
+        """
+        return self.layer.run(prompt, self.tokens_until(steps, prompt.shape[1] - self.states - 1))
+
+    def configurations(self, prompt: Num[Tensor, "machines tokens width"], steps: int) -> Iterator[Configurations]:
+        """x^0, x^1, ..., each read from the last ``cells + t`` tokens as they come; earlier tokens are not kept.
+
+        One row a machine; a letter that is not exactly one 1 among zeros, or a state that is not at most one, reads
+        as -1.
+
+        Raises:
+            ParameterError: steps out of bounds, or a prompt of another width.
+        """
+        cells = prompt.shape[1] - self.states - 1
+        require(steps=(steps, 0, self.steps), cells=(cells, 1, self.word))
+        tokens = self.layer.tokens(prompt)
+        yield self.read(prompt[:, -cells:])
+        for step in range(1, steps + 1):
+            for _ in WORK:
+                next(tokens)
+            yield self.read(torch.stack([next(tokens) for _ in range(cells + step)], dim=1))
+
+    def read(self, tokens: Num[Tensor, "machines cells width"]) -> Configurations:
+        """Letter and state of each token, a cell's: no state is ``states``, as in :class:`.turing.Configurations`."""
+        letter, state = (self.rows.of(tokens, name) for name in ("letter", "state"))
+        empty = (state == 0).all(dim=-1)
+        return Configurations(_unit(letter), torch.where(empty, self.states, _unit(state)))
+
+
+def _check(machine: CompactMachine, tables: Tensor, words: Tensor, places: Tensor) -> None:
+    machines, states, letters, _ = tables.shape
+    most = torch.tensor([machine.states, machine.letters, len(MOVES)], device=tables.device) - 1
+    require(
+        states=(states, [machine.states]),
+        letters=(letters, [machine.letters]),
+        words=(len(words), [machines]),
+        places=(len(places), [machines]),
+        cells=(words.shape[1], 1, machine.word),
+    )
+    require(
+        **{"rules of another state, letter or move": (int(((tables < 0) | (tables > most)).sum()), [0])},
+        **{"letters off the alphabet": (int(((words < 0) | (words >= letters)).sum()), [0])},
+        **{"heads off the word": (int(((places < 0) | (places >= words.shape[1])).sum()), [0])},
+    )
+
+
+def _unit(block: Num[Tensor, "... letters"]) -> Int[Tensor, "..."]:
+    is_unit = ((block == 0) | (block == 1)).all(dim=-1) & (block.sum(dim=-1) == 1)
+    return torch.where(is_unit, block.argmax(dim=-1), -1)
+
+
+@dataclass(frozen=True)
+class CompactRuns:
+    """How the tapes that a layer wrote compare with a simulator.
+
+    Attributes:
+        exact: by machine and step, whether the last tokens are the configuration, letter by letter and state by state.
+        kept: whether the machine's head is on the tape to the end.
+    """
+
+    exact: Bool[Tensor, "machines times"]
+    kept: Bool[Tensor, " machines"]
+
+    @property
+    def machines(self) -> int:
+        """The number of machines that are exact at every step."""
+        return int(self.exact.all(dim=1).sum())
+
+
+def compare_with_simulator(
+    universal: CompactMachine,
+    tables: Int[Tensor, "machines states letters 3"],
+    words: Int[Tensor, "machines cells"],
+    places: Int[Tensor, " machines"],
+    steps: int,
+    dtype: torch.dtype = torch.int8,
+    at_once: int = 250,
+) -> CompactRuns:
+    """Run all machines in the layer, ``at_once`` side by side, and each by itself in the reference simulator.
+
+    Raises:
+        ParameterError: what :meth:`CompactMachine.embed` refuses, steps out of bounds, or ``at_once`` below 1.
+    """
+    require(steps=(steps, 0, universal.steps), at_once=(at_once, 1, None))
+    exact, kept = [], []
+    parts = (part.split(at_once) for part in (tables, torch.nn.functional.pad(words, (0, steps)), places))
+    for table, tape, place in zip(*parts, strict=True):
+        runs = [simulate(*one, steps) for one in zip(table, tape, place.tolist(), strict=True)]
+        letters, states = (torch.stack([getattr(run, part) for run in runs]) for part in ("letters", "states"))
+        prompt = universal.embed(table, tape[:, : words.shape[1]], place, dtype)
+        told = [
+            (read.letters == letters[:, step, : words.shape[1] + step]).all(dim=1)
+            & (read.states == states[:, step, : words.shape[1] + step]).all(dim=1)
+            for step, read in enumerate(universal.configurations(prompt, steps))
+        ]
+        exact.append(torch.stack(told, dim=1))
+        kept.append((states[:, -1] < universal.states).any(dim=1))
+    return CompactRuns(torch.cat(exact), torch.cat(kept))
+
+
+def compact_width(states: int, letters: int, word: int, steps: int) -> int:
+    """d in closed form: three rows a cell, and the rest does not grow with word or steps."""
+    return 3 * (word + steps) + letters * (2 * states + letters + 6) + 6 * states + 13
+
+
+def compact_heads_count(letters: int, word: int, steps: int) -> int:
+    """H in closed form: one head a cell, two a letter, and 13."""
+    return word + steps + 2 * letters + 13

@@ -1,0 +1,163 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attention_theory.linear_attention.machines.block_heads import dense
+from attention_theory.linear_attention.machines.compact import (
+    CompactMachine,
+    CompactRuns,
+    compact_heads_count,
+    compact_width,
+    compare_with_simulator,
+)
+from attention_theory.linear_attention.machines.turing import pad_table, parse_machine, random_inputs, random_tables
+from attention_theory.linear_attention.model.mhla import mhla
+from attention_theory.validation import ParameterError
+
+#: Machines that halt, stay, and run along both edges: rules, and the cell they start in.
+SPECIAL = {
+    "halts": ("go _ -> accept 1 S", 0),
+    "stays": ("go _ -> go 1 S\ngo 1 -> go _ S", 2),
+    "right": ("go _ -> go 1 R\ngo 1 -> go 1 R", 2),
+    "left": ("go _ -> back 1 R\ngo 1 -> back _ R\nback _ -> go 1 L\nback 1 -> go _ L", 0),
+    "lost": ("go _ -> go 1 L\ngo 1 -> go _ L", 0),
+}
+
+
+def interpret(table: Tensor, word: list[int], head: int, steps: int) -> list[list[tuple[int, int | None]]]:
+    """A plain interpreter: the cells, letter and state, after each step, on a tape that gets a blank a step."""
+    tape, state, runs = dict(enumerate(word)), 0, []
+    for step in range(steps + 1):
+        runs.append([(tape.get(cell, 0), state if cell == head else None) for cell in range(len(word) + step)])
+        if head >= 0:
+            following, letter, move = table[state, tape.get(head, 0)].tolist()
+            tape[head], state, head = letter, following, head + (-1, 1, 0)[move]
+    return runs
+
+
+def written(universal: CompactMachine, history: Tensor, cells: int, step: int) -> list[list[tuple[int, int | None]]]:
+    """What the last tokens of a step say, read by hand from the rows: one row a machine."""
+    end = universal.states + 1 + cells + universal.tokens_until(step, cells)
+    last = history[:, end - cells - step : end]
+    letters, states = (universal.rows.of(last, name).tolist() for name in ("letter", "state"))
+    assert all(sorted(letter)[-2:] in ([0, 1], [1]) and min(letter) >= 0 for one in letters for letter in one)
+    return [
+        [(letter.index(1), state.index(1) if any(state) else None) for letter, state in zip(*one, strict=True)]
+        for one in zip(letters, states, strict=True)
+    ]
+
+
+def run_random(universal: CompactMachine, machines: int, seed: int, dtype: torch.dtype = torch.int8) -> CompactRuns:
+    tables = random_tables(machines, universal.states, universal.letters, seed)
+    inputs = random_inputs(machines, universal.letters, universal.word, seed + 1)
+    return compare_with_simulator(universal, tables, *inputs, universal.steps, dtype)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    states=st.integers(1, 5),
+    letters=st.integers(1, 4),
+    word=st.integers(1, 5),
+    room=st.integers(0, 2),
+    steps=st.integers(1, 8),
+    seed=st.integers(0, 999),
+)
+def test_every_machine_runs_exactly(states: int, letters: int, word: int, room: int, steps: int, seed: int) -> None:
+    """Also words that are shorter than the bound, against an interpreter of the test's own."""
+    universal = CompactMachine(states, letters, word + room, steps)
+    tables, (words, places) = random_tables(4, states, letters, seed), random_inputs(4, letters, word, seed)
+    history = universal.run(universal.embed(tables, words, places), steps)
+    runs = [interpret(*one, steps) for one in zip(tables, words.tolist(), places.tolist(), strict=True)]
+    for step in range(steps + 1):
+        assert written(universal, history, word, step) == [run[step] for run in runs]
+    assert set(history.unique().tolist()) <= {-1, 0, 1}
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_machines_that_halt_stay_and_run_along_the_edges(name: str) -> None:
+    rules, place = SPECIAL[name]
+    table = pad_table(parse_machine(rules).table, 4, 2)
+    universal = CompactMachine(4, 2, 3, 9)
+    history = universal.run(universal.embed(table[None], torch.tensor([[0, 1, 0]]), torch.tensor([place])), 9)
+    run = interpret(table, [0, 1, 0], place, 9)
+    assert [written(universal, history, 3, step)[0] for step in range(10)] == run
+
+
+def test_the_heads_are_a_layer_of_linear_attention() -> None:
+    universal = CompactMachine(2, 2, 2, 2)
+    prompt = universal.embed(random_tables(3, 2, 2, 0), *random_inputs(3, 2, 2, 0), torch.float64)
+    matrices, tokens = dense(universal.heads, universal.width), prompt
+    for _ in range(universal.tokens_until(2, 2)):
+        tokens = torch.cat([tokens, mhla(matrices, tokens)[:, None]], dim=1)
+    assert torch.equal(tokens, universal.run(prompt, 2))
+    assert set(matrices.values.unique().tolist()) == {-1, 0, 1}
+    assert set(matrices.queries.unique().tolist()) == {0, 1}
+
+
+def test_configurations_are_read_as_they_come() -> None:
+    universal = CompactMachine(3, 2, 4, 6)
+    prompt = universal.embed(random_tables(5, 3, 2, 1), *random_inputs(5, 2, 4, 1))
+    history = universal.run(prompt, 6)
+    for step, read in enumerate(universal.configurations(prompt, 6)):
+        end = prompt.shape[1] + universal.tokens_until(step, 4)
+        again = universal.read(history[:, end - 4 - step : end])
+        assert torch.equal(read.letters, again.letters)
+        assert torch.equal(read.states, again.states)
+
+
+def test_what_is_no_letter_reads_as_none() -> None:
+    universal = CompactMachine(2, 2, 1, 1)
+    token = torch.zeros(1, 1, universal.width)
+    universal.rows.of(token, "letter")[...] = 1
+    universal.rows.of(token, "state")[..., 0] = -1
+    assert (universal.read(token).letters.item(), universal.read(token).states.item()) == (-1, -1)
+
+
+def test_a_hundred_steps_and_many_machines() -> None:
+    assert run_random(CompactMachine(3, 2, 2, 100), 5, 7).machines == 5
+    runs = run_random(CompactMachine(4, 4, 3, 10), 300, 3)
+    assert runs.machines == 300
+    assert 0 < int(runs.kept.sum()) < 300
+
+
+def test_sizes_are_the_formulas() -> None:
+    for size in ((1, 1, 1, 1), (2, 3, 4, 5), (5, 2, 1, 7)):
+        universal = CompactMachine(*size)
+        assert (universal.width, len(universal.heads)) == (compact_width(*size), compact_heads_count(*size[1:]))
+    assert (compact_width(1, 1, 1, 1), compact_heads_count(1, 1, 1)) == (34, 17)
+    assert [CompactMachine(1, 1, 3, 3).tokens_until(step, 3) for step in range(4)] == [0, 10, 21, 33]
+
+
+def test_what_was_written_must_be_taken_back() -> None:
+    left_in = run_random(CompactMachine(3, 3, 4, 6, take_back=False), 50, 0, torch.float64)
+    assert left_in.exact[:, 0].all()
+    assert left_in.machines < 25
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    universal = CompactMachine(2, 2, 3, 4)
+    tables, words, place = random_tables(1, 2, 2, 0), torch.zeros(1, 3, dtype=torch.int64), torch.tensor([0])
+    too_small = {"states": (0, 2, 3, 4), "letters": (2, 0, 3, 4), "word": (2, 2, 0, 4), "steps": (2, 2, 3, 0)}
+    for name, sizes in too_small.items():
+        with pytest.raises(ParameterError, match=name):
+            CompactMachine(*sizes)
+    for bad, said in (
+        ((random_tables(1, 3, 2, 0), words, place), "states must be one of 2"),
+        ((random_tables(1, 2, 3, 0), words, place), "letters must be one of 2"),
+        ((tables + 2, words, place), "rules of another state, letter or move"),
+        ((tables, words + 2, place), "letters off the alphabet"),
+        ((tables, words, place + 3), "heads off the word"),
+        ((tables, words, place - 1), "heads off the word"),
+        ((tables, torch.zeros(1, 4, dtype=torch.int64), place), "cells must be an integer from 1 to 3"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            universal.embed(*bad)
+    prompt = universal.embed(tables, words, place)
+    with pytest.raises(ParameterError, match="step must be"):
+        universal.run(prompt, 5)
+    with pytest.raises(ParameterError, match="width"):
+        universal.run(prompt[..., 1:], 1)
+    with pytest.raises(ParameterError, match="at_once"):
+        compare_with_simulator(universal, tables, words, place, 1, at_once=0)
