@@ -197,8 +197,9 @@ show.figure(
     fig,
     name="tokens",
     caption="Prompt and first step. Each column is a token, each row one of its coordinates. Above the cells are the "
-    "rows of the table; the unnamed rows further down are the marks of the work and the pairs. The tape is printed with "
-    "one letter and at most one state a token; the last token has the key of a new cell and the mark that starts a step.",
+    "rows of the table; the unnamed rows further down are the marks of the work and the pairs. The tape is printed "
+    "with one letter and at most one state a token; the last token has the key of a new cell and the mark that starts "
+    "a step.",
     alt="A sparse picture of coordinates against tokens. Blue entries stand for 1. The three red entries stand for -1: "
     "the read state of WRITE, and the head and the move of LEAVE.",
 )
