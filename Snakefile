@@ -16,7 +16,8 @@ from bookpress.files import digest_of_file
 from bookpress.kernels import start_server
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook, SourceError
-from bookpress.profile import LAPTOP, settings_for
+from bookpress.profile import settings_for
+from bookpress.profile_names import LAPTOP
 from bookpress.reach import Reach
 from bookpress.work import load_plan
 

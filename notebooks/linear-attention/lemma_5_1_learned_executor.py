@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Lemma 5.1 · Learning to execute
+# # Lemma 5.1 · Learning a universal machine from its runs
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 5.1 and Corollary 3, Section 5 and Appendix C.2.*
 #
 # <!-- claim linear-attention/lemma-5-1 -->
@@ -15,22 +15,282 @@
 #
 # **Lemma 5.1 (Learning to execute)** *Section 5, Appendix C.2*
 #
-# **As printed.** Each step rounds wrongly with probability less than $\varepsilon$, although the loop of Eq. 22 does
-# not round. The data run over $t \in [T]$, and $\hat\Theta \in \Omega_H$ for $H \le d^2$ with the $H$ of the universal
-# machine.
+# Let Algorithm 1 learn from histories of a universal machine on machines and words $(M, x)$ drawn from $\mathcal{D}$,
+# and let $\varepsilon$ be its mean squared error on the next token over the $\Phi$ entries of a true history. Let each
+# output be rounded before it becomes a token, as the proof has it. Then $\Pr[\mathrm{CH}_{\hat\Theta}(M, x) \ne
+# \mathrm{CH}_\Theta(M, x)] \le O(\varepsilon \Phi)$, with 4 for a constant, and $\varepsilon$ is as small as wanted
+# with a number of samples polynomial in $d$, $1/\varepsilon$ and $\log(1/\delta)$.
 #
-# **Corrected.** Let Algorithm 1 learn from histories of a universal machine on machines and words $(M, x)$ drawn from
-# $\mathcal{D}$, and let $\varepsilon$ be its mean squared error on the next token over the $\Phi$ entries of a true
-# history. Let each output be rounded before it becomes a token. Then $\Pr[\mathrm{CH}_{\hat\Theta}(M, x) \ne
-# \mathrm{CH}_\Theta(M, x)] \le 4 \varepsilon \Phi$, and $\varepsilon$ is as small as wanted with a number of samples
-# polynomial in $d$, $1/\varepsilon$ and $\log(1/\delta)$.
+# **Beside it, as printed.** In the proof each step rounds wrongly with probability less than $\varepsilon$.
 #
-# Outputs are rounded in the loop, to zero below $1/2$, and each step rounds wrongly with probability at most
-# $4\varepsilon$, since a squared error below $1/4$ is undone. The data run over $t \in [\Phi]$, and $\hat H \le d^2$.
+# **Corrected.** At most $4\varepsilon$, since a squared error below $1/4$ is undone. (Rounding is not in the loop of
+# Eq. 22. The data run over $t \in [\Phi]$, not $[T]$, and the $H \le d^2$ of $\hat\Theta$ is not the $H$ of $\Theta$.)
 #
 # </blockquote>
 # <!-- /claim -->
 #
+# If Algorithm 1 learns the next token of a universal machine to a mean squared error $\varepsilon$, how often does the
+# learned model make a mistake in $\Phi$ tokens? And how many runs does it take?
+#
+# What is learned here is the universal machine of
+# {doc}`/notebooks/linear-attention/lemma_2_2_universal_machine` itself. Its cubic features number $d^2(d+1)/2$, more
+# than $10^5$ at $d = 60$; but the regression of least norm needs their inner products alone, and these are
+# $\|Z^\top Z'\|_F^2 \langle z_n, z'_n \rangle$ ({doc}`/notebooks/linear-attention/remark_kernel`). Every prefix of a
+# training run is a sample, and the token behind it is the label. There is no ridge and no noise.
+#
+# <details><summary>Proof of Lemma 5.1, the bound on a run, with its constant</summary>
+#
+# The entries of true tokens lie in $\{-1, 0, 1\}$, and an output is rounded entry by entry before it becomes a token.
+# Let $e_t(M, x)$ be the squared error of the output at the $t$-th prefix of the *true* history, and $\varepsilon_t$ its
+# mean over $\mathcal{D}$. Rounding returns the true token unless some entry is off by $1/2$ or more, and then
+# $e_t \ge 1/4$. By Markov's inequality this happens with probability at most $4 \varepsilon_t$. As long as no output is
+# missed, the model's own history is the true one, so its next output is the output at the true prefix. So a run that
+# differs somewhere has missed an output on the *true* history, at the first place where it differs. The union over
+# $\Phi$ tokens gives $\Pr[\mathrm{CH}_{\hat\Theta} \ne \mathrm{CH}_\Theta] \le 4 \sum_t \varepsilon_t = 4 \varepsilon
+# \Phi$, which is the $O(\varepsilon\Phi)$ of Eq. 24. $\square$
+#
+# In the paper's proof each step rounds wrongly with probability less than $\varepsilon$; this is off by the factor 4,
+# which the $O$ takes in.
+#
+# </details>
+
+# %%
+import math
+
+import torch
+
+from attention_theory.linear_attention.learning.kernel import learn_runs
+from attention_theory.linear_attention.learning.learned_machine import execute_learned, learning_curve
+from attention_theory.linear_attention.machines.compact import CompactMachine
+from attention_theory.linear_attention.machines.turing import random_inputs, random_tables, simulate
+from attention_theory.linear_attention.model.features import psi
+from attention_theory.randomness import streams
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+states = 2  # most states of a machine at the smallest size, from 2 to 3
+letters = 2  # letters of the alphabet at the smallest size, from 2 to 3
+word = 2  # cells of the word, from 1 to 2
+counts = [30, 60, 120, 240, 320]  # training machines, each from 2 to 400
+held_out = 200  # machines that are not in the training data, from 20 to 500
+draws = 20  # training sets drawn for the growth with 1/δ, from 12 to 200
+long_counts = [60, 240]  # training machines of two steps, each from 2 to 300
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(states=(states, 2, 3), letters=(letters, 2, 3), word=(word, 1, 2), counts=(counts, 2, 400))
+require(held_out=(held_out, 20, 500), draws=(draws, 12, 200), long_counts=(long_counts, 2, 300), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Three sizes
+# A run is a random machine on a random word, from a random cell, for one step: six tokens of work and then the tape,
+# $x^1$. The model learns from the first $k$ machines, and is asked for every token of machines whose tables are *not*
+# among those that it learned from.
+
+
+# %%
+def histories(universal, count, stream):
+    """Random machines: their tables, their inputs, and their runs by the universal machine."""
+    tables = random_tables(count, universal.states, universal.letters, stream)
+    inputs = random_inputs(count, universal.letters, universal.word, stream + 1)
+    return tables, inputs, universal.run(universal.embed(tables, *inputs), universal.steps).double()
+
+
+def unseen(training, tables):
+    """Which of the tables are not in the training data."""
+    return torch.tensor([not (training == table).flatten(1).all(dim=1).any() for table in tables])
+
+
+def missed(outputs, truth):
+    """By run and step, whether the rounded output is another token than the true one."""
+    return (outputs.round() != truth).any(dim=-1)
+
+
+def share_wrong(wrong):
+    """The share of runs with a miss at some step."""
+    return wrong.any(dim=1).double().mean().item()
+
+
+# %% [markdown]
+# A model that rounds in the loop is right to the end exactly where it misses no output on the true history, so the true
+# histories are enough to know the mismatch of Eq. 24; further below the models run by themselves.
+
+# %%
+sizes = [(states, letters, word, 1), (states + 1, letters, word, 1), (states - 1, letters + 1, word, 1)]
+widths = {size: CompactMachine(*size).width for size in sizes}
+learned = {}
+for size, stream in zip(sizes, streams(seed, len(sizes)), strict=True):
+    universal = CompactMachine(*size)
+    first = universal.states + 1 + word
+    training_tables, _, training = histories(universal, max(counts), stream)
+    fresh_tables, _, fresh = histories(universal, held_out, stream + 2)
+    fresh = fresh[unseen(training_tables, fresh_tables)]
+    for count, outputs in zip(counts, learning_curve(training, fresh, first, counts), strict=True):
+        errors = (outputs - fresh[:, first:]).square().sum(dim=-1).mean(dim=0)
+        learned[size, count] = errors, missed(outputs, fresh[:, first:])
+
+# %% [markdown]
+# One row for each size and each number of training machines.
+
+# %%
+show.table(
+    ["states", "letters", "d", "ψ", "machines", "ε", "4 ε Φ", "share of runs wrong"],
+    [
+        [*size[:2], widths[size], psi(widths[size]), count, errors.mean(), 4 * errors.sum(), share_wrong(wrong)]
+        for (size, count), (errors, wrong) in learned.items()
+    ],
+    caption=f"Learned from so many machines, tested on up to {held_out} machines that it has not seen.",
+)
+
+# %% [markdown]
+# A few hundred machines out of tens of thousands and more are enough, with fewer samples than a hundredth of the
+# features. The share of wrong runs lies below the bound $4 \varepsilon \Phi$ everywhere; the bound is far from sharp.
+
+# %%
+fig, (left, right) = show.axes(1, 2, width=9, height=3.4)
+for colour, size in zip(show.COLOURS, sizes, strict=False):
+    cases = [learned[size, count] for count in counts]
+    name = f"{size[0]} states, {size[1]} letters"
+    left.plot(counts, [share_wrong(wrong) for _, wrong in cases], marker="o", color=colour, label=name)
+    steps_bound = torch.stack([4 * errors for errors, _ in cases]).flatten()
+    steps_wrong = torch.stack([wrong.double().mean(dim=0) for _, wrong in cases]).flatten()
+    right.plot(steps_bound, steps_wrong, "o", color=colour, markersize=3)
+right.plot([0, 1], [0, 1], "--", color="grey", label="4 ε at the step")
+left.set(xlabel="training machines", ylabel="share of new machines run wrongly")
+right.set(xlabel="4 ε at the step", ylabel="share missed at the step", xlim=(-0.05, 4))
+left.legend()
+right.legend()
+show.figure(
+    fig,
+    name="curves",
+    caption="Left: the share of runs that go wrong falls to 0 at every size. Right: a point for each token of a run; "
+    "the share of outputs missed there stays below the dashed line.",
+    alt="Left, three falling curves that reach 0. Right, points that all lie below the diagonal.",
+)
+
+# %% [markdown]
+# The constant 1 of the paper's proof needs a look at a single step. A model whose outputs are 0.49 of the true ones
+# misses every token, and its error is below 1 wherever a token has at most four entries. That model is no minimiser;
+# but the step of the proof is about any model with error $\varepsilon$.
+
+# %%
+cells = fresh[:, -1 - word :].flatten(0, 1)
+shrunk_missed = missed(0.49 * cells, cells).double().mean().item()
+shrunk_error = (0.49 * cells - cells).square().sum(dim=-1).mean().item()
+per_step = torch.stack([wrong.double().mean(dim=0) - 4 * errors for errors, wrong in learned.values()])
+by_step = torch.stack(
+    [wrong.int().cummax(dim=1).values.double().mean(dim=0) - 4 * errors.cumsum(0) for errors, wrong in learned.values()]
+)
+telling = sum(int(((4 * errors < 1) & wrong.any(dim=0)).sum()) for errors, wrong in learned.values())
+last = {f"{size[0]} states, {size[1]} letters": learned[size, counts[-1]] for size in sizes}
+few = {f"{size[0]} states, {size[1]} letters": learned[size, counts[0]] for size in sizes}
+
+# %% [markdown]
+# Now the evidence. In the control the error on the training machines, which is 0, takes the place of $\varepsilon$.
+
+# %%
+claim = Claim("linear-attention/lemma-5-1")
+claim.check("share of outputs missed at a step, less 4 ε there", per_step.max(), "<=", 1e-12)
+claim.check("share of runs wrong by a step, less 4 Σ ε", by_step.max(), "<=", 1e-12)
+claim.check("steps with 4 ε below 1 and a miss", telling, ">=", 1)
+for name, (_, wrong) in last.items():
+    claim.estimate(f"{name}, {counts[-1]} machines: runs of new ones wrong", wrong.any(dim=1).tolist(), "<=", 0.05)
+    claim.number(f"{name}, {counts[-1]} machines: runs of {len(wrong)} new ones wrong", wrong.any(dim=1).sum())
+for name, (_, wrong) in few.items():
+    claim.estimate(f"{name}, {counts[0]} machines: runs wrong", wrong.any(dim=1).tolist(), "<=", 0.05, role="control")
+worst = max(share_wrong(wrong) for _, wrong in few.values())
+claim.control("4 times the error on the training machines, 0, as the bound: share wrong", worst, "<=", 1e-12)
+claim.printed("a step rounds wrongly at most as often as ε, less ε", shrunk_missed - shrunk_error, "<=", 0, of="proof")
+claim.check(
+    "a step rounds wrongly at most as often as 4 ε, less 4 ε", shrunk_missed - 4 * shrunk_error, "<=", 0, of="proof"
+)
+claim.verdict()
+
+# %% [markdown]
+# The bound of Eq. 24 holds with 4 as its constant, and the universal machine is learned, at three sizes, to run every
+# new machine without a mistake.
+#
+# ## How many machines
+# <!-- claim linear-attention/lemma-5-1-samples -->
+# <blockquote>
+#
+# **Lemma 5.1 (How many machines it takes to learn a universal one)** *Section 5*
+#
+# The number of training machines that Lemma 5.1 asks for is polynomial in $d$ and $1/\varepsilon$, and grows no faster
+# than $\log(1/\delta)$. Checked on the universal machine of Lemma 2.2: at three sizes runs of new machines are without
+# a mistake from fewer machines than a hundredth of the features; $\varepsilon$ falls faster than $1/N$; and the number
+# needed for $\varepsilon \le 0.1$ with probability $1 - \delta$ stays below $\log_2(1/\delta)$ times its median. The
+# exponent of $d$ is not measured.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Theorem 2.1 promises $N = O((d^4 + \log \delta^{-1})/\varepsilon)$. Two of the three factors can be measured: how
+# $\varepsilon$ falls with $N$, and how the number needed spreads over training sets, which is what $\delta$ counts. If
+# $N$ grows like $\log(1/\delta)$, the number that is enough with probability $1 - 1/m$ is at most $\log m / \log 2$
+# times the number that is enough with probability $1/2$. If it grew like $1/\delta$, that would be $m/2$ times.
+
+# %%
+small = CompactMachine(states, letters, 1, 1)
+first = states + 2
+_, _, judges = histories(small, held_out, streams(seed, 9)[8])
+grid = list(range(20, 121, 20))
+errors_of = []
+for stream in streams(seed, draws + 10)[10:]:
+    _, _, training = histories(small, max(grid), stream)
+    curve = learning_curve(training, judges, first, grid)
+    errors_of.append([(outputs - judges[:, first:]).square().sum(dim=-1).mean().item() for outputs in curve])
+errors_of = torch.tensor(errors_of, dtype=torch.float64)
+arrived = errors_of <= 0.1
+needed = torch.tensor([grid[int(one.int().argmax())] if one.any() else 10 * grid[-1] for one in arrived])
+slopes = (errors_of[:, -1] / errors_of[:, 1]).log() / math.log(grid[-1] / grid[1])
+print(f"machines needed for ε <= 0.1: median {needed.median()}, from {needed.min()} to {needed.max()}")
+
+# %% [markdown]
+# The figure shows the share of training sets that fail to bring $\varepsilon$ below $0.1$. It falls from 1 to 0 within
+# a small part of the range: more machines make failure rare much faster than any power law would.
+
+# %%
+fig, (left, right) = show.axes(1, 2, width=9, height=3.2)
+left.plot(grid, 1 - arrived.double().mean(dim=0), marker="o")
+left.set(xlabel="training machines", ylabel="share of training sets that fail")
+right.loglog(grid, errors_of.mT, color=show.COLOURS[0], alpha=0.3)
+right.set(xlabel="training machines", ylabel="ε")
+show.figure(
+    fig,
+    name="delta",
+    caption=f"{draws} training sets. Left: the share that does not reach $\\varepsilon = 0.1$. Right: their errors.",
+    alt="Left, a curve that falls steeply from 1 to 0. Right, a bundle of lines that fall ever faster.",
+)
+
+# %% [markdown]
+# With the smallest number of machines nearly all training sets must fail: that is the control. What is not judged is
+# the exponent of $d$, for the three widths lie too near each other. The number of machines is set beside the number of
+# features in its place.
+
+# %%
+claim = Claim("linear-attention/lemma-5-1-samples")
+claim.estimate("slope of log ε in log N, over training sets", slopes.tolist(), "<=", -1)
+spread = needed.max().item() / needed.median().item()
+claim.check(f"largest of {draws} numbers of machines over the median", spread, "<=", math.log(draws) / math.log(2))
+claim.estimate(f"{grid[-1]} machines: share of training sets that fail", (~arrived[:, -1]).tolist(), "<=", 0.25)
+claim.estimate(f"{grid[0]} machines: share that fail", (~arrived[:, 0]).tolist(), "<=", 0.25, role="control")
+for size in sizes:
+    enough = [count for count in counts if not learned[size, count][1].any()]
+    claim.check(
+        f"{size[0]} states, {size[1]} letters: machines over features",
+        min(enough) / psi(CompactMachine(*size).width),
+        "<=",
+        0.01,
+    )
+    claim.number(f"{size[0]} states, {size[1]} letters: fewest machines without a mistake", min(enough))
+claim.verdict()
+
+# %% [markdown]
+# On these runs $\varepsilon$ falls faster than $1/N$, and the number of machines hardly depends on $\delta$.
+#
+# ## The configuration at every step
 # <!-- claim linear-attention/corollary-3 -->
 # <blockquote>
 #
@@ -40,9 +300,9 @@
 # $O(n\Phi)$ tokens and takes its union bound over $O(\Phi)$ steps.
 #
 # **Corrected.** With the assumptions of Lemma 5.1, for every step $t$ of the machine that is written within $\Phi$
-# tokens, $c(t) \le \Phi$, the last tokens of the learned model's history are the configuration $x^t$ with probability
-# at least $1 - 4 \varepsilon \Phi$ over $(M, x)$. Learned to the error $\varepsilon / (4\Phi)$, with more samples, it
-# is $1 - \varepsilon$.
+# tokens, $c(t) \le \Phi$, the last $k_t$ tokens of the learned model's history, $[:-k_t]$, are the configuration $x^t$
+# with probability at least $1 - 4 \varepsilon \Phi$ over $(M, x)$. Learned to the error $\varepsilon / (4\Phi)$, with
+# more samples, it is $1 - \varepsilon$.
 #
 # $[:-k_t]$, as in the definition and in Eq. 25. With $\Phi$ steps of the machine the bound is $4 \varepsilon\,
 # c(\Phi)$.
@@ -50,170 +310,78 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# If Algorithm 1 learns the next token of a universal machine to a mean squared error $\varepsilon$, how often does the
-# learned model make a mistake in $\Phi$ steps? Each output is rounded to letters before it becomes a token. Rounding
-# fails only if the squared error of that output is at least $1/4$. By Markov's inequality this has probability at most
-# $4\varepsilon_t$ at step $t$ on the true history, and the union over the steps gives $4 \sum_t \varepsilon_t =
-# 4\varepsilon\Phi$. So the constant hidden in the paper's $O(\varepsilon\Phi)$ is 4. The proof rounds at each step, but
-# Eq. 22, which defines the loop, does not. Without rounding the errors of one step go into the next, and the union over
-# the steps no longer proves anything. Appendix D has two histories count as equal if they are so when rounded; in that
-# sense the bound is seen to hold below without rounding, too. So this is a gap in the proof, not a false statement.
-#
-# ## What stands in
-# On the universal machine of Lemma 2.2 the features number about $d^3/2$ with $d$ in the hundreds and more, and do not
-# fit into memory. (Least squares of least norm needs their inner products alone, which are cheap; it is not run in that
-# form here.) A small universal machine stands in its place, the executor of automata with one input letter. A machine
-# is a function $f$ on $q$ states; a run follows $s, f(s), f(f(s)), \dots$. It needs $d = 3q$ and one head, writes one
-# token a step, and has no tape. So what is tested is how errors of one step become errors of a run. That $\varepsilon$
-# falls with the number of samples is {doc}`/notebooks/linear-attention/theorem_2_1_regression`; the
-# light tails that Theorem 2.1 needs are there, for the entries of histories are 0 and 1.
+# Now runs of two steps, in which the learned model reads what it has written itself. It runs alone from the prompt,
+# every output rounded, and its tape is read at each step from the last $k_t$ tokens and compared with a simulator that
+# knows nothing of attention.
 
 # %%
-import torch
-
-from attention_theory.linear_attention.learning.regression import least_squares
-from attention_theory.linear_attention.learning.restricted_certificate import restricted_certificate
-from attention_theory.linear_attention.machines.executor import Executor, execute, gaussian_samples
-from attention_theory.linear_attention.model.features import certificate_features, psi
-from attention_theory.randomness import generator
-from attention_theory.validation import require
-from bookpress import Claim, show
-
-# %% tags=["parameters"]
-states = 3  # q, states of a machine, from 2 to 3
-steps = 6  # Φ, steps of a run, from 1 to 20
-orders = 3  # random orders in which machines are added to the training data, at least 1
-noises = [0.02, 0.05, 0.1, 0.2, 0.4, 0.8]  # standard deviations of the label noise, each at least 1e-6
-extra = 50  # Gaussian training inputs beyond the number of features, at least 1
-seed = 0  # seed of orders and noise, at least 0
-
-# %%
-require(states=(states, 2, 3), steps=(steps, 1, 20), orders=(orders, 1, None), noises=(noises, 1e-6, None))
-require(extra=(extra, 1, None), seed=(seed, 0, None))
-
-# %% [markdown]
-# ## More and more machines
-# All histories of the first $k$ machines are the training data; the learned model then runs *all* machines from all
-# starts. The bound must hold for each $k$ and at each step: the share of runs that have gone wrong by step $t$ is at
-# most $4 \sum_{s \le t} \varepsilon_s$. Above 1 the bound says nothing, and a model without mistakes keeps it anyhow.
-# So those points are counted where it is below 1 and some run is wrong. Whether a model is right altogether is decided
-# by something else, the rank of the features: once the training machines span what all machines span, it is exact.
-
-# %%
-task = Executor(states, steps)
-machines = task.machines
-every_feature, _ = task.samples(task.histories(machines))
-counts = sorted({k for k in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, len(machines)) if k <= len(machines)})
-learned, steps_of, trained_on = [], [], []
-for order in range(orders):
-    shuffled = machines[torch.randperm(len(machines), generator=generator(seed + order))]
-    for k in counts:
-        features, labels = task.samples(task.histories(shuffled[:k]))
-        model = least_squares(features, labels)
-        done = execute(task, model, machines)
-        spanned = restricted_certificate(features, every_feature)
-        learned.append((k, spanned.rank, done.error, done.mismatch, done.bounds[-1].item(), spanned.holds, done.right))
-        steps_of.append(done)
-        trained_on.append(execute(task, model, shuffled[:k]).bounds)
-show.table(
-    ["machines k", "rank", "ε", "mismatch", "4 ε Φ", "spans all machines"],
-    [one[:6] for one in learned[: len(counts)]],
-    caption=f"The first order. d = {task.width}, features {psi(task.width)}, {len(machines)} machines, "
-    f"{states * len(machines)} runs of {steps} steps.",
-)
-
-# %% [markdown]
-# ## Noise
-# With Gaussian inputs instead of machines every feature is seen, and noise on the labels sets the error. Here the loop
-# is also run without rounding; its tokens are rounded only in the end, to be compared.
-
-# %%
-noisy, unrounded = [], []
-for noise in noises:
-    inputs, labels = gaussian_samples(task.teacher, psi(task.width) + extra, states + 1, noise, seed)
-    model = least_squares(certificate_features(inputs), labels)
-    done, bare = execute(task, model, machines), execute(task, model, machines, rounded=False)
-    noisy.append((noise, done.error, done.bounds[-1].item(), done.mismatch, bare.mismatch))
-    steps_of.append(done)
-    unrounded.append(bare)
-show.table(["noise σ", "ε", "4 ε Φ", "mismatch", "mismatch, rounded at the end only"], noisy)
-
-# %%
-middle = noises[len(noises) // 2]
-inputs, labels = gaussian_samples(task.teacher, psi(task.width) + extra, states + 1, middle, seed)
-model = least_squares(certificate_features(inputs), labels)
-truth = task.histories(machines)
-gaps = {
-    name: (task.roll_out(model, machines, rounded=rounded) - truth).square().sum(dim=-1).mean(dim=0)[states + 1 :]
-    for name, rounded in (("rounded in the loop", True), ("not rounded", False))
+two = CompactMachine(states, letters, word, 2)
+first = states + 1 + word
+stream = streams(seed, 6)[5]
+training_tables, _, training = histories(two, max(long_counts), stream)
+tables, (words, places), truth = histories(two, held_out, stream + 2)
+new = unseen(training_tables, tables)
+tables, words, places, truth = tables[new], words[new], places[new], truth[new]
+tapes = torch.nn.functional.pad(words, (0, 2))
+references = [simulate(*one, 2) for one in zip(tables, tapes, places.tolist(), strict=True)]
+executed = {
+    count: execute_learned(learn_runs(training[:count], first), truth, first, torch.round) for count in long_counts
 }
-fig, (left, right) = show.axes(1, 2, width=9, height=3.4)
-for group, marker in (([one[1:] for one in learned], "o"), ([(0, one[1], one[3]) for one in noisy], "s")):
-    errors = [max(one[1], 1e-5) for one in group]
-    left.plot(errors, [one[2] for one in group], marker, label="machines" if marker == "o" else "noise")
-line = torch.logspace(-5, 0.3, 200, dtype=torch.float64)
-left.plot(line, (4 * steps * line).clamp(max=1), "--", label="4 ε Φ")
-left.set_xscale("log")
-left.set_xlabel("ε")
-left.set_ylabel("mismatch")
-left.legend()
-for name, gap in gaps.items():
-    right.plot(range(1, steps + 1), gap.clamp(min=1e-6), marker="o", label=name)
-right.set_yscale("log")
-right.set_xlabel("step")
-right.set_ylabel("mean squared error of the token")
-right.legend()
-show.figure(
-    fig,
-    name="mismatch",
-    caption="Left: the share of runs that go wrong, against the error of the next token (smaller ones drawn at the "
-    f"left edge); every point lies below the dashed bound. Right: at noise {middle}, the error of the tokens as the "
-    "loop goes on. Rounded, every token is exact (drawn at the bottom); not rounded, the error grows step by step.",
-    alt="Left, points of mismatch against epsilon on a log axis below a curve that rises to 1. Right, two curves "
-    "against the step: one flat at the bottom, one rising.",
-)
+
+# %% [markdown]
+# For each number of machines and each step: the share of new machines whose tape is right, and the bound of the
+# corollary.
+
 
 # %%
-STAND_IN = f"the executor of automata with one input letter, d = {task.width}, for the universal machine"
-spans = [one for one in learned if one[5]]
-wrong, bounds = (torch.stack([getattr(done, name) for done in steps_of]) for name in ("wrong", "bounds"))
-telling = (bounds < 1) & (wrong > 0)
-bare_wrong, bare_bounds = (torch.stack([getattr(done, name) for done in unrounded]) for name in ("wrong", "bounds"))
-print(f"{wrong.numel()} steps of models, {int(telling.sum())} of them with a bound below 1 and a mistake")
+def tape_is_right(tokens, step):
+    """Whether the last tokens until c(t) are the simulator's configuration, run by run."""
+    end = first + two.tokens_until(step, word)
+    read = two.read(tokens[:, end - word - step : end])
+    letters_due = torch.stack([one.letters[step, : word + step] for one in references])
+    states_due = torch.stack([one.states[step, : word + step] for one in references])
+    return (read.letters == letters_due).all(dim=1) & (read.states == states_due).all(dim=1)
+
+
+rights = {
+    (count, t): tape_is_right(executed[count].tokens, t).double().mean().item() for count in long_counts for t in (1, 2)
+}
+bounds = {(count, t): 4 * executed[count].errors[: two.tokens_until(t, word)].sum().item() for count, t in rights}
+show.table(
+    ["machines", "t", "c(t)", "share of tapes right", "1 - 4 Σ ε"],
+    [[count, t, two.tokens_until(t, word), rights[count, t], 1 - bounds[count, t]] for count, t in rights],
+)
+
+# %% [markdown]
+# In print the slice is $[-k_t]$, a single token. That token does not hold the configuration: two true runs can end in
+# the same token after different tapes.
 
 # %%
-claim = Claim("linear-attention/lemma-5-1")
-claim.stand_in(STAND_IN)
-claim.check("steps of models with more mistakes than 4 Σ ε", (wrong > bounds + 1e-12).sum(), "==", 0)
-claim.check("of them, with a bound below 1 and a mistake", telling.sum(), ">=", 1)
-claim.check("mismatch where the training machines span all, largest", max(one[3] for one in spans), "==", 0.0)
-claim.check("rounded at the end only: steps with more mistakes", (bare_wrong > bare_bounds + 1e-12).sum(), "==", 0)
-of_training = torch.stack(trained_on)
-claim.control(
-    "ε of the training machines alone: steps with more mistakes", (wrong[: len(learned)] > of_training).sum(), "==", 0
+ends = truth[:, first + two.tokens_until(1, word) - word - 1 : first + two.tokens_until(1, word)]
+same_token = (ends[:, None, 0] == ends[None, :, 0]).all(dim=-1)
+other_tape = (ends[:, None] != ends[None]).any(dim=-1).any(dim=-1)
+exact = executed[long_counts[-1]]
+
+claim = Claim("linear-attention/corollary-3")
+for (count, t), right in rights.items():
+    claim.check(f"{count} machines, t = {t}: 1 - 4 Σ ε less the share right", 1 - bounds[count, t] - right, "<=", 1e-12)
+rights_of = {count: (tape_is_right(executed[count].tokens, 2)).tolist() for count in long_counts}
+claim.estimate(f"{long_counts[-1]} machines: tapes right at t = 2", rights_of[long_counts[-1]], ">=", 0.95)
+claim.estimate(
+    f"{long_counts[0]} machines: tapes right at t = 2", rights_of[long_counts[0]], ">=", 0.95, role="control"
 )
-claim.control("mismatch after training on 3 machines, first order", learned[counts.index(3)][3], "==", 0.0)
-claim.control("not rounded: last error no larger than the first", gaps["not rounded"][-1], "<=", gaps["not rounded"][0])
-claim.number("fewest machines that span all, over the orders", min(one[0] for one in spans))
-claim.number("rank at which the training machines span all", spans[0][1])
+claim.number(f"{long_counts[-1]} machines: runs of {len(truth)} that differ in any token", (~exact.exact).sum())
+claim.misprint("pairs of runs with one token [-k_t] and two tapes x^t", (same_token & other_tape).sum(), "==", 0)
 claim.verdict()
 
 # %% [markdown]
-# ## At every single step
-# Corollary 3 reads off the configuration at step $t$, which is one token here. In print it is right with probability
-# $1 - \varepsilon$ after *more* samples than Lemma 5.1 takes: as many as it needs to learn to the error
-# $\varepsilon/(4\Phi)$.
-
-# %%
-right = torch.stack([done.right for done in steps_of])
-short_of = 1 - right > bounds + 1e-12
-untrained = [one[3] for one in learned if one[0] <= 3]
-claim = Claim("linear-attention/corollary-3")
-claim.stand_in(STAND_IN)
-claim.check("steps of models with a share right below 1 - 4 Σ ε", short_of.sum(), "==", 0)
-claim.check("of them, with a bound below 1 and a mistake", ((bounds < 1) & (right < 1)).sum(), ">=", 1)
-claim.check(
-    "share right at the last step where the machines span all", min(one[6][-1].item() for one in spans), "==", 1
-)
-claim.control("trained on 3 machines or fewer: least mismatch", min(untrained), "<=", 0.5)
-claim.verdict()
+# All new machines are run without a mistake for both steps, from the learned weights alone.
+#
+# ## What was learned
+# Algorithm 1 learns the universal machine of Lemma 2.2 from the runs of a few hundred machines, and then runs machines
+# that it has never seen, exactly. The bound $O(\varepsilon\Phi)$ has the constant 4 and is far from sharp. Most of the
+# function is still undetermined when the runs are already right: least norm and rounding do more than the bound tells.
+#
+# ## To try
+# - Set `counts` to `[2, 5, 10, 20]`: hardly any run is right, and the bound is far above 1.
+# - Set `letters` to 3: more machines are needed, and $\varepsilon$ still falls faster than $1/N$.

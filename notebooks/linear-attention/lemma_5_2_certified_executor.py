@@ -15,199 +15,227 @@
 #
 # **Lemma 5.2 (Certified execution)** *Section 5, Appendix C.2*
 #
-# **As printed.** The chain of the proof uses $\|\cdot\| \le \frac{\varepsilon}{\eta} \|Z\|_F^6$, without the square. It
-# ends with a probability over $(M, x) \sim \mathcal{D}$, which the lemma, on all $(M, x)$, does not have.
+# Let data labelled by a universal machine $\Theta$ have $\lambda_{\min}(\Lambda_D) > \eta$, and let $\hat\Theta$ have
+# loss $\varepsilon < \eta / (4 \|Z\|_F^6)$ for all $Z$ that occur in runs; least squares finds such a model in
+# polynomial time. Then $\hat\Theta$, with rounding, executes every machine exactly. Data that are histories of embedded
+# machines never have $\lambda_{\min} > 0$, so the lemma says nothing of them; other data have, of polynomial number at
+# every width. What histories determine is decided input by input: all minimisers agree where the features of the input
+# lie in the range of $\Lambda_D$.
 #
-# **Corrected.** Let data labelled by a universal machine $\Theta$ have $\lambda_{\min}(\Lambda_D) > \eta$, and let
-# $\hat\Theta$ have loss $\varepsilon < \eta / (4 \|Z\|_F^6)$ for all $Z$ that occur in runs. Then $\hat\Theta$, with
-# rounding, executes every machine exactly. Data that are histories of embedded machines never have $\lambda_{\min} >
-# 0$. For them the same conclusion follows, with the least eigenvalue that is not 0 for $\eta$, if the features of all
-# inputs that machines produce lie in the range of $\Lambda_D$, that is, if adding them does not raise the rank.
+# **Beside it, as printed.** The chain of the proof uses $\|\cdot\| \le \frac{\varepsilon}{\eta} \|Z\|_F^6$, without the
+# square. It ends with a probability over $(M, x) \sim \mathcal{D}$, which the lemma, on all $(M, x)$, does not have.
 #
-# $\|\cdot\|^2 \le \frac{\varepsilon}{\eta} \|Z\|_F^6$ ($\Theta$ has loss 0, so there is no 4), for all inputs.
+# **Corrected.** $\|\cdot\|^2 \le \frac{\varepsilon}{\eta} \|Z\|_F^6$ ($\Theta$ has loss 0, so there is no 4), for all
+# inputs.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Suppose the training data pass the certificate of Lemma 4.1: the smallest eigenvalue of $\Lambda_D$ is above $\eta >
-# 0$. Then a model of loss $\varepsilon$ differs from the universal machine by little on *every* input. By the
-# corrected Lemma 4.4,
+# Suppose that the data, labelled by a universal machine, pass the certificate of Lemma 4.1 with a least eigenvalue
+# above
+# $\eta$. Then a model of small loss differs by little from the universal machine on *every* input, and with rounding it
+# executes every machine. That is run here on the universal machine of
+# {doc}`/notebooks/linear-attention/lemma_2_2_universal_machine`, whose features number about a hundred thousand.
 #
-# $$\|\mathrm{error}\|^2 \le \frac{4\varepsilon}{\eta}\,\|Z\|_F^6 \quad\text{in general, and}\quad
-# \frac{\varepsilon}{\eta}\,\|Z\|_F^6 \quad\text{against a model of loss 0.}$$
+# <details><summary>Proof of Lemma 5.2, with the square that its chain lacks</summary>
 #
-# The universal machine has loss 0. So if $\varepsilon < \eta / (4 \|Z\|_F^6)$ for all $Z$ that occur, the squared error
-# of every output is below $1/4$ and it is rounded rightly, forever. (In print the square is missing, as in Lemma 4.4.)
+# Let $p$ and $\hat p$ be the coefficients of $\Theta$ and $\hat\Theta$, and $\Delta = \hat p - p$. The labels are the
+# outputs of $\Theta$, so the loss of $\hat\Theta$ is $\varepsilon = \operatorname{tr}(\Delta \Lambda_D \Delta^\top) \ge
+# \eta \|\Delta\|_F^2$. On any input, $\|\Delta \mathcal{H}(Z)\|^2 \le \|\Delta\|_F^2\, \|\mathcal{H}(Z)\|^2 \le
+# \frac{\varepsilon}{\eta} \|Z\|_F^6$, because $\|\mathcal{H}(Z)\|^2 \le \|Z Z^\top\|_F^2 \|z_n\|^2 \le \|Z\|_F^6$. If
+# $\varepsilon < \eta / (4 \|Z\|_F^6)$ for all inputs that occur, the squared error is below $1/4$ and rounding undoes
+# it; by induction over tokens the history is the true one, for all machines and words. There are finitely many, and
+# $\|Z\|_F^2$ is at most the number of entries, so the gate is polynomial. Exact least squares has $\varepsilon = 0$ and
+# passes it, in time polynomial in $N$ and $d$. $\square$
 #
-# But which data pass the certificate? The histories of embedded machines do not. Their entries are 0 or 1 in fixed
-# places, most products of three entries are 0 in all of them, and $\Lambda_D$ is singular **even with every machine in
-# the data**. For such data the lemma says nothing. It is repaired by asking for less: the data need not determine the
-# function everywhere, only on the inputs that machines produce. On realizable data all minimisers agree wherever the
-# features lie in the range of $\Lambda_D$. This *restricted* certificate compares two ranks.
+# **A data set that passes, at every width.** Take the inputs with two tokens $x$ and $e_\ell$, where $x$ is one of $0$,
+# $e_j$ and $e_j + e_k$. For fixed $\ell$ write $y(x)$ for the label. The Gram matrices are $x x^\top + e_\ell
+# e_\ell^\top$, so $y(0) = p_{\ell\ell,\ell}$, then $y(e_j) - y(0) = p_{jj,\ell}$, and $y(e_j + e_k) - y(e_j) - y(e_k) +
+# y(0) = p_{jk,\ell}$. The features are thus recovered from the values by a matrix $A$ with rows of squared length 1, 2
+# and 4. So every singular value is at least $1/\|A\|_F$, and over all $N = d(\frac{d(d+1)}{2} + 1)$ inputs
+# $\lambda_{\min}(\Lambda_D) \ge 1/(N \|A\|_F^2) > 0$. $\square$
 #
-# As in {doc}`/notebooks/linear-attention/lemma_5_1_learned_executor` the executor of automata with one input letter
-# stands in for the universal machine of Lemma 2.2.
+# </details>
+#
+# In print the chain of the proof uses $\|\cdot\| \le \frac\varepsilon\eta \|Z\|_F^6$, as the statement of Lemma 4.4
+# does.
 
 # %%
 import torch
 
-from attention_theory.linear_attention.learning.certificate import certificate, second_moment
-from attention_theory.linear_attention.learning.error_bounds import aimed
-from attention_theory.linear_attention.learning.regression import least_squares
-from attention_theory.linear_attention.learning.restricted_certificate import kernel, restricted_certificate
-from attention_theory.linear_attention.machines.executor import Executor, execute, gaussian_samples
-from attention_theory.linear_attention.model.features import certificate_features, psi
+from attention_theory.linear_attention.learning.interpolation import (
+    design,
+    interpolate,
+    least_eigenvalue_bound,
+    sparse_step,
+)
+from attention_theory.linear_attention.learning.kernel import learn_runs
+from attention_theory.linear_attention.learning.learned_machine import execute_learned
+from attention_theory.linear_attention.machines.block_heads import dense
+from attention_theory.linear_attention.machines.compact import CompactMachine
+from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
+from attention_theory.linear_attention.model.autoregression import autoregress
+from attention_theory.linear_attention.model.features import pairs, psi
+from attention_theory.linear_attention.model.mhla import gram, mhla
 from attention_theory.linear_attention.model.parameters import coefficients
-from attention_theory.randomness import generator
+from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-states = 3  # q, states of a machine, from 2 to 3
-steps = 20  # steps that the certified model must run without a mistake, from 1 to 50
-short = 6  # steps of the histories used for training, from 1 to 20
-extra = 50  # Gaussian training inputs beyond the number of features, at least 1
-orders = 3  # random orders in which machines are added, at least 1
-aimed_at = 20  # inputs at which models near the gate are aimed, about, at least 1
+states = 2  # most states of a machine, from 1 to 2
+letters = 2  # letters of the alphabet, from 1 to 2
+steps = 2  # steps of a machine, from 1 to 3
+machines = 300  # random machines run by the certified model, from 20 to 2000
+counts = [20, 60, 140]  # machines whose histories are learned from in the last part, each from 2 to 200
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(states=(states, 2, 3), steps=(steps, 1, 50), short=(short, 1, 20), extra=(extra, 1, None))
-require(orders=(orders, 1, None), aimed_at=(aimed_at, 1, None), seed=(seed, 0, None))
+require(states=(states, 1, 2), letters=(letters, 1, 2), steps=(steps, 1, 3), machines=(machines, 20, 2000))
+require(counts=(counts, 2, 200), seed=(seed, 0, None))
 
 # %% [markdown]
-# ## Data that pass: Gaussian inputs
-# The inputs are Gaussian, the labels are the outputs of the executor. Algorithm 1 learns from them, and the gate
-# $\varepsilon < \eta / (4\|Z\|_F^6)$ is computed with the largest input of any run.
+# ## Data that pass
+# The data are the inputs above, and the labels the universal machine's outputs on them. The coefficients are sums of at
+# most four labels, so that learning is exact: all numbers are whole.
 
 # %%
-long_task = Executor(states, steps)
-machines = long_task.machines
-inputs, labels = gaussian_samples(long_task.teacher, psi(long_task.width) + extra, states + 1, 0.0, seed)
-gaussian = certificate_features(inputs)
-passed = certificate(inputs)
-model = least_squares(gaussian, labels)
-loss = (gaussian @ model.mT - labels).square().sum(dim=1).mean().item()
-largest = long_task.histories(machines).square().sum(dim=(1, 2)).max().item()
-gate = passed.smallest / (4 * largest**3)
-certified = execute(long_task, model, machines)
-gap = torch.linalg.matrix_norm(model - coefficients(long_task.teacher)).item()
-runs = states * len(machines)
-exact_runs = round(runs * (1 - certified.mismatch))
-print(f"eigenvalue {passed.smallest:.4g}, loss {loss:.2g}, gate {gate:.2g}: {exact_runs} of {runs} runs exact")
+universal = CompactMachine(states, letters, 1, steps)
+width = universal.width
+teacher = dense(universal.heads, width)
+learned = torch.zeros(width, width * (width + 1) // 2, width, dtype=torch.float64)
+for last in range(width):
+    learned[..., last] = interpolate(mhla(teacher, design(width, last)), width, last)
+true = coefficients(teacher)
+gap = (learned.flatten(1) - true).abs().max().item()
+out, pair, last = learned.nonzero(as_tuple=True)
+places = torch.stack([out, pairs(width)[0][pair], pairs(width)[1][pair], last])
+terms = learned[out, pair, last]
+print(f"d = {width}, {psi(width):,} features, {len(terms)} coefficients that are not 0, distance {gap}")
 
 # %% [markdown]
-# What Algorithm 1 finds is the executor itself, whose loss lies far below any gate. So models are made whose loss is
-# just below the gate: the executor, changed so that at this loss one output at one true input comes out as wrong as can
-# be. Every run of every machine must still be exact. The gate is safe and not sharp; the control has the loss at which
-# the same change brings the right letter below $1/2$.
+# The least eigenvalue falls into $d$ blocks of the same spectrum, one of which is computed. The bound $\eta$ of the
+# proof lies below it.
 
 # %%
-true = coefficients(long_task.teacher)
-moment = second_moment(gaussian)
-inputs_met, letters_due = long_task.samples(long_task.histories(machines))
-aims = range(0, len(inputs_met), max(1, len(inputs_met) // aimed_at))
+samples = width * len(design(width, 0))
+j, k = pairs(width)
 
 
-def aimed_mismatch(loss_at):
-    """The share of wrong runs of models that are aimed at one input each, with the loss that this input asks for."""
-    wrong = []
-    for aim in aims:
-        wanted = letters_due[aim].argmax().item()
-        changed = aimed(true, moment, loss_at(inputs_met[aim]), inputs_met[aim], wanted)
-        wrong.append(execute(long_task, changed, machines).mismatch)
-    return wrong
+def block(last):
+    """The part of the second moment that belongs to one last token."""
+    products = gram(design(width, last))[:, j, k]
+    return products.mT @ products / samples
 
 
-def half_off(features):
-    """The loss at which an output can be wrong by a little more than 1/2."""
-    return 0.51**2 / (features @ torch.linalg.solve(moment, features)).item()
-
-
-below_gate = aimed_mismatch(lambda features: 0.999 * gate)
-far_above = aimed_mismatch(half_off)
-needed = min(half_off(inputs_met[aim]) for aim in aims) / gate
-print(f"{len(below_gate)} models at the gate: largest mismatch {max(below_gate)}; harm begins at {needed:.3g} gates")
+smallest = torch.linalg.eigvalsh(block(0))[0].item()
+eta = least_eigenvalue_bound(width)
+print(f"{samples:,} inputs, least eigenvalue {smallest:.3g}, bound of the proof {eta:.3g}")
 
 # %% [markdown]
-# ## Data that do not pass: the machines themselves
-# Now the training data are histories of machines, up to all of them. The rank of $\Lambda_D$ stays far below the
-# number of features. Next to it stands the restricted certificate: does the class of all machines add a direction?
+# The learned coefficients now run random machines, from the prompt alone, without rounding.
+
 
 # %%
-task = Executor(states, short)
-every_feature, every_label = task.samples(task.histories(machines))
-counts = sorted({k for k in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, len(machines)) if k <= len(machines)})
-found = []
-for order in range(orders):
-    shuffled = machines[torch.randperm(len(machines), generator=generator(seed + order))]
-    for k in counts:
-        features, targets = task.samples(task.histories(shuffled[:k]))
-        spanned = restricted_certificate(features, every_feature)
-        done = execute(task, least_squares(features, targets), machines)
-        found.append((order, k, spanned.rank, spanned.holds_everywhere, spanned.holds, done.mismatch))
-fig, axis = show.axes(1, 1, width=7, height=3.4)
-for order in range(orders):
-    mine = [one for one in found if one[0] == order]
-    axis.plot([one[1] for one in mine], [one[5] for one in mine], color=show.COLOURS[order % 7], alpha=0.6)
-for holds, marker, name in ((True, "o", "restricted certificate holds"), (False, "x", "it does not")):
-    mine = [one for one in found if one[4] is holds]
-    axis.plot([one[1] for one in mine], [one[5] for one in mine], marker, color="grey", label=name, markersize=6)
-axis.set_xlabel("machines in the training data")
-axis.set_ylabel("share of all runs that go wrong")
-axis.legend()
-show.figure(
-    fig,
-    name="ranks",
-    caption="Runs that go wrong against the number of machines in the training data, in several random orders. From "
-    "the point where the restricted certificate holds (dots) there is no mistake, and before it (crosses) there "
-    "always is one. The certificate of Lemma 4.1 holds at none of the points.",
-    alt="Curves that fall from near 0.8 to 0. Crosses mark the points above 0, dots the points at 0.",
-)
+def histories(count, stream):
+    """Runs of random machines on random words by the universal machine."""
+    tables = random_tables(count, states, letters, stream)
+    prompts = universal.embed(tables, *random_inputs(count, letters, 1, stream + 1))
+    return universal.run(prompts, steps).double()
+
+
+first = states + 2
+test, training = streams(seed, 2)
+truth = histories(machines, test)
+own = autoregress(lambda tokens: sparse_step(terms, places, tokens), truth[:, :first], truth.shape[1] - first)
+wrong = (own != truth).flatten(1).any(dim=1)
+print(f"{machines} machines, {truth.shape[1] - first} tokens each: {int(wrong.sum())} runs differ")
 
 # %% [markdown]
-# With all machines in the data there are still many minimisers. One is changed along the kernel of $\Lambda_D$, which
-# costs nothing: it executes every machine as before, and is a different function on Gaussian inputs.
+# ## Loss at the gate
+# A model with a loss is made from the universal machine by changing one output as much as this loss allows at one true
+# input: along $\Lambda_D^{-1} \mathcal{H}(Z)$. Just below the gate $\eta/(4\|Z\|_F^6)$ rounding must undo the change.
+# The loss at which it can be more than $1/2$ lies far above.
 
 # %%
-complete = least_squares(every_feature, every_label)
-hidden = kernel(every_feature)
-push = torch.randn(len(complete), len(hidden), generator=generator(seed), dtype=torch.float64)
-other = complete + push @ hidden
-seen = execute(task, other, machines)
-true_outputs = gaussian @ coefficients(task.teacher).mT
-elsewhere = {
-    name: (gaussian @ one.mT - true_outputs).square().sum(dim=1).mean().item()
-    for name, one in (("least norm", complete), ("changed along the kernel", other), ("certified model", model))
-}
+largest = truth.square().sum(dim=(1, 2)).max().item()
+gate = smallest / (4 * largest**3)
+
+
+def reach(prefix):
+    """``H(Z) Λ⁻¹ H(Z)``: the squared change of an output at the input that a loss of 1 allows."""
+    products = gram(prefix)[j, k]
+    used = prefix[-1].nonzero()[:, 0].tolist()
+    return sum((prefix[-1, at] ** 2 * products @ torch.linalg.solve(block(at), products)).item() for at in used)
+
+
+inputs = [truth[number, :length] for number, length in enumerate(range(first, truth.shape[1], 5))]
+reaches = torch.tensor([reach(prefix) for prefix in inputs])
+sizes = torch.tensor([prefix.square().sum().item() for prefix in inputs])
+at_gate = (0.999 * gate * reaches).sqrt()
+harm = (0.25 / reaches).min().item() / gate
+print(f"gate {gate:.2g}; largest change there {at_gate.max():.2g}; harm begins at {harm:.2g} gates")
+
+# %% [markdown]
+# ## Data that do not pass: the histories themselves
+# Histories of machines are in fixed places 0, and most features are 0 in all of them: $\Lambda_D$ is singular, with
+# every machine in the data. For such data the lemma says nothing. What takes its place is the certificate of single
+# inputs: where the features of an input lie in the range of $\Lambda_D$, all minimisers agree there.
+
+# %%
+data = histories(max(counts), training)
+found = {}
+for count in counts:
+    model = learn_runs(data[:count], first)
+    found[count] = model.rank, execute_learned(model, truth[:60], first, torch.round)
+elsewhere = design(width, width - 1)[:200]
+apart = (model(elsewhere) - mhla(teacher, elsewhere)).abs().max().item()
 show.table(
-    ["minimiser", "mismatch on machines", "mean squared error on Gaussian inputs"],
+    ["machines", "rank", "features", "ε", "share of runs wrong", "outputs determined"],
     [
-        ["least norm", execute(task, complete, machines).mismatch, elsewhere["least norm"]],
-        ["changed along the kernel", seen.mismatch, elsewhere["changed along the kernel"]],
-        ["certified model, from Gaussian data", certified.mismatch, elsewhere["certified model"]],
+        [k, rank, psi(width), one.error, one.mismatch, one.determined.double().mean()]
+        for k, (rank, one) in found.items()
     ],
 )
 
 # %% [markdown]
-# ## What is settled
-# The lemma holds for data that pass its hypothesis. Histories of machines never do; for them the restricted certificate
-# takes its place, and agrees with what the model does.
+# An output that the data determine is never missed, and many that they do not determine are right nevertheless: least
+# norm and rounding are enough. The printed bound on the difference, without the square, fails for a loss far below the
+# gate.
 
 # %%
-agreement = sum(one[4] == (one[5] == 0.0) for one in found)
-all_machines = [one for one in found if one[1] == len(machines)]
+loss = 1e-6 * gate
+differences, bounds = (loss * reaches).sqrt(), loss / smallest * sizes**3
+determined_missed = sum(int((one.missed & one.determined).sum()) for _, one in found.values())
+
 claim = Claim("linear-attention/lemma-5-2")
-claim.stand_in(f"the executor of automata with one input letter, d = {task.width}, for the universal machine")
-claim.check("Gaussian data: smallest eigenvalue", passed.smallest, ">", 0.0)
-claim.check("loss over the gate η / (4 |Z|^6)", loss / gate, "<", 1.0)
-claim.check(f"certified model: share of runs wrong in {steps} steps", certified.mismatch, "==", 0.0)
-claim.check("loss 0.999 of the gate, aimed at an input: largest share of runs wrong", max(below_gate), "==", 0.0)
-claim.control("loss that lets an output be wrong by 1/2: least share of runs wrong", min(far_above), "==", 0.0)
-claim.check("distance of its coefficients from the executor's", gap, "<", 1e-9)
-claim.check("training sets where the restricted certificate tells right from wrong", agreement, "==", len(found))
-claim.check("changed along the kernel: mismatch on machines", seen.mismatch, "==", 0.0)
-claim.check("rank of the data with every machine, below that of all features", all_machines[0][2], "<", psi(task.width))
-claim.control("machine data determine the function on Gaussian inputs too", elsewhere["least norm"], "<", 1e-9)
-claim.number("smallest eigenvalue of the Gaussian data", passed.smallest)
+claim.check("bound of the proof on the least eigenvalue, above 0", eta, ">", 0)
+claim.check("bound over the least eigenvalue", eta / smallest, "<=", 1)
+claim.check("coefficients learned less those of the universal machine, largest", gap, "==", 0)
+claim.check(f"{machines} machines: runs that differ in any token", wrong.sum(), "==", 0)
+claim.check("loss 0.999 of the gate: largest change of an output", at_gate.max(), "<", 0.5)
+claim.control(
+    "loss 1.1 times that where harm begins: largest change", (1.1 * harm * gate * reaches).sqrt().max(), "<", 0.5
+)
+claim.check("histories: outputs that are determined and missed", determined_missed, "==", 0)
+claim.check(
+    "histories: largest rank, below the number of features", max(one[0] for one in found.values()), "<", psi(width)
+)
+claim.control(f"histories of {counts[0]} machines: share of runs wrong", found[counts[0]][1].mismatch, "<=", 0)
+claim.control("learned from histories: error on inputs that are none", apart, "<=", 1e-9)
+claim.printed("difference over (ε/η) ‖Z‖⁶, largest", (differences / bounds).max(), "<=", 1, of="proof")
+claim.check("squared difference over (ε/η) ‖Z‖⁶, largest", (differences**2 / bounds).max(), "<=", 1, of="proof")
 claim.verdict()
+
+# %% [markdown]
+# From data that pass, the universal machine is learned to the last coefficient. The lemma holds as stated; its proof
+# needs the square.
+#
+# ## What was learned
+# Data that certify the universal machine exist at every width, in polynomial number, and learning from them takes
+# differences of four labels. Histories of machines never pass, and the lemma is silent on them. What they do determine
+# is decided input by input, and on such inputs no minimiser is ever wrong.
+#
+# ## To try
+# - Set `steps` to 3: three more rows, and the learned machine still makes no mistake, without rounding.
+# - Set `counts` to `[5, 10]`: little is determined, and most runs go wrong.

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from bookpress.build import BuildError, run_graph, show_failures, the_only_build
 from bookpress.layout import Layout
-from bookpress.profile import LAPTOP
+from bookpress.profile_names import LAPTOP
 from bookpress.record import Record
 
 #: What chooses the instructions of torch, and those of the library that it multiplies matrices with.

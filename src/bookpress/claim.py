@@ -26,7 +26,7 @@ from bookpress.evidence import (
 )
 from bookpress.intervals import decide, interval_of
 from bookpress.panel import panel_markdown, panel_text
-from bookpress.profile import LAPTOP, PROFILE_VARIABLE
+from bookpress.profile_names import LAPTOP, PROFILE_VARIABLE
 from bookpress.provenance import environment, own_parameters
 from bookpress.registry import Entry, Registry, Verdict
 

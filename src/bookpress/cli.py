@@ -24,7 +24,8 @@ from bookpress.notebook import Notebook, SourceError, faults_of_comments, with_r
 from bookpress.page import StalePage
 from bookpress.pairing import unpaired, write_pairs
 from bookpress.panel import panel_text
-from bookpress.profile import FULL, LAPTOP, ProfileError, settings_for
+from bookpress.profile import ProfileError, settings_for
+from bookpress.profile_names import FULL, LAPTOP
 from bookpress.record import Record, RecordError
 from bookpress.registry import Registry, RegistryError
 from bookpress.runner import Exit, RunFailed

@@ -15,7 +15,8 @@ from bookpress.build import BuildError, run_graph, show_failures, the_only_build
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook, Parameter
-from bookpress.profile import LAPTOP, ProfileError
+from bookpress.profile import ProfileError
+from bookpress.profile_names import LAPTOP
 from bookpress.registry import Verdict
 from bookpress.runner import Exit, RunFailed, run
 from bookpress.yaml_files import load_yaml

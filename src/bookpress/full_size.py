@@ -9,7 +9,8 @@ from itertools import accumulate
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.points import PointRecord, Points, done_and_missing
-from bookpress.profile import FULL, Settings, load_profile
+from bookpress.profile import Settings, load_profile
+from bookpress.profile_names import FULL
 from bookpress.sweep import DEVICE, Point, Sweep, SweepError, in_order, number_of, points_of
 from bookpress.work import Task
 

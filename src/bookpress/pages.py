@@ -15,7 +15,8 @@ from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.package_page import package_pages
 from bookpress.page import badge, badges, picture_block, proof_badge, table_row, write_page
-from bookpress.profile import FULL, LAPTOP, load_profile
+from bookpress.profile import load_profile
+from bookpress.profile_names import FULL, LAPTOP
 from bookpress.reach import Reach
 from bookpress.record import Record, RecordError, stray_claims
 from bookpress.registry import Entry, Paper, ProofMark, Registry, Verdict

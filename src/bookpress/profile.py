@@ -7,14 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bookpress.layout import Layout
 from bookpress.notebook import SourceError, parameters_of, read_source
+from bookpress.profile_names import FULL, LAPTOP
 from bookpress.sweep import Sweep
 from bookpress.yaml_files import load_yaml
-
-LAPTOP = "laptop"
-FULL = "full"
-
-#: Tells a notebook's kernel which profile it runs under.
-PROFILE_VARIABLE = "BOOK_PROFILE"
 
 #: The limit on a whole notebook; a profile may raise it. One cell may take up to a share of it.
 NOTEBOOK_MINUTES = 10.0

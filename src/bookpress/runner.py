@@ -20,7 +20,8 @@ from bookpress.files import digest_of_file, scratch_folder, write_whole
 from bookpress.kernels import ENVIRONMENT, IpcKernelManager
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
-from bookpress.profile import LAPTOP, PROFILE_VARIABLE, Settings, settings_for
+from bookpress.profile import Settings, settings_for
+from bookpress.profile_names import LAPTOP, PROFILE_VARIABLE
 from bookpress.provenance import OWN_VARIABLE, commit_of
 from bookpress.reach import Reach
 from bookpress.record import Record, claims_in, environment_in, figures_in, numbers_in, stray_claims

@@ -15,7 +15,8 @@ from bookpress.full_size import CPU, FigureSweep, figure_sweeps, task_of, tasks_
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.points import PointRecord, Points, done_and_missing
-from bookpress.profile import LAPTOP, load_profile
+from bookpress.profile import load_profile
+from bookpress.profile_names import LAPTOP
 from bookpress.reach import Reach
 from bookpress.sweep import Point, axes_of, in_order, points_of
 from bookpress.work import in_words, work_off

@@ -30,7 +30,8 @@ from bookpress.files import HOST, remove_leftovers, write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.points import PointRecord
-from bookpress.profile import LAPTOP, Settings
+from bookpress.profile import Settings
+from bookpress.profile_names import LAPTOP
 from bookpress.provenance import commit_of
 from bookpress.reach import Reach
 from bookpress.record import RecordError, claims_in, environment_in, numbers_in

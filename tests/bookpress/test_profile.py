@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from bookpress.layout import Layout
-from bookpress.profile import FULL, ProfileError, check_profile, load_profile, settings_for
+from bookpress.profile import ProfileError, check_profile, load_profile, settings_for
+from bookpress.profile_names import FULL
 
 
 def test_the_paper_profile_names_notebooks_and_parameters_that_there_are() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
+from bookpress.profile_names import LAPTOP
 from bookpress.reach import Reach
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -144,3 +145,15 @@ def test_the_graph_runs_what_changed_keeps_what_finished_and_resumes(book: Any, 
     assert scheduled(book.layout, "--dry-run") == set()
     edit(book.module("far"), "VALUE = 1", "VALUE = 3")
     assert scheduled(book.layout, "--dry-run") == {"through"}
+
+
+def test_a_notebook_reaches_of_the_press_what_it_uses_and_no_more() -> None:
+    """What is reached re-runs every page when it is edited."""
+    layout = Layout.here()
+    reach = Reach(layout, LAPTOP)
+    reached = {name for page in layout.notebooks() for name in reach.modules(Notebook(page, layout))}
+    of_the_press = {name.partition(".")[2] for name in reached if name.startswith("bookpress.")}
+    assert of_the_press == {
+        *("claim", "evidence", "intervals", "layout", "notebook", "profile_names", "provenance", "registry", "report"),
+        *("show", "yaml_files"),
+    }

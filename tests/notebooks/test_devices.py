@@ -12,7 +12,7 @@ from bookpress.evidence import Number, describe
 from bookpress.laptop_values import Kept, is_same, kept_values, values_of
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
-from bookpress.profile import LAPTOP
+from bookpress.profile_names import LAPTOP
 from bookpress.registry import Registry, Verdict
 from bookpress.runner import run
 

@@ -6,7 +6,7 @@ from bookpress.evidence import describe
 from bookpress.laptop_values import differences
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
-from bookpress.profile import LAPTOP
+from bookpress.profile_names import LAPTOP
 from bookpress.reach import Reach
 from bookpress.record import Record
 from bookpress.registry import Registry, Verdict

@@ -15,7 +15,7 @@ def round_letter(vectors: Float[Tensor, "... letters"]) -> Float[Tensor, "... le
 
 
 def round_token(
-    tokens: Float[Tensor, "... width"], blocks: Sequence[Int[Tensor, " rows"]], threshold: float = 0.5
+    tokens: Float[Tensor, "... width"], blocks: Sequence[Int[Tensor, " _rows"]], threshold: float = 0.5
 ) -> Float[Tensor, "... width"]:
     """Each attribute by itself: the letter of its largest entry, or nothing if that is below the threshold.
 

@@ -1,0 +1,127 @@
+import pytest
+import torch
+from torch import Tensor
+
+from attention_theory.linear_attention.learning.kernel import (
+    kernel,
+    kernel_fit,
+    kernel_heads,
+    learn_runs,
+    prefix_kernel,
+    sectors,
+)
+from attention_theory.linear_attention.learning.regression import learn, least_squares
+from attention_theory.linear_attention.learning.restricted_certificate import restricted_certificate
+from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
+from attention_theory.linear_attention.model.features import certificate_features, cubic_features, psi
+from attention_theory.linear_attention.model.mhla import mhla, random_heads
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
+
+
+def gaussian(count: int, tokens: int, width: int, seed: int) -> Tensor:
+    return normal(count, tokens, width, seed=seed)
+
+
+def automata(runs: int, seed: int) -> tuple[AutomatonExecutor, Tensor]:
+    task = AutomatonExecutor(2, 2, 2)
+    source = torch.Generator().manual_seed(seed)
+    tables = torch.randint(2, (runs, 2, 2), generator=source)
+    words, starts = torch.randint(2, (runs, 2), generator=source), torch.randint(2, (runs,), generator=source)
+    return task, task.run(task.prompts(tables, words, starts))
+
+
+def test_the_kernel_is_the_inner_product_of_the_features() -> None:
+    left, right = gaussian(5, 4, 3, 0), gaussian(6, 2, 3, 1)
+    expected = cubic_features(left).flatten(1) @ cubic_features(right).flatten(1).mT
+    assert relative_error(kernel(left, right), expected) < 1e-13
+
+
+def test_every_prefix_is_an_input_of_its_own() -> None:
+    left, right = gaussian(3, 5, 2, 0), gaussian(4, 6, 2, 1)
+    left[:, 1, 0] = 0
+    found = prefix_kernel(left, right, [2, 5], [1, 4, 6]).unflatten(1, (4, 3)).unflatten(0, (3, 2))
+    for i, length in enumerate((2, 5)):
+        for j, other in enumerate((1, 4, 6)):
+            assert relative_error(found[:, i, :, j], kernel(left[:, :length], right[:, :other])) < 1e-13
+
+
+def test_runs_of_whole_numbers_have_an_exact_kernel() -> None:
+    _, runs = automata(7, 0)
+    found = prefix_kernel(runs, runs, [5, 7], [5, 7]).unflatten(1, (7, 2)).unflatten(0, (7, 2))
+    assert torch.equal(found[:, 0, :, 1], kernel(runs[:, :5], runs[:, :7]))
+
+
+def test_sectors_do_not_meet() -> None:
+    task, runs = automata(12, 1)
+    parts = sectors(runs, task.prompt_tokens)
+    assert sorted(length for part in parts for length in part) == list(range(task.prompt_tokens, runs.shape[1]))
+    assert len(parts) > 1
+    for number, part in enumerate(parts):
+        for other in parts[:number]:
+            assert not prefix_kernel(runs, runs, part, other).any()
+
+
+@pytest.mark.parametrize("samples", [4, 40])
+def test_the_fit_is_algorithm_1(samples: int) -> None:
+    """Fewer samples than features, where the solution of least norm is asked for, and more, with noise."""
+    inputs, fresh = gaussian(samples, 4, 3, 0), gaussian(20, 5, 3, 1)
+    labels = mhla(random_heads(2, 3, seed=2), inputs) + 0.1 * normal(samples, 3, seed=3)
+    fit = kernel_fit(kernel(inputs, inputs), labels)
+    learned = learn(inputs, labels)
+    predicted = fit.predict(kernel(fresh, inputs))
+    assert fit.rank == min(samples, psi(3))
+    assert relative_error(predicted, mhla(learned.heads, fresh)) < 1e-10
+    assert relative_error(mhla(kernel_heads(fit, inputs), fresh), predicted) < 1e-10
+
+
+def test_what_is_outside_the_span_is_told_as_by_the_features() -> None:
+    inputs, fresh = gaussian(10, 3, 3, 0), gaussian(5, 3, 3, 1)
+    fresh[0] = inputs[3]
+    fit = kernel_fit(kernel(inputs, inputs), torch.zeros(10, 1, dtype=torch.float64))
+    found = fit.outside(kernel(fresh, inputs), kernel(fresh, fresh).diagonal())
+    features = cubic_features(torch.cat([inputs, fresh])).flatten(1)
+    for number in range(5):
+        gap = restricted_certificate(features[:10], features[10 + number : 11 + number]).gap
+        assert found[number].sqrt() == pytest.approx(gap, abs=1e-7)
+    assert found[0] < 1e-12
+
+
+def test_learned_from_runs_as_by_the_features() -> None:
+    task, runs = automata(20, 2)
+    first = task.prompt_tokens
+    model = learn_runs(runs[:12], first)
+    prefixes = [(number, length) for number in range(12) for length in range(first, runs.shape[1])]
+    features = torch.stack([cubic_features(runs[number, :length]).flatten() for number, length in prefixes])
+    labels = torch.stack([runs[number, length] for number, length in prefixes])
+    explicit = least_squares(features, labels)
+    assert model.rank == torch.linalg.matrix_rank(features)
+    for length in range(first, runs.shape[1]):
+        expected = cubic_features(runs[12:, :length]).flatten(1) @ explicit.mT
+        assert (model(runs[12:, :length]) - expected).abs().max() < 1e-10
+
+
+def test_the_rank_is_that_of_the_second_moment() -> None:
+    inputs = torch.cat([gaussian(6, 3, 2, 0)] * 2)
+    fit = kernel_fit(kernel(inputs, inputs), torch.ones(12, 1, dtype=torch.float64))
+    assert fit.rank == torch.linalg.matrix_rank(certificate_features(inputs)) == psi(2)
+    assert fit.smallest > 1e-6
+    assert fit.dropped < 1e-12
+
+
+def test_bad_input_is_refused_by_name() -> None:
+    gram = torch.eye(3, dtype=torch.float64)
+    with pytest.raises(ParameterError, match="rtol"):
+        kernel_fit(gram, gram, rtol=2.0)
+    with pytest.raises(ParameterError, match="gram"):
+        kernel_fit(gram * torch.nan, gram)
+    runs = gaussian(2, 3, 2, 0)
+    with pytest.raises(ParameterError, match="others"):
+        prefix_kernel(runs, runs, [2], [4])
+    with pytest.raises(ParameterError, match="rise of lengths"):
+        prefix_kernel(runs, runs, [2, 1], [1])
+    with pytest.raises(ParameterError, match="first"):
+        learn_runs(runs, 3)
+    with pytest.raises(ParameterError, match="runs"):
+        learn_runs(runs[:0], 1)
