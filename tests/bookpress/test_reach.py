@@ -159,12 +159,13 @@ def test_a_notebook_reaches_of_the_press_what_it_uses_and_no_more() -> None:
     }
 
 
-def test_an_edit_of_the_press_leaves_what_makes_points(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    point, page = (Notebook(name, toy.layout) for name in (toy.add_point(), toy.add("good")))
-    before = [Reach(toy.layout, LAPTOP).fingerprint(one) for one in (point, page)]
+def test_an_edit_of_the_press_leaves_what_makes_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    layout = Layout.here()
+    names = ("memorization/points/one_model", "memorization/figure_5_regression")
+    before = [Reach(layout, LAPTOP).fingerprint(Notebook(name, layout)) for name in names]
     ordinary = Reach._digest
     monkeypatch.setattr(
         Reach, "_digest", lambda self, path: "edited" if path.name == "report.py" else ordinary(self, path)
     )
-    after = [Reach(toy.layout, LAPTOP).fingerprint(one) for one in (point, page)]
+    after = [Reach(layout, LAPTOP).fingerprint(Notebook(name, layout)) for name in names]
     assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
