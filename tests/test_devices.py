@@ -31,8 +31,8 @@ from attention_theory.linear_attention.experiments.deep_students import (
     transformer,
     transformer_start,
 )
+from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.compact import CompactMachine
-from attention_theory.linear_attention.machines.executor import Executor, execute
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
 from attention_theory.linear_attention.machines.universal import UniversalMachine, compare_with_simulator
 from attention_theory.looped_transformers.blocks.base import run_block
@@ -49,7 +49,6 @@ from attention_theory.training import train_many
 SIZES = {"psi": 6, "width_squared": 4, "out_width": 4, "points": 3, "seeds": 3, "batch": 8, "samples": 8}
 #: Arguments that must not be what the annotation says alone.
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    "linear_attention.learning.error_bounds.aimed": {"output": 1},
     "linear_attention.learning.error_bounds.draw_directions": {"count": 3},
     "linear_attention.learning.quadratic.fit": {"labels": torch.zeros(8, 2)},  # a fit to noise takes seconds
     "linear_attention.machines.turing.simulate": {"head": 1},
@@ -236,9 +235,9 @@ def compact_machine() -> Callable[[], Any]:
 
 
 def executor() -> Callable[[], Any]:
-    task = Executor(2, 2)
-    coefficients, machines = normal(6, 126, seed=0), task.machines
-    return lambda: execute(task, coefficients, machines)
+    task = AutomatonExecutor(2, 2, 2)
+    tables, words, starts = (torch.randint(2, shape) for shape in ((3, 2, 2), (3, 2), (3,)))
+    return lambda: task.read(task.run(task.prompts(tables, words, starts)))
 
 
 def program_machine() -> Callable[[], Any]:

@@ -52,30 +52,6 @@ def coefficients_of_loss(
     return best + (epsilon / rise).sqrt()[:, None, None] * directions
 
 
-def aimed(
-    coefficients: Float[Tensor, "out psi"],
-    moment: Float[Tensor, "psi psi"],
-    loss: float,
-    features: Float[Tensor, " psi"],
-    output: int,
-) -> Float[Tensor, "out psi"]:
-    """Of all models at this loss against ``coefficients``, the one that lowers one output at one input the most.
-
-    Against a model of loss 0, by ``sqrt(loss hᵀ Λ⁻¹ h)`` with h the features of the input.
-
-    Args:
-        coefficients: p of the model that is changed.
-        moment: Λ of the training data, nonsingular.
-        loss: the mean squared difference on the training data.
-        features: h.
-        output: the entry of the output.
-    """
-    push = torch.linalg.solve(moment, features)
-    changed = coefficients.clone()
-    changed[output] -= (loss / (features @ push)).sqrt() * push
-    return changed
-
-
 def draw_directions(data: Statistics, count: int, seed: Seed) -> Float[Tensor, "2 count out psi"]:
     """Pairs of directions in which to leave the minimiser: two at random, opposite ones, and along least eigenvectors.
 

@@ -13,16 +13,18 @@ from attention_theory.linear_attention.model.features import pairs
 from attention_theory.validation import require
 
 
-def design(width: int, last: int, dtype: torch.dtype = torch.float64) -> Num[Tensor, "samples tokens width"]:
+def design(
+    width: int, last: int, dtype: torch.dtype = torch.float64, device: torch.device | str = "cpu"
+) -> Num[Tensor, "samples tokens width"]:
     """The inputs that end in ``e_last``: ``x`` runs over the sums of each pair j < k, then ``e_j``, then 0.
 
     Raises:
         ParameterError: a width below 1, or a last token that is no coordinate.
     """
     require(width=(width, 1, None), last=(last, 0, width - 1))
-    j, k = pairs(width)
-    inputs = torch.zeros(len(j) + 1, 2, width, dtype=dtype)
-    sample = torch.arange(len(j))
+    j, k = pairs(width, device)
+    inputs = torch.zeros(len(j) + 1, 2, width, dtype=dtype, device=device)
+    sample = torch.arange(len(j), device=device)
     inputs[sample, 0, j] = 1
     inputs[sample, 0, k] = 1
     inputs[:, 1, last] = 1
@@ -36,7 +38,7 @@ def interpolate(labels: Num[Tensor, "samples out"], width: int, last: int) -> Nu
         ParameterError: labels of another number than the design has, or a last token that is no coordinate.
     """
     require(samples=(len(labels), [width * (width + 1) // 2 + 1]), last=(last, 0, width - 1))
-    j, k = pairs(width)
+    j, k = pairs(width, labels.device)
     mixed = len(j) - width
     nothing, single = labels[-1], labels[mixed:-1]
     squares = single - nothing

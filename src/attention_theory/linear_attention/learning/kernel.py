@@ -143,8 +143,9 @@ def kernel_fit(
     require_finite(gram=gram, labels=labels)
     largest = gram.diagonal().max().item()
     factored, pivots, rank, _ = dpstrf(gram.double().cpu().numpy(), tol=rtol * largest, lower=1)
-    order = torch.as_tensor(pivots, dtype=torch.int64) - 1
-    rows = torch.as_tensor(factored[:, :rank]).tril_().to(gram)
+    order = torch.as_tensor(pivots, dtype=torch.int64, device="cpu") - 1
+    rows = torch.as_tensor(factored[:, :rank], device="cpu").tril_().to(gram)
+    order = order.to(gram.device)
     left = gram.diagonal()[order[rank:]] - rows[rank:].square().sum(dim=1)
     return KernelFit(
         basis=order[:rank].tolist(),
@@ -229,7 +230,7 @@ def _solve(rows: Float[Tensor, "samples rank"], labels: Float[Tensor, "samples o
     """Least squares with independent columns; outputs that are always 0 cost nothing."""
     asked = (labels != 0).any(dim=0)
     solution = labels.new_zeros(rows.shape[1], labels.shape[1])
-    solution[:, asked] = torch.linalg.lstsq(rows, labels[:, asked].to(rows)).solution.to(labels)
+    solution[:, asked] = torch.linalg.lstsq(rows, labels[:, asked].to(rows), driver="gels").solution.to(labels)
     return solution
 
 

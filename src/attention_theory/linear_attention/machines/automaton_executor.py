@@ -103,17 +103,18 @@ class AutomatonExecutor:
             letters_of_words=(words.flatten().tolist(), 0, self.letters - 1),
             starts=(starts.tolist(), 0, self.states - 1),
         )  # fmt: skip
-        prompt = torch.zeros(len(tables), self.prompt_tokens, self.width, dtype=torch.float64, device=tables.device)
-        run = torch.arange(len(tables), device=tables.device)
-        state, place = torch.arange(self.states), self.states + torch.arange(self.word)
-        prompt[:, state, self._row("of")] = 1
-        prompt[:, place, self._row("place")] = 1
+        device = tables.device
+        prompt = torch.zeros(len(tables), self.prompt_tokens, self.width, dtype=torch.float64, device=device)
+        run = torch.arange(len(tables), device=device)
+        state, place = (torch.arange(count, device=device) for count in (self.states, self.word))
+        prompt[:, state, self._row("of", device)] = 1
+        prompt[:, self.states + place, self._row("place", device)] = 1
         for letter in range(self.letters):
-            prompt[run[:, None], state, self._row(f"next {letter}")[tables[:, :, letter]]] = 1
+            prompt[run[:, None], state, self._row(f"next {letter}", device)[tables[:, :, letter]]] = 1
         for number in range(self.word):
-            prompt[run, self.states + number, self._row(f"written {number}")[words[:, number]]] = 1
-        prompt[run, -1, self._row("state")[starts]] = 1
-        prompt[:, -1, self._row("turn")[0]] = 1
+            prompt[run, self.states + number, self._row(f"written {number}", device)[words[:, number]]] = 1
+        prompt[run, -1, self._row("state", device)[starts]] = 1
+        prompt[:, -1, self._row("turn", device)[0]] = 1
         return prompt
 
     def run(self, prompts: Float[Tensor, "runs tokens width"]) -> Float[Tensor, "runs longer width"]:
@@ -128,10 +129,10 @@ class AutomatonExecutor:
 
     def read(self, tokens: Float[Tensor, "... width"]) -> Float[Tensor, "... width"]:
         """Tokens rounded attribute by attribute."""
-        return round_token(tokens, [self._row(name) for name in self.rows.blocks])
+        return round_token(tokens, [self._row(name, tokens.device) for name in self.rows.blocks])
 
-    def _row(self, name: str) -> Int[Tensor, " block"]:
-        return self.rows.indices(name)
+    def _row(self, name: str, device: torch.device | str = "cpu") -> Int[Tensor, " block"]:
+        return self.rows.indices(name, device)
 
     def _at(self, name: str, count: int) -> Int[Tensor, " rows"]:
         return torch.cat([self._row(f"{name} {number}") for number in range(count)])
