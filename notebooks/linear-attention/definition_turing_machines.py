@@ -91,6 +91,11 @@ back  0 -> back 0 L
 back  1 -> back 1 L
 back  _ -> start _ R
 """
+
+# %% [markdown]
+# What they say to some words, worked out by hand and by the simulator:
+
+# %%
 by_hand = {
     even: {"": "accept", "1": "reject", "11": "accept", "111": "reject"},
     matched: {"": "accept", "01": "accept", "0011": "accept", "10": "reject", "001": "reject", "011": "reject"},
@@ -112,6 +117,9 @@ followed = [[machine.states[s] if s < len(machine.states) else "" for s in step]
 expected = [["even", "", "", ""], ["", "odd", "", ""], ["", "", "even", ""], ["", "", "accept", ""]]
 changed = parse_machine(even.replace("odd  1 -> even 1 R", "odd  1 -> odd 1 R"))
 show.table(["step", *[f"cell {cell}" for cell in range(4)]], [[t, *row] for t, row in enumerate(followed)])
+
+# %% [markdown]
+# The changed machine, one transition of which stays odd, must come to another verdict on 11.
 
 # %%
 claim = Claim("linear-attention/definition-accept-tm")
@@ -149,6 +157,9 @@ show.table(
     [[letters, right[letters], held[letters]] for letters in right],
 )
 
+# %% [markdown]
+# One of these prompts, without the working rows, which are empty:
+
 # %%
 used = [(name, block) for name, block in universal.rows.blocks.items() if not name.startswith("block")]
 fig, axis = show.axes(1, 1, width=7, height=5.0)
@@ -169,6 +180,9 @@ show.figure(
     "state, letter and move; the other columns hold the rows letter and state. The position rows form a diagonal.",
 )
 
+# %% [markdown]
+# With two letters the printed columns are the right ones; with three they cannot hold the table.
+
 # %%
 claim = Claim("linear-attention/definition-tm-embedding")
 claim.check("machines with 2 letters read back", right[2], "==", machines)
@@ -176,3 +190,13 @@ claim.check("machines with 3 letters read back", right[3], "==", machines)
 claim.check("with 2 letters the printed columns hold the table", held[2], "==", machines)
 claim.misprint("with 3 letters the printed columns hold the table", held[3], "==", machines)
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# A prompt can hold a Turing machine as its table, a column a state, and its tape, a column a cell, and both can be read
+# back. The paper draws the columns for two letters; an alphabet of $|\Sigma|$ letters needs $|\Sigma|$ blocks, as its
+# own count of dimensions has it.
+#
+# ## To try
+# - Set `states = 8`: the prompt has more columns for the machine, and everything is read back as before.
+# - Set `window = 1`: a tape of one cell, on which a head can only stay or be lost.

@@ -30,18 +30,46 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# The right form takes three lines. Both predictions are within $\sqrt\varepsilon$ of the labels in the mean square
-# over the data, so they are within $2\sqrt\varepsilon$ of each other: the mean of their squared difference is at most
-# $4\varepsilon$. It is at least $\lambda_{\min}\|p(\Theta) - p(\Theta')\|_F^2$. And on a new input the squared
-# difference is at most $\|p(\Theta) - p(\Theta')\|_F^2\,\|\mathcal{H}(Z)\|^2$, where $\|\mathcal{H}(Z)\|^2 \le
-# \|Z\|_F^6$.
+# Take two models that predict the labels of the data nearly as well as can be. How far apart can they be on a new
+# input? The certificate says: no farther than $\lambda_{\min}$ allows. Both predictions are within $\sqrt\varepsilon$
+# of the labels in the mean square, so within $2\sqrt\varepsilon$ of each other; $\lambda_{\min}$ turns this into a
+# distance of coefficients, and the size of the new input's features turns that into a distance of outputs.
 #
 # The statement in the paper lacks the square, which Eq. 53 of its proof has: a slip, as a glance at the degrees shows.
-# Scale the input by $c$, and the left side grows as $c^3$, the right one as $c^6$. The 4 is lost in the proof, too. Its
+# Scale the input by $c$, and the left side grows as $c^3$, the right one as $c^6$. The 4 is lost in the proof. Its
 # Eq. 55 takes $\varepsilon$ for the mean squared difference of the two models, which is the right constant only where
 # one of them has loss 0. (Eq. 55 also lacks the mean over the data.)
+#
+# <details><summary>Proof of Lemma 4.4, as corrected</summary>
+#
+# Let $h_i = \mathcal{H}(Z_i)$, let $P, P' \in \mathbb{R}^{d\times\psi}$ be the coefficients of the two models, so that
+# they predict $Ph_i$ and $P'h_i$ (Lemma 4.1), and let $A = P - P'$. Let $\|f\|_N = (\frac1N\sum_i\|f_i\|^2)^{1/2}$, a
+# norm of functions on the data.
+#
+# *On the data.* By the triangle inequality $\|Ah\|_N \le \|Ph - y\|_N + \|y - P'h\|_N \le 2\sqrt\varepsilon$, so that
+# $\|Ah\|_N^2 \le 4\varepsilon$. If one of the two has loss 0, one of the two terms is 0 and $\|Ah\|_N^2 \le
+# \varepsilon$.
+#
+# *The coefficients.* $\|Ah\|_N^2 = \frac1N\sum_i \mathrm{tr}\,Ah_ih_i^\top A^\top = \mathrm{tr}\,A\Lambda_DA^\top \ge
+# \lambda_{\min}(\Lambda_D)\,\|A\|_F^2$. So $\|A\|_F^2 \le 4\varepsilon/\lambda_{\min}(\Lambda_D)$: Eqs. 55 and 56, with
+# the mean and with 4.
+#
+# *A new input.* The squares of the features, each pair $j \le k$ being counted once, give
+#
+# $$\|\mathcal{H}(Z)\|^2 = \sum_{j\le k}\langle z_j,z_k\rangle^2\sum_\ell z_{\ell n}^2 \le
+# \sum_{j,k}\|z_j\|^2\|z_k\|^2\,\|z_n\|^2 \le \|Z\|_F^4\,\|Z\|_F^2 ,$$
+#
+# and $\|A\mathcal{H}(Z)\|^2 \le \|A\|_F^2\,\|\mathcal{H}(Z)\|^2 \le \frac{4\varepsilon}{\lambda_{\min}}\|Z\|_F^6$.
+#
+# *The 4 is attained.* Let $d = n = 1$, labels 0 and $\lambda = \frac1N\sum_i z_i^6$. The models $p = \pm
+# \sqrt{\varepsilon/\lambda}$ have loss $p^2\lambda = \varepsilon$, and differ on $z$ by
+# $2\sqrt{\varepsilon/\lambda}\,|z|^3$, whose square is $4\varepsilon z^6/\lambda$. $\square$
+#
+# </details>
 
 # %%
+import math
+
 import torch
 
 from attention_theory.linear_attention.learning.certificate import certificate
@@ -83,7 +111,7 @@ def gaussian(*shape):
 # ## Pairs of nearly optimal models
 # A teacher labels the data. The models of a pair leave the teacher until their loss is exactly $\varepsilon$: in two
 # random directions, in opposite directions, or along the least eigenvector of $\Lambda_D$ and back. New inputs are
-# drawn at scales from 0.01 to 10. The picture shows the difference over its bound.
+# drawn at scales from 0.01 to 10.
 
 # %%
 tokens, teacher = gaussian(samples, n, d), random_heads(1, d, source)
@@ -96,28 +124,32 @@ inputs = {scale: scale * gaussian(200, n, d) for scale in scales}
 
 
 def ratios(one, other, bound, squared):
-    return [largest_ratio(one, other, z, bound(epsilon, smallest, z), squared) for z in inputs.values()]
+    return {scale: largest_ratio(one, other, z, bound(epsilon, smallest, z), squared) for scale, z in inputs.items()}
 
 
 right = ratios(first, second, squared_bound, squared=True)
 printed = ratios(first, second, printed_bound, squared=False)
 with_exact = ratios(first, target.expand_as(first), printed_bound, squared=True)
 
-# One feature, one token: p* ± sqrt(ε/λ) are both of loss ε, and the bound with 4 is met.
+# %% [markdown]
+# With one feature and one token the models $p^\star \pm \sqrt{\varepsilon/\lambda}$ are both of loss $\varepsilon$, and
+# the bound with 4 is met.
+
+# %%
 single = gaussian(50, 1, 1)
 single_data = statistics(single, torch.zeros(50, 1, dtype=torch.float64))
 one_way = torch.ones(1, 1, 1, dtype=torch.float64)
-edge = [
-    coefficients_of_loss(single_data, torch.zeros(1, 1, dtype=torch.float64), epsilon, sign * one_way)
-    for sign in (1, -1)
-]
-edge_bound = squared_bound(epsilon, certificate(single).smallest, single)
-attained = largest_ratio(edge[0], edge[1], single, edge_bound)
+edge = [coefficients_of_loss(single_data, torch.zeros_like(one_way[0]), epsilon, sign * one_way) for sign in (1, -1)]
+attained = largest_ratio(*edge, single, squared_bound(epsilon, certificate(single).smallest, single))
+
+# %% [markdown]
+# The picture shows the difference over its bound. With the square it does not depend on the scale of the input, because
+# both sides have degree 6; without it, it does.
 
 # %%
 fig, axis = show.axes(width=6.5, height=3.2)
-axis.loglog(scales, printed, "s-", color=show.COLOURS[1], label="as printed")
-axis.loglog(scales, right, "o-", color=show.COLOURS[0], label="squared, with 4")
+axis.loglog(scales, list(printed.values()), "s-", color=show.COLOURS[1], label="as printed")
+axis.loglog(scales, list(right.values()), "o-", color=show.COLOURS[0], label="squared, with 4")
 axis.axhline(1, color="grey", linestyle="--")
 axis.set(xlabel="scale of the input Z", ylabel="largest difference / bound")
 axis.legend()
@@ -130,21 +162,25 @@ show.figure(
     "1. The printed form falls as the inverse cube of the scale, from far above 1 at small scales.",
 )
 
+# %% [markdown]
+# Eqs. 54 and 55 are judged by themselves: the size of the features, and the difference of two models on the data.
+
 # %%
-claim = Claim("linear-attention/lemma-4-4")
-for scale, ratio in zip(scales, right, strict=True):
-    claim.check(f"squared with 4, scale {scale}: largest ratio", ratio, "<=", 1 + 1e-9)
-claim.check("one of the two exact, constant 1: largest ratio", max(with_exact), "<=", 1 + 1e-9)
-claim.check("d = n = 1: the 4 is attained, ratio", attained, "==", 1, tolerance=1e-9)
-claim.printed("d = n = 1, squared, constant 1 as printed: ratio", 4 * attained, "<=", 1 + 1e-9)
-claim.misprint("as printed, without the square: largest ratio", max(printed), "<=", 1)
 apart = first - second
 eq_55 = (apart @ data.second_moment * apart).sum(dim=(1, 2)).max() / epsilon
+feature_ratio = {
+    scale: (certificate_features(z).square().sum(dim=1) / printed_bound(1.0, 1.0, z)).max()
+    for scale, z in inputs.items()
+}
+
+claim = Claim("linear-attention/lemma-4-4")
+claim.check("squared with 4, by scale: largest ratio", right, "<=", 1 + 1e-9)
+claim.check("one of the two exact, constant 1, by scale: largest ratio", with_exact, "<=", 1 + 1e-9)
+claim.check("d = n = 1: the 4 is attained, ratio", attained, "==", 1, tolerance=1e-9)
+claim.printed("d = n = 1, squared, constant 1 as printed: ratio", 4 * attained, "<=", 1 + 1e-9)
+claim.misprint("as printed, without the square, by scale: largest ratio", printed, "<=", 1)
 claim.printed("Eq. 55: mean squared difference of two models over ε", eq_55, "<=", 1 + 1e-9, of="proof")
 claim.check("Eq. 55 with 4ε: the same over 4ε", eq_55 / 4, "<=", 1 + 1e-9, of="proof")
-feature_ratio = max(
-    (certificate_features(z).square().sum(dim=1) / printed_bound(1.0, 1.0, z)).max() for z in inputs.values()
-)
 claim.check("Eq. 54: squared feature norm over the sixth power", feature_ratio, "<=", 1 + 1e-12, of="proof")
 claim.verdict()
 
@@ -167,84 +203,158 @@ claim.verdict()
 # **Corrected.** If two models have training loss at most $\varepsilon$ on labels with noise $\zeta$, then on every
 # input $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\|^2 \le \frac{4(\varepsilon -
 # L)}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$ with the least-squares loss $L = \|\zeta\|_N^2 - \|\Pi\zeta\|_N^2$, where
-# $\|\cdot\|_N^2$ is the mean over the data and $\Pi$ the projection onto the span of the features. In the mean,
-# $\|\Pi\zeta\|_N^2 = \sigma^2 d\psi/N$.
+# $\|\cdot\|_N^2$ is the mean over the data and $\Pi$ the projection onto the span of the features. For independent
+# entries of mean 0 and variance $\sigma^2$ the mean of $\|\Pi\zeta\|_N^2$ is $\sigma^2 d\psi/N$; if they are also at
+# most $b$ in size, $\|\Pi\zeta\|_N^2 \le \frac{b^2}{N}(2 d\psi + 3 \log\frac1\delta)$ with probability $1 - \delta$.
 #
-# The square on the left, the factor 4, and $\|\Pi\zeta\|_N^2$ in place of $\frac{B^2}{N}\log\delta^{-1}$.
+# The square on the left, the factor 4, and $\|\Pi\zeta\|_N^2$ in place of $\frac{B^2}{N}\log\delta^{-1}$: with
+# probability $1 - \delta$ it is at most $\frac{b^2}{N}(2 d\psi + 3\log\delta^{-1})$.
 #
 # </blockquote>
 # <!-- /claim -->
-# With noisy labels the loss of least squares is not zero. Models of loss at most $\varepsilon$ leave the
-# least-squares solution by $\varepsilon - L$ only, and this is what stands in the numerator. We take $d = n = 4$, $N
-# = 2000$, noise uniform on $[-1, 1]$, and inputs of scale 0.05, as small inputs show the misprint; $\delta = 0.05$.
+# With noisy labels the loss of least squares is not zero. Models of loss at most $\varepsilon$ leave the least-squares
+# solution by $\varepsilon - L$ only, and this is what stands in the numerator. The paper's numerator estimates $L$ by
+# the mean square of the noise, less what the fit takes from it. What the fit takes is $\|\Pi\zeta\|_N^2$, about
+# $\sigma^2d\psi/N$; the paper has a term with the size $B$ of the *inputs* in its place.
+#
+# <details><summary>Proof of Lemma B.2, as corrected</summary>
+#
+# *Around least squares.* Let $\hat P$ be the coefficients of least squares. Its residuals are orthogonal to the
+# features, so that the loss of any $P$ is $L + \|(P - \hat P)h\|_N^2$. For two models of loss at most $\varepsilon$
+# both $\|(P-\hat P)h\|_N$ and $\|(P'-\hat P)h\|_N$ are at most $\sqrt{\varepsilon - L}$, and with $A = P - P'$ the
+# triangle inequality gives $\|Ah\|_N^2 \le 4(\varepsilon - L)$. The rest is the proof of Lemma 4.4. With $d = n = 1$
+# the models $\hat p \pm \sqrt{(\varepsilon-L)/\lambda}$ attain the bound.
+#
+# *The value of $L$.* With $y_i = P^\circ h_i + \zeta_i$, each output is a vector in $\mathbb{R}^N$, the sum of one in
+# the span of the features and one of noise. The residual of least squares is $(1 - \Pi)\zeta$, and $L = \|\zeta\|_N^2 -
+# \|\Pi\zeta\|_N^2$.
+#
+# *In the mean.* For noise independent of the inputs, with entries independent, of mean 0 and variance $\sigma^2$,
+# $\mathbb{E}\|\Pi\zeta\|_N^2 = \frac{\sigma^2}{N}\,d\,\mathrm{tr}\,\Pi = \sigma^2d\psi/N$ (features of rank $\psi$).
+#
+# *With high probability.* Let the entries also be at most $b$ in size. Then $\mathbb{E}\,e^{s\zeta_{ia}} \le
+# e^{s^2b^2/2}$ (Hoeffding). Let $\Pi$ act on each of the $d$ outputs, so that its rank is $k = d\psi$, let $g$ be
+# standard normal in $\mathbb{R}^{Nd}$ and independent, and $0 \le 2sb^2 < 1$. As $\mathbb{E}_g\,e^{\sqrt{2s}\langle g,
+# u\rangle} = e^{s\|u\|^2}$,
+#
+# $$\mathbb{E}\,e^{s\|\Pi\zeta\|^2} = \mathbb{E}_g\mathbb{E}_\zeta\,e^{\sqrt{2s}\langle \Pi g, \zeta\rangle} \le
+# \mathbb{E}_g\,e^{sb^2\|\Pi g\|^2} = (1 - 2sb^2)^{-k/2} ,$$
+#
+# the moment generating function of $b^2\chi^2_k$. So the tail bound of $\chi^2_k$ that follows from it (Laurent and
+# Massart 2000), $k + 2\sqrt{kt} + 2t \le 2k + 3t$ up to a probability $e^{-t}$, holds for $\|\Pi\zeta\|^2/b^2$ too:
+# with probability $1 - \delta$, $\|\Pi\zeta\|_N^2 \le \frac{b^2}{N}\big(2d\psi + 3\log\frac1\delta\big)$. $\square$
+#
+# </details>
+#
+# We take $d = n = 4$, $N = 2000$, noise uniform on $[-1, 1]$, so $b = 1$, and inputs of scale 1 and 0.05, as small
+# inputs show the fault; $\delta = 0.05$.
 
 # %%
-count, width, sigma2 = 2000, 4, 1 / 3
+count, width, failure = 2000, 4, 0.05
+sigma2, bound_of_noise = 1 / 3, 1.0
+
+
+def noise_of(rows):
+    return 2 * torch.rand(rows, width, generator=source, dtype=torch.float64) - 1
 
 
 def noisy_problem(scale):
-    """Inputs, labels, their noise, the projection of the noise on the features, and least squares."""
-    z = scale * gaussian(count, 4, width)
-    noise = 2 * torch.rand(count, width, generator=source, dtype=torch.float64) - 1
+    """Inputs, labels, their noise, an orthonormal basis of the features, and least squares with its loss."""
+    z, noise = scale * gaussian(count, 4, width), noise_of(count)
     labels = mhla(random_heads(1, width, source), z) + noise
     features = certificate_features(z)
-    basis = torch.linalg.qr(features).Q
     row = least_squares(features, labels)
     least = (features @ row.mT - labels).square().sum(dim=1).mean().item()
-    return z, labels, noise, basis @ (basis.mT @ noise), row, least
+    return z, labels, noise, torch.linalg.qr(features).Q, row, least
 
 
-def mean_square(rows):
-    return rows.square().sum(dim=1).mean().item()
+# %% [markdown]
+# The noise is then drawn two hundred times anew for the same inputs, to see how much of it the features can take up.
+
+
+# %%
+def taken_up(basis, noise):
+    """The mean square of the projection of the noise on the features."""
+    return (basis.mT @ noise).square().sum().item() / len(noise)
+
+
+def printed_term(z):
+    return z.flatten(1).norm(dim=1).max().item() ** 2 * math.log(1 / failure) / len(z)
 
 
 problems = {scale: noisy_problem(scale) for scale in (0.05, 1.0)}
+small_basis, small_inputs = problems[0.05][3], problems[0.05][0]
+draws = [taken_up(small_basis, noise_of(count)) for _ in range(200)]
+proved = bound_of_noise**2 / count * (2 * width * psi(width) + 3 * math.log(1 / failure))
 numerators = {
-    scale: printed_noise_numerator(least, noise, z, failure=0.05)
-    for scale, (z, _, noise, _, _, least) in problems.items()
+    scale: printed_noise_numerator(least, noise, z, failure) for scale, (z, _, noise, _, _, least) in problems.items()
 }
+
+# %%
 show.table(
-    ["data scale", "L", "‖ζ‖²", "‖Πζ‖²", "B² log(1/δ) / N", "printed numerator at ε = L"],
+    ["data scale", "L", "‖ζ‖²", "‖Πζ‖²", "its bound", "B² log(1/δ) / N", "printed numerator at ε = L"],
     [
         [
             scale,
             least,
-            mean_square(noise),
-            mean_square(inside),
-            numerators[scale] - least + mean_square(noise),
+            noise.square().sum(dim=1).mean(),
+            taken_up(basis, noise),
+            proved,
+            printed_term(z),
             numerators[scale],
         ]
-        for scale, (_, _, noise, inside, _, least) in problems.items()
+        for scale, (z, _, noise, basis, _, least) in problems.items()
     ],
     caption="Least squares reaches ε = L, so the set of models of loss at most ε is not empty.",
 )
 
+# %% [markdown]
+# At scale 0.05 the printed numerator is negative, although there are models of loss $\varepsilon = L$: the bound is
+# false there. The models for the check are made as before, now around the least-squares solution.
+
 # %%
-claim = Claim("linear-attention/lemma-b-2")
-worst = {}
-for scale, (z, labels, noise, inside, row, least) in problems.items():
-    identity = mean_square(noise) - mean_square(inside)
-    claim.check(f"scale {scale}: L and ‖ζ‖² - ‖Πζ‖², difference", abs(least - identity), "<=", 1e-12)
-    data = statistics(z, labels)
-    one, other = (coefficients_of_loss(data, row, 0.01, way) for way in draw_directions(data, 1000, source))
+identity, worst = {}, {}
+for scale, (z, labels, noise, basis, row, least) in problems.items():
+    identity[scale] = abs(least - noise.square().sum(dim=1).mean().item() + taken_up(basis, noise))
+    noisy = statistics(z, labels)
+    one, other = (coefficients_of_loss(noisy, row, 0.01, way) for way in draw_directions(noisy, 1000, source))
     fresh = scale * gaussian(50, 4, width)
-    bound = squared_bound(least + 0.01, certificate(z).smallest, fresh, least)
-    worst[scale] = largest_ratio(one, other, fresh, bound)
-    claim.check(f"scale {scale}, ε = L + 0.01: largest ratio", worst[scale], "<=", 1 + 1e-9)
-# One feature, one token: the bound is met again, now around least squares on noise.
+    worst[scale] = largest_ratio(one, other, fresh, squared_bound(least + 0.01, certificate(z).smallest, fresh, least))
+
 noisy_single = statistics(single, gaussian(50, 1))
 center = noisy_single.solve()
 floor = noisy_single.loss(center).item()
 ends = [coefficients_of_loss(noisy_single, center, 0.5, sign * one_way) for sign in (1, -1)]
 edge_bound = squared_bound(floor + 0.5, certificate(single).smallest, single, floor)
-attained = largest_ratio(ends[0], ends[1], single, edge_bound)
-claim.check("d = n = 1: the bound is attained, ratio", attained, "==", 1, tolerance=1e-9)
-claim.printed("d = n = 1, squared, without the factor 4: ratio", 4 * attained, "<=", 1 + 1e-9)
-mean_inside = torch.tensor([mean_square(noisy_problem(0.05)[3]) for _ in range(20)]).mean()
-claim.check(
-    "mean of ‖Πζ‖² over σ² d ψ / N", mean_inside * count / (sigma2 * width * psi(width)), "==", 1, tolerance=0.1
-)
+attained_with_noise = largest_ratio(*ends, single, edge_bound)
+
+# %% [markdown]
+# What is random is judged by intervals over the draws of the noise.
+
+# %%
+claim = Claim("linear-attention/lemma-b-2")
+claim.check("L and ‖ζ‖² - ‖Πζ‖², difference", identity, "<=", 1e-12)
+claim.check("ε = L + 0.01: largest ratio", worst, "<=", 1 + 1e-9)
+claim.check("d = n = 1: the bound is attained, ratio", attained_with_noise, "==", 1, tolerance=1e-9)
+claim.printed("d = n = 1, squared, without the factor 4: ratio", 4 * attained_with_noise, "<=", 1 + 1e-9)
+in_the_mean = [draw * count / (sigma2 * width * psi(width)) for draw in draws]
+claim.estimate("‖Πζ‖² over σ² d ψ / N", in_the_mean, "==", 1, tolerance=0.1)
+claim.estimate("draws of ‖Πζ‖² above its bound for δ = 0.05", [draw > proved for draw in draws], "<=", failure)
+above_printed = [draw > printed_term(small_inputs) for draw in draws]
+claim.estimate("draws of ‖Πζ‖² above B² log(1/δ) / N, scale 0.05", above_printed, "<=", failure, role="printed")
 claim.printed("printed numerator at ε = L, scale 0.05", numerators[0.05], ">=", 0)
 claim.number("printed numerator at ε = L, scale 1", numerators[1.0])
-claim.number("‖Πζ‖², scale 0.05", mean_square(problems[0.05][3]))
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# Models that are nearly optimal on data with a good certificate are nearly the same function, and the squared distance
+# is at most $4\varepsilon\|Z\|_F^6/\lambda_{\min}$, with a 4 that cannot be spared. The paper's proof of Lemma 4.4 goes
+# through with that 4, and its statement has only lost a square. With noise, what counts is the loss above that of least
+# squares; the term for it in the paper has the size of the inputs where the number of coefficients and the size of the
+# noise belong.
+#
+# ## To try
+# - Set `epsilon = 1e-8`: the two curves of the first picture move apart, since the form without the square is off by
+#   $1/\sqrt\varepsilon$.
+# - Set `d = 1`: with a single feature the corrected ratio comes nearer to 1.

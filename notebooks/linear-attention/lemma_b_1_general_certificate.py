@@ -83,20 +83,18 @@ def output_gap(models):
     return max(relative_error(evaluate(model, fresh), evaluate(teacher, fresh)) for model in models)
 
 
+# %% [markdown]
+# The two data sets differ in their certificates, and so must the minimisers found on them.
+
+# %%
 data = {"n tokens": gaussian(3 * d * d, n, d), "one token": gaussian(3 * d * d, 1, d)}
 certificates = {name: certificate_of(second_moment(features(tokens))) for name, tokens in data.items()}
 minimisers = {name: zero_loss_fits(tokens) for name, tokens in data.items()}
 show.table(
     ["data", "λ_min", "nullity", "zero-loss fits", "largest output gap to the teacher"],
     [
-        [
-            name,
-            certificates[name].smallest,
-            certificates[name].nullity,
-            len(minimisers[name]),
-            output_gap(minimisers[name]),
-        ]
-        for name in data
+        [name, one.smallest, one.nullity, len(minimisers[name]), output_gap(minimisers[name])]
+        for name, one in certificates.items()
     ],
     caption=f"The quadratic model, d = {d}, {starts} starts. The gap is relative, on fresh inputs of seven tokens.",
 )
@@ -122,28 +120,44 @@ show.table(
     caption="The features of Algorithm 8 on generic data.",
 )
 
+# %% [markdown]
+# ## What each says
+# With enough tokens every fit of loss zero is the teacher, and its coefficients are the one linear minimiser. In the
+# proof $p$ and $v$ have one row where the lemma has one for each output; with one row the outputs come out wrong.
+
 # %%
 tokens = data["n tokens"]
 inputs, labels = features(tokens), evaluate(teacher, tokens)
 row = least_squares(inputs, labels)
-
-claim = Claim("linear-attention/lemma-b-1")
-identity = inputs @ coefficients(teacher).mT
-claim.check("⟨p, H(Z)⟩ and the output, difference", relative_error(identity, labels), "<=", 1e-12, of="proof")
-claim.check("n tokens: certificate holds", certificates["n tokens"].holds, "==", True)
-claim.check("n tokens: zero-loss fits", len(minimisers["n tokens"]), ">=", 3)
-claim.check("n tokens: largest output gap", output_gap(minimisers["n tokens"]), "<=", 1e-10)
+identity = relative_error(inputs @ coefficients(teacher).mT, labels)
 farthest = max(relative_error(coefficients(one), row) for one in minimisers["n tokens"])
+slip = relative_error(inputs @ coefficients(teacher)[:1].mT.expand(-1, d), labels)
+same_function = relative_error(mhla(twin, fresh), mhla(model, fresh))
+
+# %% [markdown]
+# With a single token, or with all $d^3$ features, the certificate must be silent.
+
+# %%
+claim = Claim("linear-attention/lemma-b-1")
+claim.check("⟨p, H(Z)⟩ and the output, difference", identity, "<=", 1e-12, of="proof")
+claim.check("n tokens: certificate holds", certificates["n tokens"].holds, "==", True)
+claim.check("zero-loss fits", {name: len(fits) for name, fits in minimisers.items()}, ">=", 3)
+claim.check("n tokens: largest output gap", output_gap(minimisers["n tokens"]), "<=", 1e-10)
 claim.check("n tokens: p and the linear minimiser, difference", farthest, "<=", 1e-10, of="proof")
 claim.check("one token: nullity d(d-1)/2", certificates["one token"].nullity, "==", d * (d - 1) // 2)
-claim.check("one token: zero-loss fits", len(minimisers["one token"]), ">=", 3)
 claim.control("one token: largest output gap", output_gap(minimisers["one token"]), "<=", 1e-10)
-for width, rank in ranks.items():
-    claim.check(f"all d³ features, d = {width}: rank", rank, "==", psi(width))
-claim.control("all d³ features, d = 3: rank", ranks[3], "==", 27)
-claim.check("twins: outputs, difference", relative_error(mhla(twin, fresh), mhla(model, fresh)), "<=", 1e-12)
+claim.check("all d³ features: rank", ranks, "==", {width: psi(width) for width in ranks})
+claim.check("twins: outputs, difference", same_function, "<=", 1e-12)
 claim.control("twins: p = T, difference", relative_error(head_matrix(twin), head_matrix(model)), "<=", 1e-9)
-one_row = inputs @ coefficients(teacher)[:1].mT.expand(-1, d)
-slip = relative_error(one_row, labels)
 claim.misprint("p of shape ψ, one row for all outputs: difference", slip, "<=", 0.1, of="proof")
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# The certificate is a fact about linear regression: a model that is linear in features, after a change of parameters,
+# is determined by data that span the features. It fires only if no feature is listed twice, and that equal functions
+# have equal coefficients is its conclusion, not its assumption.
+#
+# ## To try
+# - Set `d = 4`: more directions are unseen with one token, and the gaps of its minimisers stay large.
+# - Set `n = 2`: two tokens are enough for the pair that works.

@@ -15,24 +15,23 @@
 #
 # **Theorem 2.1 (Linear attention is learnable in polynomial time)** *Section 2.1; Section 3; Appendix A*
 #
-# **As printed.** The theorem asks nothing of the law of inputs and labels. In its proof, Eq. 33 ends with a training
-# loss of at most $\varepsilon$, for any labels at all, and its second line lacks $e_a^\top$; Eqs. 12 and 31 have
-# indices from $00$ to $dd$.
+# **As printed.** The risk is at most $\varepsilon$ above the best with probability $1 - \delta$ for $N =
+# O(\frac1\varepsilon(d^4 + \log\frac1\delta))$, whatever the law of inputs and labels. In the proof, Eq. 33 ends with a
+# training loss of at most $\varepsilon$, for any labels at all, and its second line lacks $e_a^\top$; Eqs. 12 and 31
+# have indices from $00$ to $dd$.
 #
 # **Corrected.** Let $(Z_i, y_i)$, $i \le N$, be drawn independently, $Z_i \in \mathbb{R}^{d \times n_i}$ of any length
 # with any labels. Least squares over all matrices $W \in \mathbb{R}^{d^2 \times d^2}$ in the cubic features, split into
 # heads by a singular value decomposition, gives a model with at most $d^2$ heads whose training loss is the least that
-# any number of heads can reach. For features that are well conditioned and noise of light tails, the theory of least
-# squares gives a risk at most $\varepsilon$ above the best with probability $1 - \delta$ once $N$ is of the order of
-# $(d^4 + \log \delta^{-1}) / \varepsilon$. This is checked here for Gaussian inputs, in the mean, the median and one
-# quantile.
+# any number of heads can reach. Let the fourth moments of the whitened features $x$ be at most $K^2$ in every
+# direction, and $N \ge 96 K^2 \psi \log(2\psi/\delta)$. With probability $1 - \delta$ the risk is above the best by at
+# most $\frac{\sigma^2}{N}(4 d\psi + 6 \log\frac2\delta)$ if the labels are a model's outputs with independent Gaussian
+# noise of variance $\sigma^2$, which is the printed rate, as $d\psi \le d^4$; and by at most $\frac{8\tau}{\delta N}$
+# for any labels whose residual $e$ from the best model has a finite $\tau = \mathbb{E}\|e\|^2\|x\|^2$.
 #
-# Inputs and labels both need light tails: with bounded moments alone the dependence on $\delta$ is a power, and heavy
-# tails break the rate even where labels and features have finite variances. Eq. 33: at most $\varepsilon$ above the
-# least loss, as the text before it says; with exact least squares, equal to it, and Eq. 32 holds without $\varepsilon$.
-# Indices run over $d$ values. The running time $O(N d^4 n_{\max} \varepsilon^{-1})$ is that of plain gradient descent
-# on Eq. 10, of which $1/\varepsilon$ steps take $O(N d^4)$ each; it is not run here. Exact least squares in the $\psi$
-# distinct features takes $O(N(d^2 n_{\max} + \psi^2) + \psi^3)$, and the number of coefficients that data can tell is
+# The law of inputs and labels needs moments: with inputs of heavy tails the rate breaks even for labels $\pm 1$. Eq.
+# 33: at most $\varepsilon$ above the least loss, as the text before it says; with exact least squares, equal to it, and
+# Eq. 32 holds without $\varepsilon$. Indices run over $d$ values. The number of coefficients that data can tell is
 # $d\,\psi = d^3(d+1)/2$.
 #
 # </blockquote>
@@ -43,13 +42,25 @@
 # hard. Algorithm 1 drops the rank: it fits any matrix $W$ by least squares, and a singular value decomposition turns
 # $W$ into at most $d^2$ heads. So the fit is at least as good as that of any number of heads.
 #
-# This page goes through the pieces in order: the model, its features, the algorithm, and the theorem.
+# This page goes through the pieces in order: the model, its features, the algorithm, the theorem, and its running time.
 
 # %%
+import math
+
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
-from attention_theory.linear_attention.learning.regression import learn, least_squares
+from attention_theory.linear_attention.learning.operations import (
+    descent_multiplications,
+    direct_multiplications,
+    gradient,
+    printed_time,
+    size,
+    steps_bound,
+    steps_to,
+)
+from attention_theory.linear_attention.learning.regression import learn, least_squares, statistics
 from attention_theory.linear_attention.learning.sample_complexity import excess_risks
 from attention_theory.linear_attention.model.features import certificate_features, cubic_features, psi
 from attention_theory.linear_attention.model.literal import (
@@ -71,7 +82,7 @@ d = 3  # width of a token, from 2 to 4
 n = 6  # tokens of an input, at least 2
 samples = 300  # samples with random labels, at least 100
 starts = 5  # random starts of each fit by heads, at least 1
-repetitions = 200  # fresh data sets for each N of the rate, at least 100
+repetitions = 200  # fresh data sets for each N of the rate, in ten groups, at least 100
 seed = 0  # seed of every draw, at least 0
 
 # %%
@@ -102,26 +113,32 @@ def gaussian_tokens(count, tokens=n):
 # plain sum of single products, for every column.
 
 # %%
+sizes_tried = [(d, n, 3), (2, 1, 1), (2, 3, 1), (3, 5, 2), (4, 7, 5)]
+every_column, last_column = {}, {}
+for width, length, heads in sizes_tried:
+    other, size_tried = random_heads(heads, width, seed), f"d = {width}, n = {length}, H = {heads}"
+    tried = torch.randn(length, width, generator=generator(seed), dtype=torch.float64)
+    sums = torch.stack([mhla_by_sums(other, tried, column) for column in range(length)])
+    every_column[size_tried] = relative_error(mhla_every_token(other, tried), sums)
+    last_column[size_tried] = relative_error(mhla(other, tried), sums[-1])
+
+# %% [markdown]
+# The output is of degree 3, does not see the order of the first $n-1$ tokens, and does not change if a head's $V$ is
+# multiplied by $c$ and its $Q$ divided by it. It does change if the last token moves, or if both are multiplied.
+
+# %%
 model, z = random_heads(3, d, source), gaussian_tokens(1)[0]
 y = mhla(model, z)
 shuffled = torch.cat([z[:-1].flip(0), z[-1:]])
+rescaled, both = Heads(3 * model.values, model.queries / 3), Heads(3 * model.values, 3 * model.queries)
 
 claim = Claim("linear-attention/definition-mhla")
-for width, length, heads in [(d, n, 3), (2, 1, 1), (2, 3, 1), (3, 5, 2), (4, 7, 5)]:
-    other, sizes = random_heads(heads, width, seed), f"d = {width}, n = {length}, H = {heads}"
-    tried = torch.randn(length, width, generator=generator(seed), dtype=torch.float64)
-    sums = torch.stack([mhla_by_sums(other, tried, column) for column in range(length)])
-    whole = mhla_every_token(other, tried)
-    claim.check(f"every column of Eq. 1, {sizes}: difference", relative_error(whole, sums), "<=", 1e-12)
-    claim.check(
-        f"Eq. 2 and the last of them, {sizes}: difference", relative_error(mhla(other, tried), sums[-1]), "<=", 1e-12
-    )
+claim.check("every column of Eq. 1: difference", every_column, "<=", 1e-12)
+claim.check("Eq. 2 and the last of them: difference", last_column, "<=", 1e-12)
 claim.check("f(2Z) = 8 f(Z), difference", relative_error(mhla(model, 2 * z), 8 * y), "<=", 1e-12)
 claim.check("first n-1 tokens reversed, difference", relative_error(mhla(model, shuffled), y), "<=", 1e-12)
-rescaled = Heads(3 * model.values, model.queries / 3)
 claim.check("(cV, Q/c), difference", relative_error(mhla(rescaled, z), y), "<=", 1e-12)
 claim.control("all tokens reversed, difference", relative_error(mhla(model, z.flip(0)), y), "<=", 1e-12)
-both = Heads(3 * model.values, 3 * model.queries)
 claim.control("(cV, cQ), difference", relative_error(mhla(both, z), y), "<=", 1e-12)
 claim.verdict()
 
@@ -181,6 +198,9 @@ claim.check(
 )
 claim.verdict()
 
+# %% [markdown]
+# On whole numbers the features can be held against the three loops of Algorithm 8 exactly.
+
 # %%
 integers = torch.randint(-9, 10, (n, d), generator=source).double()
 loops = cubic_features_by_loops(integers)
@@ -236,6 +256,10 @@ show.table(
     caption="Same function, another matrix.",
 )
 
+# %% [markdown]
+# Matrices so different, and one function. With the columns as Eq. 8 lists them the heads are wrong until every $Q_h$ is
+# transposed, and both halves of each singular vector need their share of the singular value.
+
 # %%
 target = mhla(teacher, fresh)
 claim = Claim("linear-attention/algorithm-1")
@@ -266,37 +290,30 @@ noise_tokens = gaussian_tokens(samples)
 noise_labels = torch.randn(samples, d, generator=source, dtype=torch.float64)
 noise_features = certificate_features(noise_tokens)
 fitted = learn(noise_tokens, noise_labels)
-
-
-def training_loss(heads):
-    return (mhla(heads, noise_tokens) - noise_labels).square().sum(dim=1).mean().item()
-
-
 row = least_squares(noise_features, noise_labels)
 least = (noise_features @ row.mT - noise_labels).square().sum(dim=1).mean().item()
-of_algorithm = training_loss(fitted.heads)
+of_algorithm = (mhla(fitted.heads, noise_tokens) - noise_labels).square().sum(dim=1).mean().item()
 head_counts = [1, 2, d, d * d]
 losses = [
     fit_many(noise_features, noise_labels, random_heads(count, d, source, scale=0.3, models=(starts,))).losses
     for count in head_counts
 ]
-literal = literal_regression(noise_tokens, noise_labels)
-separate = separate_regressions(noise_tokens, noise_labels)
+other_ways = {
+    "d⁴ unknowns": relative_error(literal_regression(noise_tokens, noise_labels), fitted.matrix),
+    "d times d³": relative_error(separate_regressions(noise_tokens, noise_labels), fitted.matrix),
+}
 
 # %% [markdown]
 # ## The theorem: how many samples
 # With exact labels a teacher is found as soon as there are as many samples as distinct features, $N = \psi$, and not
-# before. With label noise of variance $\sigma^2$ the excess risk of least squares is close to $\sigma^2 d\psi/N$.
-# This is the rate $1/\varepsilon$ of the theorem, with the constant $d\psi = d^3(d+1)/2$, which grows as $d^4$. It is
-# measured for three values of $d$. The theorem is agnostic, so labels that no model gives are tried as well: to the
-# teacher's outputs is added $z_n^2 - 1$, a function of the input. And it holds with probability $1 - \delta$: the
-# quantile of 95 in 100 data sets must fall at the same rate.
+# before. With label noise of variance $\sigma^2$ the excess risk of least squares is close to $\sigma^2 d\psi/N$. This
+# is the rate $1/\varepsilon$ of the theorem, with the constant $d\psi = d^3(d+1)/2$, which grows as $d^4$.
 #
-# The theorem asks nothing of the law of the data, and it must: with Cauchy noise the median falls hardly at all. Cauchy
-# labels have no risk. So a law is tried, too, under which everything that the theorem names is finite: each Gaussian
-# input is scaled by a number of Pareto's law of index 7, and what is added to the teacher's outputs is of the size of
-# the features. Labels and features have variances, and the squares of their products have none, so that the excess
-# risk falls more slowly than $1/N$.
+# The theorem is agnostic, so labels that no model gives are tried as well: the signs of the last token, which are
+# bounded. And it asks nothing of the law of the inputs, which it must. Let every input be multiplied by a number of its
+# own from Pareto's law of index 7. Inputs have moments up to the sixth, features and labels have finite variances, and
+# the labels are $\pm 1$ still. But the best linear model has residuals as large as the features, and the mean of
+# residual² · feature² is infinite. The noise of Cauchy's law, which has no variance, stands beside it.
 
 
 # %%
@@ -308,55 +325,166 @@ def test_error(count):
 counts = list(range(max(1, psi(d) - 5), psi(d) + 4))
 recovery = {count: test_error(count) for count in counts}
 mixed = stack_lengths([gaussian_tokens(1, 2 + i % 8)[0] for i in range(2 * psi(d))])
-of_mixed = learn(mixed, mhla(teacher, mixed))
+of_lengths = relative_error(mhla(learn(mixed, mhla(teacher, mixed)).heads, fresh), target)
 
-multiples = [8, 16, 32, 64, 128, 256]
-sizes = [multiple * psi(d) for multiple in multiples]
-risks = {law: excess_risks(d, n, sizes, repetitions, law, seed) for law in ("gaussian", "square", "cauchy", "tail")}
-excess = risks["gaussian"].mean(dim=1)
-medians = {law: values.median(dim=1).values for law, values in risks.items()}
-late = {law: values.quantile(0.95, dim=1) for law, values in risks.items()}
+# %% [markdown]
+# The four laws, with from $32\psi$ to $256\psi$ samples.
+
+# %%
+sizes = [multiple * psi(d) for multiple in (32, 90, 256)]
+laws = {
+    "Gaussian noise": ("gaussian", "normal"),
+    "labels ±1": ("signs", "normal"),
+    "labels ±1, heavy inputs": ("signs", "pareto"),
+    "Cauchy noise": ("cauchy", "normal"),
+}
+risks = {name: excess_risks(d, n, sizes, repetitions, seed, *law) for name, law in laws.items()}
+
+# %% [markdown]
+# Ten groups of data sets give ten slopes each of the mean, the median and the quantile of 90 in 100, and so an interval
+# for each slope.
+
+
+# %%
+def slopes(name, of):
+    """The slope of the excess risk in N, in each of ten groups of data sets; ``of`` turns a group into one row."""
+    return [exponent(sizes, of(group)) for group in risks[name].tensor_split(10, dim=1)]
+
+
+def median(group):
+    return group.median(dim=1).values
+
+
+def late(group):
+    return group.quantile(0.9, dim=1)
+
+
+def mean(group):
+    return group.mean(dim=1)
+
+
+# %% [markdown]
+# For Gaussian noise the proof below has a bound on the excess risk that holds with probability $1 - \delta$. Its
+# constants are generous. How often the risk is above it is counted for $\delta = 0.05$, and $N$ times the mean excess
+# risk is compared with $d\psi$ at three widths.
+
+# %%
+failure, most = 0.05, sizes[-1]
+proved = (4 * d * psi(d) + 6 * math.log(2 / failure)) / most
+above = (risks["Gaussian noise"][-1] > proved).tolist()
 constants = {}
 for width in (2, 3, 4):
     count = 128 * psi(width)
-    constants[width] = count * excess_risks(width, n, [count], 100, "gaussian", seed).mean() / (width * psi(width))
+    constants[width] = (count * excess_risks(width, n, [count], 60, seed)[0] / (width * psi(width))).tolist()
+
+# %% [markdown]
+# Left, no number of heads goes below Algorithm 1. In the middle, the jump at $N = \psi$. Right, two laws fall along the
+# dashed line and two do not.
 
 # %%
 fig, (left, middle, right) = show.axes(1, 3, width=9.5, height=3.2)
 for count, values in zip(head_counts, losses, strict=True):
     left.plot([count] * starts, (values - least).clamp(min=1e-16), "o", color=show.COLOURS[0], alpha=0.6)
-left.set(xlabel="heads H", ylabel="training loss above Algorithm 1", xscale="log", yscale="log", ylim=(1e-17, 3))
-left.set_xticks(sorted(set(head_counts)), [str(count) for count in sorted(set(head_counts))], minor=False)
-left.minorticks_off()
+left.set(xlabel="heads H", ylabel="training loss above Algorithm 1", yscale="log", ylim=(1e-17, 3), xticks=head_counts)
 middle.semilogy(counts, list(recovery.values()), "s-", color=show.COLOURS[1])
 middle.axvline(psi(d), color="grey", linestyle="--")
 middle.set(xlabel="samples N", ylabel="relative test error", title=f"ψ = {psi(d)}")
-right.loglog(sizes, excess, "o-", color=show.COLOURS[0], label="Gaussian noise, mean")
-right.loglog(sizes, late["gaussian"], ":", color=show.COLOURS[0], label="Gaussian noise, 95 %")
-right.loglog(sizes, medians["square"], "s-", color=show.COLOURS[2], label="out of reach, median")
-right.loglog(sizes, medians["cauchy"], "^-", color=show.COLOURS[1], label="Cauchy noise, median")
-right.loglog(sizes, medians["tail"], "v-", color=show.COLOURS[3], label="heavy tails, median")
-right.loglog(sizes, [d * psi(d) / size for size in sizes], "--", color="grey", label="dψ / N")
-right.set(xlabel="samples N", ylabel="excess risk")
-right.legend(fontsize=8)
-show.figure(
-    fig,
-    name="regression",
-    caption="Left: no number of heads goes below Algorithm 1, and $d^2$ heads reach it. Middle: exact labels are "
-    "recovered from $N = \\psi$ on (dashed). Right: the excess risk falls along $d\\psi/N$ (dashed), for labels out of "
-    "every model's reach in parallel; with heavy tails it falls more slowly, with Cauchy noise hardly.",
-    alt="Three panels. Left: loss above Algorithm 1 falls with the number of heads to rounding at d squared heads. "
-    "Middle: the test error drops from about 0.1 to below 1e-12 at N equal to psi. Right: Gaussian excess risk follows "
-    "the line d psi over N, two more curves run beside it; the curve of heavy tails is flatter, the Cauchy curve stays "
-    "high.",
+for name, marker in zip(laws, show.MARKERS, strict=False):
+    right.loglog(sizes, median(risks[name]), marker=marker, label=name)
+right.loglog(sizes, [d * psi(d) / count for count in sizes], "--", color="grey", label="dψ / N")
+right.set(xlabel="samples N", ylabel="median excess risk")
+right.legend(fontsize=7)
+caption = (
+    "Left: $d^2$ heads reach Algorithm 1. Middle: exact labels are recovered from $N = \\psi$ on (dashed). Right: "
+)
+caption += "the median excess risk falls along $d\\psi/N$, but not with heavy inputs or Cauchy noise."
+alt = "Left: loss above Algorithm 1 falls to rounding at d squared heads. Middle: the test error drops at N equal to "
+alt += "psi. Right: two curves run along the dashed line, one is flatter, one stays high."
+show.figure(fig, name="regression", caption=caption, alt=alt)
+
+# %% [markdown]
+# <details><summary>Proof of Theorem 2.1: the least loss, the threshold and the rate</summary>
+#
+# Write $h = \mathcal{H}(Z) \in \mathbb{R}^\psi$ for the distinct features, so that the model with coefficients $P \in
+# \mathbb{R}^{d \times \psi}$ computes $P h$ (Lemma 4.1), $\Lambda = \mathbb{E}\,hh^\top$, taken as nonsingular (else
+# all is said on its range), $x = \Lambda^{-1/2} h$, and $\hat\Lambda = \frac1N \sum_i h_i h_i^\top$.
+#
+# *The least loss.* Every model has a head matrix $\mathcal{T}_\Theta$, which is one of the matrices $W$ of Eq. 10, so
+# that $\min_W \mathcal{L}_W \le \mathcal{L}_\Theta$. A minimiser $\hat W$ has at most $d^2$ singular values, and the
+# heads folded from $\sqrt{\sigma_h}u_h$ and $\sqrt{\sigma_h}v_h$ have $\mathcal{T}_{\hat\Theta} = \hat W$. So
+# $\mathcal{L}_{\hat\Theta} = \min_W \mathcal{L}_W$, which is at most the loss of any number of heads.
+#
+# *The threshold* ($n \ge 2$, inputs with a density, labels of a teacher $P^\star$). The entries of $\mathcal{H}$ are
+# linearly independent polynomials: if $\sum_{j \le k, \ell} c_{jk\ell} \langle z_j, z_k\rangle z_{\ell n} \equiv 0$,
+# set all tokens but the last one, $w$, and one other, $u$, to zero. The part quadratic in $u$ is $\sum_{j \le k}
+# \big(\sum_\ell c_{jk\ell} w_\ell\big) u_j u_k \equiv 0$, so $\sum_\ell c_{jk\ell} w_\ell = 0$ for all $w$, and $c =
+# 0$. Hence $\mathcal{H}$ lies in no hyperplane, there are $\psi$ inputs whose features have a determinant other than 0,
+# and this determinant, a polynomial in the inputs, is 0 on a set of measure zero only. So with probability 1 any $N \ge
+# \psi$ inputs have features of rank $\psi$, the equations $P h_i = y_i$ have the one solution $P^\star$, and Algorithm
+# 1 finds it. With $N < \psi$ some $u \ne 0$ has $\langle u, h_i\rangle = 0$ for all $i$. In coordinates in which the
+# norm of $P$ is that of $W$ (entries with $j < k$ divided by $\sqrt2$) the solution of least norm is orthogonal to all
+# such $u$, so it is $P^\star$ only if $P^\star$ is. For a teacher of one head $\langle p_a(\Theta), u \rangle$ is a
+# polynomial in $(V, Q)$, and not the zero polynomial: with $V[a,j] = Q[k,\ell] = 1$ and all else 0 it is a multiple,
+# other than 0, of $u_{jk,\ell}$, and some entry of $u$ is not 0. So for almost every teacher Algorithm 1 does not find
+# it.
+#
+# *The empirical second moment.* Let $\mathbb{E}\langle v, x\rangle^4 \le K^2$ for all unit vectors $v$ (for normal
+# entries $K = 27$ will do: a polynomial $f$ of degree 3 in normal variables has $\mathbb{E}f^4 \le 3^6
+# (\mathbb{E}f^2)^2$). Let $R = 4K^2\psi$ and $X_i = x_i x_i^\top$ where $\|x_i\|^2 \le R$, else 0. Since
+# $\mathbb{E}\,x_a^2 x_b^2 \le K^2$ for any two coordinates, $\mathbb{E}\|x\|^4 \le K^2\psi^2$, and for unit $v$
+#
+# $$\mathbb{E}\,v^\top X_i v \ge 1 - (\mathbb{E}\langle v,x\rangle^4)^{1/2}\,\Pr[\|x\|^2 > R]^{1/2} \ge 1 - K \cdot
+# K\psi/R = \tfrac34 .$$
+#
+# By the matrix Chernoff bound (Tropp 2012), for independent $0 \preceq X_i \preceq R$ with $\mu = \lambda_{\min}(\sum
+# \mathbb{E}X_i)$, $\Pr[\lambda_{\min}(\sum X_i) \le (1-t)\mu] \le \psi\,e^{-t^2\mu/2R}$. With $\mu \ge \frac34 N$ and
+# $t = \frac13$: $\hat\Lambda \succeq \frac12\Lambda$ up to a probability $\psi\,e^{-N/(96K^2\psi)}$, that is with
+# probability $1 - \delta/2$ if $N \ge 96 K^2\psi\log(2\psi/\delta)$. (Oliveira 2016 has $\psi + \log(1/\delta)$ in its
+# place.)
+#
+# *The rate, Gaussian noise.* Let $y_i = P^\star h_i + \zeta_i$ with noise of variance $\sigma^2$ in each entry,
+# independent of the inputs; as rows, $Y = H P^{\star\top} + E$. Then $A = \hat P - P^\star = \frac1N E^\top
+# H\hat\Lambda^{-1}$. Where $\Lambda \preceq 2\hat\Lambda$ the excess risk is
+#
+# $$\mathrm{tr}\,A\Lambda A^\top \le 2\,\mathrm{tr}\,A\hat\Lambda A^\top = \tfrac2N\,\mathrm{tr}\,E^\top \Pi E, \qquad
+# \Pi = H(H^\top H)^{-1}H^\top .$$
+#
+# Given the inputs, $\mathrm{tr}\,E^\top\Pi E/\sigma^2$ has the law $\chi^2$ with $d\psi$ degrees of freedom, which is
+# at most $d\psi + 2\sqrt{d\psi\,t} + 2t \le 2d\psi + 3t$ with probability $1 - e^{-t}$ (Laurent and Massart 2000). With
+# $t = \log(2/\delta)$ the excess risk is at most $\frac{\sigma^2}{N}(4d\psi + 6\log(2/\delta))$ with probability
+# $1-\delta$. As $d\psi \le d^4$ for all $d$, this is at most $\varepsilon$ once $N \ge
+# \frac{\sigma^2}{\varepsilon}(4d^4 + 6\log(2/\delta))$.
+#
+# *The rate, any labels.* Let $P^\star = \mathbb{E}[y h^\top]\Lambda^{-1}$ be the best model, $e = y - P^\star h$, so
+# that $\mathbb{E}\,e h^\top = 0$, and let $\tau = \mathbb{E}\,\|e\|^2\|x\|^2$ be finite. With $S = \frac1N \sum_i e_i
+# h_i^\top$ again $A = S\hat\Lambda^{-1}$, and where $\hat\Lambda \succeq \frac12\Lambda$,
+#
+# $$\mathrm{tr}\,A\Lambda A^\top = \|S\Lambda^{-1/2}\,\Lambda^{1/2}\hat\Lambda^{-1}\Lambda^{1/2}\|_F^2 \le
+# 4\,\|S\Lambda^{-1/2}\|_F^2, \qquad \mathbb{E}\,\|S\Lambda^{-1/2}\|_F^2 = \tau/N .$$
+#
+# By Markov's inequality the excess risk is at most
+# $\frac{8\tau}{\delta N}$ with probability $1 - \delta$: the rate in $N$ is that of the theorem, the dependence on
+# $\delta$ is a power. With Pareto's inputs $\tau$ is infinite. $\square$
+#
+# </details>
+#
+# The slopes of both laws with finite $\tau$ must be $-1$ within $0.15$, and that of heavy inputs must not.
+
+
+# %%
+light = ("Gaussian noise", "labels ±1")
+kinds = {"mean": mean, "median": median, "90 % quantile": late}
+rates = {f"{name}: slope of the {kind}": slopes(name, of) for name in light for kind, of in kinds.items()}
+broken = {name: slopes(name, median) for name in laws if name not in light}
+heavy, cauchy = broken
+show.table(
+    ["slope of the excess risk in N", "least of ten groups", "largest"],
+    [[name, min(draws), max(draws)] for name, draws in {**rates, **broken}.items()],
 )
 
 # %% [markdown]
-# ## Evidence
-# The theorem needs light tails, of inputs and labels. Its proof ends with a slip: Eq. 33 bounds the training loss
-# itself by $\varepsilon$, where the text before it, and Eq. 32, bound what the loss is *above the least one*. On labels
-# that no model fits, Eq. 33 to the letter is false for every $\varepsilon$ below the loss of least squares;
-# $\varepsilon = 0.1$ is tried here.
+# Heavy inputs slow the fall to about half the exponent, with bounded labels and every variance finite. The law of the
+# inputs is what the theorem has to ask for.
 
 # %%
 claim = Claim("linear-attention/theorem-2-1")
@@ -367,27 +495,194 @@ claim.check("Eq. 33: loss of Algorithm 1 above the least loss", of_algorithm - l
 claim.misprint("Eq. 33 to the letter: training loss at most 0.1", of_algorithm, "<=", 0.1, of="proof")
 claim.check("d² heads: best fit above least squares", losses[-1].min().item() - least, "<=", 1e-9)
 claim.control("one head: best fit above least squares", losses[0].min().item() - least, "<=", 1e-9)
-claim.check("d⁴ unknowns: matrix, difference", relative_error(literal, fitted.matrix), "<=", 1e-10)
-claim.check("d regressions: matrix, difference", relative_error(separate, fitted.matrix), "<=", 1e-10)
-claim.check("N = ψ, test error", recovery[psi(d)], "<=", 1e-9)
+claim.check("the matrix by other regressions, difference", other_ways, "<=", 1e-10)
+claim.check("test error", {"N = ψ": recovery[psi(d)], "lengths 2 to 9": of_lengths}, "<=", 1e-9)
 claim.control("N = ψ - 1, test error", recovery[psi(d) - 1], "<=", 1e-9)
-claim.check(
-    "lengths 2 to 9 in one data set, test error", relative_error(mhla(of_mixed.heads, fresh), target), "<=", 1e-9
-)
-claim.check("N · excess / dψ at the largest N", sizes[-1] * excess[-1] / (d * psi(d)), "==", 1, tolerance=0.25)
-for width, constant in constants.items():
-    claim.check(f"d = {width}: N · excess / dψ at N = 128 ψ", constant, "==", 1, tolerance=0.25)
-claim.check("slope of the mean excess risk from 8ψ on", exponent(sizes, excess), "==", -1, tolerance=0.15)
-for law, name in (("gaussian", "Gaussian noise"), ("square", "labels out of reach")):
-    claim.check(f"{name}: slope of the median", exponent(sizes, medians[law]), "==", -1, tolerance=0.15)
-    claim.check(f"{name}: slope of the 95 % quantile", exponent(sizes, late[law]), "==", -1, tolerance=0.15)
-claim.control("Cauchy noise: slope of the median", exponent(sizes, medians["cauchy"]), "==", -1, tolerance=0.15)
-slope_of_tails = exponent(sizes, medians["tail"])
-claim.printed("inputs and labels of heavy tails: slope of the median", slope_of_tails, "==", -1, tolerance=0.15)
-claim.number("N = ψ - 1, test error", recovery[psi(d) - 1])
-if d < 4:
-    claim.number("N · excess at the largest N", sizes[-1] * excess[-1])
-if d == 3:
-    for values, count in zip(losses[:2], head_counts[:2], strict=True):
-        claim.number(f"best loss of {count} head(s) above least squares", values.min().item() - least)
+for name, draws in rates.items():
+    claim.estimate(name, draws, "==", -1, tolerance=0.15)
+for width, draws in constants.items():
+    claim.estimate(f"d = {width}: N · excess / dψ at N = 128 ψ", draws, "==", 1, tolerance=0.25)
+claim.estimate("runs above the bound proved for δ = 0.05", above, "<=", failure)
+claim.estimate(f"{heavy}: slope of the median", broken[heavy], "==", -1, tolerance=0.15, role="printed")
+claim.estimate(f"{cauchy}: slope of the median", broken[cauchy], "==", -1, tolerance=0.15, role="control")
 claim.verdict()
+
+# %% [markdown]
+# In its proof, Eq. 33 bounds the training loss itself by $\varepsilon$, where the text before it, and Eq. 32, bound
+# what the loss is *above the least one*. On labels that no model fits, Eq. 33 to the letter is false for every
+# $\varepsilon$ below the loss of least squares; $\varepsilon = 0.1$ was tried.
+#
+# ## How long it takes
+# <!-- claim linear-attention/theorem-2-1-runtime -->
+# <blockquote>
+#
+# **Theorem 2.1 (The running time of Algorithm 1)** *Section 2.1; Appendix A*
+#
+# Algorithm 1 runs in time $O(N d^4 n_{\max} \varepsilon^{-1})$. With a direct solver for its regression this holds for
+# $\varepsilon \le \min(1, n_{\max}/d^2)$ and $N \ge d^4/\varepsilon$ samples, whatever the data. For larger
+# $\varepsilon \le 1$ it holds with gradient descent on Eq. 10 from $W = 0$, if $\lambda_{\max} \|W^\star\|_F^2 =
+# O(n_{\max})$, with the least-norm minimiser $W^\star$ and the largest eigenvalue of the second moment of the features.
+#
+# **Beside it, as printed.** The proof says that the regression reaches its optimum to the error $\varepsilon$ in time
+# $O(\frac1\varepsilon d^4 N)$, for any data, and names no solver. It is the time of $1/\varepsilon$ steps of gradient
+# descent.
+#
+# **Corrected.** Gradient descent takes up to $1 + \lambda_{\max}\|W^\star\|_F^2/(4\varepsilon)$ steps of $2Nd^4$
+# multiplications, and the features $N(d^2 n_{\max} + d^3)$. On badly scaled data the number of steps is far above
+# $n_{\max}/\varepsilon$. The direct solver, in the $\psi$ distinct features, takes $O(N(d^2 n_{\max} + \psi^2) +
+# \psi^3)$, with $\psi^2 < d^6$ and $\psi^3 < d^9$.
+#
+# </blockquote>
+# <!-- /claim -->
+# The theorem promises a time of the order of $N d^4 n_{\max}/\varepsilon$, and says of line 3 of Algorithm 1 only that
+# it is a regression. A direct solver has no $\varepsilon$ in its time. The solver that the bound describes is plain
+# gradient descent on Eq. 10, started at 0: the product of every $\mathcal{X}(Z_i)$ with $W$, and the sum of residual
+# times $\mathcal{X}(Z_i)$, take $d^4$ multiplications a sample each, and the number of steps goes as $1/\varepsilon$.
+# Below, `torch` itself counts the multiplications of one step.
+
+# %%
+counted = {}
+for width in (2, 3, 4, 5):
+    step_tokens = torch.randn(50, n, width, generator=source, dtype=torch.float64)
+    features = cubic_features(step_tokens).flatten(1)
+    with FlopCounterMode(display=False) as counter:
+        gradient(torch.zeros(width, width**3, dtype=torch.float64), features, step_tokens[:, -1])
+    counted[f"d = {width}"] = counter.get_total_flops() / 2  # it counts a multiplication and an addition as two
+one_step = {case: 2 * 50 * int(case[-1]) ** 4 for case in counted}
+
+# %% [markdown]
+# How many steps? With $\lambda_{\max}$ the largest eigenvalue of the second moment of the features of $W$, and
+# $W^\star$ the minimiser of least norm, at most $1 + \lambda_{\max}\|W^\star\|_F^2/(4\varepsilon)$: that is
+# $1/\varepsilon$, times a number that the printed bound does not have. It is moderate where features are well
+# conditioned. Here the labels are the signs of the last token, of mean square 1 in all, and the last entry of every
+# token is scaled by 1, 0.3 or 0.1.
+#
+# <details><summary>Proof of Theorem 2.1, running time</summary>
+#
+# *Steps.* Let $M$ be the second moment of the $d^3$ features that Eq. 10 has for each output, $\lambda_i$ and $u_i$ its
+# eigenvalues and eigenvectors, $\lambda$ the largest. The gradient of the loss at $W$ (as $d$ rows of $d^3$ entries) is
+# $2(W - W^\star)M$, since $W^\star M$ is the mean of label times feature. With steps of $1/(2\lambda)$ from $W_0 = 0$,
+# $W_T - W^\star = -W^\star(1 - M/\lambda)^T$, and the loss exceeds the least one by
+#
+# $$\mathrm{tr}\,(W_T - W^\star)M(W_T - W^\star)^\top = \sum_i \lambda_i (1 - \lambda_i/\lambda)^{2T}\,\|W^\star u_i\|^2
+# .$$
+#
+# On $[0, 1]$ the function $s(1-s)^{k}$ is largest at $s = 1/(k+1)$, where it is $\frac{1}{k+1}\big(1 +
+# \frac1k\big)^{-k} \le \frac{1}{2(k+1)}$ for $k \ge 1$. With $s = \lambda_i/\lambda$ and $k = 2T$ the excess is at most
+# $\lambda\|W^\star\|_F^2/(2(2T+1)) \le \lambda\|W^\star\|_F^2/(4T)$, which is at most $\varepsilon$ for every whole $T
+# \ge \lambda\|W^\star\|_F^2/(4\varepsilon)$, and so for some $T \le 1 + \lambda\|W^\star\|_F^2/(4\varepsilon)$.
+#
+# *Gradient descent in all.* Features take $d^2 n_i$ multiplications for $Z_iZ_i^\top$ and $d^3$ for its products with
+# $z_n$. With $T$ as above, $n = n_{\max} \ge 2$, $d \ge 2$, $\varepsilon \le 1$ and $\kappa =
+# \lambda\|W^\star\|_F^2/n$, the parts of $N(d^2 n + d^3) + 2Nd^4T$ are at most $\frac14$, $\frac14$ and
+# $\frac{2\varepsilon}{n} + \frac{\kappa}{2} \le 1 + \frac\kappa2$ times $Nd^4n/\varepsilon$: together at most
+# $2\max(1, \kappa)$ times.
+#
+# *The direct solver.* It takes $N(d^2 n + \psi + \psi^2 + d\psi)$ multiplications for features and normal equations and
+# at most $\psi^3 + d\psi^2$ for solving these. Let $d, n \ge 2$, $\varepsilon \le \min(1, n/d^2)$ and $N \ge
+# d^4/\varepsilon$, as the theorem has it. With $\psi = d^2(d+1)/2$ the six parts are at most
+#
+# $$\frac{\varepsilon}{d^2} \le \frac14, \quad \frac{(d+1)\varepsilon}{2d^2n} \le \frac3{16}, \quad
+# \frac{(d+1)^2\varepsilon}{4n} \le \frac{(d+1)^2}{4d^2} \le \frac9{16}, \quad \frac{(d+1)\varepsilon}{2dn} \le
+# \frac{d+1}{2d^3} \le \frac3{16}, \quad \frac{(d+1)^3\varepsilon^2}{8d^2n} \le \frac{(d+1)^3}{8d^4} \le \frac{27}{128},
+# \quad \frac{(d+1)^2\varepsilon^2}{4d^3n} \le \frac{(d+1)^2}{4d^5} \le \frac9{128}$$
+#
+# times $Nd^4n/\varepsilon$, together less than 2. In either case the singular value decomposition of a $d^2 \times d^2$
+# matrix comes on top, of order $d^6$, which is below $Nd^4 n/\varepsilon \ge d^8 n/\varepsilon^2$. $\square$
+#
+# </details>
+
+# %%
+scalings, accuracies = (1.0, 0.3, 0.1), [10.0**-power for power in range(1, 6)]
+
+
+def scaled_problem(width, scaling):
+    """Statistics of 2000 inputs whose last entries are scaled, with the signs of the last token as labels."""
+    drawn = torch.randn(2000, n, width, generator=source, dtype=torch.float64)
+    answers = drawn[:, -1].sign() / width**0.5
+    drawn[:, :, -1] *= scaling
+    return statistics(drawn, answers)
+
+
+problems = {(width, scaling): scaled_problem(width, scaling) for width in (2, 3, 4) for scaling in scalings}
+steps = {
+    (*case, epsilon): steps_to(data, case[0], epsilon) for case, data in problems.items() for epsilon in accuracies
+}
+bounds = {case: steps_bound(problems[case[:2]], case[0], case[2]) for case in steps}
+
+# %% [markdown]
+# The steps run below their bounds, and many orders of magnitude more of them are needed where one entry is small.
+
+# %%
+fig, axis = show.axes(width=6.5, height=3.4)
+for scaling, marker, colour in zip(scalings, show.MARKERS, show.COLOURS, strict=False):
+    taken = [steps[3, scaling, epsilon] for epsilon in accuracies]
+    axis.loglog(accuracies, taken, marker=marker, color=colour, label=f"last entries times {scaling:g}")
+    axis.loglog(accuracies, [bounds[3, scaling, epsilon] for epsilon in accuracies], "--", color=colour)
+axis.loglog(accuracies, [n / epsilon for epsilon in accuracies], ":", color="grey", label="$n_{max}$ / ε")
+axis.set(xlabel="ε", ylabel="steps of gradient descent")
+axis.legend(fontsize=8)
+show.figure(
+    fig,
+    name="steps",
+    caption="Steps until the loss is within ε of the least, $d = 3$, and their bounds (dashed). Dotted: the steps that "
+    "the printed time leaves.",
+    alt="Steps against accuracy on logarithmic axes. Three curves rise to the left below dashed lines of slope minus "
+    "one; the smaller the last entries, the higher the curve. A dotted line runs beneath the upper ones.",
+)
+
+# %% [markdown]
+# So the time of gradient descent is the printed one times $\lambda_{\max}\|W^\star\|_F^2/n_{\max}$, where that exceeds
+# 1. The direct solver knows no such number. For $\varepsilon \le n_{\max}/d^2$ and as many samples as the theorem asks
+# for it is within the printed time whatever the data; for a fixed $\varepsilon$ and large $d$ it is not, by its $N d^6$
+# and $d^9$.
+
+# %%
+descent_ratio = {}
+for (width, scaling, epsilon), taken in steps.items():
+    time_printed = printed_time(2000, width, n, epsilon) * max(1, size(problems[width, scaling], width) / n)
+    descent_ratio[width, scaling, epsilon] = descent_multiplications(2000, width, n, taken) / time_printed
+
+
+def direct_ratio(width, tokens, epsilon):
+    """Multiplications of the direct solver over the printed time, with d⁴/ε samples."""
+    count = math.ceil(width**4 / epsilon)
+    return direct_multiplications(count, width, tokens) / printed_time(count, width, tokens, epsilon)
+
+
+direct = {
+    (width, tokens, share): direct_ratio(width, tokens, share * min(1, tokens / width**2))
+    for width in (2, 3, 4, 8, 16, 64, 256)
+    for tokens in (2, 6, 100, 10_000)
+    for share in (1, 0.1, 0.001)
+}
+
+# %% [markdown]
+# Both ratios have the bound 2 by the proof. Without the condition on $\varepsilon$ the direct solver must exceed it;
+# and $1/\varepsilon$ steps, as the proof in the paper counts them, must not do for the badly scaled inputs.
+
+# %%
+claim = Claim("linear-attention/theorem-2-1-runtime")
+claim.check("multiplications of one step, counted by torch, and 2 N d⁴", counted, "==", one_step)
+claim.check("gradient descent: multiplications over N d⁴ n κ / ε", descent_ratio, "<=", 2)
+claim.check("direct solver, ε up to n / d²: multiplications over N d⁴ n / ε", direct, "<=", 2)
+claim.control("direct solver, d = 64, n = 2, ε = 1: the same", direct_ratio(64, 2, 1.0), "<=", 2)
+over_bound = {case: taken / bounds[case] for case, taken in steps.items()}
+claim.check("steps over their bound", over_bound, "<=", 1, of="proof")
+allowed = {epsilon: n / epsilon for epsilon in accuracies}
+needed = {epsilon: steps[3, 0.1, epsilon] for epsilon in accuracies}
+claim.printed("steps, last entries times 0.1, against n / ε", needed, "<=", allowed, of="proof")
+claim.number("λ_max ‖W*‖², d = 3", size(problems[3, 1.0], 3))
+claim.number("λ_max ‖W*‖², d = 3, last entries times 0.1", size(problems[3, 0.1], 3))
+claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# Linear attention is a linear model in its cubic features, so that regression finds the best training loss of any
+# number of heads, and $N = \psi$ exact samples determine the function. The rate $1/N$ with the constant $d\psi$ is real
+# for inputs of light tails and is lost for heavy ones, even with labels $\pm 1$. The time in the theorem is that of
+# gradient descent on data that are well scaled; a direct solver meets it for small $\varepsilon$ on any data.
+#
+# ## To try
+# - Set `d = 2`: everything is faster, the threshold moves to $\psi = 6$, and heavy inputs slow the rate as much.
+# - Set `n = 2`: the features of inputs so short are worse conditioned, and the rate is reached from farther above.

@@ -100,16 +100,19 @@ class Reach:
     def fingerprint(self, notebook: Notebook) -> str:
         """A hash of everything that a run's values depend on. Prose does not enter it.
 
+        Where a notebook is no page and settles no claim, nothing of the press does either.
+
         Raises:
             SourceError: the source, or a module of the package, cannot be read.
         """
         settings = self.settings.get(notebook.name)
         claims = self._registry.of_notebook(notebook.name)
+        is_page = self.layout.is_page(notebook.name)
         return digest(
             notebook.code,
             settings.parameters if settings else {},
             {name: (entry.kind, entry.label, entry.expected) for name, entry in claims.items()},
-            {module: self._digest(self._file(module)) for module in self.modules(notebook)},
+            {name: self._digest(self._file(name)) for name in self.modules(notebook) if is_page or not _is_ours(name)},
             {self._relative(path): self._digest(path) for path in self.data_files(notebook)},
             self._versions,
         )

@@ -157,3 +157,15 @@ def test_a_notebook_reaches_of_the_press_what_it_uses_and_no_more() -> None:
         *("claim", "evidence", "intervals", "layout", "notebook", "profile_names", "provenance", "registry", "report"),
         *("show", "yaml_files"),
     }
+
+
+def test_an_edit_of_the_press_leaves_what_makes_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    layout = Layout.here()
+    names = ("memorization/points/one_model", "memorization/figure_5_regression")
+    before = [Reach(layout, LAPTOP).fingerprint(Notebook(name, layout)) for name in names]
+    ordinary = Reach._digest
+    monkeypatch.setattr(
+        Reach, "_digest", lambda self, path: "edited" if path.name == "report.py" else ordinary(self, path)
+    )
+    after = [Reach(layout, LAPTOP).fingerprint(Notebook(name, layout)) for name in names]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]

@@ -1,5 +1,6 @@
 """How the excess risk of Algorithm 1 falls with the number of samples (Theorem 2.1)."""
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -9,38 +10,45 @@ from torch import Tensor
 
 from attention_theory.linear_attention.learning.exact_moments import exact_second_moment, gaussian_law
 from attention_theory.linear_attention.learning.regression import excess_risk, statistics
-from attention_theory.linear_attention.model.features import psi
+from attention_theory.linear_attention.model.features import pairs, psi
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
-#: What the labels are beside the teacher's outputs: independent noise, or a function of the input in no model's reach.
-Noise = Literal["gaussian", "cauchy", "square", "tail"]
+#: A teacher's outputs with Gaussian or Cauchy noise of unit scale, or the last token's signs, which no model gives.
+Labels = Literal["gaussian", "cauchy", "signs"]
+#: Standard normal entries, as they are or each input times a number of its own drawn from Pareto's law.
+Inputs = Literal["normal", "pareto"]
 
-#: The index of the Pareto law that scales the inputs of ``tail``: the least whole one with a sixth moment.
-TAIL = 7
+#: The index of the Pareto law: the least whole one with a sixth moment, so that the features have second moments.
+INDEX = 7
 
 
 def excess_risks(
-    width: int, tokens: int, samples: Sequence[int], repetitions: int, noise: Noise, seed: Seed
+    width: int,
+    tokens: int,
+    samples: Sequence[int],
+    repetitions: int,
+    seed: Seed,
+    labels: Labels = "gaussian",
+    inputs: Inputs = "normal",
 ) -> Float[Tensor, "samples repetitions"]:
-    """Excess risk of Algorithm 1 on labels of a one-head teacher plus noise of unit scale, Gaussian inputs.
+    """Excess risk of Algorithm 1 on fresh data sets; the expectation over inputs is exact, by moments.
 
-    The expectation over inputs is exact, by the second moment of the features. For Gaussian noise of variance σ² the
-    theory of least squares gives a mean close to ``σ² d ψ / N``; Cauchy noise has no variance and no such rate.
-    ``square`` is the agnostic case: ``z_n² - 1``, entry by entry, is a function of the input. It is even and the
-    features are odd, so that the teacher is still the best model. ``tail`` is agnostic as well, and heavy: each input
-    is scaled by a Pareto number s of index 7, and ``±‖Z‖³`` is added, with a sign that is an even function of the
-    input. Labels and features have second moments, and the fourth ones that the rate ``1 / N`` rests on do not exist.
+    For Gaussian noise of variance σ² the theory of least squares gives a mean close to ``σ² d ψ / N``; Cauchy noise has
+    no variance and no such rate. The signs of the last token are bounded, and a function of the input that no model
+    computes: the residual of the best model is as large as the features are. With Pareto's inputs labels and features
+    have second moments, and the mean of residual² · feature², on which the rate ``1 / N`` rests, is infinite.
 
     Args:
         width: d, at least 1.
         tokens: n, at least 2.
         samples: the values of N, each at least 2ψ.
         repetitions: fresh data sets for each N.
-        noise: what is added to the teacher's outputs.
         seed: of all draws.
+        labels: what is regressed on the features.
+        inputs: the law of the inputs.
 
     Raises:
         ParameterError: an argument out of its range.
@@ -50,32 +58,47 @@ def excess_risks(
         tokens=(tokens, 2, None),
         samples=(list(samples), 2 * psi(width), None),
         repetitions=(repetitions, 1, None),
-        noise=(noise, {"gaussian", "cauchy", "square", "tail"}),
+        labels=(labels, {"gaussian", "cauchy", "signs"}),
+        inputs=(inputs, {"normal", "pareto"}),
     )
     source = generator(seed)
     teacher = random_heads(1, width, source)
-    target = coefficients(teacher)
-    sixth = TAIL / (TAIL - 6) if noise == "tail" else 1.0  # of the scale; features are of degree 3
+    third, sixth = (INDEX / (INDEX - power) if inputs == "pareto" else 1.0 for power in (3, 6))
     moment = sixth * exact_second_moment(gaussian_law(), width, tokens)
+    best = torch.linalg.solve(moment, third * _sign_moments(width, tokens)).mT
+    if labels != "signs":
+        best = coefficients(teacher)
     risks = torch.empty(len(samples), repetitions, dtype=torch.float64)
     for row, count in enumerate(samples):
         for repetition in range(repetitions):
-            inputs = normal(count, tokens, width, seed=source)
-            if noise == "tail":
-                inputs *= torch.rand(count, 1, 1, generator=source, dtype=torch.float64) ** (-1 / TAIL)
-            labels = mhla(teacher, inputs) + _noise(inputs, noise, source)
-            risks[row, repetition] = excess_risk(statistics(inputs, labels).solve(), target, moment)
+            drawn = normal(count, tokens, width, seed=source)
+            if inputs == "pareto":
+                drawn *= torch.rand(count, 1, 1, generator=source, dtype=torch.float64) ** (-1 / INDEX)
+            answers = drawn[:, -1].sign() if labels == "signs" else mhla(teacher, drawn) + _noise(drawn, labels, source)
+            risks[row, repetition] = excess_risk(statistics(drawn, answers).solve(), best, moment)
     return risks
 
 
+def _sign_moments(width: int, tokens: int) -> Float[Tensor, "psi out"]:
+    """``E[H(Z) sign(z_n)ᵀ]`` for standard normal entries, by ``E|z| = √(2/π)`` and ``E|z|³ = 2 √(2/π)``.
+
+    Output a meets ``‖z_j‖² z_a``, whose mean is ``n √(2/π)``, or ``(n + 1) √(2/π)`` if j = a; and ``⟨z_a, z_k⟩ z_k``,
+    of which the last token alone has a mean, ``√(2/π)``.
+    """
+    j, k = pairs(width)
+    moments = torch.zeros(len(j), width, width, dtype=torch.float64)  # (pair, l, a)
+    for a in range(width):
+        moments[j == k, a, a] = tokens
+        moments[(j == k) & (j == a), a, a] = tokens + 1
+        for row in torch.where((j != k) & ((j == a) | (k == a)))[0].tolist():
+            moments[row, int(j[row] + k[row]) - a, a] = 1
+    return math.sqrt(2 / math.pi) * moments.flatten(0, 1)
+
+
 def _noise(
-    inputs: Float[Tensor, "samples tokens width"], law: Noise, source: torch.Generator
+    inputs: Float[Tensor, "samples tokens width"], law: Labels, source: torch.Generator
 ) -> Float[Tensor, "samples width"]:
-    last = inputs[:, -1]
+    shape = inputs[:, -1].shape
     if law == "gaussian":
-        return normal(*last.shape, seed=source)
-    if law == "square":
-        return last.square() - 1
-    if law == "tail":
-        return inputs.square().sum(dim=(1, 2), keepdim=True).squeeze(2) ** 1.5 * last.sign() * last[:, :1].sign()
-    return torch.empty(last.shape, dtype=torch.float64).cauchy_(generator=source)
+        return normal(*shape, seed=source)
+    return torch.empty(shape, dtype=torch.float64).cauchy_(generator=source)

@@ -9,28 +9,38 @@ from attention_theory.validation import ParameterError
 def test_gaussian_noise_gives_the_rate_of_least_squares() -> None:
     # Cubic features have heavy tails, so that the rate is reached slowly, from above.
     samples = [16 * psi(2), 256 * psi(2)]
-    few, many = excess_risks(2, 4, samples, repetitions=60, noise="gaussian", seed=0).mean(dim=1) * torch.tensor(
-        samples
-    )
+    few, many = excess_risks(2, 4, samples, repetitions=60, seed=0).mean(dim=1) * torch.tensor(samples)
     assert 1 < few / (2 * psi(2)) < 2
     assert abs(many / (2 * psi(2)) - 1) < 0.25
 
 
-def test_the_teacher_is_best_for_labels_out_of_reach() -> None:
-    """Many samples bring the regression to the teacher, although no model fits."""
-    risks = excess_risks(2, 3, [200, 12_800], repetitions=20, noise="square", seed=1).mean(dim=1)
+@pytest.mark.parametrize("width", [2, 3])
+def test_the_best_model_of_the_signs_is_known(width: int) -> None:
+    """Many samples bring the regression to the coefficients that the moments give: the excess falls as 1/N."""
+    risks = excess_risks(width, 3, [400, 25_600], repetitions=20, seed=1, labels="signs").mean(dim=1)
     assert risks[0] / risks[1] == pytest.approx(64, rel=0.5)
 
 
+def test_heavy_inputs_slow_the_signs_down() -> None:
+    risks = excess_risks(2, 3, [200, 12_800], repetitions=60, seed=1, labels="signs", inputs="pareto")
+    assert 1 < risks[0].median() / risks[1].median() < 25
+
+
 def test_runs_repeat_exactly() -> None:
-    first = excess_risks(2, 3, [20], repetitions=3, noise="cauchy", seed=5)
-    assert torch.equal(first, excess_risks(2, 3, [20], repetitions=3, noise="cauchy", seed=5))
+    first = excess_risks(2, 3, [20], repetitions=3, seed=5, labels="cauchy")
+    assert torch.equal(first, excess_risks(2, 3, [20], repetitions=3, seed=5, labels="cauchy"))
 
 
 @pytest.mark.parametrize(
-    ("changes", "name"), [({"samples": [11]}, "samples"), ({"tokens": 1}, "tokens"), ({"noise": "none"}, "noise")]
+    ("changes", "name"),
+    [
+        ({"samples": [11]}, "samples"),
+        ({"tokens": 1}, "tokens"),
+        ({"labels": "none"}, "labels"),
+        ({"inputs": "none"}, "inputs"),
+    ],
 )
 def test_bad_arguments_are_named(changes: dict, name: str) -> None:
-    arguments = {"width": 2, "tokens": 3, "samples": [20], "repetitions": 1, "noise": "gaussian", "seed": 0}
+    arguments = {"width": 2, "tokens": 3, "samples": [20], "repetitions": 1, "seed": 0}
     with pytest.raises(ParameterError, match=name):
         excess_risks(**(arguments | changes))
