@@ -265,7 +265,7 @@ def _said(token: Token) -> str:
 
 def in_words(seconds: float) -> str:
     """A span of time as one would say it."""
-    for size, name in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):
+    for size, name in ((365 * 86400.0, "years"), (86400.0, "days"), (3600.0, "h"), (60.0, "min")):
         if seconds >= 1.5 * size:
             return f"{seconds / size:.0f} {name}" if seconds >= 10 * size else f"{seconds / size:.1f} {name}"
     return f"{seconds:.0f} s"

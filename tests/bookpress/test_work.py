@@ -129,7 +129,8 @@ def test_a_sweep_that_is_killed_goes_on_from_there(book: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(4, "4 s"), (100, "1.7 min"), (5400, "1.5 h"), (40000, "11 h"), (2e5, "2.3 days")]
+    ("seconds", "words"),
+    [(4, "4 s"), (100, "1.7 min"), (5400, "1.5 h"), (40000, "11 h"), (2e5, "2.3 days"), (4e8, "13 years")],
 )
 def test_a_span_of_time_in_words(seconds: float, words: str) -> None:
     assert in_words(seconds) == words
