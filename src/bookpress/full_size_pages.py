@@ -22,7 +22,7 @@ def points_section(sweeps: list[FigureSweep], fingerprints: dict[str, str], layo
     parts = ["## At full size, point by point"]
     for number, one in enumerate(sweeps):
         parts.append(f"**{one.sweep.title}.** {_state(one, fingerprints[one.sweep.notebook])}")
-        if one.done:
+        if len({point.parameters[one.sweep.across] for point in one.points if point.identity in one.done}) > 1:
             parts.append(_picture(one, number, layout))
     parts.append("`make points` goes on with what is missing; `book points` lists it.")
     return "\n\n".join(parts)
