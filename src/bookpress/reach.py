@@ -25,7 +25,7 @@ _WORDING = {"bookpress.arithmetic", "bookpress.panel", "bookpress.ranges"}
 _LIBRARIES = ("torch", "numpy")
 
 #: Folders of ``results`` that hold what runs found, for the pages and the tests; no run reads them.
-_KEPT_BY_THE_PRESS = {"records", "laptop"}
+_KEPT_BY_THE_PRESS = {"records", "laptop", "points"}
 
 
 class Reach:

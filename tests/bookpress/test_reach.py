@@ -169,3 +169,11 @@ def test_an_edit_of_the_press_leaves_what_makes_points(monkeypatch: pytest.Monke
     )
     after = [Reach(layout, LAPTOP).fingerprint(Notebook(name, layout)) for name in names]
     assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
+
+
+def test_points_that_land_re_run_no_page() -> None:
+    layout = Layout.here()
+    reach = Reach(layout, LAPTOP)
+    read = {path for name in layout.notebooks() for path in reach.data_files(Notebook(name, layout))}
+    assert not [path for path in read if layout.results / "points" in path.parents]
+    assert [path for path in read if layout.results in path.parents]
