@@ -187,13 +187,16 @@ last = {f"{size[0]} states, {size[1]} letters": learned[size, counts[-1]] for si
 few = {f"{size[0]} states, {size[1]} letters": learned[size, counts[0]] for size in sizes}
 
 # %% [markdown]
-# Now the evidence. In the control the error on the training machines, which is 0, takes the place of $\varepsilon$.
+# Now the evidence. That no share of misses lies above its $4\varepsilon$ is Markov's inequality on these very runs, and
+# could not have come out otherwise; so it is shown and not judged. What could have is judged: whether the learned
+# models run new machines, and whether the constant 1 of the proof is enough. In one control the error on the training
+# machines, which is 0, takes the place of $\varepsilon$.
 
 # %%
 claim = Claim("linear-attention/lemma-5-1")
-claim.check("share of outputs missed at a step, less 4 ε there", per_step.max(), "<=", 1e-12)
-claim.check("share of runs wrong by a step, less 4 Σ ε", by_step.max(), "<=", 1e-12)
-claim.check("steps with 4 ε below 1 and a miss", telling, ">=", 1)
+claim.number("share of outputs missed at a step, less 4 ε there", per_step.max())
+claim.number("share of runs wrong by a step, less 4 Σ ε", by_step.max())
+claim.number("steps with 4 ε below 1 and a miss", telling)
 for name, (_, wrong) in last.items():
     claim.estimate(f"{name}, {counts[-1]} machines: runs of new ones wrong", wrong.any(dim=1).tolist(), "<=", 0.05)
     claim.number(f"{name}, {counts[-1]} machines: runs of {len(wrong)} new ones wrong", wrong.any(dim=1).sum())
@@ -265,7 +268,9 @@ show.figure(
 )
 
 # %% [markdown]
-# With the smallest number of machines nearly all training sets must fail: that is the control. What is not judged is
+# With the smallest number of machines nearly all training sets must fail: that is the control. The bar of a quarter for
+# the largest number is no smaller because so few draws cannot tell: twenty without a failure have an interval up to
+# 0.23. More `draws` would allow a smaller bar. What is not judged is
 # the exponent of $d$, for the three widths lie too near each other. The number of machines is set beside the number of
 # features in its place.
 
@@ -353,7 +358,9 @@ show.table(
 )
 
 # %% [markdown]
-# In print the slice is $[-k_t]$, a single token. That token does not hold the configuration: two true runs can end in
+# On these runs, again, the bound follows by Markov's inequality if the model's own run leaves the true one only at a
+# miss; what the comparison tests is the run by itself: writing, rounding and reading back. In print the slice is
+# $[-k_t]$, a single token. That token does not hold the configuration: two true runs can end in
 # the same token after different tapes.
 
 # %%
