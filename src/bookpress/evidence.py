@@ -18,6 +18,9 @@ from pydantic import BaseModel, ConfigDict
 from bookpress.registry import Entry, ProofMark, Verdict
 
 #: The output type under which a claim's evidence travels in an executed notebook.
+#: Below this a float64 value is rounding, of which only the order of magnitude is telling.
+ROUNDING = 1e-9
+
 CLAIM_MIME = "application/vnd.bookpress.claim+json"
 #: The same of a figure.
 FIGURE_MIME = "application/vnd.bookpress.figure+json"
