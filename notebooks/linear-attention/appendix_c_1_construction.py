@@ -47,6 +47,43 @@
 # working rows of its own, as the paper does, and the width grows with window times steps. This is where the paper's $d$
 # and $H$ come from. Heads that take back what they wrote do with far fewer, and settle the lemma itself:
 # {doc}`/notebooks/linear-attention/lemma_2_2_universal_machine`.
+#
+# <details><summary>Proof of Appendix C.1 construction, repaired: it is exact, and how many heads it has</summary>
+#
+# Every head below is a lookup as in Lemma C.1: rows of the last token ask, a token whose key rows match answers. Three
+# kinds occur. A *copy* is made by one token, whose position asks for another position. A *keep* is a copy from the
+# token itself. A *self-lookup* has one row as source and as key: if the last token has a 1 there, it finds itself, and
+# writes one of its blocks into the next token.
+#
+# The working rows of a block are written by its own tokens alone: by heads that ask by the position of such a token, or
+# whose source lies in these rows. So no other token has an entry there, and a self-lookup or a question for a state
+# that starts from these rows is made in this block, once. One head numbers the tokens.
+#
+# *One block*, for cell $c$ at step $t + 1$; suppose that the tokens that stand for the cells after $t$ steps have their
+# letters and states, where "no state" is a letter, too.
+#
+# - LOAD: copies of letter and state of the cells $c-1$, $c$, $c+1$, as far as they are in the window: 6 heads.
+# - LOOKUP: each of the three states asks for its column of the table, which only a token of the prompt has; "no state"
+#   asks for nothing. The three letters and the state of the cell itself are kept: $3 + 4$ heads.
+# - SELECT: for each of the three sides and each letter $a$ a self-lookup in the row of $a$ of the letter kept. It
+#   writes the rule for $a$ out of the column, which is $\delta(q, a)$ on the side that has the head and zero on the
+#   others. Letter and state of the cell itself are kept: $3\hat\Sigma + 2$ heads.
+# - EMIT: the letter of the rule found for the cell itself, which is there if the cell has the head; by a self-lookup in
+#   "no state", the old letter, if it has not. The new state of the rule on the left if its move is $R$, on the right if
+#   its move is $L$, of the cell itself if it stays: at most one of these is there. And "no state": 1 if the cell had no
+#   state, and 1 if its own move is $L$ or $R$, less 1 if a state comes from the left or the right. That is 1 if no
+#   state is written, else 0. These are $2 + 3 + 5$ heads.
+#
+# So EMIT holds the cell as Algorithm 7, corrected, has it, and by Algorithm 6, corrected, and induction over the blocks
+# the last tokens of the blocks of step $t$ are the tape after $t$ steps. All entries are 0 or 1.
+#
+# *Sizes.* A block has $25 + 3\hat\Sigma$ heads; the blocks at the two edges lack two copies each. With $N\hat\Phi$
+# blocks and the head for positions, $H = 1 + N\hat\Phi\,(25 + 3\hat\Sigma) - 4\hat\Phi$. A block has $3\hat\Sigma
+# (\hat{\mathcal Q} + \hat\Sigma + 3)$ rows for the columns and fewer for all else, up to a constant factor, and four
+# tokens, each with a row for its position: $d = O(N\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q}))$ and $c(t) =
+# 4Nt$. $\square$
+#
+# </details>
 
 # %%
 import torch

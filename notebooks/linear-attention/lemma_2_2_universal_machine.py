@@ -119,8 +119,7 @@ require(machines=(machines, 10, 2000), seed=(seed, 0, None), start=(start, 0, le
 # and this very answer is the new blank, which is printed, stored, and starts the next step.
 
 # %% [markdown]
-# <details>
-# <summary>Proof of Lemma 2.2: the heads are exact, for every machine and word within the bounds</summary>
+# <details><summary>Proof of Lemma 2.2: the heads are exact, for every machine and word within the bounds</summary>
 #
 # A head with $Q = \sum_i e_{k_i} e_{s_i}^\top$ and $V = \sum_j w_j\, e_{d_j} e_{v_j}^\top$ adds $w_j\, G[v_j, k_i]\,
 # z[s_i]$ to row $d_j$ of the next token. So a head reads blocks of $G$, and only from rows that are some head's
@@ -163,7 +162,8 @@ require(machines=(machines, 10, 2000), seed=(seed, 0, None), start=(start, 0, le
 # 2\hat n\hat\Phi$, term by term $d \le (6 + 9 + 6 + 13)\,\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q})$
 # and $H \le (2 + 2 + 13)\,\hat n\hat\Phi\hat\Sigma$. Finally $c(t) = \sum_{s \le t} (6 + n + s)$, and
 # $c(t) / (t\,(n + t)) = 1 + (6.5 - t/2)/(n + t) \le 4$. All entries of $V$, $Q$ and the tokens are $-1$, 0 or 1, since
-# $a$ and $a'$ are unit vectors. $\blacksquare$
+# $a$ and $a'$ are unit vectors. $\square$
+#
 # </details>
 
 # %%

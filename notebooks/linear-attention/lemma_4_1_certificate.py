@@ -129,6 +129,30 @@ claim.verdict()
 # anew. Its heads look nothing like the first ones; the function is the same. To go the other way, move $p$ by
 # $10^{-3}$, and the outputs move. At $n = 1$ they need not: a move along a kernel vector of the one-token
 # features is not seen there.
+#
+# <details><summary>Proof of Corollary 2, as corrected</summary>
+#
+# *Equal coefficients, equal functions.* Output $a$ is $\sum_{j,k,\ell} T_{jk\ell}\,\langle z_j, z_k\rangle z_{\ell
+# n}$ with $T_{jk\ell} = \sum_h V_h[a,j]\,Q_h[k,\ell]$. For $j \ne k$ the two terms with $j$ and $k$ exchanged have the
+# same feature, and their coefficients add up to $p_a(\Theta)_{\{j,k\},\ell}$; for $j = k$ there is one term. So the
+# output is $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$ (Eq. 45), at every length.
+#
+# *Equal functions of two tokens, equal coefficients.* Let $c$ be the difference of two models' rows $p_a$, and let
+# their outputs be equal for all inputs with the tokens $x$ and $z$, $z$ being the last. Then
+#
+# $$\sum_{j \le k,\ \ell} c_{\{j,k\},\ell}\,(x_jx_k + z_jz_k)\,z_\ell = 0$$
+#
+# for all $x$ and $z$. A polynomial that is zero everywhere has no coefficients but zero. The term $x_jx_kz_\ell$ occurs
+# once, with $c_{\{j,k\},\ell}$; so $c = 0$.
+#
+# *One token is not enough* ($d \ge 2$). There the feature is $z_jz_kz_\ell$, the same for $\{1,2\}, 1$ and for
+# $\{1,1\}, 2$. Coefficients that differ by 1 in the one and by $-1$ in the other make the same function.
+#
+# *Eq. 16.* It doubles the entries with $j = k$, which can be undone, so that its $p$ are equal exactly if the right
+# ones are. But $\langle p_a, \mathcal{H}(Z)\rangle$ is then the output plus $\sum_{j,\ell} T_{jj\ell}\|z_j\|^2z_{\ell
+# n}$. $\square$
+#
+# </details>
 
 # %%
 model = random_heads(2, d, source)

@@ -315,6 +315,17 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
+# <details><summary>Proof of Corollary 3, with its slice and its count</summary>
+#
+# By Lemma 5.1 the learned model's first $\Phi$ tokens are those of the true history, but for a set of $(M, x)$ of
+# probability $4\varepsilon\Phi$. Let $c(t) \le \Phi$. Where the histories agree, the last $k_t$ of the first $c(t)$
+# tokens are those of the true history, and by Lemma 2.2 these are $x^t$. With an error of $\varepsilon/(4\Phi)$ in
+# place of $\varepsilon$ the probability is at least $1 - \varepsilon$. If $\Phi$ counts steps of the machine, as in
+# Lemma 2.2, the history has $c(\Phi)$ tokens; the union is over these, and the bound is $4\varepsilon\,c(\Phi)$.
+# $\square$
+#
+# </details>
+#
 # Now runs of two steps, in which the learned model reads what it has written itself. It runs alone from the prompt,
 # every output rounded, and its tape is read at each step from the last $k_t$ tokens and compared with a simulator that
 # knows nothing of attention.

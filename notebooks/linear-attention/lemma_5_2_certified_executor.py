@@ -32,9 +32,8 @@
 # <!-- /claim -->
 #
 # Suppose that the data, labelled by a universal machine, pass the certificate of Lemma 4.1 with a least eigenvalue
-# above
-# $\eta$. Then a model of small loss differs by little from the universal machine on *every* input, and with rounding it
-# executes every machine. That is run here on the universal machine of
+# above $\eta$. Then a model of small loss differs by little from the universal machine on *every* input, and with
+# rounding it executes every machine. That is run here on the universal machine of
 # {doc}`/notebooks/linear-attention/lemma_2_2_universal_machine`, whose features number about a hundred thousand.
 #
 # <details><summary>Proof of Lemma 5.2, with the square that its chain lacks</summary>

@@ -31,6 +31,25 @@
 #
 # The certificate of Lemma 4.1 is not about attention. Any model that is linear in some features, after a change of
 # parameters $p$, has one. This page tries two more pairs $(p, \mathcal{H})$: one that works and one that never can.
+#
+# <details><summary>Proof of Lemma B.1, with $p$ of shape $d \times \psi$</summary>
+#
+# Let $P(\Theta) \in \mathbb{R}^{d \times \psi}$ have the rows $p_a(\Theta)$, let $h_i = \mathcal{H}(Z_i)$, and let
+# $\bar\Theta$ be the model that made the labels, $y_i = P(\bar\Theta)h_i$.
+#
+# *Minimisers solve the regression.* $\bar\Theta$ has loss 0, so every minimiser has, and $P(\Theta)h_i = y_i$ for all
+# $i$. So $P(\Theta)$ has loss 0 as a matrix $v$ of the regression $y \approx vh$: $P(\Theta) \in v_{\mathrm{ERM}}$.
+#
+# *The regression has one solution.* If $v$ and $v'$ are two, $(v - v')h_i = 0$ for all $i$, and $0 =
+# \mathrm{tr}\,(v-v')\,\mathbb{E}_D[hh^\top]\,(v-v')^\top \ge \lambda_{\min}\|v-v'\|_F^2$. With $\lambda_{\min} > 0$,
+# $v = v'$.
+#
+# So all minimisers have one and the same $P$. As it does not depend on $n$, they are the same function of inputs of all
+# lengths. In the same way any two models that are equal on the data have the same $P$. Where $\lambda_{\min} = 0$ that
+# can fail: if some $u \ne 0$ has $\langle u, \mathcal{H}(Z)\rangle = 0$ for all $Z$, then $P$ and $P + cu^\top$ are one
+# function. $\square$
+#
+# </details>
 
 # %%
 import torch

@@ -235,6 +235,23 @@ claim.verdict()
 # symmetric, so of the $d^3$ columns only $\psi = d^2(d+1)/2$ are distinct, and a matrix antisymmetric in $j$ and $k$
 # can be added at no cost. We take the minimiser $\hat W$ of least norm. It is *not* the teacher's matrix, and has full
 # rank where the teacher has one head; the function is the same.
+#
+# <details><summary>Proof of Algorithm 1, as corrected</summary>
+#
+# *What the data see of $W$.* Output $a$ is $\sum_{j,k,\ell} W[aj, k\ell]\,\langle z_j, z_k\rangle z_{\ell n}$, which
+# depends on the sums $W[aj,k\ell] + W[ak,j\ell]$ alone. For $d \ge 2$ any matrix with $W[aj,k\ell] = -W[ak,j\ell]$ can
+# be added to a minimiser. So there is never a single one. The minimisers form an affine space, in which one point has
+# the least norm.
+#
+# *Heads.* With $\hat W = \sum_h \sigma_hu_hv_h^\top$, $V_h$ and $Q_h$ folded by rows from $\sqrt{\sigma_h}u_h$ and
+# $\sqrt{\sigma_h}v_h$ have $\sum_h\mathrm{flat}(V_h)\,\mathrm{flat}(Q_h)^\top = \hat W$. So they compute what $\hat W$
+# computes; and the rank of a $d^2 \times d^2$ matrix is at most $d^2$.
+#
+# *The printed columns.* With $k$ fastest, the feature of $(k, \ell)$ stands in column $\ell d + k$. The regression
+# finds $\hat W$ with its columns in this order. Each $v_h$ is then listed with $k$ fastest, and folded by rows it gives
+# $Q_h[\ell, k]$: the transpose. $\square$
+#
+# </details>
 
 # %%
 teacher = random_heads(1, d, source)
