@@ -42,8 +42,8 @@
 # no conditions, but it has lookups. So the cases are set out as a table, one case a token: the key $a_i$ in the rows
 # $s_0$, the value $b_i$ in the rows $s_1$. After $k$ tokens the letter $x$ asks this table.
 #
-# Two things are left out in print and needed to run it. The copies must know which token they are at; here they ask by
-# position. And every copy in print reads from the token just written, which holds neither $x$ nor the other cases:
+# Two things are left out in the paper and needed to run it. The copies must know which token they are at; here they ask
+# by position. And every copy as printed reads from the token just written, which holds neither $x$ nor the other cases:
 # $a_i$ and $b_i$ must be read where they stand, and $x$ must be carried along to the last of the $k$ tokens. The rows
 # $s_0$, $s_1$ belong to this if-then alone, as Appendix C asks of all blocks. A later one that used the same rows would
 # find both tables and return their sum.
@@ -87,7 +87,7 @@ def last_token(program, prompt, cases):
     return read_tokens(*run_heads(program, [prompt], cases + 1))[-1].get("x'.0")
 
 
-found = []  # for every input: is its letter listed, its outcome, and what Algorithm 4, the heads and the print return
+found = []  # for every input: is its letter listed, its outcome, and what Algorithm 4, the heads and the printed form return
 for cases in range(2, most_cases + 1):
     program = if_then_program(1, cases, letters=cases + 1, outcomes=outcomes)
     in_print = if_then_program(1, cases, letters=cases + 1, outcomes=outcomes, form="printed")

@@ -52,7 +52,7 @@
 # * left of the head: keep the letter, and take the new state if the head moves left;
 # * at the head: write the new letter, and give the state away;
 # * right of the head: keep the letter, and take the new state if the head moves right;
-# * anywhere else: keep the letter. This case is missing in print, and so such cells come out empty.
+# * anywhere else: keep the letter. This case is missing in the paper, and so such cells come out empty.
 #
 # Two more things in Algorithm 7 cannot be as printed, and are slips: left of the head both conditions say $L$, and the
 # rule is picked by the letter of `s2`, which is a column of the table and holds *every* letter. The letter meant is the
@@ -208,4 +208,4 @@ claim.verdict()
 #
 # ## To try
 # - Set `steps = 20`: the copies of `s0` go on repeating the first step.
-# - Set `window = 12`: the missing branch leaves more cells empty.
+# - Set `letters = 4`: the corrected form is right everywhere still, and the slip in the letter does more harm.

@@ -172,8 +172,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Rounding
-# In print a vector is rounded to the unit vector of its largest entry. Between two letters this is right as long as the
-# error has squared norm below $1/2$: the worst error takes from one entry and gives to another in equal parts.
+# In the paper a vector is rounded to the unit vector of its largest entry. Between two letters this is right as long as
+# the error has squared norm below $1/2$: the worst error takes from one entry and gives to another in equal parts.
 #
 # But the programs of Appendix C also use the *empty* value: rows of an attribute that hold no letter. Plain rounding
 # always returns a letter. So each attribute is rounded by itself, and to nothing if no entry reaches $1/2$. Now one

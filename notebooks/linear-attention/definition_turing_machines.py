@@ -17,7 +17,7 @@
 #
 # A Turing machine $M$ has states $\mathcal{Q}$ with $q_{start}, q_{accept}, q_{reject}$, letters $\Sigma \subseteq
 # \Gamma$ and a transition function $\delta: \mathcal{Q} \times \Gamma \to \mathcal{Q} \times \Gamma \times \{L, R\}$
-# (in print on $\Sigma$, which leaves out the blank). The language $A_{TM}$ holds the pairs $(M, x)$ for which $M$
+# (in the paper on $\Sigma$, which leaves out the blank). The language $A_{TM}$ holds the pairs $(M, x)$ for which $M$
 # reaches $q_{accept}$ on the word $x$.
 #
 # </blockquote>
@@ -32,8 +32,9 @@
 #
 # **Corrected.** A machine is embedded as one column a state: the state, then for each of the $|\Sigma|$ letters the
 # letter and its rule. A word is embedded as one column a cell: position, letter, and the state where the head is. The
-# two stand in rows and columns of their own. In this book the columns of $\#$, which nothing reads, are left out, and a
-# cell without the head holds a letter "no state" in place of the $0$ of Eq. 60, since zero cannot be looked up.
+# two stand in rows and columns of their own. Here the columns of $\#$, which nothing in the construction of Appendix
+# C.1 reads, are left out, and a cell without the head holds a letter "no state" in place of the $0$ of Eq. 60, since
+# zero cannot be looked up.
 #
 # It has $|\Sigma|$ blocks, as the dimension in Lemma 2.2 counts them.
 #
@@ -132,11 +133,11 @@ claim.verdict()
 # %% [markdown]
 # ## The prompt
 # Eq. 59 gives a machine one column a state. The column holds the state and then, for each letter, the letter and the
-# rule for it. In print there are two letters, $a_0$ and $a_1$. An alphabet of $|\Sigma|$ letters needs $|\Sigma|$ such
-# blocks, and the dimension that Lemma 2.2 gives counts as many. The tape is a column a cell: position, letter, and the
-# state in the column of the head. Two things differ here from Eqs. 59 and 60. The columns of $\#$ are left out, since
-# nothing reads them. And a cell without the head holds a letter of its own for "no state", where Eq. 60 has 0: zero
-# cannot be looked up.
+# rule for it. In the paper there are two letters, $a_0$ and $a_1$. An alphabet of $|\Sigma|$ letters needs $|\Sigma|$
+# such blocks, and the dimension that Lemma 2.2 gives counts as many. The tape is a column a cell: position, letter, and
+# the state in the column of the head. Two things differ here from Eqs. 59 and 60. The columns of $\#$ are left out,
+# since nothing reads them. And a cell without the head holds a letter of its own for "no state", where Eq. 60 has 0:
+# zero cannot be looked up.
 #
 # Embedded machines are read back from the token matrix and compared with what went in.
 

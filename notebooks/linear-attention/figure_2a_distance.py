@@ -242,8 +242,9 @@ claim.verdict()
 #
 # Sort it by powers of $O$ and $\zeta$.
 #
-# - *Linear in $O$.* No linear combination of entries of $O$ vanishes on all orthogonal matrices. So $\sum_\ell
-#   (b_{jm\ell}q_\ell + b'_{jm\ell}\zeta_\ell) = 0$ for all $j$, $m$, and $b = b' = 0$.
+# - *Linear in $O$.* With $O$ also $-O$ is orthogonal, so that this part vanishes by itself; and no linear combination
+#   of the entries of $O$ vanishes on all orthogonal matrices. So $\sum_\ell (b_{jm\ell}q_\ell + b'_{jm\ell}\zeta_\ell)
+#   = 0$ for all $j$ and $m$, and $b = b' = 0$.
 # - *Of degree 2 in $\zeta$.* What is left is $\sum c_{mn\ell}\zeta_m\zeta_nq_\ell$, so $c = 0$.
 # - *Of degree 0.* $\sum a_{jk\ell}(\delta_{jk}|q|^2 + q_jq_k)q_\ell$ is a cubic form that vanishes on the sphere, and
 #   so everywhere. As a map from $a$ to cubic forms this is onto: the sum over $j = k$ gives $(d+1)|q|^2q_\ell$, and

@@ -165,10 +165,11 @@ show.figure(
 #
 # <details><summary>Proof that on orthogonal tables one head has no minimiser but the teacher</summary>
 #
-# Let $d \ge 2$. A minimiser has loss 0, so that in every output $a$ its coefficients are the teacher's plus an element
-# of the kernel. By the proof in {doc}`/notebooks/linear-attention/figure_2a_distance` the kernel is zero in the blocks
-# $b$ (a key row, a value row, last entry $q_\ell$), $b'$ (the same with $\zeta_\ell$) and $c$ (two value rows,
-# $q_\ell$); there the coefficients are those of the teacher.
+# Let $d \ge 2$, and let the features of the data span as much as those of all orthogonal tables. A minimiser has loss
+# 0, so that in every output $a$ its coefficients are the teacher's plus an element of the kernel. By the proof in
+# {doc}`/notebooks/linear-attention/figure_2a_distance` the kernel is zero in the blocks $b$ (a key row, a value row,
+# last entry $q_\ell$), $b'$ (the same with $\zeta_\ell$) and $c$ (two value rows, $q_\ell$); there the coefficients are
+# those of the teacher.
 #
 # Let $(u_a, w_a)$ be the key and value parts of row $a$ of $V$. Let $A$, $C$ be the key rows of $Q$ and $B$, $D$ its
 # value rows, with $A$, $B$ in the columns of $q$ and $C$, $D$ in those of $\zeta$; $A_\ell$ is column $\ell$ of $A$.
@@ -186,12 +187,12 @@ show.figure(
 # = e_m/\alpha$ with one $\alpha \ne 0$; and $w_a = 0$ for $a \le d$.
 #
 # *$C = 0$.* Let $C_\ell \ne 0$. By the second equation $u_{d+m}D_\ell^\top = -C_\ell e_m^\top/\alpha$, so that $D_\ell$
-# is a multiple of $e_m$ for every $m$, and not zero. That cannot be.
+# is a multiple of $e_m$ for every $m$, and not zero. That cannot be. So $u_aD_\ell^\top = 0$ for all $a$ and $\ell$.
 #
-# *$u = 0$ and $D = 0$.* What is left of the output less the teacher's must vanish on all tables. Of degree 0 in $\zeta$
-# it is $u_a^\top(1 + qq^\top)\alpha q = 2\alpha\langle u_a, q\rangle$, so $u_a = 0$. Of degree 1 and 3 it is, for $a =
-# d+m$, $e_m^\top(1 + \zeta\zeta^\top)D\zeta/\alpha$. Its cubic part gives $\zeta^\top D\zeta = 0$, and then its linear
-# one $(D\zeta)_m = 0$ for all $m$.
+# *$u = 0$ and $D = 0$.* What is left of the output less the teacher's must vanish on all tables; terms with both $u_a$
+# and $D$ are zero already. Of degree 0 in $\zeta$ it is $u_a^\top(1 + qq^\top)\alpha q = 2\alpha\langle u_a, q\rangle$,
+# so $u_a = 0$. Of degree 1 and 3 it is, for $a = d+m$, $e_m^\top(1 + \zeta\zeta^\top)D\zeta/\alpha$. Its cubic part
+# gives $\zeta^\top D\zeta = 0$, and then its linear one $(D\zeta)_m = 0$ for all $m$.
 #
 # So $Q$ is $\alpha$ on the keys, $V$ is $1/\alpha$ on the values, and the function is the teacher's. $\square$
 #

@@ -304,9 +304,9 @@ print(f"d = {counting.width}, H = {len(counting.heads)}, {seconds:.1f} s")
 
 # %% [markdown]
 # ## The sizes
-# In print $H = O(\hat n\hat\Phi\hat\Sigma)$, $d = O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q}))$ and
-# $c(t) \le O((n+t)t)$. The table has both machines at the same task, a word of $\hat n$ letters for $\hat\Phi$ steps,
-# for which the paper's construction needs a window of $\hat n + \hat\Phi$ cells.
+# In the paper $H = O(\hat n\hat\Phi\hat\Sigma)$, $d = O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q}))$
+# and $c(t) \le O((n+t)t)$. The table has both machines at the same task, a word of $\hat n$ letters for $\hat\Phi$
+# steps, for which the paper's construction needs a window of $\hat n + \hat\Phi$ cells.
 
 # %%
 

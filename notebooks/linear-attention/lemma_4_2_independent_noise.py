@@ -116,8 +116,8 @@ def exact(law, width, tokens):
 
 # %% [markdown]
 # ## Six laws
-# Five of them have a square that is not constant; one has a mean other than 0, two are skew. The sixth is that of
-# signs.
+# Five of them have a square that is not constant; two of these have a mean other than 0, and one is skew. The sixth is
+# that of signs.
 
 # %%
 spectra = {(name, tokens): exact(law, 3, tokens) for name, law in laws.items() for tokens in range(1, most_tokens + 1)}
@@ -355,5 +355,6 @@ claim.verdict()
 # reads off a diagonal matrix that is diagonal only as $n \to \infty$, and another proof takes its place.
 #
 # ## To try
-# - Set `n = 2`: the terms in $1/n$ that the paper leaves out are up to half as large as the diagonal.
+# - Set `n = 2`: the terms in $1/n$ are large now. For normal entries a single with its own last entry comes to 6, where
+#   the paper has 2.
 # - Set `most_tokens = 100`: the least eigenvalue goes on growing for five laws, and that of signs stays at 0.

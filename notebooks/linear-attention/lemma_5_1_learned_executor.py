@@ -370,7 +370,7 @@ show.table(
 
 # %% [markdown]
 # On these runs, again, the bound follows by Markov's inequality if the model's own run leaves the true one only at a
-# miss; what the comparison tests is the run by itself: writing, rounding and reading back. In print the slice is
+# miss; what the comparison tests is the run by itself: writing, rounding and reading back. The paper writes
 # $[-k_t]$, a single token. That token does not hold the configuration: two true runs can end in
 # the same token after different tapes.
 

@@ -56,7 +56,7 @@
 #
 # </details>
 #
-# In print the chain of the proof uses $\|\cdot\| \le \frac\varepsilon\eta \|Z\|_F^6$, as the statement of Lemma 4.4
+# In the paper the chain of the proof uses $\|\cdot\| \le \frac\varepsilon\eta \|Z\|_F^6$, as the statement of Lemma 4.4
 # does.
 
 # %%

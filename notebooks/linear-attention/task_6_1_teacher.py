@@ -41,8 +41,8 @@
 # <!-- /claim -->
 #
 # A random one-head linear attention with one output, the *teacher*, labels random sequences at every position: at
-# position $t$ it looks at the tokens up to $t$. Students learn from these labels. Two things are unclear in print. The
-# formula for $y_t$ multiplies shapes that do not fit. And $\mathcal{N}(0, I/\sqrt d)$ gives either the standard
+# position $t$ it looks at the tokens up to $t$. Students learn from these labels. Two things are unclear in the paper.
+# The formula for $y_t$ multiplies shapes that do not fit. And $\mathcal{N}(0, I/\sqrt d)$ gives either the standard
 # deviation or the variance; the two readings differ by a factor of $d\,T^{3/2}$ in the variance of the labels.
 
 # %%
@@ -131,8 +131,8 @@ claim.verdict()
 # %% [markdown]
 # ## The search space
 # Appendix D.1 lists what was tried. Below it stands beside what the notebooks of Figure 1 run, at laptop size and at
-# full size. The optimiser has three names in print: SGD in Section 6.1, Adam above the table and AdamW in it. The book
-# uses Adam, which is AdamW without weight decay; the paper gives no value for it. Not given either: the number of
+# full size. The optimiser has three names in the paper: SGD in Section 6.1, Adam above the table and AdamW in it. The
+# book uses Adam, which is AdamW without weight decay; the paper gives no value for it. Not given either: the number of
 # sequences, the number of epochs, and the seeds beyond "three runs".
 
 # %%
