@@ -20,7 +20,7 @@
 # 0$, all empirical risk minimisers are the same function, and each has $p(\Theta) \in v_{\mathrm{ERM}}$, the one
 # minimiser of the linear regression. Nothing about attention is used.
 #
-# **Beside it, as printed.** The proof gives $p$ and $v$ the shape $\psi$, one row for all outputs, where the statement
+# **In the paper's proof.** The proof gives $p$ and $v$ the shape $\psi$, one row for all outputs, where the statement
 # has $d$ rows, and writes $p(\Theta) \subseteq v_{\mathrm{ERM}}$.
 #
 # **Corrected.** $d \times \psi$, and $p(\Theta) \in v_{\mathrm{ERM}}$. That equal functions have equal $p$ is owed to

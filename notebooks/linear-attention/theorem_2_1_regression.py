@@ -525,7 +525,7 @@ claim.verdict()
 # $\varepsilon \le 1$ it holds with gradient descent on Eq. 10 from $W = 0$, if $\lambda_{\max} \|W^\star\|_F^2 =
 # O(n_{\max})$, with the least-norm minimiser $W^\star$ and the largest eigenvalue of the second moment of the features.
 #
-# **Beside it, as printed.** The proof says that the regression reaches its optimum to the error $\varepsilon$ in time
+# **In the paper's proof.** The proof says that the regression reaches its optimum to the error $\varepsilon$ in time
 # $O(\frac1\varepsilon d^4 N)$, for any data, and names no solver. It is the time of $1/\varepsilon$ steps of gradient
 # descent.
 #
