@@ -92,14 +92,14 @@ def heading(settled: Settled) -> str:
 
 
 def result(settled: Settled) -> str:
-    """What came out, in a sentence or two; the first form that fails as printed is named with its numbers."""
+    """What came out, in a sentence or two; the first printed form that fails is named, one of the statement if any."""
     items = [item for item in settled.evidence if item.counts]
     checks = [item for item in items if not item.role.must_fail]
     passed = sum(item.passed is True for item in checks)
     said = [_passing(passed, len(checks))] if checks else []
-    broken = next((item for item in items if _is_broken(item)), None)
-    if broken is not None:
-        said.append(_breaking(broken, settled.verdict))
+    if broken := [item for item in items if _is_broken(item)]:
+        of_statement = [item for item in broken if item.of is Part.STATEMENT]
+        said.append(_breaking((of_statement or broken)[0], settled.verdict))
     controls = Counter(item.passed is False for item in items if item.role is Role.CONTROL)
     if controls[True]:
         said.append(_failing(controls[True]))

@@ -346,6 +346,11 @@ def test_the_form_that_fails_is_named_with_what_it_would_have_to_be(give: Give, 
     assert said in result(claim.settle())
 
 
+def test_what_fails_of_the_statement_is_named_before_what_fails_of_the_proof() -> None:
+    claim = controlled(passing(claim_of())).printed("a step", 3, "<", 2, of="proof").printed("p", 5, "<", 4)
+    assert "The printed form fails: p 5, which should be below 4." in result(claim.settle())
+
+
 def test_what_a_figure_shows_and_a_run_does_not_is_said_to_be_unlike() -> None:
     settled = passing(claim_of("figure")).printed("heads at the floor", 3, "==", 4).settle()
     assert "Unlike in the paper: heads at the floor 3, which should be 4." in result(settled)
