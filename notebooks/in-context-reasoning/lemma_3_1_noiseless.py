@@ -22,7 +22,7 @@
 # E(k)^\top$, $\lambda_k\ge0$, linear and ReLU attention give the logits $\xi_j=\lambda_q\,C\,\mathbb 1\{j=y\}$. The
 # loss is $\mathbb E\ln\big(1+(N-1)e^{-C\lambda_q}\big)$ and tends to 0 as all $\lambda_k\to\infty$.
 #
-# **Beside it, as printed.** The sketch has the attention score $\mathbb 1\{z_{h-1}=q\}$. The proof has $e_q$ and
+# **In the paper's proof.** The sketch has the attention score $\mathbb 1\{z_{h-1}=q\}$. The proof has $e_q$ and
 # $\mathbb 1\{j=q\}$ for the word after the trigger.
 #
 # **Corrected.** The score is $\lambda_q\mathbb 1\{z_{h-1}=q\}$; the word after the trigger is $y$: $e_y$ and $\mathbb

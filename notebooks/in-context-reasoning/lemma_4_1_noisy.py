@@ -24,7 +24,7 @@
 # $L_{\text{Bayes}}+\mathbb E\ln\big(1+(1-\alpha)(N-1)e^{-C\lambda}\big)$ and tends to the Bayes risk as
 # $\lambda\to\infty$.
 #
-# **Beside it, as printed.** The proof takes the limits of the two probabilities "for any bounded $0\le C\le H$", and
+# **In the paper's proof.** The proof takes the limits of the two probabilities "for any bounded $0\le C\le H$", and
 # computes $\xi_{F,j}$ for $j\in[N]$.
 #
 # **Corrected.** $1\le C\le H$, as the data model has it: at $C=0$ the probability of $y$ stays at

@@ -18,7 +18,7 @@
 # <!-- claim in-context-reasoning/definition-loss -->
 # <blockquote>
 #
-# **Loss (The loss)** *Section 2*
+# **Loss** *Section 2*
 #
 # **As printed.** $-\ln\big(e^{\xi_y}/\sum_j e^{\xi_j}\big)$, for both tasks.
 #

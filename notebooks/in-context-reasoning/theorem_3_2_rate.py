@@ -5,7 +5,7 @@
 # <!-- claim in-context-reasoning/definition-ngd -->
 # <blockquote>
 #
-# **Normalised gradient descent (Normalised gradient descent)** *Section 3.2*
+# **Normalised gradient descent** *Section 3.2*
 #
 # $\lambda_{t+1}=\lambda_t-\eta\,\nabla L/\lVert\nabla L\rVert_2$ from $\lambda_0=0$, where $\partial
 # L/\partial\lambda_q=-\tfrac1{|\mathcal Q|}\,\mathbb E\big[C(N-1)/(e^{C\lambda_q}+N-1)\big]$.

@@ -23,9 +23,9 @@
 # $\lim_t\cos(W_t,E(q)\tilde E(q)^\top)=2/\sqrt{12}<1$. The limit direction is $A=(E(q)+\tilde
 # E(\square))(E(y_1)+E(y_2)+2\tilde E(q))^\top$, the hard-margin solution of the task.
 #
-# **Beside it, as printed.** The proof sets the logits of all words but $y$ to 0, finds $W_t=r_tA$ at every step, and
-# has $x_\zeta$ for the input at $y$. In the text that we have, it writes $A$ with $E(y_1)$ twice, and the theorem
-# begins "Under Theorem 2.2".
+# **In the paper's proof.** The proof sets the logits of all words but $y$ to 0, finds $W_t=r_tA$ at every step, and has
+# $x_\zeta$ for the input at $y$. In the text that we have, it writes $A$ with $E(y_1)$ twice, and the theorem begins
+# "Under Theorem 2.2".
 #
 # **Corrected.** Neutral words have logits of their own, so $W_1$ is not along $A$. The limit is right all the same: the
 # logits are linear in $W$, descent goes to the hard-margin direction, and that is $A$ with $E(y_1)+E(y_2)$. Plain

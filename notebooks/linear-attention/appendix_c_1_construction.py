@@ -21,8 +21,9 @@
 # within the bounds exactly, in width $d = O(N \hat\Phi \hat\Sigma \max(\hat\Sigma, \hat{\mathcal{Q}}))$ and with
 # $c(t) = 4Nt$ tokens. All entries of the tokens are 0 or 1.
 #
-# **Beside it, as printed.** The branches are those of Algorithm 7 as they stand, a cell without the head has an empty
-# state, and the cells are the last tokens. The length of the word, $\hat n$, stands for the window in $d$ and $H$.
+# **In the paper's construction.** The branches are those of Algorithm 7 as they stand, a cell without the head has an
+# empty state, and the cells are the last tokens. The length of the word, $\hat n$, stands for the window in $d$ and
+# $H$.
 #
 # **Corrected.** The construction needs the corrections to Algorithms 5, 6 and 7 and to the proof of Lemma C.1:
 # placement of the blocks, a head for the position, what is carried along, the fourth branch, and the bookkeeping of

@@ -36,7 +36,7 @@
 # \hat{\mathcal{Q}} + 13$, $H = \hat n + \hat\Phi + 2 \hat\Sigma + 13$ and $c(t) = \sum_{s \le t} (6 + n + s)$. All
 # entries of $V$, $Q$ and the tokens are $-1$, 0 or 1.
 #
-# **Beside it, as printed.** The proof's construction is that of Algorithms 6 and 7 as they stand.
+# **In the paper's proof.** The proof's construction is that of Algorithms 6 and 7 as they stand.
 #
 # **Corrected.** These algorithms and their rows need the corrections of Appendix C.1, and are then larger than the
 # lemma says. Other heads, which take back what they wrote, prove it.

@@ -21,7 +21,7 @@
 # \mathrm{CH}_\Theta(M, x)] \le O(\varepsilon \Phi)$, with 4 for a constant, and $\varepsilon$ is as small as wanted
 # with a number of samples polynomial in $d$, $1/\varepsilon$ and $\log(1/\delta)$.
 #
-# **Beside it, as printed.** In the proof each step rounds wrongly with probability less than $\varepsilon$.
+# **In the paper's proof.** Each step rounds wrongly with probability less than $\varepsilon$.
 #
 # **Corrected.** At most $4\varepsilon$, since a squared error below $1/4$ is undone. (Rounding is not in the loop of
 # Eq. 22. The data run over $t \in [\Phi]$, not $[T]$, and the $H \le d^2$ of $\hat\Theta$ is not the $H$ of $\Theta$.)

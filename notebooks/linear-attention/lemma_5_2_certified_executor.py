@@ -22,7 +22,7 @@
 # every width. What histories determine is decided input by input: all minimisers agree where the features of the input
 # lie in the range of $\Lambda_D$.
 #
-# **Beside it, as printed.** The chain of the proof uses $\|\cdot\| \le \frac{\varepsilon}{\eta} \|Z\|_F^6$, without the
+# **In the paper's proof.** The chain of the proof uses $\|\cdot\| \le \frac{\varepsilon}{\eta} \|Z\|_F^6$, without the
 # square. It ends with a probability over $(M, x) \sim \mathcal{D}$, which the lemma, on all $(M, x)$, does not have.
 #
 # **Corrected.** $\|\cdot\|^2 \le \frac{\varepsilon}{\eta} \|Z\|_F^6$ ($\Theta$ has loss 0, so there is no 4), for all

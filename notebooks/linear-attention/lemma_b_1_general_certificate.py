@@ -10,6 +10,10 @@
 # # Lemma B.1 · The general certificate
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma B.1, Appendix B.*
 #
+# The certificate of Lemma 4.1 is not about attention. Any model that is linear in some features, after a change of
+# parameters $p$, has one: if the features of the data span the space, the data fix the coefficients. This page tries
+# two more pairs $(p, \mathcal{H})$: one that works and one that never can.
+#
 # <!-- claim linear-attention/lemma-b-1 -->
 # <blockquote>
 #
@@ -20,8 +24,8 @@
 # 0$, all empirical risk minimisers are the same function, and each has $p(\Theta) \in v_{\mathrm{ERM}}$, the one
 # minimiser of the linear regression. Nothing about attention is used.
 #
-# **Beside it, as printed.** The proof gives $p$ and $v$ the shape $\psi$, one row for all outputs, where the statement
-# has $d$ rows, and writes $p(\Theta) \subseteq v_{\mathrm{ERM}}$.
+# **In the paper's proof.** $p$ and $v$ have the shape $\psi$, one row for all outputs, where the statement has $d$
+# rows, and it writes $p(\Theta) \subseteq v_{\mathrm{ERM}}$.
 #
 # **Corrected.** $d \times \psi$, and $p(\Theta) \in v_{\mathrm{ERM}}$. That equal functions have equal $p$ is owed to
 # $\lambda_{\min} > 0$; without it that fails.
@@ -29,10 +33,7 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# The certificate of Lemma 4.1 is not about attention. Any model that is linear in some features, after a change of
-# parameters $p$, has one. This page tries two more pairs $(p, \mathcal{H})$: one that works and one that never can.
-#
-# <details><summary>Proof of Lemma B.1, with $p$ of shape $d \times \psi$</summary>
+# <details><summary>Proof of Lemma B.1, with a row of p for each output</summary>
 #
 # Let $P(\Theta) \in \mathbb{R}^{d \times \psi}$ have the rows $p_a(\Theta)$, let $h_i = \mathcal{H}(Z_i)$, and let
 # $\bar\Theta$ be the model that made the labels, $y_i = P(\bar\Theta)h_i$.
@@ -165,7 +166,8 @@ claim.check("n tokens: largest output gap", output_gap(minimisers["n tokens"]), 
 claim.check("n tokens: p and the linear minimiser, difference", farthest, "<=", 1e-10, of="proof")
 claim.check("one token: nullity d(d-1)/2", certificates["one token"].nullity, "==", d * (d - 1) // 2)
 claim.control("one token: largest output gap", output_gap(minimisers["one token"]), "<=", 1e-10)
-claim.check("all d³ features: rank", ranks, "==", {width: psi(width) for width in ranks})
+of_all = {f"d = {width}": rank for width, rank in ranks.items()}
+claim.check("all d³ features: rank", of_all, "==", {f"d = {width}": psi(width) for width in ranks})
 claim.check("twins: outputs, difference", same_function, "<=", 1e-12)
 claim.control("twins: p = T, difference", relative_error(head_matrix(twin), head_matrix(model)), "<=", 1e-9)
 claim.misprint("p of shape ψ, one row for all outputs: difference", slip, "<=", 0.1, of="proof")
@@ -174,7 +176,7 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # The certificate is a fact about linear regression: a model that is linear in features, after a change of parameters,
-# is determined by data that span the features. It fires only if no feature is listed twice, and that equal functions
+# is determined by data that span the features. It can hold only if no feature is listed twice, and that equal functions
 # have equal coefficients is its conclusion, not its assumption.
 #
 # ## To try

@@ -21,7 +21,7 @@
 # matrix of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value
 # columns. A key that several tokens hold returns the sum of their values, an absent key returns zero.
 #
-# **Beside it, as printed.** The proof puts a block in the source rows and key columns of $V$, and $B_V$ in the value
+# **In the paper's proof.** The proof puts a block in the source rows and key columns of $V$, and $B_V$ in the value
 # rows and destination columns of $Q$. It has heads for the lookups alone, and none for line 5 of Algorithm 3, which
 # numbers the new token. The programs meant are those of Algorithm 3; the lemma names Algorithm 6, which is one of them.
 #

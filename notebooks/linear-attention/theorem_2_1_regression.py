@@ -10,33 +10,6 @@
 # # Theorem 2.1 · Linear attention is a regression
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Theorem 2.1 with Algorithms 1 and 8, Sections 2 and 3, Appendix A.*
 #
-# <!-- claim linear-attention/theorem-2-1 -->
-# <blockquote>
-#
-# **Theorem 2.1 (Linear attention is learnable in polynomial time)** *Section 2.1; Section 3; Appendix A*
-#
-# **As printed.** The risk is at most $\varepsilon$ above the best with probability $1 - \delta$ for $N =
-# O(\frac1\varepsilon(d^4 + \log\frac1\delta))$, whatever the law of inputs and labels. In the proof, Eq. 33 ends with a
-# training loss of at most $\varepsilon$, for any labels at all, and its second line lacks $e_a^\top$; Eqs. 12 and 31
-# have indices from $00$ to $dd$.
-#
-# **Corrected.** Let $(Z_i, y_i)$, $i \le N$, be drawn independently, $Z_i \in \mathbb{R}^{d \times n_i}$ of any length
-# with any labels. Least squares over all matrices $W \in \mathbb{R}^{d^2 \times d^2}$ in the cubic features, split into
-# heads by a singular value decomposition, gives a model with at most $d^2$ heads whose training loss is the least that
-# any number of heads can reach. Let the fourth moments of the whitened features $x$ be at most $K^2$ in every
-# direction, and $N \ge 96 K^2 \psi \log(2\psi/\delta)$. With probability $1 - \delta$ the risk is above the best by at
-# most $\frac{\sigma^2}{N}(4 d\psi + 6 \log\frac2\delta)$ if the labels are a model's outputs with independent Gaussian
-# noise of variance $\sigma^2$, which is the printed rate, as $d\psi \le d^4$; and by at most $\frac{8\tau}{\delta N}$
-# for any labels whose residual $e$ from the best model has a finite $\tau = \mathbb{E}\|e\|^2\|x\|^2$.
-#
-# The law of inputs and labels needs moments: with inputs of heavy tails the rate breaks even for labels $\pm 1$. Eq.
-# 33: at most $\varepsilon$ above the least loss, as the text before it says; with exact least squares, equal to it, and
-# Eq. 32 holds without $\varepsilon$. Indices run over $d$ values. The number of coefficients that data can tell is
-# $d\,\psi = d^3(d+1)/2$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
 # Attention without its softmax is cubic in the tokens, but it is *linear* in the matrix $\mathcal{T}_\Theta = \sum_h
 # \mathrm{flat}(V_h)\,\mathrm{flat}(Q_h)^\top$. With $H$ heads this matrix has rank at most $H$, which makes training
 # hard. Algorithm 1 drops the rank: it fits any matrix $W$ by least squares, and a singular value decomposition turns
@@ -97,6 +70,9 @@ def gaussian_tokens(count, tokens=n):
 
 # %% [markdown]
 # ## The model
+# A head compares the last token with every token by $Q_h$ and adds up what $V_h$ makes of them, each with the weight
+# that the comparison gave.
+#
 # <!-- claim linear-attention/definition-mhla -->
 # <blockquote>
 #
@@ -109,6 +85,7 @@ def gaussian_tokens(count, tokens=n):
 #
 # </blockquote>
 # <!-- /claim -->
+#
 # The full output and the form for the last token alone go by way of the Gram matrix $Z Z^\top$. Beside them stands a
 # plain sum of single products, for every column.
 
@@ -144,10 +121,18 @@ claim.verdict()
 
 # %% [markdown]
 # ## The features
+# Written out in single entries, output $a$ of a model is
+#
+# $$\sum_{j,k,\ell} \Big(\sum_h V_h[a,j]\, Q_h[k,\ell]\Big)\, \langle z_j, z_k\rangle\, z_{\ell n} .$$
+#
+# The bracket is an entry of $\mathcal{T}_\Theta$, whose columns are indexed by $(k,\ell)$ with $\ell$ fastest. What
+# stands behind it is a feature of the input, a cubic term. The printed feature matrices have $k$ fastest; they fit only
+# if every $Q_h$ is transposed.
+#
 # <!-- claim linear-attention/definition-feature-map -->
 # <blockquote>
 #
-# **Feature map X(Z) (The cubic feature map)** *Section 2.1, Eq. 4; Section 3, Eq. 8; Appendix D, Eq. 68*
+# **Feature map X(Z) (The cubic features)** *Section 2.1, Eq. 4; Section 3, Eq. 8; Appendix D, Eq. 68*
 #
 # **As printed.** The matrices in Eqs. 4, 8 and 68 list the columns with $k$ running fastest, at odds with Eq. 12, with
 # Algorithm 8 and with a fold by rows.
@@ -176,9 +161,6 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
-# Output $a$ is $\sum_{j,k,\ell} \big(\sum_h V_h[a,j]\, Q_h[k,\ell]\big) \langle z_j, z_k\rangle z_{\ell n}$. The
-# bracket is an entry of $\mathcal{T}_\Theta$, whose columns are indexed by $(k,\ell)$ with $\ell$ fastest. The
-# printed feature matrices have $k$ fastest; they fit only if every $Q_h$ is transposed.
 
 
 # %%
@@ -215,6 +197,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## The algorithm
+# Put a free matrix in the place of $\mathcal{T}_\Theta$, fit it by least squares, and split it into heads again.
+#
 # <!-- claim linear-attention/algorithm-1 -->
 # <blockquote>
 #
@@ -231,6 +215,7 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
+#
 # A teacher with one head labels random inputs. The minimiser of Eq. 10 is never unique: $\langle z_j, z_k\rangle$ is
 # symmetric, so of the $d^3$ columns only $\psi = d^2(d+1)/2$ are distinct, and a matrix antisymmetric in $j$ and $k$
 # can be added at no cost. We take the minimiser $\hat W$ of least norm. It is *not* the teacher's matrix, and has full
@@ -298,6 +283,55 @@ claim.verdict()
 
 # %% [markdown]
 # ## The theorem: the best training loss
+# Write $h = \mathcal{H}(Z)$ for the list of the $\psi = d^2(d+1)/2$ distinct features, and $p(\Theta)$ for the
+# coefficients of a model in $h$, one row for each output. With $\Lambda = \mathbb{E}\,hh^\top$ the whitened features
+# $x = \Lambda^{-1/2}h$ have the identity as their second moment. The theorem has two halves: regression reaches the
+# least training loss, and few samples are enough for the risk on new inputs to be near the best. For the second half
+# regression must not be led astray by a few huge features, so the features need moments.
+#
+# <!-- claim linear-attention/theorem-2-1 -->
+# <blockquote>
+#
+# **Theorem 2.1 (Linear attention is learnable in polynomial time)** *Section 2.1; Section 3; Appendix A*
+#
+# **As printed.** The risk is at most $\varepsilon$ above the best with probability $1 - \delta$ for
+#
+# $$N = O\Big(\frac1\varepsilon\Big(d^4 + \log\frac1\delta\Big)\Big) ,$$
+#
+# with no condition on inputs and labels. In the proof, Eq. 33 ends with a training loss of at most $\varepsilon$, for
+# any labels at all, and its second line lacks $e_a^\top$; Eqs. 12 and 31 have indices from $00$ to $dd$.
+#
+# **Corrected.** Let $(Z_i, y_i)$, $i \le N$, be drawn independently, $Z_i \in \mathbb{R}^{d \times n_i}$ of any length
+# with any labels. Least squares over all matrices $W \in \mathbb{R}^{d^2 \times d^2}$ in the cubic features, split into
+# heads by a singular value decomposition, gives a model with at most $d^2$ heads whose training loss is the least that
+# any number of heads can reach.
+#
+# *The condition.* Let $\mathcal{H}(Z)$ list the $\psi = d^2(d+1)/2$ distinct features, let $\Lambda =
+# \mathbb{E}\,\mathcal{H}\mathcal{H}^\top$, and let the whitened features $x = \Lambda^{-1/2}\mathcal{H}(Z)$ have fourth
+# moments of at most $K^2$ in every direction. Let $N \ge 96 K^2 \psi \log(2\psi/\delta)$.
+#
+# *The rate.* With probability $1 - \delta$ the risk is above the best by at most
+#
+# $$\frac{\sigma^2}{N}\Big(4 d\psi + 6 \log\frac2\delta\Big)$$
+#
+# if the labels are a model's outputs with independent Gaussian noise of variance $\sigma^2$. This is the printed rate,
+# as $d\psi \le d^4$. For any labels it is above the best by at most
+#
+# $$\frac{8\tau}{\delta N}, \qquad \tau = \mathbb{E}\,\|e\|^2\|x\|^2 < \infty ,$$
+#
+# where $e$ is what the best model leaves of the label.
+#
+# What the print has otherwise:
+#
+# - It has no condition on the moments. With inputs of heavy tails the rate breaks even for labels $\pm 1$.
+# - Eq. 33: at most $\varepsilon$ above the least loss, as the text before it says; with exact least squares, equal
+#   to it, and Eq. 32 holds without $\varepsilon$.
+# - Eqs. 12 and 31: indices run over $d$ values. The number of coefficients that data can tell is $d\,\psi =
+#   d^3(d+1)/2$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # Labels are now pure noise, so no model fits them. We fit models with $1, 2, d$ and $d^2$ heads to their floor, by
 # damped Gauss-Newton steps from several starts, and set their loss beside that of Algorithm 1. The regression is also
 # made exactly as it is written, with $d^4$ unknowns, and as $d$ regressions with $d^3$ unknowns.
@@ -327,10 +361,10 @@ other_ways = {
 # is the rate $1/\varepsilon$ of the theorem, with the constant $d\psi = d^3(d+1)/2$, which grows as $d^4$.
 #
 # The theorem is agnostic, so labels that no model gives are tried as well: the signs of the last token, which are
-# bounded. And it asks nothing of the law of the inputs, which it must. Let every input be multiplied by a number of its
-# own from Pareto's law of index 7. Inputs have moments up to the sixth, features and labels have finite variances, and
-# the labels are $\pm 1$ still. But the best linear model has residuals as large as the features, and the mean of
-# residual² · feature² is infinite. The noise of Cauchy's law, which has no variance, stands beside it.
+# bounded. The theorem puts no condition on the inputs, and it needs one. To break the rate we multiply every input by a
+# number of its own from Pareto's law of index 7. Inputs have moments up to the sixth, features and labels have finite
+# variances, and the labels are $\pm 1$ still. But the best linear model has residuals as large as the features, and the
+# mean of residual² · feature² is infinite. The noise of Cauchy's law, which has no variance, stands beside it.
 
 
 # %%
@@ -397,28 +431,27 @@ for width in (2, 3, 4):
     constants[width] = (count * excess_risks(width, n, [count], 60, seed)[0] / (width * psi(width))).tolist()
 
 # %% [markdown]
-# Left, no number of heads goes below Algorithm 1. In the middle, the jump at $N = \psi$. Right, two laws fall along the
-# dashed line and two do not.
+# First, no number of heads goes below Algorithm 1. Then the jump at $N = \psi$. Last, the four laws: Gaussian noise
+# falls along $d\psi/N$, labels $\pm1$ parallel to it, heavy inputs more slowly, and Cauchy noise does not fall.
 
 # %%
-fig, (left, middle, right) = show.axes(1, 3, width=9.5, height=3.2)
+fig, (top, middle, bottom) = show.axes(3, 1, width=5.2, height=8.4)
 for count, values in zip(head_counts, losses, strict=True):
-    left.plot([count] * starts, (values - least).clamp(min=1e-16), "o", color=show.COLOURS[0], alpha=0.6)
-left.set(xlabel="heads H", ylabel="training loss above Algorithm 1", yscale="log", ylim=(1e-17, 3), xticks=head_counts)
+    top.plot([count] * starts, (values - least).clamp(min=1e-16), "o", color=show.COLOURS[0], alpha=0.6)
+top.set(xlabel="heads H", ylabel="loss above Algorithm 1", yscale="log", ylim=(1e-17, 3), xticks=head_counts)
 middle.semilogy(counts, list(recovery.values()), "s-", color=show.COLOURS[1])
 middle.axvline(psi(d), color="grey", linestyle="--")
-middle.set(xlabel="samples N", ylabel="relative test error", title=f"ψ = {psi(d)}")
+middle.set(xlabel="samples N", ylabel="relative test error", title=f"ψ = {psi(d)}", xticks=counts)
 for name, marker in zip(laws, show.MARKERS, strict=False):
-    right.loglog(sizes, median(risks[name]), marker=marker, label=name)
-right.loglog(sizes, [d * psi(d) / count for count in sizes], "--", color="grey", label="dψ / N")
-right.set(xlabel="samples N", ylabel="median excess risk")
-right.legend(fontsize=7)
-caption = (
-    "Left: $d^2$ heads reach Algorithm 1. Middle: exact labels are recovered from $N = \\psi$ on (dashed). Right: "
-)
-caption += "the median excess risk falls along $d\\psi/N$, but not with heavy inputs or Cauchy noise."
-alt = "Left: loss above Algorithm 1 falls to rounding at d squared heads. Middle: the test error drops at N equal to "
-alt += "psi. Right: two curves run along the dashed line, one is flatter, one stays high."
+    bottom.loglog(sizes, median(risks[name]), marker=marker, label=name)
+bottom.loglog(sizes, [d * psi(d) / count for count in sizes], "--", color="#000000", label="dψ / N", zorder=5)
+bottom.set(xlabel="samples N", ylabel="median excess risk")
+bottom.legend(fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
+caption = "Top: $d^2$ heads reach Algorithm 1. Middle: exact labels are recovered from $N = \\psi$ on (dashed). "
+caption += "Bottom: Gaussian noise falls along $d\\psi/N$ (dashed), labels ±1 parallel to it; heavy inputs fall more "
+caption += "slowly, and Cauchy noise does not fall."
+alt = "Top: loss above Algorithm 1 falls to rounding at d squared heads. Middle: the test error drops at N equal to "
+alt += "psi. Bottom: one curve runs along the dashed line, one parallel below it, one is flatter, one stays high."
 show.figure(fig, name="regression", caption=caption, alt=alt)
 
 # %% [markdown]
@@ -458,8 +491,8 @@ show.figure(fig, name="regression", caption=caption, alt=alt)
 # By the matrix Chernoff bound (Tropp 2012), for independent $0 \preceq X_i \preceq R$ with $\mu = \lambda_{\min}(\sum
 # \mathbb{E}X_i)$, $\Pr[\lambda_{\min}(\sum X_i) \le (1-t)\mu] \le \psi\,e^{-t^2\mu/2R}$. With $\mu \ge \frac34 N$ and
 # $t = \frac13$: $\hat\Lambda \succeq \frac12\Lambda$ up to a probability $\psi\,e^{-N/(96K^2\psi)}$, that is with
-# probability $1 - \delta/2$ if $N \ge 96 K^2\psi\log(2\psi/\delta)$. (Oliveira 2016 has $\psi + \log(1/\delta)$ in its
-# place.)
+# probability $1 - \delta/2$ if $N \ge 96 K^2\psi\log(2\psi/\delta)$. (With the bound of Oliveira 2016,
+# $\psi\log(2\psi/\delta)$ improves to a multiple of $\psi + \log(1/\delta)$.)
 #
 # *The rate, Gaussian noise.* Let $y_i = P^\star h_i + \zeta_i$ with noise of variance $\sigma^2$ in each entry,
 # independent of the inputs; as rows, $Y = H P^{\star\top} + E$. Then $A = \hat P - P^\star = \frac1N E^\top
@@ -532,19 +565,30 @@ claim.verdict()
 # $\varepsilon$ below the loss of least squares; $\varepsilon = 0.1$ was tried.
 #
 # ## How long it takes
+# The theorem promises a time of the order of $N d^4 n_{\max}/\varepsilon$, and says of line 3 of Algorithm 1 only that
+# it is a regression. A direct solver has no $\varepsilon$ in its time. The solver that the bound describes is plain
+# gradient descent on Eq. 10, started at 0: the product of every $\mathcal{X}(Z_i)$ with $W$, and the sum of residual
+# times $\mathcal{X}(Z_i)$, take $d^4$ multiplications a sample each, and the number of steps goes as $1/\varepsilon$.
+# Below, `torch` itself counts the multiplications of one step.
+#
 # <!-- claim linear-attention/theorem-2-1-runtime -->
 # <blockquote>
 #
 # **Theorem 2.1 (The running time of Algorithm 1)** *Section 2.1; Appendix A*
 #
-# Algorithm 1 runs in time $O(N d^4 n_{\max} \varepsilon^{-1})$. With a direct solver for its regression this holds for
-# $\varepsilon \le \min(1, n_{\max}/d^2)$ and $N \ge d^4/\varepsilon$ samples, whatever the data. For larger
-# $\varepsilon \le 1$ it holds with gradient descent on Eq. 10 from $W = 0$, if $\lambda_{\max} \|W^\star\|_F^2 =
-# O(n_{\max})$, with the least-norm minimiser $W^\star$ and the largest eigenvalue of the second moment of the features.
+# Algorithm 1 runs in time $O(N d^4 n_{\max} \varepsilon^{-1})$. By custom the $O$ may hide a factor that depends on the
+# scale of the data; here it is named. Gradient descent on Eq. 10 from $W = 0$ takes this time for every $\varepsilon
+# \le 1$, with the factor
 #
-# **Beside it, as printed.** The proof says that the regression reaches its optimum to the error $\varepsilon$ in time
-# $O(\frac1\varepsilon d^4 N)$, for any data, and names no solver. It is the time of $1/\varepsilon$ steps of gradient
-# descent.
+# $$\max(1, \kappa), \qquad \kappa = \lambda_{\max} \|W^\star\|_F^2 / n_{\max} ,$$
+#
+# where $W^\star$ is the least-norm minimiser and $\lambda_{\max}$ the largest eigenvalue of the second moment of the
+# features. A direct solver takes it for $\varepsilon \le \min(1, n_{\max}/d^2)$ and $N \ge d^4/\varepsilon$ samples,
+# whatever the data, without such a factor.
+#
+# **In the paper's proof.** The regression is said to reach its optimum to the error $\varepsilon$ in time
+# $O(\frac1\varepsilon d^4 N)$, for any data and by no solver that is named. It is the time of $1/\varepsilon$ steps of
+# gradient descent.
 #
 # **Corrected.** Gradient descent takes up to $1 + \lambda_{\max}\|W^\star\|_F^2/(4\varepsilon)$ steps of $2Nd^4$
 # multiplications, and the features $N(d^2 n_{\max} + d^3)$. On badly scaled data the number of steps is far above
@@ -553,11 +597,6 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
-# The theorem promises a time of the order of $N d^4 n_{\max}/\varepsilon$, and says of line 3 of Algorithm 1 only that
-# it is a regression. A direct solver has no $\varepsilon$ in its time. The solver that the bound describes is plain
-# gradient descent on Eq. 10, started at 0: the product of every $\mathcal{X}(Z_i)$ with $W$, and the sum of residual
-# times $\mathcal{X}(Z_i)$, take $d^4$ multiplications a sample each, and the number of steps goes as $1/\varepsilon$.
-# Below, `torch` itself counts the multiplications of one step.
 
 # %%
 counted = {}
@@ -601,13 +640,16 @@ one_step = {case: 2 * 50 * int(case[-1]) ** 4 for case in counted}
 # at most $\psi^3 + d\psi^2$ for solving these. Let $d, n \ge 2$, $\varepsilon \le \min(1, n/d^2)$ and $N \ge
 # d^4/\varepsilon$, as the theorem has it. With $\psi = d^2(d+1)/2$ the six parts are at most
 #
-# $$\frac{\varepsilon}{d^2} \le \frac14, \quad \frac{(d+1)\varepsilon}{2d^2n} \le \frac3{16}, \quad
-# \frac{(d+1)^2\varepsilon}{4n} \le \frac{(d+1)^2}{4d^2} \le \frac9{16}, \quad \frac{(d+1)\varepsilon}{2dn} \le
-# \frac{d+1}{2d^3} \le \frac3{16}, \quad \frac{(d+1)^3\varepsilon^2}{8d^2n} \le \frac{(d+1)^3}{8d^4} \le \frac{27}{128},
-# \quad \frac{(d+1)^2\varepsilon^2}{4d^3n} \le \frac{(d+1)^2}{4d^5} \le \frac9{128}$$
+# $$\begin{aligned}
+# \frac{\varepsilon}{d^2} &\le \frac14, & \frac{(d+1)\varepsilon}{2d^2n} &\le \frac3{16}, \\
+# \frac{(d+1)^2\varepsilon}{4n} &\le \frac{(d+1)^2}{4d^2} \le \frac9{16}, &
+# \frac{(d+1)\varepsilon}{2dn} &\le \frac{d+1}{2d^3} \le \frac3{16}, \\
+# \frac{(d+1)^3\varepsilon^2}{8d^2n} &\le \frac{(d+1)^3}{8d^4} \le \frac{27}{128}, &
+# \frac{(d+1)^2\varepsilon^2}{4d^3n} &\le \frac{(d+1)^2}{4d^5} \le \frac9{128}
+# \end{aligned}$$
 #
 # times $Nd^4n/\varepsilon$, together less than 2. In either case the singular value decomposition of a $d^2 \times d^2$
-# matrix comes on top, of order $d^6$, which is below $Nd^4 n/\varepsilon \ge d^8 n/\varepsilon^2$. $\square$
+# matrix comes on top, of order $d^6$, which is at most $Nd^4 n/\varepsilon$ as soon as $N \ge d^2$. $\square$
 #
 # </details>
 
@@ -633,7 +675,7 @@ bounds = {case: steps_bound(problems[case[:2]], case[0], case[2]) for case in st
 # The steps run below their bounds, and many orders of magnitude more of them are needed where one entry is small.
 
 # %%
-fig, axis = show.axes(width=6.5, height=3.4)
+fig, axis = show.axes(width=5.2, height=3.4)
 for scaling, marker, colour in zip(scalings, show.MARKERS, show.COLOURS, strict=False):
     taken = [steps[3, scaling, epsilon] for epsilon in accuracies]
     axis.loglog(accuracies, taken, marker=marker, color=colour, label=f"last entries times {scaling:g}")
@@ -651,16 +693,20 @@ show.figure(
 )
 
 # %% [markdown]
-# So the time of gradient descent is the printed one times $\lambda_{\max}\|W^\star\|_F^2/n_{\max}$, where that exceeds
-# 1. The direct solver knows no such number. For $\varepsilon \le n_{\max}/d^2$ and as many samples as the theorem asks
-# for it is within the printed time whatever the data; for a fixed $\varepsilon$ and large $d$ it is not, by its $N d^6$
-# and $d^9$.
+# So gradient descent takes the printed time, multiplied by $\lambda_{\max}\|W^\star\|_F^2/n_{\max}$ where that factor
+# is above one. The direct solver has no such factor. For $\varepsilon \le n_{\max}/d^2$ and as many samples as the
+# theorem asks for it is within the printed time whatever the data; for a fixed $\varepsilon$ and large $d$ it is not,
+# by its $N d^6$ and $d^9$. On badly scaled data with $n_{\max}/d^2 < \varepsilon \le 1$ there remains gradient descent
+# with its factor. The claim holds in the sense that such bounds are read in: an $O$ may hide what depends on the data
+# alone.
 
 # %%
-descent_ratio = {}
+descent_ratio, over_bound = {}, {}
 for (width, scaling, epsilon), taken in steps.items():
+    case = f"d = {width}, last entries times {scaling:g}, ε = {epsilon:g}"
     time_printed = printed_time(2000, width, n, epsilon) * max(1, size(problems[width, scaling], width) / n)
-    descent_ratio[width, scaling, epsilon] = descent_multiplications(2000, width, n, taken) / time_printed
+    descent_ratio[case] = descent_multiplications(2000, width, n, taken) / time_printed
+    over_bound[case] = taken / bounds[width, scaling, epsilon]
 
 
 def direct_ratio(width, tokens, epsilon):
@@ -670,7 +716,9 @@ def direct_ratio(width, tokens, epsilon):
 
 
 direct = {
-    (width, tokens, share): direct_ratio(width, tokens, share * min(1, tokens / width**2))
+    f"d = {width}, n = {tokens}, ε at {share:g} of its largest": direct_ratio(
+        width, tokens, share * min(1, tokens / width**2)
+    )
     for width in (2, 3, 4, 8, 16, 64, 256)
     for tokens in (2, 6, 100, 10_000)
     for share in (1, 0.1, 0.001)
@@ -683,13 +731,12 @@ direct = {
 # %%
 claim = Claim("linear-attention/theorem-2-1-runtime")
 claim.check("multiplications of one step, counted by torch, and 2 N d⁴", counted, "==", one_step)
-claim.check("gradient descent: multiplications over N d⁴ n κ / ε", descent_ratio, "<=", 2)
+claim.check("gradient descent: multiplications over N d⁴ n max(1, κ) / ε", descent_ratio, "<=", 2)
 claim.check("direct solver, ε up to n / d²: multiplications over N d⁴ n / ε", direct, "<=", 2)
 claim.control("direct solver, d = 64, n = 2, ε = 1: the same", direct_ratio(64, 2, 1.0), "<=", 2)
-over_bound = {case: taken / bounds[case] for case, taken in steps.items()}
 claim.check("steps over their bound", over_bound, "<=", 1, of="proof")
-allowed = {epsilon: n / epsilon for epsilon in accuracies}
-needed = {epsilon: steps[3, 0.1, epsilon] for epsilon in accuracies}
+allowed = {f"ε = {epsilon:g}": n / epsilon for epsilon in accuracies}
+needed = {f"ε = {epsilon:g}": steps[3, 0.1, epsilon] for epsilon in accuracies}
 claim.printed("steps, last entries times 0.1, against n / ε", needed, "<=", allowed, of="proof")
 claim.number("λ_max ‖W*‖², d = 3", size(problems[3, 1.0], 3))
 claim.number("λ_max ‖W*‖², d = 3, last entries times 0.1", size(problems[3, 0.1], 3))
@@ -704,4 +751,5 @@ claim.verdict()
 #
 # ## To try
 # - Set `d = 2`: everything is faster, the threshold moves to $\psi = 6$, and heavy inputs slow the rate as much.
-# - Set `n = 2`: the features of inputs so short are worse conditioned, and the rate is reached from farther above.
+# - Set `n = 2`: the features of inputs so short are worse conditioned, the risk begins farther above $d\psi/N$, and
+#   the slopes of the Gaussian noise come out a little steeper.

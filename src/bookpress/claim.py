@@ -30,6 +30,7 @@ from bookpress.panel import panel_markdown, panel_text
 from bookpress.profile_names import LAPTOP, PROFILE_VARIABLE
 from bookpress.provenance import environment, own_parameters
 from bookpress.registry import Entry, Registry, Verdict
+from bookpress.statement import name_of
 
 Of = Literal["statement", "proof"]
 
@@ -193,7 +194,7 @@ class Claim:
             raise EvidenceError(f"{self.name}: {weak}")
         return Settled(
             claim=self.name,
-            label=self.entry.label,
+            label=name_of(self.entry),
             verdict=Verdict.UNDECIDED if weak else verdict_of(self.entry, self.evidence, self._stand_in),
             expected=self.entry.expected,
             proof=proof_of(self.entry, self.evidence),

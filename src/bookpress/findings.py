@@ -108,8 +108,7 @@ class VerdictOfRole(_FindingRole):
         found = self.findings().get(self.text)
         if found is None:
             return self.refuse(f"no claim '{self.text}'")
-        label = found.label.partition(" (=")[0]  # without its other numbers
-        words = f"{label}: {found.verdict.value}"
+        words = f"{found.label}: {found.verdict.value}"
         shown = nodes.inline(self.rawtext, words, classes=["verdict", verdict_class(found.verdict)])
         if found.notebook is None:
             return [shown], []
