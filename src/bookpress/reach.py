@@ -18,7 +18,7 @@ from bookpress.registry import Registry
 
 #: Modules that only find words for what came out or goes in. Pages are worded when they are bound, ranges when they are
 #: shown, so that no value of a run depends on these.
-_WORDING = {"bookpress.arithmetic", "bookpress.panel", "bookpress.ranges"}
+_WORDING = {"bookpress.arithmetic", "bookpress.panel", "bookpress.ranges", "bookpress.statement"}
 
 #: Libraries whose arithmetic is in every value. Of the version ``2.13.0+cpu`` the release counts: what was built for a
 #: GPU is the same code.
