@@ -10,27 +10,12 @@
 # # Lemma C.1 · A lookup is a head
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma C.1 and Algorithm 3, Appendix C.*
 #
-# <!-- claim linear-attention/lemma-c-1 -->
-# <blockquote>
-#
-# **Lemma C.1 (A lookup is a head)** *Appendix C*
-#
-# Let every letter of an attribute be a unit vector in rows of its own. For every program of lookups there are heads,
-# one a lookup, whose output at the last token is the token that the program writes next. For a lookup that turns the
-# source letter into a key by a function $B_Q$ and the value found into the destination letter by $B_V$, $Q$ holds the
-# matrix of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value
-# columns. A key that several tokens hold returns the sum of their values, an absent key returns zero.
-#
-# **In the paper's proof.** The proof puts a block in the source rows and key columns of $V$, and $B_V$ in the value
-# rows and destination columns of $Q$. It has heads for the lookups alone, and none for line 5 of Algorithm 3, which
-# numbers the new token. The programs meant are those of Algorithm 3; the lemma names Algorithm 6, which is one of them.
-#
-# **Corrected.** $Q[\text{key}, \text{source}] = B_Q$ and $V[\text{destination}, \text{value}] = B_V$: the printed
-# places with the names $V$ and $Q$ exchanged and rows read as columns. One head more writes the position: $B_Q$ is the
-# identity on the position rows and $B_V$ the shift by one.
-#
-# </blockquote>
-# <!-- /claim -->
+# A head of linear attention computes $V Z (Z^\top Q z_n)$. Let the last token $z_n$ hold a letter in its *source* rows.
+# A block $B_Q$ of $Q$ turns this letter into a *key*. The inner products $Z^\top Q z_n$ are then 1 at the tokens that
+# hold this key and 0 at all others, because the letters are orthogonal unit vectors. The sum $Z(\cdot)$ returns what
+# these tokens hold, and a block $B_V$ of $V$ picks their *value* rows and writes them into the *destination* rows of
+# the new token. So one head is one table lookup, with no softmax and no rounding: all numbers stay 0 or 1. A program is
+# a list of such lookups, made anew for every token.
 #
 # <!-- claim linear-attention/algorithm-3 -->
 # <blockquote>
@@ -45,11 +30,27 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# A head of linear attention computes $V Z (Z^\top Q z_n)$. Let the last token $z_n$ hold a letter in its *source* rows.
-# A block $B_Q$ of $Q$ turns this letter into a *key*. The inner products $Z^\top Q z_n$ are then 1 at the tokens that
-# hold this key and 0 at all others, because the letters are orthogonal unit vectors. The sum $Z(\cdot)$ returns what
-# these tokens hold, and a block $B_V$ of $V$ picks their *value* rows and writes them into the *destination* rows of
-# the new token. So one head is one table lookup, with no softmax and no rounding: all numbers stay 0 or 1.
+# <!-- claim linear-attention/lemma-c-1 -->
+# <blockquote>
+#
+# **Lemma C.1 (A lookup is a head)** *Appendix C*
+#
+# Let every letter of an attribute be a unit vector in rows of its own. For every program of lookups there are heads,
+# one a lookup, whose output at the last token is the token that the program writes next. For a lookup that turns the
+# source letter into a key by a function $B_Q$ and the value found into the destination letter by $B_V$, $Q$ holds the
+# matrix of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value
+# columns. A key that several tokens hold returns the sum of their values, an absent key returns zero.
+#
+# **In the paper's proof.** A block stands in the source rows and key columns of $V$, and $B_V$ in the value rows and
+# destination columns of $Q$. There are heads for the lookups alone, and none for line 5 of Algorithm 3, which numbers
+# the new token. (The programs meant are those of Algorithm 3; the lemma names Algorithm 6, which is one of them.)
+#
+# **Corrected.** $Q[\text{key}, \text{source}] = B_Q$ and $V[\text{destination}, \text{value}] = B_V$: the printed
+# places with the names $V$ and $Q$ exchanged and rows read as columns. One head more writes the position: $B_Q$ is the
+# identity on the position rows and $B_V$ the shift by one.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # The blocks must stand where they are read. $Q$ multiplies the last token from the left and meets the keys, so $B_Q$
 # belongs in the **key rows and source columns** of $Q$. $V$ multiplies what is found and makes the new token, so $B_V$
@@ -149,13 +150,13 @@ exchanged &= torch.equal(placed["printed"].queries.mT, placed["correct"].values)
 # The four matrices of one lookup:
 
 # %%
-fig, axes = show.axes(1, 4, width=9, height=3.0)
-for axis, (form, name) in zip(axes, [(f, m) for f in ("correct", "printed") for m in ("Q", "V")], strict=True):
+fig, axes = show.axes(2, 2, width=5.2, height=5.6)
+for axis, (form, name) in zip(axes.flat, [(f, m) for f in ("correct", "printed") for m in ("Q", "V")], strict=True):
     axis.imshow((placed[form].queries if name == "Q" else placed[form].values)[0], cmap="Greys", vmin=0, vmax=1)
     axis.set_title(f"{name}, {form}")
     middles = [(block[0] + block[-1]) / 2 for block in blocks.values()]
     axis.set_xticks(middles, list(blocks), rotation=60)
-    axis.set_yticks(middles, list(blocks) if axis is axes[0] else [""] * len(blocks))
+    axis.set_yticks(middles, list(blocks) if axis in axes[:, 0] else [""] * len(blocks))
     axis.grid(False)
     for block in list(blocks.values())[1:]:
         axis.axhline(block[0] - 0.5, linewidth=0.5)
@@ -211,7 +212,7 @@ print(f"{exact} of {walks} walks are exact; without the position head {numbered}
 # %%
 prompt = random_walk_prompt(nodes, 3, seed)
 history, rows = run_heads(walk, prompt, steps)
-fig, axis = show.axes(1, 1, width=7, height=4.2)
+fig, axis = show.axes(1, 1, width=5.2, height=4.2)
 axis.imshow(history.T, cmap="Greys", vmin=0, vmax=1, aspect="auto")
 axis.axvline(len(prompt) - 0.5, linestyle="--")
 axis.set_yticks([(block[0] + block[-1]) / 2 for block in rows.blocks.values()], list(rows.blocks))

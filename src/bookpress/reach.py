@@ -19,7 +19,7 @@ from bookpress.registry import Registry
 
 #: Modules that only find words for what came out or goes in. Pages are worded when they are bound, ranges when they are
 #: shown, so that no value of a run depends on these.
-_WORDING = {"bookpress.arithmetic", "bookpress.panel", "bookpress.ranges"}
+_WORDING = {"bookpress.arithmetic", "bookpress.panel", "bookpress.ranges", "bookpress.statement"}
 
 #: Modules of the press that compute with the values of a run.
 _JUDGING = {"bookpress.intervals"}
