@@ -42,8 +42,8 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# Two things are left out in the paper and needed to run it. The copies must know which token they are at; here they ask by
-# position. And every copy as printed reads from the token just written, which holds neither $x$ nor the other cases:
+# Two things are left out in the paper and needed to run it. The copies must know which token they are at; here they ask
+# by position. And every copy as printed reads from the token just written, which holds neither $x$ nor the other cases:
 # $a_i$ and $b_i$ must be read where they stand, and $x$ must be carried along to the last of the $k$ tokens. The rows
 # $s_0$, $s_1$ belong to this if-then alone, as Appendix C asks of all blocks. A later one that used the same rows would
 # find both tables and return their sum.

@@ -576,21 +576,20 @@ claim.verdict()
 #
 # **Theorem 2.1 (The running time of Algorithm 1)** *Section 2.1; Appendix A*
 #
-# Algorithm 1 runs in time $O(N d^4 n_{\max} \varepsilon^{-1})$. By custom the $O$ may hide a factor that depends on the
-# scale of the data; here it is named. Gradient descent on Eq. 10 from $W = 0$ takes this time for every $\varepsilon
-# \le 1$, with the factor
+# **As printed.** The time is $O(N d^4 n_{\max} \varepsilon^{-1})$ for any data and every $\varepsilon$. The proof says
+# that the regression reaches its optimum to the error $\varepsilon$ in time $O(\frac1\varepsilon d^4 N)$, for any data,
+# and names no solver. It is the time of $1/\varepsilon$ steps of gradient descent.
 #
-# $$\max(1, \kappa), \qquad \kappa = \lambda_{\max} \|W^\star\|_F^2 / n_{\max} ,$$
+# **Corrected.** Let $N \ge d^4/\varepsilon$ and $\varepsilon \le 1$. Algorithm 1 runs in time $O(N d^4 n_{\max}
+# \varepsilon^{-1})$
 #
-# where $W^\star$ is the least-norm minimiser and $\lambda_{\max}$ the largest eigenvalue of the second moment of the
-# features. A direct solver takes it for $\varepsilon \le \min(1, n_{\max}/d^2)$ and $N \ge d^4/\varepsilon$ samples,
-# whatever the data, without such a factor.
+# - with a direct solver for its regression, whatever the data, if $\varepsilon \le n_{\max}/d^2$;
+# - with gradient descent on Eq. 10 from $W = 0$, for every $\varepsilon$, if $\lambda_{\max} \|W^\star\|_F^2 =
+#   O(n_{\max})$, where $W^\star$ is the least-norm minimiser and $\lambda_{\max}$ the largest eigenvalue of the
+#   second moment of the features.
 #
-# **In the paper's proof.** The regression is said to reach its optimum to the error $\varepsilon$ in time
-# $O(\frac1\varepsilon d^4 N)$, for any data and by no solver that is named. It is the time of $1/\varepsilon$ steps of
-# gradient descent.
-#
-# **Corrected.** Gradient descent takes up to $1 + \lambda_{\max}\|W^\star\|_F^2/(4\varepsilon)$ steps of $2Nd^4$
+# What fails without the conditions is a factor, of the scaling of the data or of $d^2 \varepsilon / n_{\max}$, that the
+# $O$ hides. Gradient descent takes up to $1 + \lambda_{\max}\|W^\star\|_F^2/(4\varepsilon)$ steps of $2Nd^4$
 # multiplications, and the features $N(d^2 n_{\max} + d^3)$. On badly scaled data the number of steps is far above
 # $n_{\max}/\varepsilon$. The direct solver, in the $\psi$ distinct features, takes $O(N(d^2 n_{\max} + \psi^2) +
 # \psi^3)$, with $\psi^2 < d^6$ and $\psi^3 < d^9$.
@@ -628,7 +627,9 @@ one_step = {case: 2 * 50 * int(case[-1]) ** 4 for case in counted}
 # On $[0, 1]$ the function $s(1-s)^{k}$ is largest at $s = 1/(k+1)$, where it is $\frac{1}{k+1}\big(1 +
 # \frac1k\big)^{-k} \le \frac{1}{2(k+1)}$ for $k \ge 1$. With $s = \lambda_i/\lambda$ and $k = 2T$ the excess is at most
 # $\lambda\|W^\star\|_F^2/(2(2T+1)) \le \lambda\|W^\star\|_F^2/(4T)$, which is at most $\varepsilon$ for every whole $T
-# \ge \lambda\|W^\star\|_F^2/(4\varepsilon)$, and so for some $T \le 1 + \lambda\|W^\star\|_F^2/(4\varepsilon)$.
+# \ge \lambda\|W^\star\|_F^2/(4\varepsilon)$, and so for some $T \le 1 + \lambda\|W^\star\|_F^2/(4\varepsilon)$. (The
+# step needs $\lambda$. With any $L \ge \lambda$ in its place the same holds with $L$, such as the trace of $M$, which
+# takes $Nd^3$ multiplications.)
 #
 # *Gradient descent in all.* Features take $d^2 n_i$ multiplications for $Z_iZ_i^\top$ and $d^3$ for its products with
 # $z_n$. With $T$ as above, $n = n_{\max} \ge 2$, $d \ge 2$, $\varepsilon \le 1$ and $\kappa =
@@ -649,7 +650,8 @@ one_step = {case: 2 * 50 * int(case[-1]) ** 4 for case in counted}
 # \end{aligned}$$
 #
 # times $Nd^4n/\varepsilon$, together less than 2. In either case the singular value decomposition of a $d^2 \times d^2$
-# matrix comes on top, of order $d^6$, which is at most $Nd^4 n/\varepsilon$ as soon as $N \ge d^2$. $\square$
+# matrix comes on top, of order $d^6$, which is at most $Nd^4 n/\varepsilon$ as soon as $N \ge d^2$. (At $d = 1$ or $n =
+# 1$ the same sums are at most a constant times $Nd^4n/\varepsilon$, with a constant above 2.) $\square$
 #
 # </details>
 
@@ -697,16 +699,17 @@ show.figure(
 # is above one. The direct solver has no such factor. For $\varepsilon \le n_{\max}/d^2$ and as many samples as the
 # theorem asks for it is within the printed time whatever the data; for a fixed $\varepsilon$ and large $d$ it is not,
 # by its $N d^6$ and $d^9$. On badly scaled data with $n_{\max}/d^2 < \varepsilon \le 1$ there remains gradient descent
-# with its factor. The claim holds in the sense that such bounds are read in: an $O$ may hide what depends on the data
-# alone.
+# with its factor, which the paper's $O$ hides.
 
 # %%
-descent_ratio, over_bound = {}, {}
+descent_ratio, badly_scaled, over_bound = {}, {}, {}
 for (width, scaling, epsilon), taken in steps.items():
     case = f"d = {width}, last entries times {scaling:g}, ε = {epsilon:g}"
-    time_printed = printed_time(2000, width, n, epsilon) * max(1, size(problems[width, scaling], width) / n)
-    descent_ratio[case] = descent_multiplications(2000, width, n, taken) / time_printed
+    over_printed = descent_multiplications(2000, width, n, taken) / printed_time(2000, width, n, epsilon)
+    descent_ratio[case] = over_printed / max(1, size(problems[width, scaling], width) / n)
     over_bound[case] = taken / bounds[width, scaling, epsilon]
+    if scaling == scalings[-1]:
+        badly_scaled[case] = over_printed
 
 
 def direct_ratio(width, tokens, epsilon):
@@ -725,15 +728,18 @@ direct = {
 }
 
 # %% [markdown]
-# Both ratios have the bound 2 by the proof. Without the condition on $\varepsilon$ the direct solver must exceed it;
-# and $1/\varepsilon$ steps, as the proof in the paper counts them, must not do for the badly scaled inputs.
+# Both ratios have the bound 2 by the proof. As printed, for any data and every $\varepsilon$, it must fail: gradient
+# descent exceeds it on the badly scaled inputs, and the direct solver without the condition on $\varepsilon$. What is
+# wrong is a matter of factors that the paper's $O$ hides, the scaling of the data and $d^2\varepsilon/n_{\max}$; the
+# time stays a polynomial. In the paper's proof, $1/\varepsilon$ steps must not do for the badly scaled inputs.
 
 # %%
 claim = Claim("linear-attention/theorem-2-1-runtime")
 claim.check("multiplications of one step, counted by torch, and 2 N d⁴", counted, "==", one_step)
 claim.check("gradient descent: multiplications over N d⁴ n max(1, κ) / ε", descent_ratio, "<=", 2)
 claim.check("direct solver, ε up to n / d²: multiplications over N d⁴ n / ε", direct, "<=", 2)
-claim.control("direct solver, d = 64, n = 2, ε = 1: the same", direct_ratio(64, 2, 1.0), "<=", 2)
+claim.printed("gradient descent, last entries times 0.1: multiplications over N d⁴ n / ε", badly_scaled, "<=", 2)
+claim.printed("direct solver, d = 64, n = 2, ε = 1: multiplications over N d⁴ n / ε", direct_ratio(64, 2, 1.0), "<=", 2)
 claim.check("steps over their bound", over_bound, "<=", 1, of="proof")
 allowed = {f"ε = {epsilon:g}": n / epsilon for epsilon in accuracies}
 needed = {f"ε = {epsilon:g}": steps[3, 0.1, epsilon] for epsilon in accuracies}
@@ -747,7 +753,8 @@ claim.verdict()
 # Linear attention is a linear model in its cubic features, so that regression finds the best training loss of any
 # number of heads, and $N = \psi$ exact samples determine the function. The rate $1/N$ with the constant $d\psi$ is real
 # for inputs of light tails and is lost for heavy ones, even with labels $\pm 1$. The time in the theorem is that of
-# gradient descent on data that are well scaled; a direct solver meets it for small $\varepsilon$ on any data.
+# gradient descent on data that are well scaled; a direct solver meets it for small $\varepsilon$ on any data. For all
+# data and every $\varepsilon$, as it is printed, neither does.
 #
 # ## To try
 # - Set `d = 2`: everything is faster, the threshold moves to $\psi = 6$, and heavy inputs slow the rate as much.
