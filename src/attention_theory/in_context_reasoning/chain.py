@@ -5,7 +5,7 @@ what follows the trigger is τ with probability α and y otherwise, each time an
 """
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.in_context_reasoning.task import Sentences, Task
@@ -35,6 +35,26 @@ def chain_sentences(task: Task, count: int, noise: float, seed: Seed) -> Sentenc
         words[:, place] = torch.where(words[:, place - 1] == 0, follows[:, place], words[:, place])
     words[:, -1] = 0
     return Sentences(words, torch.zeros_like(output), output)
+
+
+def chain_probability(
+    tokens: Int[Tensor, "contexts length"], output: int, task: Task, noise: float
+) -> Float[Tensor, " contexts"]:
+    """The chance of each context under the law of :func:`chain_sentences`, given the output word.
+
+    Raises:
+        ParameterError: a task without noise, or α outside [0, 1].
+    """
+    require(noisy=(task.noisy, [True]), noise=(noise, 0.0, 1.0))
+    fillers = task.filler_words
+    before = torch.nn.functional.pad(tokens[:, :-1], (1, 0), value=fillers.start)  # the first word follows none
+    filler = (tokens >= fillers.start) & (tokens < fillers.stop)
+    free = ((tokens == 0) | filler).double() / (len(fillers) + 1)
+    free[:, -2] = filler[:, -2].double() / len(fillers)
+    after = noise * (tokens == task.noise_token).double() + (1 - noise) * (tokens == output).double()
+    chances = torch.where(before == 0, after, free)
+    chances[:, -1] = ((tokens[:, -1] == 0) & (tokens[:, -2] != 0)).double()
+    return chances.prod(dim=1)
 
 
 def noise_share(sentences: Sentences, task: Task) -> Float[Tensor, " sentences"]:
