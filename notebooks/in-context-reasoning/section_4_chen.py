@@ -119,7 +119,7 @@ posterior_gap = (posterior - claimed).abs().max()
 # %%
 chains = {alpha: chain_sentences(task_of(length), count, alpha, seeds[0]) for alpha in levels}
 holds = {alpha: holds_bigram(sentences) for alpha, sentences in chains.items()}
-least = {alpha: torch.where(holds[alpha], 0.0, (1 - alpha) * math.log(outputs)) + bayes_risk(alpha) for alpha in levels}
+least = {alpha: bayes_risk(alpha) + (~holds[alpha]).double() * (1 - alpha) * math.log(outputs) for alpha in levels}
 excess = {alpha: losses(chains[alpha], alpha, alpha) - least[alpha] for alpha in levels}
 lemma_4_1 = {alpha: math.log(math.exp(odds(alpha)) + n) - alpha * odds(alpha) for alpha in levels}
 formula = {alpha: lemma_4_1[alpha] - bayes_risk(alpha) - (1 - alpha) * math.log(outputs) for alpha in levels}
