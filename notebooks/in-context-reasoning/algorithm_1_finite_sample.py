@@ -35,15 +35,16 @@
 # <!-- claim in-context-reasoning/remark-unbiased-estimates -->
 # <blockquote>
 #
-# **Section 4 text (One estimate is unbiased)** *Section 4.2*
+# **Section 4.2 (One estimate is unbiased)** *Section 4.2*
 #
 # **As printed.** $\hat\alpha$ and $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$ are unbiased estimates of $\alpha$
 # and $\gamma$.
 #
 # **Corrected.** $\hat\alpha=M_\tau/M$ is an unbiased estimate of $\alpha$.
 #
-# $\hat\gamma$ is infinite with positive probability, so it has no mean; given $0<\hat\alpha<1$ its bias is not 0, and
-# falls like $\frac{2\alpha-1}{2\alpha(1-\alpha)M}$.
+# $\hat\gamma$ is infinite with positive probability, so it has no mean; given $0<\hat\alpha<1$ its bias is not 0 but
+# for $\alpha=\frac12$, and falls like $\frac{2\alpha-1}{2\alpha(1-\alpha)M}$. No estimate of $\gamma$ from $M$ labels
+# is unbiased.
 #
 # </blockquote>
 # <!-- /claim -->

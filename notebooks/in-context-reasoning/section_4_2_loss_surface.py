@@ -5,7 +5,7 @@
 # <!-- claim in-context-reasoning/claim-f-c -->
 # <blockquote>
 #
-# **Section 4 claim on f_C (The shape of the noisy loss)** *Section 4.2*
+# **Section 4.2 claim on f_C (The shape of the noisy loss)** *Section 4.2*
 #
 # **As printed.** It is $\tfrac12$-smooth, and both partial derivatives are negative.
 #

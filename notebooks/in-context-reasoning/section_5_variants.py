@@ -7,17 +7,18 @@
 #
 # **Section 5 model variants (The thirteen models)** *Section 5; Appendix D.1*
 #
-# **As printed.** ReLU attention is $\max(0,s)$; the start is not stated but for $\lambda_0=0$. There are "five random
-# seeds from 0 to 5". Learning rates are from $[0.01,0.5]$ (Section 5) and from $0.05$ to $0.5$ (Appendix D.1).
+# Origin models train $V,W,F$; Reparam models train the scales $\lambda$ of Lemmas 3.1 and 4.1 alone;
+# Reparam-Linear-W-FA trains $W$ with $V$ and $F$ of the lemmas. Each takes normalised steps in every tensor that it
+# trains.
 #
-# **Corrected.** Origin models train $V,W,F$; Reparam models train the scales $\lambda$ of Lemmas 3.1 and 4.1 alone;
-# Reparam-Linear-W-FA trains $W$ with $V$ and $F$ of the lemmas. All start at zero and take steps of length $\eta$ in
-# each trained tensor.
+# **Beside it, as printed.** The start is not stated but for $\lambda_0=0$, nor what the slope of ReLU is at 0, nor
+# whether one norm is taken of all tensors or one of each. There are "five random seeds from 0 to 5". Learning rates are
+# from $[0.01,0.5]$ (Section 5) and from $0.05$ to $0.5$ (Appendix D.1).
 #
-# From a zero start every score is 0, and with slope 0 of ReLU at 0 no ReLU model ever moves $V$ or $W$. A shift of
-# $10^{-8}$ inside ReLU is needed, or another slope at 0. Origin-Linear-F starts on a saddle: its $V$ and $W$ stay 0.
-# From 0 to 5 there are six seeds; we take 0 to 4. Both rates for which results are printed, 0.1 and 0.5, lie in both
-# ranges.
+# **Corrected.** Here all start at zero, and each tensor has its own norm. From zero every score is 0, and with slope 0
+# of ReLU at 0 no ReLU model ever moves $V$, $W$ or $\lambda$; a shift of $10^{-8}$ inside ReLU frees them.
+# Origin-Linear-F starts on a saddle: its $V$ and $W$ stay 0. From 0 to 5 there are six seeds; we take 0 to 4. Both
+# rates for which results are printed, 0.1 and 0.5, lie in both ranges.
 #
 # </blockquote>
 # <!-- /claim -->

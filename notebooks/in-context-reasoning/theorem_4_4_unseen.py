@@ -7,16 +7,18 @@
 #
 # **Theorem 4.4 (Unseen outputs, noisy)** *Section 4.2; Appendix B.3*
 #
-# **As printed.** The deviations are $O\big(\sqrt{\ln(1/\delta)/M}+N^2e^{-2\eta t}\big)$. The bigrams replaced are
-# $(b,y)$, the unseen word is $\hat y$ in the formula, and the numerator of Eq. (30) has $C_{q,y}$.
+# **As printed.** The deviations are $O\big(\sqrt{\ln(1/\delta)/M}+N^2e^{-2\eta t}\big)$. The unseen word is $\hat y$ in
+# the formula, and the numerator of Eq. (30) has $C_{q,y}$; in the text that we have, the bigrams replaced are $(b,y)$.
 #
 # **Corrected.** Let $\varepsilon<\min(\alpha,1-\alpha)$, without which Algorithm 1 may have no model. Replace every
 # $(q,y)$ of a noisy sentence by $(q,y_{\text{test}})$, $y_{\text{test}}$ neither trigger nor output. With probability
 # at least $1-\delta$, after $t$ steps $\lvert\Pr[y_{\text{test}}]-(1-\alpha)\rvert$ and $\lvert\Pr[\tau]-\alpha\rvert$
 # are at most $\varepsilon+(N-1)e^{-\eta t}$.
 #
-# $O\big(\sqrt{\ln(1/\delta)/M}+N e^{-\eta t}\big)$, for $\varepsilon<\min(\alpha,1-\alpha)$: the first-order term does
-# not vanish. $(q,y)$, $y_{\text{test}}$, $C_{q,y_{\text{test}}}$.
+# $O\big(\sqrt{\ln(1/\delta)/M}+N e^{-\eta t}\big)$: the first-order term does not vanish. The printed form fails as $M$
+# grows. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$ the deviation exceeds it by a factor of order
+# $M^{1/4}$, so that no constant will do; at $M=2048$ the factor is below 2 at every $t$, and the first term hides the
+# fault. $(q,y)$, $y_{\text{test}}$, $C_{q,y_{\text{test}}}$.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -18,17 +18,17 @@
 #
 # **Theorem 4.5 (When the layers separate)** *Section 4.2; Appendix B.4*
 #
-# **As printed.** $t\ge\max(1,\tfrac1\eta)\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert$ in the text
-# that we have, against the proof; no condition on $\varepsilon$. The proof recalls
-# $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$, and has separation from $t\ge\max(1,-\hat\gamma/\eta)$ on.
+# **As printed.** No condition on $\varepsilon$. In the text that we have,
+# $t\ge\max(1,\tfrac1\eta)\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert$, against the proof. The proof
+# recalls $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$, and has separation from $t\ge\max(1,-\hat\gamma/\eta)$ on.
 #
 # **Corrected.** Let $\varepsilon<\min(\alpha,1-\alpha)$. With probability at least $1-\delta$, for
 # $t\ge\max\big(1,\tfrac1\eta\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert\big)$, the layers of
 # Algorithm 1's model are separated on every sentence of the data model.
 #
-# The bracket closes after the second term, as in the proof; $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$. At
-# $t=-\hat\gamma/\eta$ the logits of the feed-forward layer are equal for $C=1$; $t$ must be above it, as it is when
-# $\lvert\hat\alpha-\alpha\rvert<\varepsilon$.
+# $\varepsilon<\min(\alpha,1-\alpha)$, without which there may be no model. The bracket closes after the second term, as
+# in the proof; $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$. At $t=-\hat\gamma/\eta$ the logits of the feed-forward
+# layer are equal for $C=1$; $t$ must be above it, as it is when $\lvert\hat\alpha-\alpha\rvert<\varepsilon$.
 #
 # </blockquote>
 # <!-- /claim -->
