@@ -60,6 +60,11 @@ class Findings(dict[str, Finding]):
         return Counter(found.verdict for found in chosen.values())[Verdict(kind)]
 
 
+def counted(verdict: Verdict, number: int) -> str:
+    """A verdict behind a number of claims: 1 holds, 2 hold."""
+    return verdict.value if number == 1 else verdict.value.replace("holds", "hold")
+
+
 class _FindingRole(SphinxRole):
     """A role whose words come from the findings; the page is built again when these change."""
 
@@ -95,7 +100,7 @@ class TallyRole(_FindingRole):
         shown: list[nodes.Node] = []
         for verdict, number in counts.items():
             if number:
-                badge = nodes.inline("", verdict.value, classes=["verdict", verdict_class(verdict)])
+                badge = nodes.inline("", counted(verdict, number), classes=["verdict", verdict_class(verdict)])
                 together = nodes.inline("", f"{number} ", badge, classes=["tally"])
                 shown += [nodes.Text(", "), together] if shown else [together]
         return shown, []
