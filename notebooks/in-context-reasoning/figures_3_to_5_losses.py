@@ -62,7 +62,11 @@ runs = [
     for seed in range(seeds)
 ]
 
+# %% [markdown]
+# What is left of the way, at every record and at the end:
 
+
+# %%
 def left(history, name, alpha, eta, measure="population"):
     """The share of the way from plateau to target that is left, at every record."""
     return (history.of(measure, name, alpha, eta) - bayes_risk(alpha)) / gap_to_bayes(alpha)

@@ -51,7 +51,8 @@ levels, rates = [0.0, *noise], [slow, fast]
 # ## The runs
 # By subtraction in float32, as an ordinary loop does. Arithmetic makes no difference that could be seen here: with one
 # number to move, rounded slopes stop it, where exact ones let the noiseless loss fall on. Nor do the fillers, whose
-# scores are 0 with linear and ReLU attention, and one part in two hundred with softmax; both rules are run.
+# scores are 0 with linear and ReLU attention, and together less than the word after the trigger with softmax once
+# $\lambda$ is large; both rules are run.
 
 # %%
 models = ["Reparam-Softmax-F", "Reparam-ReLU-F", "Reparam-Linear-F"]
@@ -127,6 +128,20 @@ panels("Reparam-Linear-F", "Figure 8", "As with ReLU.")
 
 
 # %%
+def level_of(case):
+    return float(case.split(",")[0].removeprefix("α = "))
+
+
+def shares(name, eta, alphas):
+    found = ends(name, "population", eta, alphas)
+    return {case: (loss - bayes_risk(level_of(case))) / gap_to_bayes(level_of(case)) for case, loss in found.items()}
+
+
+# %% [markdown]
+# Each figure is judged in the same way:
+
+
+# %%
 def judge(claim, name, out_of_reach):
     """The evidence that the three figures share."""
     for measure in ("population", "unseen"):
@@ -135,19 +150,9 @@ def judge(claim, name, out_of_reach):
         claim.check(f"η = {slow}: {measure} loss minus its closed form", off, "<=", 2e-2)
     for eta in rates:
         claim.check(f"η = {eta}: share of the way left to the target", shares(name, eta, out_of_reach), ">=", 0.5)
-        apart = {
-            case: abs(loss - ends(name, "unseen", eta)[case]) for case, loss in ends(name, "population", eta).items()
-        }
+        seen, unseen = (ends(name, measure, eta) for measure in ("population", "unseen"))
+        apart = {case: abs(unseen[case] - seen[case]) for case in seen}
         claim.check(f"η = {eta}: unseen minus population loss", apart, "<=", 5e-2)
-
-
-def level_of(case):
-    return float(case.split(",")[0].removeprefix("α = "))
-
-
-def shares(name, eta, alphas):
-    found = ends(name, "population", eta, alphas)
-    return {case: (loss - bayes_risk(level_of(case))) / gap_to_bayes(level_of(case)) for case, loss in found.items()}
 
 
 # %% [markdown]

@@ -86,6 +86,11 @@ def noiseless(fillers, arithmetic, precision):
 
 
 histories = {way: noiseless(*way) for way in sorted(ways)}
+
+# %% [markdown]
+# After the last step:
+
+# %%
 measures = ("population", "unseen", "p_output")
 show.table(
     ["fillers", "slopes", "precision", "η", "population loss", "unseen loss", "p of the unseen word"],
@@ -147,6 +152,11 @@ noisy = {
 }
 
 
+# %% [markdown]
+# What is left of the way from the plateau of a model that does not know the output, 1, down to the target, 0:
+
+
+# %%
 def left(measure, alpha, eta, arithmetic="subtraction"):
     """The share of the way from the plateau of a model that does not know the output that is left to the target."""
     return (noisy[arithmetic].end(measure, name, alpha, eta) - bayes_risk(alpha)) / gap_to_bayes(alpha)
@@ -174,21 +184,20 @@ for (fillers, arithmetic, precision), history in histories.items():
     series = history.of("unseen", name, 0.0, fast).clamp_min(1e-16)
     one.semilogy(history.steps, series, label=f"{arithmetic}, {precision}, {fillers}")
 one.semilogy([50 * k for k in range(len(plain_torch))], plain_torch, "s", color="black", label="ordinary PyTorch")
-one.set(xlabel="iteration t", ylabel="unseen loss, noiseless", title=f"η = {fast}")
-one.legend(fontsize=7)
 for alpha, colour in zip(noise, show.COLOURS[1:], strict=False):
-    history = noisy["subtraction"]
-    two.plot(history.steps, history.of("population", name, alpha, slow), color=colour, label=f"α = {alpha}")
-    two.plot(history.steps, history.of("unseen", name, alpha, slow), linestyle="--", color=colour)
-two.set(xlabel="iteration t", ylabel="loss", title=f"η = {slow}")
-two.legend(title="full: trained, dashed: unseen", fontsize=7)
+    for measure, style, label in (("population", "-", f"α = {alpha}"), ("unseen", "--", None)):
+        series = noisy["subtraction"].of(measure, name, alpha, slow)
+        two.plot(noisy["subtraction"].steps, series, linestyle=style, color=colour, label=label)
+for axis, eta, title in ((one, fast, "noiseless, unseen words"), (two, slow, "full: trained, dashed: unseen")):
+    axis.set(xlabel="iteration t", ylabel="loss", title=f"η = {eta}")
+    axis.legend(title=title, fontsize=7)
 show.figure(
     fig,
     name="figure-9",
     caption="Left: slopes in the log domain carry the loss on unseen words down for good; by subtraction it "
     "climbs, with neutral fillers sooner and higher. Right: with label noise the gap to unseen words is real.",
-    alt="Left, curves on a logarithmic axis that fall together, of which some turn and rise, with squares of ordinary "
-    "PyTorch rising too. Right, three pairs of curves, each dashed one above its full one.",
+    alt="Left, curves on a logarithmic axis that fall, of which some turn and rise, as do squares of ordinary PyTorch. "
+    "Right, three pairs of curves, each dashed one above its full one.",
 )
 
 # %% [markdown]
