@@ -78,26 +78,26 @@ def ends(name, measure, eta, alphas=levels):
 
 # %% [markdown]
 # ## The figures
-# One figure a model; the horizontal lines are the floors from the formula.
+# One figure a model, with the smaller rate above and the larger one below, as the paper has them. The horizontal lines
+# are the floors from the formula.
 
 
 # %%
 def panels(name, title, caption):
-    """Both losses of the first run with their floors: full lines are the slow rate, dashed ones the fast."""
-    fig, axes = show.axes(1, 2, width=7.5, height=2.8)
-    for axis, measure in zip(axes, ("population", "unseen"), strict=True):
-        for alpha, colour in zip(levels, show.COLOURS, strict=False):
-            axis.axhline(closed_end(name, alpha, tokens), color="grey", linestyle=":", linewidth=0.8)
-            for eta, style in ((slow, "-"), (fast, "--")):
-                label = f"α = {alpha}" if eta == slow else None
-                axis.plot(first.steps, first.of(measure, name, alpha, eta), linestyle=style, color=colour, label=label)
-        axis.set(xlabel="iteration t", ylabel=f"{measure} loss")
-    axes[1].legend(loc="upper right", fontsize=8)
+    """Both losses of the first run at both rates, with their floors."""
+    fig, axes = show.axes(2, 2, width=7.5, height=4.6, sharex=True)
+    for row, eta in zip(axes, rates, strict=True):
+        for axis, measure in zip(row, ("population", "unseen"), strict=True):
+            for alpha in levels:
+                axis.axhline(closed_end(name, alpha, tokens), color="grey", linewidth=0.6)
+                axis.plot(first.steps, first.of(measure, name, alpha, eta), label=f"α = {alpha}")
+            axis.set(ylabel=f"{measure} loss", title=f"η = {eta}")
+    axes[0, 1].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
     show.figure(
         fig,
         name=name.lower(),
-        caption=f"{title}: {name}. {caption} Full lines are η = {slow}, dashed ones η = {fast}; dotted, the floors.",
-        alt=f"Population and unseen loss of {name} fall to four dotted levels and stay there, at both rates.",
+        caption=f"{title}: {name}. {caption} Thin horizontal lines: the floors.",
+        alt=f"Population and unseen loss of {name} fall to four levels and stay there, at both rates.",
     )
 
 
