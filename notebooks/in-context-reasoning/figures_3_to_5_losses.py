@@ -62,7 +62,11 @@ runs = [
     for seed in range(seeds)
 ]
 
+# %% [markdown]
+# What is left of the way, at every record and at the end:
 
+
+# %%
 def left(history, name, alpha, eta, measure="population"):
     """The share of the way from plateau to target that is left, at every record."""
     return (history.of(measure, name, alpha, eta) - bayes_risk(alpha)) / gap_to_bayes(alpha)
@@ -78,26 +82,27 @@ def at_end(name, alphas, eta, measure="population"):
 
 
 # %% [markdown]
-# The two panels of a figure: on the left the population loss, on the right that on unseen words.
+# The panels of a figure, as the paper has them: on the left the population loss, on the right that on unseen words,
+# with the smaller rate above and the larger one below.
 
 
 # %%
 def panels(name, title, caption):
-    """Both losses of the first seed: full lines are the slow rate, dashed ones the fast."""
-    fig, axes = show.axes(1, 2, width=7.5, height=2.8)
-    for axis, measure in zip(axes, ("population", "unseen"), strict=True):
-        for alpha, colour in zip(levels, show.COLOURS, strict=False):
-            for eta, style in ((slow, "-"), (fast, "--")):
-                label = f"α = {alpha}" if eta == slow else None
-                series = runs[0].of(measure, name, alpha, eta)
-                axis.plot(runs[0].steps, series, linestyle=style, color=colour, label=label)
-        axis.set(xlabel="iteration t", ylabel=f"{measure} loss")
-    axes[0].legend(loc="upper right", fontsize=8)
+    """Both losses of the first seed at both rates."""
+    fig, axes = show.axes(2, 2, width=7.5, height=4.6, sharex=True)
+    for row, eta in zip(axes, rates, strict=True):
+        for axis, measure in zip(row, ("population", "unseen"), strict=True):
+            for alpha in levels:
+                axis.plot(runs[0].steps, runs[0].of(measure, name, alpha, eta), label=f"α = {alpha}")
+            axis.set(ylabel=f"{measure} loss", title=f"η = {eta}")
+    axes[0, 1].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
+    axes[1, 0].set(xlabel="iteration t")
+    axes[1, 1].set(xlabel="iteration t")
     show.figure(
         fig,
         name=name.lower(),
-        caption=f"{title}: {name}. {caption} Full lines are η = {slow}, dashed ones η = {fast}.",
-        alt=f"Population loss on the left and unseen loss on the right of {name}, four noise levels at two rates.",
+        caption=f"{title}: {name}. {caption}",
+        alt=f"Population loss on the left and unseen loss on the right of {name}, four noise levels, two rates.",
     )
 
 
@@ -286,4 +291,4 @@ claim.verdict()
 #
 # ## To try
 # - Set `steps = 200`: the larger rate has not left the plateau of Origin-Softmax-FA yet, and Figure 3 is not seen.
-# - Set `batch = 512`: at the smaller rate the noisy losses of Origin-ReLU-F lie nearer to their targets.
+# - Set `batch = 128`: at the smaller rate the noisy losses of Origin-ReLU-F lie nearer to their targets.

@@ -51,7 +51,8 @@ levels, rates = [0.0, *noise], [slow, fast]
 # ## The runs
 # By subtraction in float32, as an ordinary loop does. Arithmetic makes no difference that could be seen here: with one
 # number to move, rounded slopes stop it, where exact ones let the noiseless loss fall on. Nor do the fillers, whose
-# scores are 0 with linear and ReLU attention, and one part in two hundred with softmax; both rules are run.
+# scores are 0 with linear and ReLU attention, and together less than the word after the trigger with softmax once
+# $\lambda$ is large; both rules are run.
 
 # %%
 models = ["Reparam-Softmax-F", "Reparam-ReLU-F", "Reparam-Linear-F"]
@@ -77,26 +78,26 @@ def ends(name, measure, eta, alphas=levels):
 
 # %% [markdown]
 # ## The figures
-# One figure a model; the horizontal lines are the floors from the formula.
+# One figure a model, with the smaller rate above and the larger one below, as the paper has them. The horizontal lines
+# are the floors from the formula.
 
 
 # %%
 def panels(name, title, caption):
-    """Both losses of the first run with their floors: full lines are the slow rate, dashed ones the fast."""
-    fig, axes = show.axes(1, 2, width=7.5, height=2.8)
-    for axis, measure in zip(axes, ("population", "unseen"), strict=True):
-        for alpha, colour in zip(levels, show.COLOURS, strict=False):
-            axis.axhline(closed_end(name, alpha, tokens), color="grey", linestyle=":", linewidth=0.8)
-            for eta, style in ((slow, "-"), (fast, "--")):
-                label = f"α = {alpha}" if eta == slow else None
-                axis.plot(first.steps, first.of(measure, name, alpha, eta), linestyle=style, color=colour, label=label)
-        axis.set(xlabel="iteration t", ylabel=f"{measure} loss")
-    axes[1].legend(loc="upper right", fontsize=8)
+    """Both losses of the first run at both rates, with their floors."""
+    fig, axes = show.axes(2, 2, width=7.5, height=4.6, sharex=True)
+    for row, eta in zip(axes, rates, strict=True):
+        for axis, measure in zip(row, ("population", "unseen"), strict=True):
+            for alpha in levels:
+                axis.axhline(closed_end(name, alpha, tokens), color="grey", linewidth=0.6)
+                axis.plot(first.steps, first.of(measure, name, alpha, eta), label=f"α = {alpha}")
+            axis.set(ylabel=f"{measure} loss", title=f"η = {eta}")
+    axes[0, 1].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
     show.figure(
         fig,
         name=name.lower(),
-        caption=f"{title}: {name}. {caption} Full lines are η = {slow}, dashed ones η = {fast}; dotted, the floors.",
-        alt=f"Population and unseen loss of {name} fall to four dotted levels and stay there, at both rates.",
+        caption=f"{title}: {name}. {caption} Thin horizontal lines: the floors.",
+        alt=f"Population and unseen loss of {name} fall to four levels and stay there, at both rates.",
     )
 
 
@@ -127,6 +128,20 @@ panels("Reparam-Linear-F", "Figure 8", "As with ReLU.")
 
 
 # %%
+def level_of(case):
+    return float(case.split(",")[0].removeprefix("α = "))
+
+
+def shares(name, eta, alphas):
+    found = ends(name, "population", eta, alphas)
+    return {case: (loss - bayes_risk(level_of(case))) / gap_to_bayes(level_of(case)) for case, loss in found.items()}
+
+
+# %% [markdown]
+# Each figure is judged in the same way:
+
+
+# %%
 def judge(claim, name, out_of_reach):
     """The evidence that the three figures share."""
     for measure in ("population", "unseen"):
@@ -135,19 +150,9 @@ def judge(claim, name, out_of_reach):
         claim.check(f"η = {slow}: {measure} loss minus its closed form", off, "<=", 2e-2)
     for eta in rates:
         claim.check(f"η = {eta}: share of the way left to the target", shares(name, eta, out_of_reach), ">=", 0.5)
-        apart = {
-            case: abs(loss - ends(name, "unseen", eta)[case]) for case, loss in ends(name, "population", eta).items()
-        }
+        seen, unseen = (ends(name, measure, eta) for measure in ("population", "unseen"))
+        apart = {case: abs(unseen[case] - seen[case]) for case in seen}
         claim.check(f"η = {eta}: unseen minus population loss", apart, "<=", 5e-2)
-
-
-def level_of(case):
-    return float(case.split(",")[0].removeprefix("α = "))
-
-
-def shares(name, eta, alphas):
-    found = ends(name, "population", eta, alphas)
-    return {case: (loss - bayes_risk(level_of(case))) / gap_to_bayes(level_of(case)) for case, loss in found.items()}
 
 
 # %% [markdown]

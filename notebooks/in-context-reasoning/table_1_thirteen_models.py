@@ -22,8 +22,8 @@
 # Three things are not settled by the text, and each can turn a cell. They are varied here, one by one.
 #
 # - **Fillers.** Section 5 draws the words around the bigrams from $[N] \setminus (\mathcal Q \cup \mathcal O)$, so that
-#   the answer is the one output word in a sentence. In another reading, which Definition 2.1 allows too, output
-#   words may be fillers. The table is made with these, and the rule of the text stands beside it.
+#   the answer is the one output word in a sentence. In another reading, which Definition 2.1 allows too, output words
+#   may be fillers. The table is made with these, and the rule of the text stands beside it.
 # - **Arithmetic.** An ordinary training loop computes the slope $p - 1$ by subtraction, in float32, where it rounds to
 #   zero once the loss is small. The table is made in this way. In the log domain the slope is exact at any size.
 # - **Near.** The paper does not say how near to its target a loss must be. A model that knows the task and not the
@@ -47,7 +47,7 @@ tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 256  # H, at least 16
 batch = 128  # sentences a step, at least 16; the paper has 512
 steps = 600  # T, at least 200; the paper has 2000
-text_steps = 2000  # T where fillers are as in the text, at least 200
+text_steps = 1200  # T where fillers are as in the text, at least 200
 evaluation = 256  # sentences in each evaluation set, at least 64
 seeds = 1  # runs of every model, at least 1; the paper has 5
 text_seeds = 1  # of these, with fillers as in the text, at least 1
@@ -97,7 +97,7 @@ table = {name: [row(history, name, noise, rates, share) for history in by_seed] 
 
 # %%
 tried = "Reparam-Linear-W-FA"
-sure = [name for name in matrices if table[name][0].zero_loss] or [tried]
+sure = [name for name in matrices if table[name][0].zero_loss or name == tried]
 
 
 def in_the_log_domain(names, alphas, seed):
@@ -152,8 +152,8 @@ for name in TABLE_1:
 show.table(["method", "full input", *headings, "why"], rows, caption="Table 1, output words among the fillers")
 
 # %% [markdown]
-# The same, seed by seed, and how far above its target the loss ends at the better rate, as a share of the gap. The
-# mean is over seeds.
+# The same, seed by seed, and how far above its target the loss ends at the better rate, as a share of the gap. The mean
+# is over seeds.
 
 
 # %%
@@ -219,22 +219,21 @@ show.table(
 # Over time: exact slopes carry the unseen loss down for good; with rounded ones it turns, at the larger rate first.
 
 # %%
-fig, axis = show.axes(width=6.0)
-for label, histories, style in (("subtraction", by_seed, "--"), ("log domain", exact, "-")):
-    for eta, colour in zip(rates, show.COLOURS, strict=False):
-        for index, history in enumerate(histories):
+fig, axes = show.axes(1, 2, width=7.5, sharey=True)
+for axis, eta in zip(axes, rates, strict=True):
+    for histories, label, colour in ((by_seed, "subtraction", show.COLOURS[0]), (exact, "log domain", show.COLOURS[1])):
+        for seed, history in enumerate(histories):
             curve = history.of("unseen", tried, 0.0, eta).clamp_min(1e-12)
-            name = f"{label}, η = {eta}" if index == 0 else None
-            axis.semilogy(history.steps, curve, linestyle=style, color=colour, label=name)
-axis.axhline(share * math.log(4), color="grey", linestyle=":", label="near")
-axis.set(xlabel="iteration t", ylabel="loss on unseen words")
-axis.legend(fontsize=8)
+            axis.semilogy(history.steps, curve, color=colour, label=label if seed == 0 else None)
+    axis.axhline(share * math.log(4), color="grey", linewidth=0.6)
+    axis.set(xlabel="iteration t", ylabel="loss on unseen words", title=f"η = {eta}")
+axes[1].legend(fontsize=8)
 show.figure(
     fig,
     name="arithmetic",
     caption=f"{tried}, noiseless, a curve for each seed: loss on unseen words with slopes by subtraction in float32 "
-    "(dashed) and in the log domain (full). Dotted: what counts as near.",
-    alt="Curves on a logarithmic axis that fall together. The full ones go on falling; the dashed ones turn and rise.",
+    "and in the log domain. Thin horizontal line: what counts as near.",
+    alt="Two panels of curves on a logarithmic axis that fall together. At the larger rate one of them turns and rises.",
 )
 
 # %% [markdown]
@@ -307,5 +306,19 @@ claim.check(f"{tried}, α = 0.2: unseen losses in both arithmetics, ratio", with
 claim.control("the same without noise, η = 0.5", factor(by_seed[0], exact[0], 0.0, 0.5), "<=", 1.01)
 reached = {f"seed {index}": one.zero_loss for index, one in enumerate(text_table["Origin-Softmax-F"])}
 claim.printed("fillers as in the text: Origin-Softmax-F reaches 0", reached, "==", False)
-claim.number("cells as printed, of 52", sum(map(len, kept[share])))
+for within, found in kept.items():
+    claim.number(f"near within {within:.3g}: cells as printed, of 52", sum(map(len, found)))
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# With an ordinary loop's arithmetic and output words among the fillers, the table comes out but for cells whose losses
+# end near the edge of what counts as near. The dashes of the F models and the ticks of the fully reparameterised ones
+# are beyond doubt; six rows have closed forms. One row hangs on the fillers. And one cell, whether a model trained in
+# $W$ alone keeps the unseen words without label noise, hangs on round-off, and on which of two losses at rounding is
+# the smaller.
+#
+# ## To try
+# - Set `text_steps = 400`: with the fillers of the text Origin-Softmax-F is still on its plateau, and its noiseless row
+#   is as printed.
+# - Set `steps = 200`: Origin-Softmax-FA has not left its plateau yet, and its ticks are missing.
