@@ -87,7 +87,7 @@ def last_token(program, prompt, cases):
     return read_tokens(*run_heads(program, [prompt], cases + 1))[-1].get("x'.0")
 
 
-found = []  # for every input: is its letter listed, its outcome, and what Algorithm 4, the heads and the printed form return
+found = []  # for every input: is its letter listed, its outcome; what Algorithm 4, heads and printed form return
 for cases in range(2, most_cases + 1):
     program = if_then_program(1, cases, letters=cases + 1, outcomes=outcomes)
     in_print = if_then_program(1, cases, letters=cases + 1, outcomes=outcomes, form="printed")

@@ -282,14 +282,10 @@ claim.check(f"largest of {draws} numbers of machines over the median", spread, "
 claim.estimate(f"{grid[-1]} machines: share of training sets that fail", (~arrived[:, -1]).tolist(), "<=", 0.25)
 claim.estimate(f"{grid[0]} machines: share that fail", (~arrived[:, 0]).tolist(), "<=", 0.25, role="control")
 for size in sizes:
-    enough = [count for count in counts if not learned[size, count][1].any()]
-    claim.check(
-        f"{size[0]} states, {size[1]} letters: machines over features",
-        min(enough) / psi(CompactMachine(*size).width),
-        "<=",
-        0.01,
-    )
-    claim.number(f"{size[0]} states, {size[1]} letters: fewest machines without a mistake", min(enough))
+    fewest = min((count for count in counts if not learned[size, count][1].any()), default=math.inf)
+    name = f"{size[0]} states, {size[1]} letters"
+    claim.check(f"{name}: machines over features", fewest / psi(CompactMachine(*size).width), "<=", 0.01)
+    claim.number(f"{name}: fewest machines without a mistake", fewest)
 claim.verdict()
 
 # %% [markdown]
