@@ -243,10 +243,10 @@ show.table(columns, [row(going_on, "orthogonal", heads) for heads in (2, 8)], ca
 
 # %%
 fig, axis = show.axes(width=6.5, height=3.4)
-for colour, heads in zip(show.COLOURS, (2, 8), strict=False):
-    for marker, how_long, found in (("o", steps, ends["orthogonal"]), ("^", longer, going_on)):
-        losses, away = zip(*[(loss, far) for count, loss, far in found if count == heads], strict=True)
-        axis.loglog(losses, away, marker, color=colour, alpha=0.7, label=f"{heads} heads, {how_long} steps")
+groups = [(heads, *which) for heads in (2, 8) for which in ((steps, ends["orthogonal"]), (longer, going_on))]
+for (heads, how_long, found), marker in zip(groups, show.MARKERS, strict=False):
+    losses, away = zip(*[(loss, far) for count, loss, far in found if count == heads], strict=True)
+    axis.loglog(losses, away, marker, alpha=0.7, label=f"{heads} heads, {how_long} steps")
 axis.axvline(1e-5, color="grey", linestyle="--")
 axis.set(xlabel="loss / power of the labels", ylabel="distance d(Θ, Θ̂)", title="orthogonal tables")
 axis.legend(fontsize=8)
@@ -254,14 +254,15 @@ show.figure(
     fig,
     name="going-on",
     caption="Left of the dashed line a run has arrived at a minimiser. Runs of two heads come nearer to the teacher as "
-    "their loss falls, or stop short of it; those of eight heads stay far.",
+    "their loss falls, or stop short of it; most of those of eight heads stay far.",
     alt="Distance against loss on logarithmic axes. The longer runs lie to the left, at smaller losses. Of two heads "
     "many lie far down as well; of eight heads most lie between 0.1 and 3.",
 )
 
 # %% [markdown]
 # With two heads the distance comes down with the loss: a part of the runs reaches the teacher, although the certificate
-# is silent, and the others stop at minimisers beside it. Eight heads have more room along the kernel, and stay far.
+# is silent, and the others stop at minimisers beside it. Eight heads have more room along the kernel, and most stay
+# far.
 #
 # ## The verdict
 # The paper's bars are means of three runs. A bar next to zero needs all three next to the teacher. On the mixture three

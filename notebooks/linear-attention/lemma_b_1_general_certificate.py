@@ -53,6 +53,8 @@
 # </details>
 
 # %%
+from math import inf
+
 import torch
 
 from attention_theory.linear_attention.learning.certificate import certificate_of, second_moment
@@ -100,7 +102,7 @@ def zero_loss_fits(tokens):
 
 
 def output_gap(models):
-    return max(relative_error(evaluate(model, fresh), evaluate(teacher, fresh)) for model in models)
+    return max((relative_error(evaluate(model, fresh), evaluate(teacher, fresh)) for model in models), default=inf)
 
 
 # %% [markdown]
@@ -150,7 +152,7 @@ tokens = data["n tokens"]
 inputs, labels = features(tokens), evaluate(teacher, tokens)
 row = least_squares(inputs, labels)
 identity = relative_error(inputs @ coefficients(teacher).mT, labels)
-farthest = max(relative_error(coefficients(one), row) for one in minimisers["n tokens"])
+farthest = max((relative_error(coefficients(one), row) for one in minimisers["n tokens"]), default=inf)
 slip = relative_error(inputs @ coefficients(teacher)[:1].mT.expand(-1, d), labels)
 same_function = relative_error(mhla(twin, fresh), mhla(model, fresh))
 
