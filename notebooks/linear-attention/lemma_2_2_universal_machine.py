@@ -31,6 +31,8 @@
 # \max(\hat\Sigma, \hat{\mathcal{Q}}))$ whose autoregressive run on the embedding of any machine $M$ within the bounds
 # and any word $x$ has the configuration $x^t$ as its last tokens after $c(t) \le O((n+t)t)$ tokens; two bits of
 # precision are enough. (In Section 2 the slice of the last tokens lacks its colon; Section 5 and Appendix C have it.)
+# The paper does not say what a head does at the left end of the tape. Here it is lost, as in Algorithm 7, where no cell
+# takes its state over. With one more entry in one $V$ it stays, as in textbooks, at the same $d$ and $H$.
 #
 # The heads that are built here have
 #
@@ -184,7 +186,9 @@ show.table(
 # *source*. These are: at, next, go and five marks that count the work, read letter, read state, pair, move, moved,
 # next state and brought state. Write $T = G[\text{letter}, \text{cell}]$, $S = G[\text{head}, \text{cell}]$,
 # $U = G[\text{read state}, \text{read letter}]$ and $D = G[\text{cell}, \text{move}]$; $e_c$ is the key of cell $c$,
-# zero for a cell off the tape's left end.
+# zero for a cell off the tape's left end. (With one more entry, 1 at row "at" of cell 0 and column "cell" of cell 0 in
+# the $V$ of the move L, a move to the left of cell 0 gives $e_0$ in place of zero. All else is as below, and the head
+# stays on the tape.)
 #
 # *Fixed blocks.* The row # is held by one token, which holds nothing else: $G[\#, \#] = 1$, and # meets no other row.
 # The rows that name the table's columns are held by these alone: among themselves they have the identity, and with
@@ -333,6 +337,19 @@ show.table(
 )
 
 # %% [markdown]
+# What happens at the left end is a convention. Algorithm 7 has no cell that would take over the state of a head that
+# moves left from the first one, and so the head is lost. In textbooks it stays where it is. One more entry in the $V$
+# of the move L does that: cell 0 is then the left neighbour of cell 0.
+
+# %%
+at_edge = (3, 2, 3, 8)
+edge_draws = random_tables(100, *at_edge[:2], seed), *random_inputs(100, *at_edge[1:3], seed + 1)
+staying = CompactMachine(*at_edge, stays=True)
+stay_exact = compare_with_simulator(staying, *edge_draws, at_edge[3]).machines
+without_entry = compare_with_simulator(CompactMachine(*at_edge), *edge_draws, at_edge[3], stays=True).machines
+print(f"heads that stay at the left end: {stay_exact} of 100 exact; without the entry {without_entry}")
+
+# %% [markdown]
 # ## Hundreds of steps
 # A counter: on a tape that begins with a mark it adds one to a binary number, its lowest digit first, comes back to the
 # mark, and adds one again, for ever. Nothing accumulates in the layer: every entry of every token stays $-1$, 0 or 1.
@@ -461,6 +478,10 @@ claim = Claim("linear-attention/lemma-2-2")
 claim.check("machine of the page: steps at which the last tokens are the tape", own_run.exact.sum(), "==", steps + 1)
 claim.check("random machines that are not exact at every step", wrong, "==", 0)
 claim.check("machines that halt, stay, or run along an edge, exact", edge_runs.machines, "==", len(special))
+claim.check("head stays at the left end, one entry more: machines exact", stay_exact, "==", 100)
+same_size = (staying.width, len(staying.heads)) == (compact_width(*at_edge), compact_heads_count(*at_edge[1:]))
+claim.check("the same, d and H are those of the formulas", same_size, "==", True)
+claim.control("head stays at the left end, without this entry: machines exact", without_entry, "==", 100)
 claim.check("counter, steps at which the last tokens are the tape", counter_exact, "==", long_steps + 1)
 claim.check("entries of the tokens lie in -1, 0, 1: two bits", str(history.unique().tolist()), "==", "[-1, 0, 1]")
 claim.check("entries of V lie in -1, 1 or are zero; those of Q are 0 and 1", str(weights), "==", "[-1, 1]")
