@@ -118,7 +118,7 @@ claim.verdict()
 # **Corrected.** Let $p_a(\Theta)_{\{j,k\},\ell} = \sum_h (V_h[a,j] Q_h[k,\ell] + V_h[a,k] Q_h[j,\ell])$ for $j < k$,
 # and $\sum_h V_h[a,j] Q_h[j,\ell]$ for $j = k$. Two models, with any numbers of heads, are the same function of inputs
 # of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal. Inputs of two tokens are enough;
-# inputs of one token are not.
+# inputs of one token, for $d \ge 2$, are not.
 #
 # Eqs. 41 and 42 of the appendix: the single term $\sum_h V_h[a,j] Q_h[j,\ell]$ for $j = k$. The shape is $d \times
 # \psi$.

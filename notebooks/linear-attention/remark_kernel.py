@@ -18,8 +18,8 @@
 # Regression of least norm on the cubic features needs their inner products alone, $\langle \mathcal{X}(Z),
 # \mathcal{X}(Z') \rangle = \|Z^\top Z'\|_F^2 \langle z_n, z'_n \rangle$. So Algorithm 1 runs at any width, and its
 # solution is a combination of the features of the samples, which is linear attention again. The Gram matrix has the
-# rank of $\Lambda_D$ and tells for every single input whether the data determine the output there; that
-# $\lambda_{\min}(\Lambda_D) > 0$ it can tell only from $\psi$ samples on.
+# rank of $\Lambda_D$ and tells for every single input whether the data determine the output there, for models with
+# $d^2$ heads; that $\lambda_{\min}(\Lambda_D) > 0$ it can tell only from $\psi$ samples on.
 #
 # </blockquote>
 # <!-- /claim -->
