@@ -43,7 +43,8 @@
 # The construction needs the corrections to Algorithms 5, 6 and 7 and to the proof of Lemma C.1: placement of the
 # blocks, a head for the position, what is carried along, the fourth branch, and the bookkeeping of cells without the
 # head. The cells stand in every fourth of the last tokens. A head that walks on needs $N = \hat n + \hat\Phi$ cells,
-# and so more rows and heads than Lemma 2.2 has; that lemma is met by other heads.
+# and so more rows and heads than Lemma 2.2 has, and with $c(t) = 4 (\hat n + \hat\Phi) t$ more tokens than $O((n + t)
+# t)$ at $t \ll \hat\Phi$; that lemma is met by other heads.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -190,11 +190,14 @@ claim.verdict()
 #
 # $$\mathrm{Round}(v) = e_j, \qquad j = \arg\max_i \langle v, e_i \rangle ,$$
 #
-# which never returns the empty value that the construction of Appendix C needs.
+# which never returns the empty value that the construction of Appendix C needs, and of a token with several attributes
+# keeps one.
 #
 # **Corrected.** In the rows of each attribute, a vector is rounded to the unit vector of its largest entry, or to zero
 # (no letter) if that entry is below $1/2$. An error of squared norm below $1/4$ is then always undone; among letters
-# alone, without the zero, one below $1/2$ is.
+# alone, without the zero, one below $1/2$ is. (The heads of Lemma 2.2 write tokens with $-1$ and with differences of
+# letters, for which the definition is not made: for Lemmas 5.1 and 5.2 each entry is rounded to the nearest whole
+# number.)
 #
 # Round attribute by attribute, to zero below the threshold $1/2$.
 #

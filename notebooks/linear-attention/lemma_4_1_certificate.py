@@ -152,7 +152,7 @@ claim.verdict()
 #
 # and for $j = k$ the single term $\sum_h V_h[a,j]\, Q_h[j,\ell]$. Two models, with any numbers of heads, are the same
 # function of inputs of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal. Inputs of two
-# tokens are enough; inputs of one token are not.
+# tokens are enough; inputs of one token, for $d \ge 2$, are not.
 #
 # Eqs. 41 and 42 of the appendix have the single term for $j = k$. The shape is $d \times \psi$.
 #

@@ -224,9 +224,9 @@ claim.verdict()
 #
 # **Corrected.** Call a feature $\langle z_j, z_k\rangle z_{\ell n}$ with $j < k$ a *pair* and one with $j = k$ a
 # *single*. In the proof, $n m_2$ is subtracted from each $\|z_j\|^2$ and all features are divided by $\sqrt n$. For a
-# symmetric law the products of these features have the expectations given below; they contain terms in $1/n$ wherever
-# $\ell$ or $\ell'$ is a row of either feature. With the subtraction, $p$ depends on $n$, so that Lemma B.1 applies to
-# one length at a time.
+# symmetric law the products of these features have the expectations given below, up to the names of the rows; there are
+# terms in $1/n$ or $1/\sqrt n$ in exactly the cases listed before the last line. With the subtraction, $p$ depends on
+# $n$, so that Lemma B.1 applies to one length at a time.
 #
 # With $v = (m_4 - m_2^2)\, m_2$:
 #
@@ -235,8 +235,10 @@ claim.verdict()
 # - Pairs $\{1,2\}$ and $\{1,3\}$, with $\ell = 2, \ell' = 3$ or with $\ell = 3, \ell' = 2$: $m_2^3/n$.
 # - Single 1 and pair $\{1,2\}$, with $\ell = 1, \ell' = 2$: $v/n$. Single 1 and pair $\{1,3\}$, with $\ell = 3,
 #   \ell' = 1$: $v/n$.
-# - The linear feature: $m_2^3$ with itself, and $v/\sqrt n$ with single $\ell$.
-# - The printed values hold where $\ell = \ell'$ is in neither feature.
+# - The linear feature $m_2 z_\ell$: $m_2^3$ with itself, $v/\sqrt n$ with single $\ell$, $\ell' = \ell$, and
+#   $m_2^3/\sqrt n$ with pair $\{j, \ell\}$, $\ell' = j$.
+# - All others are as printed: $m_2^3$ for a pair and $v$ for a single with itself, where $\ell$ is not in it, and
+#   0.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -264,8 +266,9 @@ claim.verdict()
 # $b = n$ in $S_{12}$, which leaves $T_1z_{1n}^2z_{2n}^2$ with the mean $\mathbb{E}(z^2-m_2)z^2\cdot m_2 =
 # (m_4-m_2^2)m_2$. Single 1, $\ell = 3$, and pair 13, $\ell' = 1$: the same with 3 in place of 2.
 #
-# *The linear feature* $m_2z_{\ell n}$: with itself $m_2^2\,m_2 = m_2^3$; with single $\ell$, which carries
-# $1/\sqrt n$, $\frac{m_2}{\sqrt n}\mathbb{E}\,T_\ell z_{\ell n}^2 = \frac{m_2(m_4-m_2^2)}{\sqrt n}$. $\square$
+# *The linear feature* $m_2z_{\ell n}$: with itself $m_2^2\,m_2 = m_2^3$; with single $\ell$, which carries $1/\sqrt n$,
+# $\frac{m_2}{\sqrt n}\mathbb{E}\,T_\ell z_{\ell n}^2 = \frac{m_2(m_4-m_2^2)}{\sqrt n}$; linear 2 with pair 12, $\ell' =
+# 1$: $\frac{m_2}{\sqrt n}\mathbb{E}\,S_{12}z_{1n}z_{2n} = \frac{m_2^3}{\sqrt n}$, of the term $b = n$. $\square$
 #
 # </details>
 
@@ -323,6 +326,7 @@ show.table(
 
 # %% [markdown]
 # The printed values are tried where the paper gives a value, on the normal law, and on a law of mean 1 and a skew one.
+# The linear feature with a pair is averaged over all inputs of two rows and two tokens.
 
 # %%
 three, off_centre, skew = (laws[name] for name in ("uniform on -1, 0, 1", "normal of mean 1", "-1 or 2, mean 0"))
@@ -334,6 +338,9 @@ other_laws = {
 with_itself, _ = linear_feature_moments(three, n)
 _, with_single = linear_feature_moments(normal, n)
 spread = (normal.moment(4) - normal.moment(2) ** 2) * normal.moment(2) / n**0.5
+every = torch.cartesian_prod(*[torch.tensor([-1.0, 0.0, 1.0], dtype=torch.float64)] * 4).unflatten(1, (2, 2))
+last_two = every[:, :, -1].prod(dim=1)  # z_1n z_2n, over all inputs of two rows and two tokens
+with_pair = three.moment(2) * (every.prod(dim=1).sum(dim=1) * last_two).mean().item() / 2**0.5
 
 # %% [markdown]
 # A product where the printed value is right says nothing, so only those where it differs are judged as printed.
@@ -352,6 +359,8 @@ claim.check("linear feature, uniform on -1, 0, 1: m_2³", with_itself, "==", thr
 claim.misprint("as printed: the same, m_2²", with_itself, "==", three.moment(2) ** 2, 1e-10)
 claim.check("linear feature and single 1, l = 1, normal: m_2 (m_4 - m_2²) / √n", with_single, "==", spread, 1e-10)
 claim.printed("as printed: the same, 0", with_single, "==", 0, 1e-10)
+pair_due = three.moment(2) ** 3 / 2**0.5
+claim.check("linear feature 2 and pair 12, l = 1, uniform, n = 2: m_2³ / √n", with_pair, "==", pair_due, 1e-10)
 claim.verdict()
 
 # %% [markdown]

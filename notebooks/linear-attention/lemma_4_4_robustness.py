@@ -229,6 +229,9 @@ claim.verdict()
 #
 # $$\|\Pi\zeta\|_N^2 \le \frac{b^2}{N}\Big(2 d\psi + 3 \log\frac1\delta\Big) .$$
 #
+# If only the $\zeta_i$ are independent, and not the entries of each, the bound is $\frac{d\,b^2}{N}(2\psi + 3\log\frac
+# d\delta)$.
+#
 # The square on the left, the factor 4, and $\|\Pi\zeta\|_N^2$ in place of $\frac{B^2}{N}\log\frac1\delta$: with
 # probability $1 - \delta$ it is at most $\frac{b^2}{N}(2 d\psi + 3\log\frac1\delta)$.
 #
@@ -260,7 +263,9 @@ claim.verdict()
 #
 # the moment generating function of $b^2\chi^2_k$. So the tail bound of $\chi^2_k$ that follows from it (Laurent and
 # Massart 2000), $k + 2\sqrt{kt} + 2t \le 2k + 3t$ up to a probability $e^{-t}$, holds for $\|\Pi\zeta\|^2/b^2$ too:
-# with probability $1 - \delta$, $\|\Pi\zeta\|_N^2 \le \frac{b^2}{N}\big(2d\psi + 3\log\frac1\delta\big)$. $\square$
+# with probability $1 - \delta$, $\|\Pi\zeta\|_N^2 \le \frac{b^2}{N}\big(2d\psi + 3\log\frac1\delta\big)$. If the
+# entries of one $\zeta_i$ depend on one another, each output by itself obeys this with $\psi$ in place of $d\psi$ and
+# $\delta/d$ in place of $\delta$; the $d$ bounds are added. $\square$
 #
 # </details>
 #

@@ -25,7 +25,8 @@
 #
 # So Algorithm 1 runs at any width, and its solution is a combination of the features of the samples, which is linear
 # attention again. The Gram matrix has the rank of $\Lambda_D$ and tells for every single input whether the data
-# determine the output there; that $\lambda_{\min}(\Lambda_D) > 0$ it can tell only from $\psi$ samples on.
+# determine the output there, for models with $d^2$ heads; that $\lambda_{\min}(\Lambda_D) > 0$ it can tell only from
+# $\psi$ samples on.
 #
 # </blockquote>
 # <!-- /claim -->
