@@ -233,7 +233,7 @@ show.figure(
     name="arithmetic",
     caption=f"{tried}, noiseless, a curve for each seed: loss on unseen words with slopes by subtraction in float32 "
     "and in the log domain. Thin horizontal line: what counts as near.",
-    alt="Two panels of curves on a logarithmic axis that fall together. At the larger rate one of them turns and rises.",
+    alt="Two panels of curves on a logarithmic axis that fall together. At the larger rate one turns and rises.",
 )
 
 # %% [markdown]
