@@ -172,11 +172,11 @@ def gradients(
     slope = error / len(places)
     to_attended = slope @ (weights.value + architecture.full_input * weights.feed_forward)
     to_scores = architecture.pull_back(done.scores, done.weights, places.read(to_attended))
-    query_key = places.by_last(places.write(to_scores))
+    query_key = places.by_last(places.write(to_scores)).contiguous()
     if not layers:
         return Weights(torch.zeros_like(weights.value), query_key, torch.zeros_like(weights.feed_forward))
     value = slope.mT @ done.attended
-    return Weights(value, query_key, places.by_last(slope).mT + architecture.full_input * value)
+    return Weights(value, query_key, places.by_last(slope).mT.contiguous() + architecture.full_input * value)
 
 
 def _places(tokens: Tensor | Places, weights: Weights) -> Places:
