@@ -2,10 +2,11 @@
 # # Section 4 · The data model of Chen et al.
 # *Nguyen, Nguyen-Tang: the beginning of Section 4.*
 #
-# The paper changes the noisy task of Chen et al., from which it starts. There a sentence is a chain of words: what
-# follows the trigger is $\tau$ with probability $\alpha$ and $y$ otherwise, each time anew, and the label is drawn by
-# the same rule. So in the context $\tau$ and $y$ follow the trigger in the ratio of the label, and a context may hold
-# no $(q,y)$ at all. Definition 2.1 lets the context be anything, as long as $(q,y)$ occurs.
+# The paper starts from the noisy task of Chen et al. and changes it. There, what follows the trigger is $\tau$ with
+# probability $\alpha$ and $y$ otherwise, each time anew, and the label is drawn by the same rule. So in the context
+# $\tau$ and $y$ follow the trigger in the ratio of the label, and there are contexts that hold no $(q,y)$ at all, which
+# Section 2 calls un-informative. Definition 2.1 lets the context be anything, as long as $(q,y)$ occurs. (On this page
+# the other words are a chain in which every word but $\tau$ is as likely as another.)
 #
 # The paper says that what is optimal for its own model is optimal for the other one too. That is so on every context
 # that both models have.
