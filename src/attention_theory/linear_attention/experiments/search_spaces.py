@@ -3,6 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
 #: Appendix D.1, for Figure 1.
 FIGURE_1: Mapping[str, Sequence[Any]] = {
     "width": (2, 4, 8, 16),
@@ -60,6 +64,14 @@ FIGURE_1_RUNS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "optimizer": ("Adam",),
     },
 }
+
+
+def best_settings(errors: Float[Tensor, "runs kinds settings"]) -> Int[Tensor, " kinds"]:
+    """For each kind of student the setting of least error, in the geometric mean over the runs that were searched.
+
+    A run that diverged has no error that is a number, and its setting is not taken.
+    """
+    return errors.double().log().mean(dim=0).nan_to_num(nan=torch.inf).argmin(dim=-1)
 
 
 def outside(space: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]) -> list[str]:
