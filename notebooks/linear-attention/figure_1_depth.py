@@ -11,6 +11,15 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 1, Section 6.1.*
 #
 # <!-- claim linear-attention/figure-1-depth -->
+# <blockquote>
+#
+# **Figure 1 (Layers and a full transformer instead of heads)** *Section 6.1*
+#
+# On the same task, multi-head attention outperforms multi-layer attention and the full transformer. Two and four layers
+# of linear attention end higher than a single layer, and more layers "can sometimes degrade performance"; a full
+# transformer layer "does not significantly outperform" a single layer.
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # Heads are one way to have more parameters than the teacher. Layers are another: here are students with two and four
@@ -30,7 +39,7 @@ from itertools import product
 
 import torch
 
-from attention_theory.linear_attention.experiments.convergence import final_errors, first_below, pass_means
+from attention_theory.linear_attention.experiments.convergence import final_errors, first_below
 from attention_theory.linear_attention.experiments.deep_students import (
     linear_layers,
     linear_layers_start,
@@ -39,29 +48,33 @@ from attention_theory.linear_attention.experiments.deep_students import (
     transformer,
     transformer_start,
 )
-from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
 from attention_theory.linear_attention.experiments.one_layer_students import run_heads
+from attention_theory.linear_attention.experiments.run_data import RunData, draw_runs
 from attention_theory.linear_attention.experiments.search_spaces import best_settings
-from attention_theory.linear_attention.experiments.teacher_task import Tasks, teacher_tasks
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.measure import entries_touched
 from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-widths = [2]  # d
-rates = [0.01, 0.001]  # learning rates of the search
-starts = [1.0, 0.5, 0.25]  # starts of the search for linear attention, in units of the teacher's deviation
-runs = 48  # runs of each kind of linear student, each with a teacher and data of its own
-full_runs = 8  # runs of the full transformer, on the first of these teachers
-searched = 4  # further runs, on which the rate and the start of each kind are chosen; half as many for the transformer
-sequences = 256  # N
-tokens = 100  # T
-hidden = 16  # width of the transformer
-batch = 32  # sequences of a step, at most N
-passes = 100  # passes through the data; half as many in the search
-seed = 0  # seed of the teachers, the data and the students
-device = "cpu"  # where to train
+widths = [2]  # d, each from 2 to 16
+rates = [0.01, 0.001]  # learning rates of the search, each from 1e-6 to 1
+starts = [
+    1.0,
+    0.5,
+    0.25,
+]  # starts of the search for linear attention, in units of the teacher's deviation, each from 0.01 to 10
+runs = 48  # runs of each kind of linear student, each with a teacher and data of its own, at least 3
+full_runs = 8  # runs of the full transformer, on the first of these teachers, from 3 to runs
+searched = 4  # further runs for the search, and half as many for the transformer, at least 1
+sequences = 256  # N, at least 16
+tokens = 100  # T, at least 2
+hidden = 16  # width of the transformer, at least 2
+batch = 32  # sequences of a step, from 1 to sequences
+passes = 100  # passes through the data, at least 10; half as many in the search
+seed = 0  # seed of the teachers, the data and the students, at least 0
+device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
 require(widths=(widths, 2, 16), rates=(rates, 1e-6, 1.0), starts=(starts, 0.01, 10.0), runs=(runs, 3, None))
@@ -94,13 +107,14 @@ for width in widths:
     heads[width] = {ONE: 1, MANY: width**2, **equal}
 
 # %% [markdown]
-# Steps are counted below, and steps of different students are not equally long. So beside the parameters stands the
-# work of one step: the numbers that the operations of a forward and a backward pass take and give, over those of a
-# single head. They are counted, and the same on every machine.
+# Passes are counted below, and the steps of different students are not equally long. So beside the parameters stands
+# the work of one step: the numbers that the operations of a forward and a backward pass take and give, over those of a
+# single head. They are counted, and the same on every machine. More than $d$ heads are first added up to one map, so
+# that they cost no more than a few.
 
 
 # %%
-def work(student, models, width):
+def work(width, student, models):
     """Entries touched by one step of one student."""
     inputs = torch.ones(1, batch, tokens, width)
     leaves = [one.requires_grad_() for one in models.values()]
@@ -108,21 +122,22 @@ def work(student, models, width):
 
 
 def work_of_heads(width, number):
-    return work(linear_layers, linear_layers_start(width, 1, number, [0]), width)
+    return work(width, linear_layers, linear_layers_start(width, 1, number, [0]))
 
 
-show.table(
-    ["d", "student", "its parameters", "its work", "heads", "their parameters", "their work"],
-    [
-        [width, rival, size, work(*begin(rival, width, [0]), width) / single]
-        + [number, number * (width + width**2), work_of_heads(width, number) / single]
-        for width in widths
-        for single in [work_of_heads(width, 1)]
-        for rival, size in sizes[width].items()
-        for number in [heads[width][EQUAL[rival]]]
-    ],
-    caption="Each rival and as many heads as have its parameters. Work of a step over that of one layer with one head.",
-)
+table = []
+for width in widths:
+    single = work_of_heads(width, 1)
+    for rival, size in sizes[width].items():
+        number = heads[width][EQUAL[rival]]
+        theirs = [number, number * (width + width**2), work_of_heads(width, number) / single]
+        table.append([width, rival, size, work(width, *begin(rival, width, [0])) / single, *theirs])
+
+# %% [markdown]
+# Each rival, and as many heads as have its parameters:
+
+# %%
+show.table(["d", "student", "its parameters", "its work", "heads", "their parameters", "their work"], table)
 
 # %% [markdown]
 # ## The search
@@ -133,31 +148,21 @@ show.table(
 
 # %%
 search_seed, runs_seed = streams(seed, 2)
+data_size = {"sequences": sequences, "tokens": tokens, "batch": batch}
 FLOOR = torch.finfo(torch.float32).eps ** 2
-
-
-def draw(width, count, length, seed_of_draw):
-    """Data of several runs, their batches, and the seeds of their students; of fewer runs the first ones."""
-    of_data, of_students, of_batches = (streams(one, count) for one in streams(seed_of_draw, 3))
-    steps = length * sequences // batch
-    batches = batches_of_runs(sequences, batch, steps, of_batches)
-    return teacher_tasks(width, sequences, tokens, of_data), batches, of_students
 
 
 def train(name, data, settings):
     """The error of each pass over that of always answering zero, of one kind of student at some rates and starts."""
-    tasks, batches, seeds = data[0].to(device), data[1].to(device), data[2]
-    width = tasks.tokens.shape[-1]
+    width = data.shape[-1]
     if name in heads[width]:
-        kinds = [(heads[width][name], *setting) for setting in settings]
-        return pass_means(run_heads(tasks, kinds, batches, seeds).history, sequences // batch).cpu()
-    student, models = begin(name, width, seeds)
-    found = []
+        return run_heads(data, [(heads[width][name], *setting) for setting in settings]).curves.cpu()
+    student, models = begin(name, width, data.seeds)
+    curves = []
     for rate, start in settings:
         scaled = {part: start * value.to(device) for part, value in models.items()}
-        history = train_stack(student, scaled, tasks.to(torch.float32), batches, rate).history
-        found.append(pass_means(history.double() / tasks.power, sequences // batch).cpu())
-    return torch.stack(found, dim=-1)
+        curves.append(train_stack(student, scaled, data, rate).curves.cpu())
+    return torch.stack(curves, dim=-1)
 
 
 # %% [markdown]
@@ -169,7 +174,8 @@ for width in widths:
     for name in (*heads[width], *EQUAL):
         count, tried = (max(1, searched // 2), [1.0]) if name == FULL else (searched, starts)
         settings = list(product(rates, tried))
-        found = train(name, draw(width, count, max(10, passes // 2), search_seed), settings)
+        data = draw_runs(width, count, search_seed, passes=max(10, passes // 2), **data_size).to(device)
+        found = train(name, data, settings)
         taken[width, name] = settings[best_settings(final_errors(found, FLOOR)[:, None])]
 
 # %% [markdown]
@@ -178,7 +184,8 @@ for width in widths:
 # %%
 curves = {}
 for (width, name), setting in taken.items():
-    data = draw(width, full_runs if name == FULL else runs, passes, runs_seed)
+    count = full_runs if name == FULL else runs
+    data = draw_runs(width, count, runs_seed, passes=passes, **data_size).to(device)
     curves[width, name] = train(name, data, [setting])[..., 0]
 
 # %% [markdown]
@@ -219,13 +226,14 @@ def above(width, name, other):
     return (first / second[: len(first)]).log10()
 
 
+rows = []
+for (width, name), errors in final.items():
+    spread = [10 ** errors.log10().mean(), errors.median(), errors.min(), errors.max()]
+    beside = [above(width, name, ONE).mean(), above(width, name, MANY).mean()]
+    rows.append([width, name, *taken[width, name], len(errors), *spread, *beside])
 show.table(
     ["d", "student", "rate", "start", "runs", "error", "median", "best", "worst", "above one head", "above d² heads"],
-    [
-        [width, name, *taken[width, name], len(errors), 10 ** errors.log10().mean(), errors.median()]
-        + [errors.min(), errors.max(), above(width, name, ONE).mean(), above(width, name, MANY).mean()]
-        for (width, name), errors in final.items()
-    ],
+    rows,
     caption=f"Relative error after {passes} passes; 'error' is the geometric mean. The last two columns are means of "
     "powers of ten over the teachers.",
 )
@@ -237,19 +245,12 @@ show.table(
 
 # %%
 narrow = widths[0]
-honest, some_batches, some_seeds = draw(narrow, full_runs, 25, runs_seed)
-unfit = Tasks(honest.teachers, honest.tokens, honest.labels.roll(1, dims=1)).to(torch.float32)
-
-
-def train_unfit(student, models):
-    """The error of each pass with the labels of other sequences; the first students of the runs above."""
-    history = train_stack(student, models, unfit, some_batches, rates[0]).history
-    return pass_means(history.double() / honest.power, sequences // batch)
-
-
+honest = draw_runs(narrow, full_runs, runs_seed, passes=25, **data_size)
+mixed = Tasks(honest.tasks.teachers, honest.tasks.tokens, honest.tasks.labels.roll(1, dims=1))
+unfit = RunData(mixed, honest.batches, honest.seeds)
 without = {
-    TWO: train_unfit(*begin(TWO, narrow, some_seeds)),
-    MANY: train_unfit(linear_layers, linear_layers_start(narrow, 1, narrow**2, some_seeds)),
+    TWO: train_stack(*begin(TWO, narrow, honest.seeds), unfit, rates[0]).curves,
+    MANY: train_stack(linear_layers, linear_layers_start(narrow, 1, narrow**2, honest.seeds), unfit, rates[0]).curves,
 }
 no_teacher = (final_errors(without[TWO]) / final_errors(without[MANY])).log10()
 
@@ -274,6 +275,15 @@ claim.verdict()
 # %% [markdown]
 # ## Who arrives first
 # <!-- claim linear-attention/remark-heads-converge-faster -->
+# <blockquote>
+#
+# **Section 6.1 (Heads converge faster than layers)** *Sections 6 and 6.1, caption of Figure 1*
+#
+# "Adding more heads achieves faster convergence of training loss than adding more layers": with as many parameters, or
+# fewer, a single layer with more heads needs fewer passes through the data than two or four layers with one head, or a
+# full transformer layer, until its error is a tenth, a hundredth or a thousandth of that of always answering zero.
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # Now the same runs are asked for time: after how many passes is the error of a pass first below a tenth, a hundredth
@@ -284,39 +294,37 @@ claim.verdict()
 # %%
 LEVELS = [0.1, 0.01, 0.001]
 arrival = {(place, level): first_below(of, level) for place, of in curves.items() for level in LEVELS}
-never = 1.4 * passes
+edge = 1.4 * passes
+
+# %% [markdown]
+# A mark for every teacher and level: to the right heads take longer, upwards the rival does.
+
+# %%
 fig, axes = show.axes(len(widths), 3, width=9, height=3.4 * len(widths), sharex=True, sharey=True, squeeze=False)
-for row, width in zip(axes, widths, strict=True):
-    for axis, rival in zip(row, EQUAL, strict=True):
+for line, width in zip(axes, widths, strict=True):
+    for axis, rival in zip(line, EQUAL, strict=True):
         for level, colour, marker in zip(LEVELS, show.COLOURS, show.MARKERS, strict=False):
-            slow = arrival[(width, rival), level].clamp(max=never)
-            quick = arrival[(width, EQUAL[rival]), level].clamp(max=never)[: len(slow)]
+            slow = arrival[(width, rival), level].clamp(max=edge)
+            quick = arrival[(width, EQUAL[rival]), level].clamp(max=edge)[: len(slow)]
             axis.loglog(quick, slow, marker, color=colour, alpha=0.6, label=f"to {level:g}")
-        axis.plot([1, never], [1, never], color="grey", linewidth=1)
-        axis.set(title=f"d = {width}", xlabel=f"{heads[width][EQUAL[rival]]} heads, passes", ylabel=f"{rival}, passes")
+        axis.plot([1, edge], [1, edge], color="grey", linewidth=1)
+        axis.set(title=f"d = {width}", xlabel=f"passes, {heads[width][EQUAL[rival]]} heads", ylabel=f"passes, {rival}")
 axes[0][0].legend(fontsize=8)
 show.figure(
     fig,
     name="arrival",
-    caption="Passes until the error is first below a level, for every teacher. Above the line heads were first. "
-    "Marks on the upper edge are rivals that never arrived.",
-    alt="Three panels of points on logarithmic axes with a diagonal. For two and four layers most points lie above it, "
-    "the more so the lower the level; for the full transformer all lie on the upper edge.",
+    caption="Passes until the error is first below a level. Above the line heads were first. Marks on the upper edge "
+    "are rivals that never arrived.",
+    alt="Three panels of points on logarithmic axes with a diagonal. Most points lie above it, the more so the lower "
+    "the level; for the full transformer all do, many on the upper edge.",
 )
 
 # %% [markdown]
 # The same in numbers, with $d^2$ heads and one head beside.
 
 # %%
-pairs = [
-    (EQUAL[TWO], TWO),
-    (EQUAL[FOUR], FOUR),
-    (EQUAL[FULL], FULL),
-    (MANY, TWO),
-    (MANY, FOUR),
-    (ONE, TWO),
-    (ONE, FOUR),
-]
+EQUALS = [(name, rival) for rival, name in EQUAL.items()]
+OTHERS = [(MANY, TWO), (MANY, FOUR), (ONE, TWO), (ONE, FOUR)]
 
 
 def middle(times):
@@ -325,19 +333,14 @@ def middle(times):
     return f"{value:g}" if value < torch.inf else f"more than {passes}"
 
 
-def row(width, name, rival, level):
+rows = []
+for width, (name, rival), level in product(widths, EQUALS + OTHERS, LEVELS):
     slow = arrival[(width, rival), level]
     quick = arrival[(width, name), level][: len(slow)]
-    return [width, f"{heads[width][name]}", rival, level, middle(quick), middle(slow), len(slow)] + [
-        (quick < slow).sum(),
-        (slow < quick).sum(),
-    ]
-
-
-show.table(
-    ["d", "heads", "against", "level", "passes, heads", "passes, rival", "teachers", "heads first", "rival first"],
-    [row(width, *pair, level) for width in widths for pair in pairs for level in LEVELS],
-)
+    first, second = (quick < slow).sum(), (slow < quick).sum()
+    rows.append([width, heads[width][name], rival, level, middle(quick), middle(slow), len(slow), first, second])
+columns = ["passes, heads", "passes, rival", "teachers", "heads first", "rival first"]
+show.table(["d", "heads", "against", "level", *columns], rows)
 
 # %% [markdown]
 # A single head is no faster than layers. Two heads are already faster than two layers, with fewer parameters and less
@@ -357,7 +360,7 @@ ratios = {
         arrival[(width, rival), level], arrival[(width, name), level]
     )
     for width in widths
-    for name, rival in pairs[:5]
+    for name, rival in EQUALS + OTHERS[:2]
     for level in LEVELS
 }
 lost = slower(first_below(without[TWO], 0.01), first_below(without[MANY], 0.01))

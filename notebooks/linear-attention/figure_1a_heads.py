@@ -11,6 +11,15 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 1 (a), Section 6.1.*
 #
 # <!-- claim linear-attention/figure-1a -->
+# <blockquote>
+#
+# **Figure 1(a) (More heads)** *Section 6.1*
+#
+# Students with 1 to 16 heads of linear attention learn from a teacher with one head. Reported: training "scales
+# effectively with an increasing number of heads, resulting in improved performance", and for $d = 2$ and $4$ students
+# with $d^2$ heads do best and are comparable to Algorithm 1, approaching the precision of floating-point numbers.
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # A teacher with one head of linear attention labels random sequences. Students with 1 to 16 heads learn from the labels
@@ -33,8 +42,7 @@ from itertools import pairwise, product
 
 import torch
 
-from attention_theory.linear_attention.experiments.convergence import final_errors, pass_means
-from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
+from attention_theory.linear_attention.experiments.convergence import final_errors
 from attention_theory.linear_attention.experiments.one_layer_students import (
     CoefficientErrors,
     run_heads,
@@ -42,8 +50,9 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
     train_by_coefficients,
     train_literally,
 )
+from attention_theory.linear_attention.experiments.run_data import draw_runs
 from attention_theory.linear_attention.experiments.search_spaces import best_settings
-from attention_theory.linear_attention.experiments.teacher_task import TeacherTask, teacher_tasks
+from attention_theory.linear_attention.experiments.teacher_task import TeacherTask
 from attention_theory.linear_attention.learning.regression import learn_every_position
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
 from attention_theory.randomness import streams
@@ -52,20 +61,20 @@ from bookpress import Claim, show
 from bookpress.intervals import interval_of
 
 # %% tags=["parameters"]
-widths = [2, 4]  # d; the first is the one with the controls
-heads = [1, 2, 4, 8, 16]  # heads of the students, rising
-rates = [0.01, 0.001]  # learning rates of the search
-starts = [1.0, 0.5, 0.25]  # starts of the search, in units of the teacher's deviation
-runs = 24  # runs of each kind of student, each with a teacher and data of its own
-searched = 6  # further runs, on which the rate and the start of each number of heads are chosen
-sequences = 512  # N
-tokens = 100  # T
-batch = 32  # sequences of a step, at most N
-passes = 100  # passes through the data after which students are compared
-long_passes = 300  # passes in all
-decay = 0.01  # weight decay of AdamW
-seed = 0  # seed of the teachers, the data and the students
-device = "cpu"  # where to train
+widths = [2, 4]  # d, each from 2 to 16; the first is the one with the controls
+heads = [1, 2, 4, 8, 16]  # heads of the students, rising, each from 1 to 64
+rates = [0.01, 0.001]  # learning rates of the search, each from 1e-6 to 1
+starts = [1.0, 0.5, 0.25]  # starts of the search, in units of the teacher's deviation, each from 0.01 to 10
+runs = 24  # runs of each kind of student, each with a teacher and data of its own, at least 3
+searched = 6  # further runs, on which the rate and the start of each number of heads are chosen, at least 1
+sequences = 512  # N, at least 10
+tokens = 100  # T, at least 2
+batch = 32  # sequences of a step, from 1 to sequences
+passes = 100  # passes through the data after which students are compared, at least 10
+long_passes = 300  # passes in all, at least passes
+decay = 0.01  # weight decay of AdamW, from 0 to 1
+seed = 0  # seed of the teachers, the data and the students, at least 0
+device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
 require(widths=(widths, 2, 16), heads=(heads, 1, 64), rates=(rates, 1e-6, 1.0), starts=(starts, 0.01, 10.0))
@@ -100,32 +109,16 @@ require(decay=(decay, 0.0, 1.0), seed=(seed, 0, None), device=(device, {"cpu", "
 
 # %%
 search_seed, runs_seed, trial_seed = streams(seed, 3)
+size = {"sequences": sequences, "tokens": tokens, "batch": batch}
+trial = draw_runs(widths[0], 1, trial_seed, passes=10, **size)
+student = students_start(widths[0], heads[:2], trial.seeds)
+by_coefficients = train_by_coefficients(student, CoefficientErrors(trial.tasks), trial.batches, rates[0]).history
 
-
-def draw(width, count, length, seed_of_draw):
-    """Data of several runs, the seeds of their students, and their batches."""
-    of_data, of_students, of_batches = (streams(one, count) for one in streams(seed_of_draw, 3))
-    steps = length * sequences // batch
-    return (
-        teacher_tasks(width, sequences, tokens, of_data),
-        batches_of_runs(sequences, batch, steps, of_batches),
-        of_students,
-    )
-
-
-tried, some_batches, some_seeds = draw(widths[0], 1, 10, trial_seed)
-student = students_start(widths[0], heads[:2], some_seeds)
-by_coefficients = train_by_coefficients(student, CoefficientErrors(tried), some_batches, rates[0]).history[:, 0, 1]
-
-# %% [markdown]
-# The student with the second number of heads, over ten passes:
-
-# %%
-teacher = Heads(tried.teachers.values[0], tried.teachers.queries[0])
-ordinary_task = TeacherTask(teacher, tried.tokens[0], tried.labels[0, :, :, None])
-alone = Heads(student.values[0, 1], student.queries[0, 1])
-ordinary = train_literally(ordinary_task, alone, some_batches[:, 0], rates[0]).history[:, 0, 0]
-agreement = (by_coefficients / ordinary - 1).abs().max().item()
+teacher = Heads(trial.tasks.teachers.values[0], trial.tasks.teachers.queries[0])
+its_task = TeacherTask(teacher, trial.tasks.tokens[0], trial.tasks.labels[0, :, :, None])
+its_start = Heads(student.values[0, 1], student.queries[0, 1])
+ordinary = train_literally(its_task, its_start, trial.batches[:, 0], rates[0]).history
+agreement = (by_coefficients[:, 0, 1] / ordinary[:, 0, 0] - 1).abs().max().item()
 print(f"errors of the batches over {len(ordinary)} steps, largest relative difference: {agreement:.1g}")
 
 # %% [markdown]
@@ -141,19 +134,12 @@ called = {number: "1 head" if number == 1 else f"{number} heads" for number in h
 FLOOR = torch.finfo(torch.float32).eps ** 2
 
 
-def train(data, kinds, dtype=torch.float32, weight_decay=0.0):
-    """The mean error of each pass, for every run and kind of student."""
-    tasks, batches, seeds = data
-    trained = run_heads(tasks.to(device), kinds, batches.to(device), seeds, dtype, weight_decay)
-    return pass_means(trained.history, sequences // batch).cpu()
-
-
 taken = {}
 for width in widths:
-    kinds = [(number, *setting) for number in heads for setting in settings]
-    curves = train(draw(width, searched, passes, search_seed), kinds)
-    found = final_errors(curves, FLOOR).unflatten(1, (len(heads), len(settings)))
-    taken[width] = [(number, *settings[best]) for number, best in zip(heads, best_settings(found), strict=True)]
+    tried = [(number, *setting) for number in heads for setting in settings]
+    data = draw_runs(width, searched, search_seed, passes=passes, **size).to(device)
+    errors = final_errors(run_heads(data, tried).curves, FLOOR).unflatten(1, (len(heads), len(settings)))
+    taken[width] = [(number, *settings[best]) for number, best in zip(heads, best_settings(errors), strict=True)]
 
 # %% [markdown]
 # What the search takes:
@@ -190,23 +176,22 @@ def regression(tasks, dtype):
 
 # %%
 for width in widths:
-    data = draw(width, runs, long_passes, runs_seed)
-    short = (data[0], data[1][: passes * sequences // batch], data[2])
-    curves[width, ADAM] = train(data, taken[width])
-    curves[width, DOUBLE] = train(short, taken[width], torch.float64)
-    curves[width, DECAYED] = train(short, taken[width], weight_decay=decay)
-    algorithm_1[width] = {dtype: regression(data[0], dtype) for dtype in (torch.float32, torch.float64)}
+    data = draw_runs(width, runs, runs_seed, passes=long_passes, **size).to(device)
+    short = data.first_passes(passes)
+    curves[width, ADAM] = run_heads(data, taken[width]).curves.cpu()
+    curves[width, DOUBLE] = run_heads(short, taken[width], torch.float64).curves.cpu()
+    curves[width, DECAYED] = run_heads(short, taken[width], weight_decay=decay).curves.cpu()
+    algorithm_1[width] = {dtype: regression(data.tasks, dtype).cpu() for dtype in (torch.float32, torch.float64)}
 
 # %% [markdown]
 # The more heads, the steeper the fall. The dashed line is Algorithm 1.
 
 # %%
 fig, axes = show.axes(1, len(widths), width=4.6 * len(widths), height=3.8, sharey=True, squeeze=False)
-quarters = torch.tensor([0.25, 0.5, 0.75], dtype=torch.float64)
+at, quarters = range(1, long_passes + 1), torch.tensor([0.25, 0.5, 0.75], dtype=torch.float64)
 for axis, width in zip(axes[0], widths, strict=True):
     for place, (number, colour, marker) in enumerate(zip(heads, show.COLOURS, show.MARKERS, strict=False)):
         low, middle, high = curves[width, ADAM][:, :, place].clamp(min=FLOOR).quantile(quarters, dim=1)
-        at = range(1, long_passes + 1)
         axis.plot(at, middle, color=colour, marker=marker, markevery=long_passes // 8, label=called[number])
         axis.fill_between(at, low, high, color=colour, alpha=0.12, linewidth=0)
     axis.axhline(algorithm_1[width][torch.float32].median(), linestyle="--", color="grey", label="Algorithm 1")
@@ -252,16 +237,16 @@ show.table(
 
 # %%
 fig, axes = show.axes(1, len(widths), width=4.6 * len(widths), height=3.4, sharey=True, squeeze=False)
-looks = [(ADAM, -0.1, show.COLOURS[0], "o"), (DECAYED, 0.1, show.COLOURS[1], "s")]
 for axis, width in zip(axes[0], widths, strict=True):
-    for arm, shift, colour, marker in looks:
+    for arm, shift, colour, marker in [(ADAM, -0.1, show.COLOURS[0], "o"), (DECAYED, 0.1, show.COLOURS[1], "s")]:
         steps = final[width, arm].log10().diff(dim=1)
         middle = steps.mean(dim=0)
-        reach = [interval_of(one.tolist())[1] - mean for one, mean in zip(steps.mT, middle.tolist(), strict=True)]
-        at = [place + shift for place in range(len(middle))]
-        axis.errorbar(at, middle, yerr=reach, fmt=marker, color=colour, capsize=3, label=arm)
+        reach = torch.tensor([interval_of(one.tolist())[1] for one in steps.mT]) - middle
+        axis.errorbar(
+            torch.arange(len(middle)) + shift, middle, yerr=reach, fmt=marker, color=colour, capsize=3, label=arm
+        )
     axis.axhline(0, color="grey", linewidth=1)
-    axis.set(xticks=range(len(heads) - 1), xticklabels=[f"{one} to {two}" for one, two in pairwise(heads)])
+    axis.set_xticks(range(len(heads) - 1), [f"{one} to {two}" for one, two in pairwise(heads)])
     axis.set(xlabel="heads", ylabel="powers of ten", title=f"d = {width}")
 axes[0][-1].legend(fontsize=8)
 show.figure(
@@ -351,6 +336,10 @@ def digits(errors, number, arm):
     return errors[:, heads.index(number)].log10() / 2 - torch.tensor(EPS[arm]).log10()
 
 
+# %% [markdown]
+# First what must lie below zero, then what must be at most two powers of ten, then what is shown.
+
+# %%
 doublings = torch.tensor(heads, dtype=torch.float64).log2()
 centred = doublings - doublings.mean()
 lower, near, shown = {}, {}, {}

@@ -11,7 +11,7 @@ DIVERGED = 1e12
 
 
 def pass_means(history: Float[Tensor, "steps ..."], steps_each: int) -> Float[Tensor, "passes ..."]:
-    """The mean error of the batches of each pass through the data; steps of a last, unfinished pass are left out.
+    """The mean error of the batches of each pass, or of each window of steps; a last, unfinished one is left out.
 
     Raises:
         ParameterError: fewer than one step in a pass, or more than there are.

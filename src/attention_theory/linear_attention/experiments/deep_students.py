@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import gelu, layer_norm, pad, scaled_dot_product_attention
 
 from attention_theory.encodings import sinusoidal
 from attention_theory.layers import attention, causal_mask
+from attention_theory.linear_attention.experiments.convergence import pass_means
+from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.randomness import Seed, generator, normal
 from attention_theory.training import Parameters, train_many
@@ -20,16 +22,16 @@ Student = Callable[[Parameters, Float[Tensor, "models batch tokens width"]], Flo
 
 
 @dataclass(frozen=True)
-class TrainedStack:
-    """Students of one kind after training.
+class StackRuns:
+    """What students of one kind came to.
 
     Attributes:
         parameters: the stacked parameters.
-        history: the error of each on the batch of each step, before the step.
+        curves: the mean error of each on the batches of each window of steps, over that of always answering zero.
     """
 
     parameters: Parameters
-    history: Float[Tensor, "steps models"]
+    curves: Float[Tensor, "windows models"]
 
 
 def linear_layers_start(
@@ -170,30 +172,32 @@ def parameters_each(models: Parameters) -> int:
 def train_stack(
     student: Student,
     start: Parameters,
-    tasks: Tasks,
-    batches: Int[Tensor, "steps models batch"],
-    rate: float | Float[Tensor, " models"],
+    data: RunData,
+    rate: float,
     weight_decay: float = 0.0,
-) -> TrainedStack:
-    """Train stacked students by Adam on mini-batches at a constant rate, each on the data set of its own run.
+    window: int | None = None,
+) -> StackRuns:
+    """Train stacked students by Adam on mini-batches at a constant rate, one student for each run.
 
     Args:
         student: the forward pass.
-        start: the stacked parameters to begin from, on the device and of the type of the data.
-        tasks: a data set for each model of the stack.
-        batches: which sequences each model sees in each step.
-        rate: the learning rate, one for all or one for each model.
+        start: the stacked parameters to begin from, on the device of the data; their type is that of the training.
+        data: what the runs are trained on.
+        rate: the learning rate.
         weight_decay: decoupled decay, as a multiple of the rate: AdamW.
+        window: steps over which errors are averaged; those of a pass unless given.
     """
+    tasks = data.tasks.to(next(iter(start.values())).dtype)
     every = torch.arange(len(tasks.tokens), device=tasks.tokens.device)[:, None]
 
     def loss(models: Parameters, step: int) -> Tensor:
-        rows = batches[min(step, len(batches) - 1)]
+        rows = data.batches[min(step, len(data.batches) - 1)]
         outputs = student(models, tasks.tokens[every, rows])
         return (outputs - tasks.labels[every, rows]).square().mean(dim=(1, 2))
 
-    trained = train_many(loss, start, len(batches), rate, weight_decay=weight_decay, record_every=1)
-    return TrainedStack(trained.parameters, trained.history[:-1])
+    trained = train_many(loss, start, len(data.batches), rate, weight_decay=weight_decay, record_every=1)
+    curves = pass_means(trained.history[:-1].double(), window or data.steps_each) / data.tasks.power
+    return StackRuns(trained.parameters, curves)
 
 
 @torch.no_grad()

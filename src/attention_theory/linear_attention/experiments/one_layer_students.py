@@ -16,6 +16,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from attention_theory.linear_attention.experiments.convergence import pass_means
+from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.teacher_task import Tasks, TeacherTask
 from attention_theory.linear_attention.model.features import causal_certificate_features, pairs
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal, random_heads
@@ -52,8 +54,9 @@ def students_start(width: int, heads: Sequence[int], seeds: Sequence[Seed]) -> H
         ParameterError: a width or heads below 1, or no seed.
     """
     require(width=(width, 1, None), heads=(list(heads), 1, None), runs=(len(seeds), 1, None))
-    values = torch.zeros(len(seeds), len(heads), max(heads), 1, width, dtype=torch.float64)
-    queries = torch.zeros(len(seeds), len(heads), max(heads), width, width, dtype=torch.float64)
+    shape = (len(seeds), len(heads), max(heads))
+    values = torch.zeros(*shape, 1, width, dtype=torch.float64, device="cpu")
+    queries = torch.zeros(*shape, width, width, dtype=torch.float64, device="cpu")
     for run, seed in enumerate(seeds):
         draws = generator(seed)
         for kind, count in enumerate(heads):
@@ -141,56 +144,49 @@ def train_by_coefficients(
 
 @dataclass(frozen=True)
 class HeadRuns:
-    """What students of several kinds came to, every error over that of always answering zero on the same data.
+    """What students of several kinds came to.
 
     Attributes:
         heads: the students, of shape (runs, kinds, heads, ...), in float64.
-        final: the error of each on the sequences of its run.
-        history: the error of each on the batch of each step, before the step.
+        curves: the mean error of each on the batches of each window of steps, over that of always answering zero.
     """
 
     heads: Heads
-    final: Float[Tensor, "runs kinds"]
-    history: Float[Tensor, "steps runs kinds"]
+    curves: Float[Tensor, "windows runs kinds"]
 
 
 def run_heads(
-    tasks: Tasks,
+    data: RunData,
     kinds: Sequence[tuple[int, float, float]],
-    batches: Int[Tensor, "steps runs batch"],
-    seeds: Sequence[Seed],
     dtype: torch.dtype = torch.float32,
     weight_decay: float = 0.0,
+    window: int | None = None,
 ) -> HeadRuns:
-    """Draw students, train them in the arithmetic asked for, and measure them in float64.
+    """Draw students and train them, in the arithmetic asked for.
 
     Args:
-        tasks: the data of the runs, in float64.
+        data: what the runs are trained on, in float64.
         kinds: number of heads, learning rate and start of each kind; the start multiplies the deviation ``1/√d``.
             Kinds of the same number of heads begin from the same draws.
-        batches: which sequences of each run a step sees.
-        seeds: draw the students, one for each run.
         dtype: the arithmetic of the training.
         weight_decay: decoupled decay, as a multiple of the rate: AdamW.
+        window: steps over which errors are averaged; those of a pass unless given.
 
     Raises:
-        ParameterError: heads below 1, or a rate or start that is not positive.
+        ParameterError: heads below 1, a rate or start that is not positive, or a window outside the training.
     """
     counts, rates, starts = (list(column) for column in zip(*kinds, strict=True))
     require(rates=(rates, 1e-9, None), starts=(starts, 1e-9, None))
     different = sorted(set(counts))
-    drawn = students_start(tasks.tokens.shape[-1], different, seeds)
+    drawn = students_start(data.shape[-1], different, data.seeds)
     places = [different.index(count) for count in counts]
-    scale = torch.tensor(starts, dtype=torch.float64)[:, None, None, None]
-    start = Heads(
-        (scale * drawn.values[:, places]).to(tasks.tokens.device, dtype),
-        (scale * drawn.queries[:, places]).to(tasks.tokens.device, dtype),
-    )
-    rate = torch.tensor(rates, dtype=dtype, device=tasks.tokens.device).expand(len(seeds), -1)
-    trained = train_by_coefficients(start, CoefficientErrors(tasks.to(dtype)), batches, rate, weight_decay)
-    heads = Heads(trained.heads.values.double(), trained.heads.queries.double())
-    final = CoefficientErrors(tasks).of_sequences(heads).mean(dim=-1) / tasks.power[:, None]
-    return HeadRuns(heads, final, trained.history.double() / tasks.power[:, None])
+    scale = torch.tensor(starts, dtype=torch.float64, device="cpu")[:, None, None, None]
+    where = data.tasks.tokens.device
+    start = Heads(*((scale * part[:, places]).to(where, dtype) for part in (drawn.values, drawn.queries)))
+    rate = torch.tensor(rates, dtype=dtype, device=where).expand(len(data.seeds), -1)
+    trained = train_by_coefficients(start, CoefficientErrors(data.tasks.to(dtype)), data.batches, rate, weight_decay)
+    curves = pass_means(trained.history.double(), window or data.steps_each) / data.tasks.power[:, None]
+    return HeadRuns(Heads(trained.heads.values.double(), trained.heads.queries.double()), curves)
 
 
 def train_literally(

@@ -28,39 +28,57 @@ FIGURE_3: Mapping[str, Sequence[Any]] = {
 }
 
 
-#: What the notebooks of Figure 1 run, by the names of Appendix D.1; a test holds it against their parameters. Adam is
-#: AdamW with a decay of 0.
+#: Numbers of heads that Appendix D.1 does not list: d² of a width, and as many as have the parameters of a rival.
+SQUARE, EQUAL = "d²", "as many as the parameters of a rival"
+
+#: What the notebooks of Figure 1 run, by the names of Appendix D.1; a test holds it against their parameters.
 FIGURE_1_RUNS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "figure_1a_heads, laptop": {
         "width": (2, 4),
         "heads": (1, 2, 4, 8, 16),
         "layers": (1,),
-        "rate": (0.01,),
-        "batch": ("all",),
-        "optimizer": ("Adam",),
+        "rate": (0.01, 0.001),
+        "batch": (32,),
+        "optimizer": ("Adam", "AdamW"),
     },
     "figure_1a_heads, full size": {
         "width": (2, 4, 8, 16),
         "heads": (1, 2, 4, 8, 16),
         "layers": (1,),
         "rate": (0.01, 0.001),
-        "batch": ("all",),
-        "optimizer": ("Adam",),
+        "batch": (64,),
+        "optimizer": ("Adam", "AdamW"),
     },
     "figure_1_depth, laptop": {
         "width": (2,),
-        "heads": (1, 4),
+        "heads": (1, SQUARE, EQUAL),
         "layers": (1, 2, 4),
-        "rate": (0.01,),
-        "batch": (16,),
+        "rate": (0.01, 0.001),
+        "batch": (32,),
         "optimizer": ("Adam",),
     },
     "figure_1_depth, full size": {
         "width": (2, 4, 8, 16),
-        "heads": (1, 4, 16, 64, 256),
+        "heads": (1, SQUARE, EQUAL),
         "layers": (1, 2, 4),
-        "rate": (0.01,),
-        "batch": (64,),
+        "rate": (0.01, 0.001),
+        "batch": (32,),
+        "optimizer": ("Adam",),
+    },
+    "figure_1_samples, laptop": {
+        "width": (2, 4),
+        "heads": (1, SQUARE),
+        "layers": (1, 2, 4),
+        "rate": (0.01, 0.001),
+        "batch": (32,),
+        "optimizer": ("Adam",),
+    },
+    "figure_1_samples, full size": {
+        "width": (2, 4, 8),
+        "heads": (1, SQUARE),
+        "layers": (1, 2, 4),
+        "rate": (0.01, 0.001),
+        "batch": (32,),
         "optimizer": ("Adam",),
     },
 }

@@ -15,6 +15,7 @@ from attention_theory.linear_attention.experiments.deep_students import (
 )
 from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
 from attention_theory.linear_attention.experiments.one_layer_students import CoefficientErrors, train_by_coefficients
+from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.teacher_task import Tasks, teacher_tasks
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
 from attention_theory.randomness import normal
@@ -23,6 +24,7 @@ from attention_theory.validation import ParameterError
 
 EXACT = torch.float64
 TASKS = teacher_tasks(2, 6, 9, [0, 1])
+DATA = RunData(TASKS, batches_of_runs(6, 3, 10, [8, 9]), [8, 9])
 
 
 def layer(models: Parameters, place: int, number: int) -> Heads:
@@ -95,24 +97,31 @@ def test_the_transformer_tells_tokens_of_different_size() -> None:
 
 
 def test_stacked_students_train_as_by_themselves() -> None:
-    batches = batches_of_runs(6, 3, 10, [8, 9])
-    both = train_stack(linear_layers, linear_layers_start(2, 2, 1, [4, 5], EXACT), TASKS, batches, 0.01)
+    both = train_stack(linear_layers, linear_layers_start(2, 2, 1, [4, 5], EXACT), DATA, 0.01)
     second = Tasks(Heads(TASKS.teachers.values[1:], TASKS.teachers.queries[1:]), TASKS.tokens[1:], TASKS.labels[1:])
-    alone = train_stack(linear_layers, linear_layers_start(2, 2, 1, [5], EXACT), second, batches[:, 1:], 0.01)
-    torch.testing.assert_close(both.history[:, 1], alone.history[:, 0])
+    data = RunData(second, DATA.batches[:, 1:], [9])
+    alone = train_stack(linear_layers, linear_layers_start(2, 2, 1, [5], EXACT), data, 0.01)
+    torch.testing.assert_close(both.curves[:, 1], alone.curves[:, 0])
     torch.testing.assert_close(both.parameters["read"][1], alone.parameters["read"][0])
-    assert both.history.shape == (10, 2)
 
 
 def test_one_layer_here_and_in_the_space_of_coefficients_is_the_same_student() -> None:
-    batches = batches_of_runs(6, 3, 10, [8, 9])
     models = linear_layers_start(2, 1, 3, [4, 5], EXACT)
-    here = train_stack(linear_layers, models, TASKS, batches, 0.01, weight_decay=0.1)
+    here = train_stack(linear_layers, models, DATA, 0.01, weight_decay=0.1, window=1)
     start = Heads(models["read"][:, None, :, None], models["queries"][:, :1])
-    there = train_by_coefficients(start, CoefficientErrors(TASKS), batches, 0.01, weight_decay=0.1)
-    torch.testing.assert_close(here.history, there.history[..., 0], rtol=1e-8, atol=0)
+    there = train_by_coefficients(start, CoefficientErrors(TASKS), DATA.batches, 0.01, weight_decay=0.1)
+    torch.testing.assert_close(here.curves, there.history[..., 0] / TASKS.power, rtol=1e-8, atol=0)
     errors = CoefficientErrors(TASKS).of_sequences(there.heads)[:, 0]
     torch.testing.assert_close(errors_on_sequences(linear_layers, here.parameters, TASKS, 4), errors, rtol=1e-7, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_training_is_in_the_type_of_the_students(dtype: torch.dtype) -> None:
+    trained = train_stack(transformer, transformer_start(2, 4, [4, 5], dtype), DATA, 0.01)
+    assert trained.parameters["read"].dtype == dtype
+    assert trained.curves.dtype == torch.float64
+    assert trained.curves.shape == (5, 2)  # two batches of three in a pass of six sequences
+    assert trained.curves[-1].max() < trained.curves[0].max()
 
 
 def test_parameters_are_counted() -> None:

@@ -4,10 +4,12 @@ import torch
 from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
 from attention_theory.linear_attention.experiments.one_layer_students import (
     CoefficientErrors,
+    run_heads,
     students_start,
     train_by_coefficients,
     train_literally,
 )
+from attention_theory.linear_attention.experiments.run_data import draw_runs
 from attention_theory.linear_attention.experiments.teacher_task import Tasks, TeacherTask, teacher_tasks
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
 from attention_theory.validation import ParameterError
@@ -70,3 +72,29 @@ def test_the_same_student_is_drawn_whatever_follows_it() -> None:
     assert torch.equal(first.values[0, 0, 0], more.values[0, 0, 0])
     with pytest.raises(ParameterError, match="heads"):
         students_start(2, [0], [0])
+
+
+def test_kinds_of_the_same_number_of_heads_begin_from_the_same_draws_at_their_own_scale() -> None:
+    data = draw_runs(2, 3, seed=0, sequences=8, tokens=10, batch=4, passes=3)
+    kinds = [(1, 0.01, 1.0), (2, 0.01, 1.0), (2, 0.001, 1.0), (2, 0.01, 0.5)]
+    found = run_heads(data, kinds, torch.float64)
+    assert found.curves.shape == (3, 3, 4)
+    alone = run_heads(data, kinds[:1], torch.float64)
+    torch.testing.assert_close(found.curves[..., 0], alone.curves[..., 0])
+    start = students_start(2, [1, 2], data.seeds)
+    half = Heads(0.5 * start.values, 0.5 * start.queries)
+    slow = torch.full((3, 2), 0.01, dtype=torch.float64)
+    direct = train_by_coefficients(half, CoefficientErrors(data.tasks), data.batches, slow)
+    means = direct.history[..., 1].unflatten(0, (3, 2)).mean(dim=1) / data.tasks.power
+    torch.testing.assert_close(found.curves[..., 3], means)
+    torch.testing.assert_close(found.heads.values[:, 3], direct.heads.values[:, 1])
+
+
+def test_float32_is_trained_in_and_the_result_is_given_in_float64() -> None:
+    data = draw_runs(2, 2, seed=0, sequences=8, tokens=10, batch=4, passes=3)
+    single, double = (run_heads(data, [(2, 0.01, 1.0)], dtype) for dtype in (torch.float32, torch.float64))
+    assert single.heads.values.dtype == single.curves.dtype == torch.float64
+    assert torch.equal(single.heads.values, single.heads.values.float().double())
+    torch.testing.assert_close(single.curves, double.curves, rtol=1e-4, atol=0)
+    with pytest.raises(ParameterError, match="rates"):
+        run_heads(data, [(1, 0.0, 1.0)])
