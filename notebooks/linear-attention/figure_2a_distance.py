@@ -359,9 +359,9 @@ show.figure(
 # what is judged, for each solver by itself: the slope of the logarithm of the distance in that of $\lambda_{\min}$,
 # over the mixtures where $\lambda_{\min} > 0$, must be negative by a 99% interval over the data sets. The introduction
 # of Section 6 adds that the true parameters are found where $\lambda_{\min} > 0$ and spurious ones where it is 0. For
-# this we ask for a distance below 0.5 at the 95% mixture and above it on orthogonal tables alone: an eighth of the norm
-# of the teacher, a bar that was set after earlier runs of descent had been seen. Least norm must fail here, by the
-# proof above: it is the control.
+# this we ask for a distance below 0.5 at the 95% mixture and above it on orthogonal tables alone: an eighth of the
+# norm of the teacher, a bar that was set, as the six solvers were, after earlier runs had been seen. Least norm must
+# fail here, by the proof above: it is the control.
 
 # %%
 certified = [share for share in shares if min(run["λ_min"] for run in runs[share]) > 0]
