@@ -148,6 +148,7 @@ for alpha, marker in zip(levels, show.MARKERS, strict=False):
     axis.plot(sizes, mean_excess[alpha], marker + "-", label=f"α = {alpha}")
 axis.set(xscale="log", xlabel="length H of the sentences", ylabel="mean loss above the least")
 axis.set_xticks(sizes, [str(size) for size in sizes])
+axis.minorticks_off()
 axis.legend()
 show.figure(
     fig,

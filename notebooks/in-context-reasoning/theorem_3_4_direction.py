@@ -194,7 +194,7 @@ show.figure(
     caption="Left: the proof's gradient sits on the limit from its first step; the true one starts far below and rises "
     "towards it. Subtraction loses the direction once slopes drown in round-off. Right: the pace is about 1/ln t.",
     alt="Left, cosines against steps: two curves rise to a line at 0.577, one lies on it, one rises and then falls. "
-    "Right, four curves that flatten out between 0.05 and 0.25.",
+    "Right, four curves between 0.04 and 0.2 that change slowly.",
 )
 
 # %% [markdown]
