@@ -188,8 +188,11 @@ print(f"weights of the heads: 1 in Q, {weights} in V; entries of the tokens: {hi
 # ## How it grows
 # With $D = |\mathcal{Q}| + |\Sigma| + 3$ numbers a rule, a window of $N$ cells and $\Phi$ steps, the counts are
 #
-# $$H = 1 + N\Phi\,(25 + 3|\Sigma|) - 4\Phi, \qquad
-# d = \Theta\big(N\Phi\,|\Sigma|\,(|\mathcal{Q}| + |\Sigma|)\big), \qquad c(t) = 4Nt .$$
+# $$\begin{aligned}
+# H &= 1 + N\Phi\,(25 + 3|\Sigma|) - 4\Phi , \\
+# d &= \Theta\big(N\Phi\,|\Sigma|\,(|\mathcal{Q}| + |\Sigma|)\big) , \\
+# c(t) &= 4Nt .
+# \end{aligned}$$
 #
 # In the lemma the length of the word, $\hat n$, stands where $N$ stands here. For a head that walks on this
 # construction needs $N \ge \hat n + \hat\Phi$ cells, and so more heads and rows than the lemma has.

@@ -67,7 +67,8 @@ require(steps=(steps, 3, 8), letters=(letters, 2, None), errors=(errors, 100, No
 # $$\begin{aligned}
 # y^1 &= (0,1) + (1,1) = (1, 2) , \\
 # y^2 &= (0,1) + (1,1) + (2,1) = (3, 3) , \\
-# y^3 &= 3\,\big[(0,1) + (1,1) + (2,1) + 3\,(3,3)\big] = (36, 36) .
+# y^3 &= 3\,\big[(0,1) + (1,1) + (2,1) + 3\,(3,3)\big] \\
+# &= (36, 36) .
 # \end{aligned}$$
 
 # %%
@@ -188,7 +189,7 @@ claim.verdict()
 #
 # **As printed.** Over all rows,
 #
-# $$\mathrm{Round}(v) = e_j, \qquad j = \arg\max_i \langle v, e_i \rangle ,$$
+# $$\mathrm{Round}(v) = e_j , \quad j = \arg\max_i v_i ,$$
 #
 # which never returns the empty value that the construction of Appendix C needs, and of a token with several attributes
 # keeps one.
@@ -224,8 +225,11 @@ claim.verdict()
 # are the true ones, so that its output is off $y^t$ by $r_t < \frac14$, which rounding undoes. By Markov's inequality
 # $\Pr[r_t \ge \frac14] \le 4\,\mathbb{E}\,r_t$, so that
 #
-# $$\Pr[\text{the run is not the true one}] \le \sum_{t\le\Phi}\Pr[r_t \ge \tfrac14] \le 4\sum_{t \le
-# \Phi}\mathbb{E}\,r_t = 4\varepsilon\Phi .$$
+# $$\begin{aligned}
+# & \Pr[\text{the run is not the true one}] \\
+# &\quad \le \textstyle\sum_{t\le\Phi}\Pr[r_t \ge \tfrac14] \\
+# &\quad \le 4\,\textstyle\sum_{t \le \Phi}\mathbb{E}\,r_t = 4\varepsilon\Phi .
+# \end{aligned}$$
 #
 # The errors at the steps need not be independent. Up to a step $t$ the sum runs over the steps so far. $\square$
 #

@@ -219,12 +219,23 @@ show.table(
 # head has left the tape, $S = 0$ and the work has no entries but its marks and next $= e_0$: the tape is printed as it
 # was, a blank longer.
 #
-# *Sizes.* With $N = \hat n + \hat\Phi$ cells, as many as are ever written, the rows number $d = 3N + \hat\Sigma\,
-# (2\hat{\mathcal Q} + \hat\Sigma + 6) + 6\hat{\mathcal Q} + 13$, and the heads $H = N + 2\hat\Sigma + 13$. As $N \le
-# 2\hat n\hat\Phi$, term by term $d \le (6 + 9 + 6 + 13)\,\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q})$
-# and $H \le (2 + 2 + 13)\,\hat n\hat\Phi\hat\Sigma$. Finally $c(t) = \sum_{s \le t} (6 + n + s)$, and
-# $c(t) / (t\,(n + t)) = 1 + (6.5 - t/2)/(n + t) \le 4$. All entries of $V$, $Q$ and the tokens are $-1$, 0 or 1, since
-# $a$ and $a'$ are unit vectors. $\square$
+# *Sizes.* With $N = \hat n + \hat\Phi$ cells, as many as are ever written, there are $H = N + 2\hat\Sigma + 13$ heads,
+# and the rows number
+#
+# $$d = 3N + \hat\Sigma\, (2\hat{\mathcal Q} + \hat\Sigma + 6) + 6\hat{\mathcal Q} + 13 .$$
+#
+# As $N \le 2\hat n\hat\Phi$, term by term
+#
+# $$\begin{aligned}
+# d &\le (6 + 9 + 6 + 13)\,\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q}) , \\
+# H &\le (2 + 2 + 13)\,\hat n\hat\Phi\hat\Sigma .
+# \end{aligned}$$
+#
+# Finally $c(t) = \sum_{s \le t} (6 + n + s)$, so that
+#
+# $$\frac{c(t)}{t\,(n + t)} = 1 + \frac{6.5 - t/2}{n + t} \le 4 .$$
+#
+# All entries of $V$, $Q$ and the tokens are $-1$, 0 or 1, since $a$ and $a'$ are unit vectors. $\square$
 #
 # </details>
 

@@ -148,7 +148,10 @@ claim.verdict()
 #
 # **Corrected.** For $j < k$ let
 #
-# $$p_a(\Theta)_{\{j,k\},\ell} = \sum_h \big(V_h[a,j]\, Q_h[k,\ell] + V_h[a,k]\, Q_h[j,\ell]\big) ,$$
+# $$\begin{aligned}
+# p_a(\Theta)_{\{j,k\},\ell} &= \textstyle\sum_h V_h[a,j]\, Q_h[k,\ell] \\
+# &+ \textstyle\sum_h V_h[a,k]\, Q_h[j,\ell] ,
+# \end{aligned}$$
 #
 # and for $j = k$ the single term $\sum_h V_h[a,j]\, Q_h[j,\ell]$. Two models, with any numbers of heads, are the same
 # function of inputs of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal. Inputs of two

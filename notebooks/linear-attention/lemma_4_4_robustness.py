@@ -28,15 +28,15 @@
 # **As printed.** For two models $f = \mathrm{MHLA}_\Theta$ and $f' = \mathrm{MHLA}_{\Theta'}$ of training loss at most
 # $\varepsilon$, on every input
 #
-# $$\|f(Z) - f'(Z)\| \le \frac{\varepsilon}{\lambda_{\min}(\Lambda_D)}\, \|Z\|_F^6 ,$$
+# $$\|f(Z) - f'(Z)\| \le \frac{\varepsilon}{\lambda_{\min}}\, \|Z\|_F^6 ,$$
 #
-# without the square that Eq. 53 of the proof has, and without the 4. Eq. 55 of the proof bounds the difference of the
-# two models on the data by $\varepsilon$.
+# where $\lambda_{\min}$ is the least eigenvalue of $\Lambda_D$: without the square that Eq. 53 of the proof has, and
+# without the 4. Eq. 55 of the proof bounds the difference of the two models on the data by $\varepsilon$.
 #
 # **Corrected.** If two models $f = \mathrm{MHLA}_\Theta$ and $f' = \mathrm{MHLA}_{\Theta'}$ have training loss at most
 # $\varepsilon$, then on every input
 #
-# $$\|f(Z) - f'(Z)\|^2 \le \frac{4\varepsilon}{\lambda_{\min}(\Lambda_D)}\, \|Z\|_F^6 .$$
+# $$\|f(Z) - f'(Z)\|^2 \le \frac{4\varepsilon}{\lambda_{\min}}\, \|Z\|_F^6 .$$
 #
 # No realizability is needed, and the constant 4 is attained; if one of the two has loss 0, the constant is 1.
 #
@@ -56,14 +56,22 @@
 # $\|Ah\|_N^2 \le 4\varepsilon$. If one of the two has loss 0, one of the two terms is 0 and $\|Ah\|_N^2 \le
 # \varepsilon$.
 #
-# *The coefficients.* $\|Ah\|_N^2 = \frac1N\sum_i \mathrm{tr}\,Ah_ih_i^\top A^\top = \mathrm{tr}\,A\Lambda_DA^\top \ge
-# \lambda_{\min}(\Lambda_D)\,\|A\|_F^2$. So $\|A\|_F^2 \le 4\varepsilon/\lambda_{\min}(\Lambda_D)$: Eqs. 55 and 56, with
-# the mean and with 4.
+# *The coefficients.* The mean of $\|Ah_i\|^2$ is a trace,
+#
+# $$\begin{aligned}
+# \|Ah\|_N^2 &= \textstyle\frac1N\sum_i \mathrm{tr}\,Ah_ih_i^\top A^\top = \mathrm{tr}\,A\Lambda_DA^\top \\
+# &\ge \lambda_{\min}(\Lambda_D)\,\|A\|_F^2 .
+# \end{aligned}$$
+#
+# So $\|A\|_F^2 \le 4\varepsilon/\lambda_{\min}(\Lambda_D)$: Eqs. 55 and 56, with the mean and with 4.
 #
 # *A new input.* The squares of the features, each pair $j \le k$ being counted once, give
 #
-# $$\|\mathcal{H}(Z)\|^2 = \sum_{j\le k}\langle z_j,z_k\rangle^2\sum_\ell z_{\ell n}^2 \le
-# \sum_{j,k}\|z_j\|^2\|z_k\|^2\,\|z_n\|^2 \le \|Z\|_F^4\,\|Z\|_F^2 ,$$
+# $$\begin{aligned}
+# \|\mathcal{H}(Z)\|^2 &= \textstyle\sum_{j\le k}\langle z_j,z_k\rangle^2\,\sum_\ell z_{\ell n}^2 \\
+# &\le \textstyle\sum_{j,k}\|z_j\|^2\|z_k\|^2\,\|z_n\|^2 \\
+# &\le \|Z\|_F^4\,\|Z\|_F^2 ,
+# \end{aligned}$$
 #
 # and $\|A\mathcal{H}(Z)\|^2 \le \|A\|_F^2\,\|\mathcal{H}(Z)\|^2 \le \frac{4\varepsilon}{\lambda_{\min}}\|Z\|_F^6$.
 #
@@ -211,8 +219,10 @@ claim.verdict()
 # **As printed.** With $\|Z_i\|_F \le B$ and labels with noise $\zeta$, for two models of training loss at most
 # $\varepsilon$,
 #
-# $$\|f(Z) - f'(Z)\| \le
-# \frac{\varepsilon - \|\zeta\|_N^2 + \frac{B^2}{N} \log \frac1\delta}{\lambda_{\min}(\Lambda_D)}\, \|Z\|_F^6 ,$$
+# $$\begin{aligned}
+# & \|f(Z) - f'(Z)\| \\
+# &\quad \le \frac{\varepsilon - \|\zeta\|_N^2 + \frac{B^2}{N} \log \frac1\delta}{\lambda_{\min}}\, \|Z\|_F^6 ,
+# \end{aligned}$$
 #
 # where $\|\cdot\|_N^2$ is the mean over the data. $\delta$ is not introduced, and the noise is "bounded" by no constant
 # that is named. The noise term scales with the data and not with the noise, so the right side can be negative while
@@ -221,7 +231,7 @@ claim.verdict()
 # **Corrected.** If two models $f$ and $f'$ have training loss at most $\varepsilon$ on labels with noise $\zeta$, then
 # on every input
 #
-# $$\|f(Z) - f'(Z)\|^2 \le \frac{4(\varepsilon - L)}{\lambda_{\min}(\Lambda_D)}\, \|Z\|_F^6$$
+# $$\|f(Z) - f'(Z)\|^2 \le 4\, \frac{\varepsilon - L}{\lambda_{\min}}\, \|Z\|_F^6$$
 #
 # with the least-squares loss $L = \|\zeta\|_N^2 - \|\Pi\zeta\|_N^2$, where $\|\cdot\|_N^2$ is the mean over the data
 # and $\Pi$ the projection onto the span of the features. For independent entries of mean 0 and variance $\sigma^2$ the
@@ -258,8 +268,10 @@ claim.verdict()
 # standard normal in $\mathbb{R}^{Nd}$ and independent, and $0 \le 2sb^2 < 1$. As $\mathbb{E}_g\,e^{\sqrt{2s}\langle g,
 # u\rangle} = e^{s\|u\|^2}$,
 #
-# $$\mathbb{E}\,e^{s\|\Pi\zeta\|^2} = \mathbb{E}_g\mathbb{E}_\zeta\,e^{\sqrt{2s}\langle \Pi g, \zeta\rangle} \le
-# \mathbb{E}_g\,e^{sb^2\|\Pi g\|^2} = (1 - 2sb^2)^{-k/2} ,$$
+# $$\begin{aligned}
+# \mathbb{E}\,e^{s\|\Pi\zeta\|^2} &= \mathbb{E}_g\mathbb{E}_\zeta\,e^{\sqrt{2s}\langle \Pi g, \zeta\rangle} \\
+# &\le \mathbb{E}_g\,e^{sb^2\|\Pi g\|^2} = (1 - 2sb^2)^{-k/2} ,
+# \end{aligned}$$
 #
 # the moment generating function of $b^2\chi^2_k$. So the tail bound of $\chi^2_k$ that follows from it (Laurent and
 # Massart 2000), $k + 2\sqrt{kt} + 2t \le 2k + 3t$ up to a probability $e^{-t}$, holds for $\|\Pi\zeta\|^2/b^2$ too:

@@ -24,7 +24,10 @@
 # and let $\varepsilon$ be its mean squared error on the next token over the $\Phi$ entries of a true history. Let each
 # output be rounded before it becomes a token, as the proof has it. Then
 #
-# $$\Pr\big[\mathrm{CH}_{\hat\Theta}(M, x) \ne \mathrm{CH}_\Theta(M, x)\big] \le O(\varepsilon \Phi) ,$$
+# $$\begin{aligned}
+# & \Pr\big[\mathrm{CH}_{\hat\Theta}(M, x) \ne \mathrm{CH}_\Theta(M, x)\big] \\
+# &\quad \le O(\varepsilon \Phi) ,
+# \end{aligned}$$
 #
 # with 4 for a constant, and $\varepsilon$ is as small as wanted with a number of samples polynomial in $d$,
 # $1/\varepsilon$ and $\log(1/\delta)$.

@@ -35,8 +35,11 @@
 #
 # The entry of $\mathcal{X}(Z)$ in row $j$ and column $(k, \ell)$ is $G_{jk}\, z_{\ell n}$. Hence
 #
-# $$\langle \mathcal{X}(Z), \mathcal{X}(Z') \rangle = \sum_{j,k} G_{jk} G'_{jk} \sum_\ell z_{\ell n} z'_{\ell n}
-# = \langle G, G' \rangle\, \langle z_n, z'_n \rangle .$$
+# $$\begin{aligned}
+# \langle \mathcal{X}(Z), \mathcal{X}(Z') \rangle
+# &= \textstyle\sum_{j,k} G_{jk} G'_{jk}\, \sum_\ell z_{\ell n} z'_{\ell n} \\
+# &= \langle G, G' \rangle\, \langle z_n, z'_n \rangle .
+# \end{aligned}$$
 #
 # With $G = \sum_s z_s z_s^\top$ over tokens, $\langle G, G' \rangle = \sum_{s,t} \langle z_s, z'_t \rangle^2 = \|Z^\top
 # Z'\|_F^2$. Call the product $k(Z, Z')$.

@@ -491,8 +491,10 @@ show.figure(fig, name="regression", caption=caption, alt=alt)
 # (\mathbb{E}f^2)^2$). Let $R = 4K^2\psi$ and $X_i = x_i x_i^\top$ where $\|x_i\|^2 \le R$, else 0. Since
 # $\mathbb{E}\,x_a^2 x_b^2 \le K^2$ for any two coordinates, $\mathbb{E}\|x\|^4 \le K^2\psi^2$, and for unit $v$
 #
-# $$\mathbb{E}\,v^\top X_i v \ge 1 - (\mathbb{E}\langle v,x\rangle^4)^{1/2}\,\Pr[\|x\|^2 > R]^{1/2} \ge 1 - K \cdot
-# K\psi/R = \tfrac34 .$$
+# $$\begin{aligned}
+# \mathbb{E}\,v^\top X_i v &\ge 1 - \big(\mathbb{E}\langle v,x\rangle^4\,\Pr[\|x\|^2 > R]\big)^{1/2} \\
+# &\ge 1 - K \cdot K\psi/R = \tfrac34 .
+# \end{aligned}$$
 #
 # By the matrix Chernoff bound (Tropp 2012), for independent $0 \preceq X_i \preceq R$ with $\mu = \lambda_{\min}(\sum
 # \mathbb{E}X_i)$, $\Pr[\lambda_{\min}(\sum X_i) \le (1-t)\mu] \le \psi\,e^{-t^2\mu/2R}$. With $\mu \ge \frac34 N$ and
@@ -505,8 +507,10 @@ show.figure(fig, name="regression", caption=caption, alt=alt)
 # independent of the inputs; as rows, $Y = H P^{\star\top} + E$. Then $A = \hat P - P^\star = \frac1N E^\top
 # H\hat\Lambda^{-1}$. Where $\Lambda \preceq 2\hat\Lambda$ the excess risk is
 #
-# $$\mathrm{tr}\,A\Lambda A^\top \le 2\,\mathrm{tr}\,A\hat\Lambda A^\top = \tfrac2N\,\mathrm{tr}\,E^\top \Pi E, \qquad
-# \Pi = H(H^\top H)^{-1}H^\top .$$
+# $$\begin{aligned}
+# \mathrm{tr}\,A\Lambda A^\top &\le 2\,\mathrm{tr}\,A\hat\Lambda A^\top = \tfrac2N\,\mathrm{tr}\,E^\top \Pi E , \\
+# \Pi &= H(H^\top H)^{-1}H^\top .
+# \end{aligned}$$
 #
 # Given the inputs, $\mathrm{tr}\,E^\top\Pi E/\sigma^2$ has the law $\chi^2$ with $d\psi$ degrees of freedom, which is
 # at most $d\psi + 2\sqrt{d\psi\,t} + 2t \le 2d\psi + 3t$ with probability $1 - e^{-t}$ (Laurent and Massart 2000). With
@@ -518,8 +522,11 @@ show.figure(fig, name="regression", caption=caption, alt=alt)
 # that $\mathbb{E}\,e h^\top = 0$, and let $\tau = \mathbb{E}\,\|e\|^2\|x\|^2$ be finite. With $S = \frac1N \sum_i e_i
 # h_i^\top$ again $A = S\hat\Lambda^{-1}$, and where $\hat\Lambda \succeq \frac12\Lambda$,
 #
-# $$\mathrm{tr}\,A\Lambda A^\top = \|S\Lambda^{-1/2}\,\Lambda^{1/2}\hat\Lambda^{-1}\Lambda^{1/2}\|_F^2 \le
-# 4\,\|S\Lambda^{-1/2}\|_F^2, \qquad \mathbb{E}\,\|S\Lambda^{-1/2}\|_F^2 = \tau/N .$$
+# $$\begin{aligned}
+# \mathrm{tr}\,A\Lambda A^\top &= \|S\Lambda^{-1/2}\,\Lambda^{1/2}\hat\Lambda^{-1}\Lambda^{1/2}\|_F^2 \\
+# &\le 4\,\|S\Lambda^{-1/2}\|_F^2 , \\
+# \mathbb{E}\,\|S\Lambda^{-1/2}\|_F^2 &= \tau/N .
+# \end{aligned}$$
 #
 # By Markov's inequality the excess risk is at most
 # $\frac{8\tau}{\delta N}$ with probability $1 - \delta$: the rate in $N$ is that of the theorem, the dependence on
@@ -641,8 +648,10 @@ one_step = {case: 2 * 50 * int(case[-1]) ** 4 for case in counted}
 # $2(W - W^\star)M$, since $W^\star M$ is the mean of label times feature. With steps of $1/(2\lambda)$ from $W_0 = 0$,
 # $W_T - W^\star = -W^\star(1 - M/\lambda)^T$, and the loss exceeds the least one by
 #
-# $$\mathrm{tr}\,(W_T - W^\star)M(W_T - W^\star)^\top = \sum_i \lambda_i (1 - \lambda_i/\lambda)^{2T}\,\|W^\star u_i\|^2
-# .$$
+# $$\begin{aligned}
+# & \mathrm{tr}\,(W_T - W^\star)M(W_T - W^\star)^\top \\
+# &\quad = \textstyle\sum_i \lambda_i (1 - \lambda_i/\lambda)^{2T}\,\|W^\star u_i\|^2 .
+# \end{aligned}$$
 #
 # On $[0, 1]$ the function $s(1-s)^{k}$ is largest at $s = 1/(k+1)$, where it is $\frac{1}{k+1}\big(1 +
 # \frac1k\big)^{-k} \le \frac{1}{2(k+1)}$ for $k \ge 1$. With $s = \lambda_i/\lambda$ and $k = 2T$ the excess is at most
@@ -662,10 +671,11 @@ one_step = {case: 2 * 50 * int(case[-1]) ** 4 for case in counted}
 # d^4/\varepsilon$, as the theorem has it. With $\psi = d^2(d+1)/2$ the six parts are at most
 #
 # $$\begin{aligned}
-# \frac{\varepsilon}{d^2} &\le \frac14, & \frac{(d+1)\varepsilon}{2d^2n} &\le \frac3{16}, \\
-# \frac{(d+1)^2\varepsilon}{4n} &\le \frac{(d+1)^2}{4d^2} \le \frac9{16}, &
+# \frac{\varepsilon}{d^2} &\le \frac14, \\
+# \frac{(d+1)\varepsilon}{2d^2n} &\le \frac3{16}, \\
+# \frac{(d+1)^2\varepsilon}{4n} &\le \frac{(d+1)^2}{4d^2} \le \frac9{16}, \\
 # \frac{(d+1)\varepsilon}{2dn} &\le \frac{d+1}{2d^3} \le \frac3{16}, \\
-# \frac{(d+1)^3\varepsilon^2}{8d^2n} &\le \frac{(d+1)^3}{8d^4} \le \frac{27}{128}, &
+# \frac{(d+1)^3\varepsilon^2}{8d^2n} &\le \frac{(d+1)^3}{8d^4} \le \frac{27}{128}, \\
 # \frac{(d+1)^2\varepsilon^2}{4d^3n} &\le \frac{(d+1)^2}{4d^5} \le \frac9{128}
 # \end{aligned}$$
 #

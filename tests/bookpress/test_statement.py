@@ -108,6 +108,16 @@ def test_no_statement_of_the_book_needs_more_than_plain_markdown_with_formulas()
             assert text.count("$") % 2 == 0, (paper.name, one.id)
 
 
+def test_no_line_of_the_registry_begins_a_list_by_accident() -> None:
+    """The site parses the registry's own lines, of which one that begins with ``> 0$`` would be a quotation."""
+    for paper in Registry.load(Layout.here()).papers:
+        for one in paper.claims:
+            for paragraph in "\n\n".join(text for _, text in parts(one)).split("\n\n"):
+                if not re.match(r"[-*|] |\d+\. |\$\$", paragraph):
+                    begun = re.search(r"^(?:[-+*>#=|]+|\d+[.)])(?: |$)", paragraph, re.MULTILINE)
+                    assert begun is None, (paper.name, one.id, begun)
+
+
 def test_every_line_of_every_block_fits_a_source() -> None:
     for paper in Registry.load(Layout.here()).papers:
         for one in paper.claims:
