@@ -9,22 +9,15 @@ more than 60 CPU seconds. One thread; embedding, building of the layer and the s
 """
 
 import sys
-import time
-from collections.abc import Callable
 
 import torch
 
 from attention_theory.linear_attention.machines import compact, universal
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
+from attention_theory.measure import timed
 
 STATES, LETTERS, WORD, STEPS = BOTH = (3, 3, 3, 5)
 MANY, MACHINES, MOST_SECONDS, LEAST_RATIO = (4, 4, 12, 60), 1000, 60.0, 10.0
-
-
-def timed(run: Callable[[], int]) -> tuple[int, float]:
-    """What the run returns, the number of exact machines, and its CPU seconds."""
-    start = time.process_time()
-    return run(), time.process_time() - start
 
 
 def main() -> int:

@@ -7,19 +7,33 @@ The features are left out where they and their decomposition would take more tha
 """
 
 import resource
-import time
+from functools import partial
 
 import torch
+from torch import Tensor
 
 from attention_theory.linear_attention.learning.kernel import kernel, kernel_fit
 from attention_theory.linear_attention.learning.regression import least_squares
 from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.linear_attention.model.parameters import lift_scale
+from attention_theory.measure import timed
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
 
 SAMPLES, FRESH, TOKENS, MOST_BYTES = 400, 100, 6, 1e9
+
+
+def in_kernel_form(inputs: Tensor, labels: Tensor, fresh: Tensor) -> Tensor:
+    """Predictions of the least-norm fit, by the products of samples."""
+    return kernel_fit(kernel(inputs, inputs), labels).predict(kernel(fresh, inputs))
+
+
+def in_features(inputs: Tensor, labels: Tensor, fresh: Tensor) -> Tensor:
+    """The same, by the features themselves."""
+    scale = lift_scale(inputs.shape[-1])
+    row = least_squares(certificate_features(inputs) * scale, labels)
+    return certificate_features(fresh) * scale @ row.mT
 
 
 def main() -> None:
@@ -29,17 +43,11 @@ def main() -> None:
         inputs, fresh = normal(SAMPLES, TOKENS, width, seed=0), normal(FRESH, TOKENS, width, seed=1)
         labels = mhla(random_heads(1, width, seed=2), inputs)
 
-        begin = time.process_time()
-        by_kernel = kernel_fit(kernel(inputs, inputs), labels).predict(kernel(fresh, inputs))
-        seconds = time.process_time() - begin
+        by_kernel, seconds = timed(partial(in_kernel_form, inputs, labels, fresh))
         _row(width, "kernel", seconds, "", "")
 
         if 8 * psi(width) * SAMPLES <= MOST_BYTES / 4:
-            begin = time.process_time()
-            scale = lift_scale(width)
-            row = least_squares(certificate_features(inputs) * scale, labels)
-            by_features = certificate_features(fresh) * scale @ row.mT
-            slower = time.process_time() - begin
+            by_features, slower = timed(partial(in_features, inputs, labels, fresh))
             gap = relative_error(by_kernel, by_features)
             _row(width, "features", slower, f"{slower / seconds:.1f}", f"{gap:.1e}")
 

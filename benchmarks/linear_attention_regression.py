@@ -8,7 +8,7 @@ teacher's coefficients.
 """
 
 import resource
-import time
+from functools import partial
 
 import torch
 
@@ -16,6 +16,7 @@ from attention_theory.linear_attention.learning.regression import learn_causal
 from attention_theory.linear_attention.model.literal import literal_regression
 from attention_theory.linear_attention.model.mhla import mhla_causal, random_heads, stack_lengths
 from attention_theory.linear_attention.model.parameters import coefficients_of_matrix, distance, head_matrix
+from attention_theory.measure import timed
 from attention_theory.randomness import generator, normal
 
 SEQUENCES, POSITIONS, LITERAL_SEQUENCES = 2048, 100, 4
@@ -30,15 +31,12 @@ def main() -> None:
         tokens = normal(SEQUENCES, POSITIONS, width, seed=source) / POSITIONS**0.5
         labels = mhla_causal(teacher, tokens)
 
-        begin = time.process_time()
-        learned = learn_causal(tokens, labels)
-        fast = time.process_time() - begin
+        learned, fast = timed(partial(learn_causal, tokens, labels))
         _row(width, "fast", SEQUENCES * POSITIONS, fast, distance(learned.heads, teacher).item())
 
-        begin = time.process_time()
         prefixes = [sequence[: t + 1] for sequence in tokens[:LITERAL_SEQUENCES] for t in range(POSITIONS)]
-        matrix = literal_regression(stack_lengths(prefixes), labels[:LITERAL_SEQUENCES].flatten(0, 1))
-        literal = time.process_time() - begin
+        some = labels[:LITERAL_SEQUENCES].flatten(0, 1)
+        matrix, literal = timed(partial(literal_regression, stack_lengths(prefixes), some))
         gap = coefficients_of_matrix(matrix) - coefficients_of_matrix(head_matrix(teacher))
         _row(width, "literal", len(prefixes), literal, gap.norm().item())
         ratio = literal / len(prefixes) / (fast / SEQUENCES / POSITIONS)

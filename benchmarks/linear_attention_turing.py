@@ -8,7 +8,6 @@ the links are not ten times faster. CPU seconds, one thread, embedding and build
 """
 
 import sys
-import time
 
 import torch
 from torch import Tensor
@@ -16,6 +15,7 @@ from torch import Tensor
 from attention_theory.linear_attention.machines.block_heads import BlockHead
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
 from attention_theory.linear_attention.machines.universal import UniversalMachine, compare_with_simulator
+from attention_theory.measure import timed
 
 MACHINES, LEAST_RATIO = 10, 10.0
 SMALL, LARGE = (3, 3, 6, 6), (3, 3, 12, 12)
@@ -43,21 +43,14 @@ def literal_run(heads: list[BlockHead], prompt: Tensor, steps: int) -> Tensor:
 
 def main() -> int:
     torch.set_num_threads(1)
-    start = time.process_time()
-    universal = UniversalMachine(*SMALL)
-    fast = universal.run(universal.embed(*draws(SMALL)))
-    fast_seconds = time.process_time() - start
-
-    start = time.process_time()
+    universal, large = UniversalMachine(*SMALL), UniversalMachine(*LARGE)
     prompts = universal.embed(*draws(SMALL))
     steps = universal.tokens - universal.prompt_tokens
-    literal = torch.stack([literal_run(universal.heads, prompt, steps) for prompt in prompts])
-    literal_seconds = time.process_time() - start
-
-    start = time.process_time()
-    large = UniversalMachine(*LARGE)
-    compared = compare_with_simulator(large, *draws(LARGE))
-    large_seconds = time.process_time() - start
+    fast, fast_seconds = timed(lambda: universal.run(prompts))
+    literal, literal_seconds = timed(
+        lambda: torch.stack([literal_run(universal.heads, prompt, steps) for prompt in prompts])
+    )
+    compared, large_seconds = timed(lambda: compare_with_simulator(large, *draws(LARGE)))
 
     ratio = literal_seconds / fast_seconds
     same = torch.equal(fast.long(), literal)

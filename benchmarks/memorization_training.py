@@ -7,12 +7,11 @@ literal trainer embeds every context again for every example and computes keys, 
 positions, of which one is read. The figure is model-steps per CPU second.
 """
 
-import time
-
 import torch
 from torch import Tensor, nn
 
 from attention_theory.encodings import sinusoidal
+from attention_theory.measure import cpu_seconds, timed
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer
 
@@ -49,15 +48,16 @@ def literal_rate(heads: int, steps: int) -> float:
     model = LiteralModel(heads)
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
     context = data.contexts[0].expand(BATCH, -1, -1)
-    started = time.process_time()
-    for _ in range(steps):
+
+    def step() -> None:
         chosen = torch.randint(EXAMPLES, (BATCH,))
         tokens = torch.cat([data.queries[0, chosen][:, None], context], dim=1)
         loss = nn.functional.cross_entropy(model(tokens), data.labels[0, chosen])
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    return steps / (time.process_time() - started)
+
+    return 1 / cpu_seconds(step, repeats=steps)
 
 
 def panel_rate(heads: int, models: int, steps: int) -> float:
@@ -65,9 +65,7 @@ def panel_rate(heads: int, models: int, steps: int) -> float:
     settings = [Setting(heads, TOKENS, EXAMPLES, WIDTH, seed) for seed in range(models)]
     trainer = PanelTrainer(settings, sample_data_sets(settings, WIDTH, classes=CLASSES), steps + 2, BATCH)
     trainer.run(until=2)
-    started = time.process_time()
-    trainer.run()
-    return models * steps / (time.process_time() - started)
+    return models * steps / timed(trainer.run)[1]
 
 
 def main() -> None:

@@ -31,6 +31,13 @@ from attention_theory.linear_attention.experiments.deep_students import (
     transformer,
     transformer_start,
 )
+from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
+from attention_theory.linear_attention.experiments.one_layer_students import (
+    CoefficientErrors,
+    students_start,
+    train_by_coefficients,
+)
+from attention_theory.linear_attention.experiments.teacher_task import teacher_tasks
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
@@ -65,6 +72,8 @@ EXEMPT = {
         "regression.sgd_program",
         "regression.unrolled_program",
     )
+} | {
+    "linear_attention.experiments.one_layer_students.run_heads": "it trains in the type it is told, measures in float64"
 }
 #: So many functions can be called with arguments made from their annotations; fewer would be a check that fell asleep.
 LEAST_CALLED = 190
@@ -258,9 +267,25 @@ def sigmoids() -> Callable[[], Any]:
 
 
 def students() -> Callable[[], Any]:
-    tokens, layers = normal(2, 5, 2, seed=0), linear_layers_start(2, 2, 3, seeds=[0, 1])
+    tokens, layers = normal(2, 3, 5, 2, seed=0).float(), linear_layers_start(2, 2, 3, seeds=[0, 1])
     full = transformer_start(2, 4, seeds=[0, 1])
     return lambda: [linear_layers(layers, tokens), transformer(full, tokens)]
+
+
+def one_layer_students() -> Callable[[], Any]:
+    runs = []
+    for tasks in (teacher_tasks(2, 4, 3, [0, 1]), teacher_tasks(2, 4, 9, [0, 1])):  # without the moments, and with them
+        runs.append((tasks, students_start(2, [1, 3], [0, 1]), batches_of_runs(4, 2, 2, [0, 1])))
+
+    def run() -> list[Any]:
+        found = []
+        for tasks, start, batches in runs:
+            errors = CoefficientErrors(tasks)
+            trained = train_by_coefficients(start, errors, batches, 0.1)
+            found += [trained.heads, errors.of_sequences(trained.heads)]
+        return found
+
+    return run
 
 
 def decoder() -> Callable[[], Any]:
@@ -281,6 +306,7 @@ MACHINES = [
     function_blocks,
     sigmoids,
     students,
+    one_layer_students,
     decoder,
     training,
 ]

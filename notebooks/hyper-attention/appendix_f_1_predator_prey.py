@@ -21,8 +21,8 @@
 # $-1$ for hunters. Pairs of one policy are played with walls, pairs of different policies without: in no single world
 # are the heads the value.
 #
-# **Beside it, as printed.** Three heads; for different policies the condition is $n^x_i - n^x_j \approx n^y_i - n^y_j$.
-# (Each of the three factors of a head has the weight $\mathbb I\{\ell_j = P\} - \mathbb I\{\ell_j = H\}$.)
+# **In the paper's construction.** Three heads; for different policies the condition is $n^x_i - n^x_j \approx n^y_i -
+# n^y_j$. (Each of the three factors of a head has the weight $\mathbb I\{\ell_j = P\} - \mathbb I\{\ell_j = H\}$.)
 #
 # **Corrected.** The meeting must not lie in the past, and so the two directions of the pair need a head each. The sign
 # is right if $y$ points down; with $y$ upwards the coordinates add. The diagonal needs a one-hot of its own. Pairs of

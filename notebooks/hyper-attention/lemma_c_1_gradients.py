@@ -60,7 +60,7 @@ residual = residuals(tokens, targets, score, value)
 # <!-- claim hyper-attention/definition-loss -->
 # <blockquote>
 #
-# **Training loss (The training loss)** *Section 4*
+# **Training loss** *Section 4*
 #
 # $L(C, W^V) = \frac1B \sum_{n=1}^B \|\mathrm{SA}(X^{(n)}) - Y^{(n)}\|_F^2$: a sum over the tokens of a sequence, a mean
 # over the sequences only.
@@ -115,7 +115,7 @@ claim.verdict()
 # With $D^{(n)} = \mathrm{SA}(X^{(n)}) - y^{(n)}$: $\;\partial L/\partial C = \frac2B \sum_n X^\top D\, w^\top X^\top X$
 # and $\partial L/\partial w = \frac2B \sum_n X^\top X\, C^\top X^\top D$.
 #
-# **Beside it, as printed.** The display that begins the derivation has $\frac1B$. (Around it: these pages are announced
+# **In the paper's proof.** The display that begins the derivation has $\frac1B$. (Around it: these pages are announced
 # for the proof of Theorem 3.1.)
 #
 # **Corrected.** $\frac2B$, as in the displays that follow. (Theorem 4.4.)
@@ -170,7 +170,7 @@ claim.verdict()
 # with $M^{(n)} = (w^\top X^\top X) \otimes X$ and $M_2^{(n)} = X C X^\top X$; in one-hot terms $D =
 # M\,\mathrm{vec}\bigl(C - C^*\mathrm{diag}(w^*/w)\bigr)$, vec stacking columns.
 #
-# **Beside it, as printed.** In the displays before Eq. 21 the second term ends in $X^{(n)} C X^{(n)\top} D^{(n)}$.
+# **In the paper's proof.** In the displays before Eq. 21 the second term ends in $X^{(n)} C X^{(n)\top} D^{(n)}$.
 #
 # **Corrected.** $X^{(n)} C^\top X^{(n)\top} D^{(n)}$, as in Eq. 21 itself. (The norm in the step after Lemma C.3 must
 # be $\|M\,\mathrm{vec}(\cdot)\|^2$.)

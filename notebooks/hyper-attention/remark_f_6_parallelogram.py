@@ -19,8 +19,8 @@
 # f_1(a_i, a_j) f_2(b_i, b_j)$ or $\sum_j f_1(a_i, b_j) f_2(b_i, a_j)$: with two layers (the paper), and at any depth,
 # with skip connections too. One head of HyperFeatureAttention of order 2 can.
 #
-# **Beside it, as printed.** The justification: multihead attention adds up bilinear terms and does not multiply them,
-# so it cannot give a product of two.
+# **In the paper's proof.** The justification: multihead attention adds up bilinear terms and does not multiply them, so
+# it cannot give a product of two.
 #
 # **Corrected.** This holds of linear attention on one symbol for every combination of values too, which can. What
 # counts is that the features stand side by side: then the outputs obey $Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0$, at any

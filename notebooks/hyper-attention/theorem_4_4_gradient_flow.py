@@ -19,8 +19,8 @@
 # Assumptions 4.2 and 4.3 hold. Then gradient flow on the loss converges to zero loss. (The proof gives $L(t) \le
 # L(0)\,e^{-4b^2\zeta^2 t/B}$, with $\zeta$ the least singular value of the data matrices.)
 #
-# **Beside it, as printed.** In the proof: $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$ for the wide $S^\top$, and Lemma C.4
-# for the residuals. ($X^\top X$ is called a projection.)
+# **In the paper's proof.** $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$ for the wide $S^\top$, and Lemma C.4 for the
+# residuals. ($X^\top X$ is called a projection.)
 #
 # **Corrected.** $u^\top S^\top \mathrm{diag}(s_\mu) S u \ge \zeta^2 \|u\|^2$, since $s_\mu \ge 1$. The matrix that
 # moves the residuals is singular; Gronwall's inequality for the loss takes the place of Lemma C.4. ($X^\top X =
@@ -48,8 +48,8 @@
 # Gradient flow keeps $w_\alpha^2 - \|C_{:,\alpha}\|^2$ for every symbol, in the one-hot basis. From $C(0) = 0$ and
 # $w_\alpha(0) \ge b > 0$ it follows that $w_\alpha(t) \ge b$.
 #
-# **Beside it, as printed.** In the proof: $\mathrm{Tr}\{C \dot C \Lambda\}$ in one display; the one-hot form of
-# $\Lambda$ is $B C B^\top$; $t^*$ is a time with $w_\alpha \le b$.
+# **In the paper's proof.** $\mathrm{Tr}\{C \dot C \Lambda\}$ in one display; the one-hot form of $\Lambda$ is $B C
+# B^\top$; $t^*$ is a time with $w_\alpha \le b$.
 #
 # **Corrected.** $\mathrm{Tr}\{C^\top \dot C \Lambda\}$, as in the displays around it; $B \Lambda B^\top$; $w_\alpha <
 # b$.

@@ -73,8 +73,8 @@ require(small_period=(small_period, 6, 400))
 # \tfrac{a_0}2 + \tfrac{a_{N/2}}2 \cos\pi n + \sum_{k=1}^{N/2-1} \bigl(a_k \cos\tfrac{2\pi kn}N + b_k \sin\tfrac{2\pi
 # kn}N\bigr)$ for even $N$, and without the second term, up to $k = (N-1)/2$, for odd $N$.
 #
-# **Beside it, as printed.** In the proof: $\mathrm{Im}\,F[k] + \mathrm{Im}\,F[N - k] = 0$ "because cosine function has
-# period of $\pi$", and the same of sine.
+# **In the paper's proof.** $\mathrm{Im}\,F[k] + \mathrm{Im}\,F[N - k] = 0$ "because cosine function has period of
+# $\pi$", and the same of sine.
 #
 # **Corrected.** Because $f$ is real; cosine is even and sine is odd about $\pi$.
 #
@@ -287,8 +287,8 @@ claim.verdict()
 # $C_{nn} = 2F[\lceil n/2 \rceil]$ and $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot construction, $F$ being
 # the series of the window.
 #
-# **Beside it, as printed.** The entry before the last of $p(n)$ is $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac
-# N2 - 1)n\bigr)$.
+# **In the paper's construction.** The entry before the last of $p(n)$ is
+# $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac N2 - 1)n\bigr)$.
 #
 # **Corrected.** The factor $1/\sqrt2$ belongs to the constant and to $\cos \pi n$ only, as $p_i^\top p_j = \tfrac N2
 # \delta_{ij}$ asks.

@@ -35,8 +35,8 @@
 # that falls exponentially in $B$. So it does if only $\mathbb E[s s^\top] \succeq g I$, as for sequences of one length:
 # it is at most $2|\mathcal S| \exp\bigl(-B\,\tfrac{g^2/8}{R^2 + Rg/6}\bigr)$, $R = L^2 + \|\mathbb E[s s^\top]\|$.
 #
-# **Beside it, as printed.** In the proof: the rows minus their mean have the rank of the rows. (One matrix goes by the
-# names $S$, $X$ and $A$.)
+# **In the paper's proof.** The rows minus their mean have the rank of the rows. (One matrix goes by the names $S$, $X$
+# and $A$.)
 #
 # **Corrected.** Subtracting the mean can lower the rank, and at one length it does, by one. The same proof goes through
 # for the rows as they are, with the second moment in place of the covariance.

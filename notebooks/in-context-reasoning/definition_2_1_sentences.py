@@ -2,43 +2,13 @@
 # # Definition 2.1 · The sentences
 # *Nguyen, Nguyen-Tang: Definition 2.1, Section 2; the sampler of Section 5.*
 #
-# <!-- claim in-context-reasoning/definition-2-1 -->
-# <blockquote>
+# A sentence ends in a trigger word. Somewhere before, the same trigger was followed by an output word, and that word is
+# what comes next. In the noisy task the trigger was also followed by a noise word $\tau$, and with probability $\alpha$
+# it is $\tau$ that comes next. So whoever wants to predict the next word has to look back in the sentence for the
+# trigger, and cannot do it from the frequencies of words alone.
 #
-# **Definition 2.1 (The sentences)** *Section 2*
-#
-# Let $\mathcal Q$ (triggers) and $\mathcal O$ (outputs) be disjoint sets of words. Draw $q$ uniformly from $\mathcal Q$
-# and $y$ uniformly from $\mathcal O$, and draw $z_1,\dots,z_{H-1}$ from any law on the sentences in which (I) the
-# bigram $(q,y)$ occurs, (II) the noise word $\tau$ occurs only if $\alpha>0$, and then only right after $q$, (III) no
-# other bigram begins with a trigger. The last word is $z_H=q$. The label $z_{H+1}$ is $\tau$ with probability $\alpha$
-# and $y$ otherwise. It follows that $z_{H-1}$ is no trigger and that $y$ can be read off the context.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim in-context-reasoning/data-sampler -->
-# <blockquote>
-#
-# **Section 5 sentence sampler (The sampler of the experiments)** *Section 5; Appendix D.1*
-#
-# **As printed.** The two positions are picked uniformly, nothing being said of collisions. Section 5 has five triggers;
-# Section 4 and the numbers of Appendix D.1, outputs 1 to 4 and unseen words 5 to 59 of 60 words, leave room for one.
-#
-# **Corrected.** With 60 words, 5 triggers (one of them in use where there is noise, as in Section 4), 4 outputs and
-# $H=256$, a sentence holds one bigram $(q,y)$, in the noisy task also one $(q,\tau)$, at random places; all other words
-# are uniform, either on the neutral words or on neutral and output words. Unseen words are neutral words in the place
-# of $y$.
-#
-# The placement is uniform among those in which the bigrams do not touch. Triggers, outputs, neutral words and $\tau$
-# are numbered one after another, and unseen words are drawn from the neutral ones.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# A sentence ends in a trigger word. Somewhere before, the same trigger was followed by an output word, and that word
-# is what comes next. In the noisy task the trigger was also followed by a noise word $\tau$, and with probability
-# $\alpha$ it is $\tau$ that comes next. We draw sentences, check every condition on every one of them, and then break
-# each condition to see that the check notices.
+# The definition leaves the law of the sentences open and asks for conditions only. This page draws sentences, checks
+# every condition on every one of them, and then breaks each condition on its own.
 
 # %%
 import torch
@@ -53,12 +23,12 @@ from attention_theory.in_context_reasoning.task import (
     sample_sentences,
     violations,
 )
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, streams
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-count = 10_000  # sentences drawn, at least 1000
+count = 10_000  # sentences drawn, at least 5000
 tokens = 20  # size of the vocabulary with the noise token, at least triggers + outputs + 3
 length = 32  # H, words in a sentence, at least 16
 triggers = 3  # size of Q, at least 2
@@ -68,7 +38,7 @@ seed = 0  # at least 0
 
 # %%
 require(
-    count=(count, 1000, None),
+    count=(count, 5000, None),
     tokens=(tokens, triggers + outputs + 3, None),
     length=(length, 16, None),
     triggers=(triggers, 2, None),
@@ -76,22 +46,23 @@ require(
     noise=(noise, 0.05, 0.95),
     seed=(seed, 0, None),
 )
+seeds = streams(seed, 10)
+noisy = Task(tokens, triggers, outputs, length, noisy=True)
+noiseless = Task(tokens, triggers, outputs, length)
 
 # %% [markdown]
 # ## One sentence
-# The noisy task uses one trigger, as Section 4 of the paper assumes.
+# The picture shows one sentence of the noisy task, which uses one trigger, as Section 4 of the paper assumes.
 
 # %%
-noisy = Task(tokens, triggers, outputs, length, noisy=True)
-sample = sample_sentences(noisy, count, seed)
-first = sample.tokens[0].tolist()
+sample = sample_sentences(noisy, count, seeds[0])
 names = {0: "q", int(sample.output[0]): "y", noisy.noise_token: "τ"}
-
+colours = {"q": show.COLOURS[0], "y": show.COLOURS[2], "τ": show.COLOURS[1]}
 fig, axis = show.axes(width=7.0, height=1.5)
-for place, word in enumerate(first, start=1):
-    colour = {"q": show.COLOURS[0], "y": show.COLOURS[2], "τ": show.COLOURS[1]}.get(names.get(word, ""), "0.6")
-    size = 14 if word in names else 8
-    axis.text(place, 0.5, names.get(word, str(word)), ha="center", va="center", color=colour, size=size)
+for place, word in enumerate(sample.tokens[0].tolist(), start=1):
+    name = names.get(word, str(word))
+    size, colour = (14, colours[name]) if word in names else (8, "0.6")
+    axis.text(place, 0.5, name, ha="center", va="center", color=colour, size=size)
 axis.set(xlim=(0, length + 1), ylim=(0, 1), xlabel="position h", yticks=[])
 axis.grid(False)
 axis.spines["left"].set_visible(False)
@@ -100,58 +71,68 @@ show.figure(
     name="sentence",
     caption="One sentence of the noisy task, neutral words as small numbers. The trigger q comes three times: once "
     "before y, once before τ, and at the end.",
-    alt="A row of small word numbers. The trigger q, in blue, stands before a green y, before an orange tau, and "
-    "in the last place.",
+    alt="A row of small word numbers. The trigger q, in blue, stands before a green y, before an orange tau, and in "
+    "the last place.",
 )
 
 # %% [markdown]
-# ## Every condition, every sentence
+# ## The conditions
+# <!-- claim in-context-reasoning/definition-2-1 -->
+# <blockquote>
+#
+# **Definition 2.1 (The sentences)** *Section 2*
+#
+# Let $\mathcal Q$ (triggers) and $\mathcal O$ (outputs) be disjoint sets of words. Draw $q$ uniformly from $\mathcal Q$
+# and $y$ uniformly from $\mathcal O$, and draw $z_1,\dots,z_{H-1}$ from any law on the sentences in which (I) the
+# bigram $(q,y)$ occurs, (II) the noise word $\tau$ occurs only if $\alpha>0$, and then only right after $q$, (III) no
+# other bigram begins with a trigger. The last word is $z_H=q$. The label $z_{H+1}$ is $\tau$ with probability $\alpha$
+# and $y$ otherwise. It follows that $z_{H-1}$ is no trigger and that $y$ can be read off the context.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# We draw noiseless sentences with one to three bigrams $(q,y)$, and noisy ones with up to three bigrams $(q,\tau)$
+# besides. Whether words are uniform is told by chi-square tests on a hundred groups of sentences: for a uniform law
+# their p-values are $\frac12$ on average.
 
 # %%
-noiseless = Task(tokens, triggers, outputs, length)
-copies = torch.randint(1, 4, (count,), generator=generator(seed + 1))
-noise_copies = torch.randint(0, 4, (count,), generator=generator(seed + 2))
-several = sample_sentences(noisy, count, seed + 3, copies, noise_copies)
-labels = draw_labels(several, noisy, torch.tensor([noise], dtype=torch.float64), seed + 4)[0]
-
-claim = Claim("in-context-reasoning/definition-2-1")
-for name, task, sentences in (
-    ("noiseless", noiseless, sample_sentences(noiseless, count, seed + 5, copies)),
-    ("noisy", noisy, several),
-):
-    broken = torch.stack(list(violations(sentences, task).values())).any(dim=0)
-    claim.check(f"{name} sentences that break a condition", broken.sum(), "==", 0)
-is_noise = labels == noisy.noise_token
-spread = (noise * (1 - noise) / count) ** 0.5
-claim.check("frequency of τ as label, in σ from α", abs(is_noise.double().mean() - noise) / spread, "<=", 4)
-
-
-def p_uniform(values: torch.Tensor, first: int, number: int) -> float:
-    """The p-value of the chi-square test that values are uniform on `number` integers from `first`."""
-    return float(chisquare(torch.bincount(values - first, minlength=number).numpy()).pvalue)
-
-
-plain = sample_sentences(noiseless, count, seed + 5, copies)
-first_output = noiseless.output_words.start
-claim.check("triggers uniform on Q, p-value", p_uniform(plain.trigger, 0, triggers), ">=", 1e-3)
-for name, sentences in (("noiseless", plain), ("noisy", several)):
-    claim.check(f"{name} outputs uniform on O, p-value", p_uniform(sentences.output, first_output, outputs), ">=", 1e-3)
-lame = several.output.where(several.output != first_output + 1, first_output)  # one output word never drawn
-claim.control("one output word never drawn: uniform on O, p-value", p_uniform(lame, first_output, outputs), ">=", 1e-3)
-claim.check("labels that are neither y nor τ", (~is_noise & (labels != several.output)).sum(), "==", 0)
+copies = torch.randint(1, 4, (count,), generator=generator(seeds[1]))
+noise_copies = torch.randint(0, 4, (count,), generator=generator(seeds[2]))
+several = sample_sentences(noisy, count, seeds[3], copies, noise_copies)
+plain = sample_sentences(noiseless, count, seeds[4], copies)
+labels = draw_labels(several, noisy, torch.tensor([noise], dtype=torch.float64), seeds[5])[0]
 counted = bigram_count(several.tokens, several.trigger, several.output)
-claim.check("sentences whose C is not the one asked for", (counted != copies).sum(), "==", 0)
-claim.check(
-    "outputs not readable from the context", (recover_output(several.tokens, noisy) != several.output).sum(), "==", 0
-)
+is_noise = labels == noisy.noise_token
 
 # %% [markdown]
-# Seven breaks, for every condition one at least: no bigram of trigger and output, a sentence that ends in another word,
-# another word after the trigger, $\tau$ after another word, a trigger just before the last word, a trigger or an output
-# that is none. Each must be seen on every sentence it is put into.
+# As a control, one output word is never drawn.
 
 # %%
-neutral = noisy.neutral_words.start
+
+
+def p_values(values, words: range) -> list[float]:
+    """The p-values of chi-square tests that words are uniform, on a hundred groups of sentences."""
+    groups = torch.tensor_split(values, 100) if isinstance(values, torch.Tensor) else values
+    return [chisquare(torch.bincount(group.flatten() - words.start, minlength=len(words))).pvalue for group in groups]
+
+
+first_output = noisy.output_words.start
+never_one = several.output.where(several.output != first_output + 1, first_output)
+lame = p_values(never_one, noisy.output_words)  # one output word is never drawn
+uniform = {
+    "triggers on Q": p_values(plain.trigger, range(triggers)),
+    "noiseless outputs on O": p_values(plain.output, noiseless.output_words),
+    "noisy outputs on O": p_values(several.output, noisy.output_words),
+}
+
+# %% [markdown]
+# Now each condition is broken on its own. Breaking the condition that $(q,y)$ occurs takes every $y$ out of the
+# sentence; breaking the condition on the end puts a neutral word there; and so on. The check of the definition must
+# notice on every sentence, and by the condition that was broken: the table shows the share of sentences on which each
+# condition is found broken.
+
+# %%
+neutral, tau = noisy.neutral_words.start, noisy.noise_token
 
 
 def with_words(words: dict[int, int]) -> Sentences:
@@ -162,80 +143,171 @@ def with_words(words: dict[int, int]) -> Sentences:
     return Sentences(changed, several.trigger, several.output)
 
 
-names_output = several.tokens == several.output[:, None]
+no_output = several.tokens.where(several.tokens != several.output[:, None], tau)
+other_trigger = several.tokens.where(several.tokens != 0, neutral)
+unseen = sample_sentences(noisy, count, seeds[6], copies, noise_copies, unseen=True)
+
+# %% [markdown]
+# Each break stands beside the condition that must notice it.
+
+# %%
+conditions = list(violations(several, noisy))
+in_q, in_o, ends, one, two, three = conditions
 breaks = {
-    "no bigram (q, y)": Sentences(
-        several.tokens.masked_fill(names_output, noisy.noise_token), several.trigger, several.output
-    ),
-    "another last word": with_words({-1: neutral}),
-    "a bigram (q, neutral)": with_words({4: 0, 5: neutral}),
-    "τ after a neutral word": with_words({4: neutral, 5: noisy.noise_token}),
-    "the trigger at H - 1": with_words({-2: 0}),
-    "an output outside O": sample_sentences(noisy, count, seed + 9, copies, noise_copies, unseen=True),
-    "a trigger outside Q": Sentences(
-        several.tokens.where(several.tokens != 0, neutral), torch.full_like(several.trigger, neutral), several.output
-    ),
+    "no bigram (q, y)": (Sentences(no_output, several.trigger, several.output), one),
+    "another last word": (with_words({-1: neutral}), ends),
+    "τ after a neutral word": (with_words({4: neutral, 5: tau}), two),
+    "τ at the first place": (with_words({0: tau}), two),
+    "a bigram (q, neutral)": (with_words({4: 0, 5: neutral}), three),
+    "the trigger at H - 1": (with_words({-2: 0}), three),
+    "an output outside O": (unseen, in_o),
+    "a trigger outside Q": (Sentences(other_trigger, torch.full_like(several.trigger, neutral), several.output), in_q),
 }
-for name, sentences in breaks.items():
-    broken = torch.stack(list(violations(sentences, noisy).values())).any(dim=0)
-    claim.check(f"{name}: sentences let through", (~broken).sum(), "==", 0)
+
+
+def shares_of(sentences: Sentences) -> dict[str, float]:
+    """The share of sentences on which each condition is found broken."""
+    return {name: found.double().mean().item() for name, found in violations(sentences, noisy).items()}
+
+
+seen = {name: shares_of(sentences) for name, (sentences, _) in breaks.items()}
+
+# %% [markdown]
+# Reading along a row, one finds which conditions see that break.
+
+# %%
+show.table(
+    ["what is broken", *(condition.partition(":")[0] for condition in conditions)],
+    [[name, *shares.values()] for name, shares in seen.items()],
+    caption="Share of sentences on which each condition of Definition 2.1 is found broken.",
+)
+
+# %% [markdown]
+# Every row has a 1 under the condition that it breaks, and under no other: with any one of the conditions left out, the
+# check would let some break pass. That is the control.
+
+# %%
+own = {name: seen[name][condition] for name, (_, condition) in breaks.items()}
+others = {name: max(share for key, share in seen[name].items() if key != breaks[name][1]) for name in breaks}
+broken = {"noiseless": violations(plain, noiseless), "noisy": violations(several, noisy)}
+any_broken = {name: torch.stack(list(found.values())).any(dim=0).sum() for name, found in broken.items()}
+
+claim = Claim("in-context-reasoning/definition-2-1")
+claim.check("sampled sentences that break a condition", any_broken, "==", 0)
+claim.check("breaks: share of sentences on which their condition notices", own, "==", 1)
+claim.check("conditions that some break is for", len({condition for _, condition in breaks.values()}), "==", 6)
+claim.control("breaks, their own condition left out: share noticed", others, "==", 1)
+claim.estimate("labels that are τ", is_noise, "==", noise, tolerance=0.03)
+for name, draws in uniform.items():
+    claim.estimate(f"{name}, uniform: p-value", draws, "==", 0.5, tolerance=0.2)
+claim.estimate("one output never drawn: p-value", lame, "==", 0.5, tolerance=0.2, role="control")
+claim.check("labels that are neither y nor τ", (~is_noise & (labels != several.output)).sum(), "==", 0)
+claim.check("sentences whose C is not the one asked for", (counted != copies).sum(), "==", 0)
+claim.check(
+    "outputs misread from the context", (recover_output(several.tokens, noisy) != several.output).sum(), "==", 0
+)
 claim.verdict()
 
 # %% [markdown]
 # ## The sampler of Section 5
-# The paper puts one bigram $(q,y)$, and in the noisy task one $(q,\tau)$, at uniform positions, and fills the rest
-# with words outside $\mathcal Q\cup\mathcal O$. Three things have to be settled before it can be run.
+# <!-- claim in-context-reasoning/data-sampler -->
+# <blockquote>
 #
-# *Positions.* Two positions drawn independently can touch, and then one bigram overwrites the other. We draw them
-# uniformly among the placements that do not touch.
+# **Section 5 sentence sampler (The sampler of the experiments)** *Section 5; Appendix D.1*
 #
-# *Triggers and word numbers.* Section 5 has five triggers. Section 4 takes one, and the numbers of Appendix D.1,
-# outputs 1 to 4 and unseen words 5 to 59, leave one of 60 words for it. Here there are five, of which noisy sentences
-# use one. Triggers, outputs, neutral words and $\tau$ are numbered one after another.
+# **As printed.** Appendix D.1 has outputs $y\in[1,4]$ and unseen words $y_{\text{test}}\in[5,59]$, which leave one of
+# 60 words for the five triggers of Section 5.
 #
-# *Fillers.* If output words never occur as fillers, a model need not look at the trigger at all: the one output word
-# in the sentence is the answer. Both rules can be asked for, and the page on Table 1 shows that the choice decides a
-# row.
+# **Corrected.** With 60 words, 5 triggers (one of them in use where there is noise, as in Section 4), 4 outputs and
+# $H=256$, a sentence holds one bigram $(q,y)$, in the noisy task also one $(q,\tau)$, at random places; all other words
+# are uniform on the words that are neither trigger nor output. Unseen words take the place of $y$ in the test of
+# Section 5.2.
+#
+# Triggers, outputs, neutral words and $\tau$ are numbered one after another, and unseen words are drawn from the
+# neutral ones. The paper leaves open what happens where two positions collide; here the placement is uniform among
+# those in which the bigrams do not touch. (The rule by which output words may be fillers too is not in the text; it is
+# at hand for the pages on the experiments.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# The paper puts one bigram $(q,y)$, and in the noisy task one $(q,\tau)$, at uniform positions, and fills the rest with
+# words outside $\mathcal Q\cup\mathcal O$. Two positions drawn independently can touch, and then one bigram overwrites
+# the other; the text does not say what is done then. We draw them uniformly among the placements that do not touch.
+#
+# Whether output words occur as fillers matters more. If they never do, a model need not look at the trigger at all: the
+# one output word in the sentence is the answer. Both rules can be asked for, and the page on Table 1 shows that the
+# choice decides a row.
+
+# %%
+allowed_task = Task(tokens, triggers, outputs, length, fillers="outputs allowed")
+single = sample_sentences(noiseless, count, seeds[7])
+allowed = sample_sentences(allowed_task, count, seeds[8])
+strange = sample_sentences(noiseless, count, seeds[9], unseen=True)
+starts = (single.tokens[:, :-1] == single.trigger[:, None]).int().argmax(dim=1)
+
+
+# %% [markdown]
+# Two things are read off the sentences: their fillers, and whether the output words that are present are $y$ alone.
+
+# %%
+
+
+def fillers(sentences: Sentences) -> list[torch.Tensor]:
+    """The words of a hundred groups of sentences that are no trigger and follow none."""
+    at_trigger = sentences.tokens == sentences.trigger[:, None]
+    filler = ~at_trigger
+    filler[:, 1:] &= ~at_trigger[:, :-1]
+    pairs = zip(torch.tensor_split(sentences.tokens, 100), torch.tensor_split(filler, 100), strict=True)
+    return [words[kept] for words, kept in pairs]
+
+
+def presence_names_y(sentences: Sentences) -> torch.Tensor:
+    """On which sentences the output words present are y and no other."""
+    present = torch.stack([(sentences.tokens == word).any(dim=1) for word in noiseless.output_words], dim=1)
+    names_y = present[torch.arange(count), sentences.output - first_output]
+    return names_y & (present.sum(dim=1) == 1)
+
+
+# %% [markdown]
+# One thing in the appendix does not fit the rest. It has outputs $y\in[1,4]$ and unseen words
+# $y_{\text{test}}\in[5,59]$, and of 60 words that leaves one, where Section 5 has five triggers.
+
+# %%
+left_over = set(range(60)) - set(range(1, 5)) - set(range(5, 60))
+neutrals = noiseless.neutral_words
+uniform_sampler = {
+    "position of (q, y)": p_values(starts, range(length - 2)),
+    "neutral fillers": p_values(fillers(single), neutrals),
+    "fillers with outputs": p_values(fillers(allowed), range(triggers, tokens)),
+    "outputs on O": p_values(single.output, noiseless.output_words),
+    "unseen words on the neutral ones": p_values(strange.output, neutrals),
+}
+halved = p_values(starts // 2, range(length - 2))
+apart = torch.randint(length - 2, (2, count), generator=generator(seeds[6]))
+collisions = ((apart[0] - apart[1]).abs() < 2).double().mean()
+
+# %% [markdown]
+# As controls, positions are halved, and output words are allowed as fillers.
 
 # %%
 claim = Claim("in-context-reasoning/data-sampler")
-one = sample_sentences(noiseless, count, seed + 6)
-starts = (one.tokens[:, :-1] == one.trigger[:, None]).int().argmax(dim=1)
-allowed = sample_sentences(Task(tokens, triggers, outputs, length, fillers="outputs allowed"), count, seed + 7)
-claim.check("positions uniform, p-value", p_uniform(starts, 0, length - 2), ">=", 1e-3)
-for name, sentences, words in (
-    ("neutral fillers", one, noiseless.neutral_words),
-    ("fillers with outputs", allowed, range(noiseless.triggers, tokens)),
-):
-    filler = torch.ones_like(sentences.tokens, dtype=torch.bool)
-    at_trigger = sentences.tokens == sentences.trigger[:, None]
-    filler &= ~at_trigger
-    filler[:, 1:] &= ~at_trigger[:, :-1]
-    claim.check(f"{name} uniform, p-value", p_uniform(sentences.tokens[filler], words.start, len(words)), ">=", 1e-3)
-
-claim.check("outputs uniform on O, p-value", p_uniform(one.output, first_output, outputs), ">=", 1e-3)
-strange = sample_sentences(noiseless, count, seed + 10, unseen=True).output
-words = noiseless.neutral_words
-claim.check(
-    "unseen words uniform on the neutral ones, p-value", p_uniform(strange, words.start, len(words)), ">=", 1e-3
-)
-
-# %%
-outputs_held = torch.tensor([[word in row for word in noiseless.output_words] for row in one.tokens.tolist()])
-names_y = outputs_held[torch.arange(count), one.output - noiseless.output_words.start]
-claim.check(
-    "neutral fillers: presence alone names y, share", (names_y & (outputs_held.sum(1) == 1)).double().mean(), "==", 1
-)
-outputs_held = torch.tensor([[word in row for word in noiseless.output_words] for row in allowed.tokens.tolist()])
-claim.control("outputs allowed: presence alone names y, share", (outputs_held.sum(1) == 1).double().mean(), ">=", 0.5)
-claim.control("positions with a trigger moved to the front", p_uniform(starts // 2, 0, length - 2), ">=", 1e-3)
+for name, draws in uniform_sampler.items():
+    part = "proof" if name.startswith("position") else "statement"
+    claim.estimate(f"{name}, uniform: p-value", draws, "==", 0.5, tolerance=0.2, of=part)
+claim.estimate("positions halved: p-value", halved, "==", 0.5, tolerance=0.2, role="control")
+claim.check("neutral fillers: presence alone names y, share", presence_names_y(single).double().mean(), "==", 1)
+claim.control("outputs as fillers: presence alone names y, share", presence_names_y(allowed).double().mean(), ">=", 0.5)
+claim.misprint("words that Appendix D.1 leaves for triggers", len(left_over), ">=", 5)
+claim.number("two independent positions: share that collide", collisions)
+claim.verdict()
 
 # %% [markdown]
-# The positions as printed, as a comparison that fails.
-
-# %%
-apart = torch.randint(length - 2, (2, count), generator=generator(seed + 8))
-claim.printed(
-    "independent positions: sentences where the bigrams collide", ((apart[0] - apart[1]).abs() < 2).sum(), "==", 0
-)
-claim.verdict()
+# ## What was learned
+# The data model is a set of six conditions, each of which does work of its own, and a sentence that satisfies them
+# gives its output away to whoever looks behind the trigger. The sampler of the experiments is a case of it. With
+# fillers as printed it gives the output away in a second manner too: it is the only output word in the sentence.
+#
+# ## To try
+# - Set `noise = 0.8`: the labels change and no sentence does, since the context does not depend on the label.
+# - Set `length = 16`: with so few fillers presence alone names $y$ more often, even where outputs may be fillers.

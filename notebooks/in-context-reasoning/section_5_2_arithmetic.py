@@ -7,52 +7,46 @@
 #
 # **Figure 9 (Losses of Reparam-Linear-W-FA)** *Section 5.2; Appendix D.2.1*
 #
-# **As printed.** "Limited generalization to unseen output words"; Table 1 has none without noise.
-#
-# **As run here.** Population losses converge. With label noise, losses on unseen outputs stay away from the Bayes risk.
-# Without it they go to 0 when slopes are computed exactly; when slopes are rounded they grow, far more with neutral
-# fillers than with output words as fillers.
-#
-# Without noise it is complete when slopes are exact. Rounded slopes can undo it.
+# Population losses converge, with limited generalisation to unseen outputs. Here they converge at $\eta=0.1$ at every
+# noise level, and at $\eta=0.5$ not at $\alpha=0.8$. With label noise generalisation is limited in every arithmetic;
+# without it, with the fillers of the text, in that of an ordinary training loop, and complete with exact slopes.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Section 5.2 reads Table 1 like this: as soon as $W$ is trained in full, the model no longer generalises to words
-# that were never outputs, even with $V$ and $F$ given. In the noiseless task that is not so when slopes are exact.
-# Rounded slopes can make it so, and how strongly depends on the data.
+# As soon as $W$ is trained in full, says Section 5.2, the model no longer generalises to words that were never outputs,
+# even with $V$ and $F$ given. With label noise that is so in every arithmetic. In the noiseless task it is so for an
+# ordinary training loop, and the cause is round-off.
 #
 # Normalised descent takes steps of length $\eta$ for ever. On the noiseless task the loss soon is so small that the
-# slope $p_y-1$ rounds to zero: at $e^{-17}$ in float32, at $e^{-37}$ in float64. The slopes of the *other* words do
-# not round to zero. So from there on the step, still of full length, goes where round-off points, and that direction
-# has nothing to do with the task. The trained words are far from the border and do not notice. Unseen words are
-# pushed over it.
-#
-# The same slope in the log domain is $-e^{\ln(1-p_y)}$, right to the last digits at any size. We run the same model on
-# the same sentences in four ways, and a fifth time in ordinary PyTorch: the printed formula, autograd and the
-# library's cross-entropy, in float32.
+# slope $p_y-1$ rounds to zero: at $e^{-17}$ in float32, at $e^{-37}$ in float64. The slopes of the *other* words do not
+# round to zero. So from there on the step, still of full length, goes where round-off points, and that direction has
+# nothing to do with the task. The trained words are far from the border and do not notice. Unseen words are pushed over
+# it. The same slope in the log domain is $-e^{\ln(1-p_y)}$, right to the last digits at any size.
 
 # %%
+import math
+
 import torch
 
+from attention_theory.in_context_reasoning.closed_form import bayes_risk
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward
+from attention_theory.in_context_reasoning.table_1 import gap_to_bayes, train_grid
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
-from attention_theory.in_context_reasoning.training import History, fresh_batches, train
+from attention_theory.in_context_reasoning.training import fresh_batches, train
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-tokens = 60  # size of the vocabulary, at least 15
+tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 256  # H, at least 16
 batch = 64  # sentences a step, at least 16; the paper has 512
-steps = 1_000  # T, at least 500; the paper has 2000
-rate = 0.1  # eta of the slow runs, from 0.01 to 1
-fast = 0.5  # eta of the fast runs, from 0.01 to 1
-torch_steps = 600  # steps of the fast run in ordinary PyTorch, at least 200
-seed = 0  # at least 0
-device = "cpu"  # one of "cpu", "cuda"
+steps = 800  # T, at least 500; the paper has 2000
+torch_steps = 400  # steps of the run in ordinary PyTorch, at least 200
+seed = 0  # seed of every draw, at least 0
+device = "cpu"  # where the models are, one of "cpu", "cuda"
 
 # %%
 require(
@@ -60,157 +54,200 @@ require(
     length=(length, 16, None),
     batch=(batch, 16, None),
     steps=(steps, 500, None),
-    rate=(rate, 1e-2, 1.0),
-    fast=(fast, 1e-2, 1.0),
     torch_steps=(torch_steps, 200, None),
     seed=(seed, 0, None),
     device=(device, {"cpu", "cuda"}),
 )
 name = "Reparam-Linear-W-FA"
-task = Task(tokens, length=length)
-every = steps // 20
+noise, slow, fast = [0.2, 0.5, 0.8], 0.1, 0.5
+rates = [slow, fast]
+share = 0.1 * math.sqrt(512 / batch)
+options = {"evaluation": 512, "record_every": steps // 20, "device": device}
 
 # %% [markdown]
-# ## Four arithmetics
-# Fillers are neutral words, as Section 5 prints. With output words among them, the data on which the rest of Table 1
-# comes out, the slopes shrink more slowly and rounding does far less harm; the last two rows of the table show that
-# case in float32.
+# ## Noiseless, five ways
+# The fillers are neutral words, as Section 5 has it. With output words among them, the rule under which the other rows
+# of Table 1 come out, the slopes shrink more slowly and rounding does less harm.
 
 # %%
-modes = {
-    "subtraction, float32": ("subtraction", torch.float32),
-    "subtraction, float64": ("subtraction", torch.float64),
-    "log domain, float32": ("log-domain", torch.float32),
-    "log domain, float64": ("log-domain", torch.float64),
+ways = {
+    ("neutral", "subtraction", "float32"),
+    ("neutral", "subtraction", "float64"),
+    ("neutral", "log-domain", "float32"),
+    ("outputs allowed", "subtraction", "float32"),
+    ("outputs allowed", "log-domain", "float32"),
 }
 
 
-def noiseless(arithmetic, dtype, which: Task = task) -> History:
-    runs = [Training(VARIANTS[name], 0.0, eta) for eta in (rate, fast)]
-    options = {"evaluation": 512, "record_every": every, "device": device}
-    return train(runs, which, steps, batch, seed, arithmetic=arithmetic, dtype=dtype, **options)
+def noiseless(fillers, arithmetic, precision):
+    runs = [Training(VARIANTS[name], 0.0, eta) for eta in rates]
+    task, dtype = Task(tokens, length=length, fillers=fillers), getattr(torch, precision)
+    return train(runs, task, steps, batch, seed, arithmetic=arithmetic, dtype=dtype, **options)
 
 
-histories = {mode: noiseless(*how) for mode, how in modes.items()}
-with_outputs = Task(tokens, length=length, fillers="outputs allowed")
-histories["subtraction, float32, outputs as fillers"] = noiseless("subtraction", torch.float32, with_outputs)
-rows = [
-    [mode, eta, *(history.of(m, name, 0.0, eta)[-1] for m in ("population", "unseen", "p_output"))]
-    for mode, history in histories.items()
-    for eta in (rate, fast)
-]
+histories = {way: noiseless(*way) for way in sorted(ways)}
+
+# %% [markdown]
+# After the last step:
+
+# %%
+measures = ("population", "unseen", "p_output")
 show.table(
-    ["slope", "η", "population loss", "unseen loss", "p of the unseen word"], rows, caption=f"After {steps} steps"
+    ["fillers", "slopes", "precision", "η", "population loss", "unseen loss", "p of the unseen word"],
+    [
+        [*way, eta, *(history.of(one, name, 0.0, eta)[-1] for one in measures)]
+        for way, history in histories.items()
+        for eta in rates
+    ],
+    caption=f"{name} after {steps} steps",
 )
-
 
 # %% [markdown]
 # ## Ordinary PyTorch
-# The formula as printed, `torch.nn.functional.cross_entropy`, `backward`, one step of length $\eta$ along the gradient
-# of $W$; in float32, which is the default. Nothing of the gather form is used but the sentences. Steps take a quarter
-# of the batch, the printed form being slow.
-
+# Is that a fault of this project's code? The formula as printed, `torch.nn.functional.cross_entropy`, `backward`, one
+# step of length $\eta$ along the gradient of $W$; in float32, which is the default. Nothing of the code above is used
+# but the sentences. Steps take a quarter of the batch, the printed form being slow.
 
 # %%
-def in_plain_torch(dtype: torch.dtype) -> list[float]:
-    """Losses on unseen sentences, every 50 steps."""
-    codes = embedding(tokens, 2 * tokens).to(dtype).to(device)
-    identity = torch.eye(2 * tokens, dtype=dtype, device=device)
-    matrix = torch.zeros_like(identity).requires_grad_()
-    weights = Weights(identity, matrix, torch.zeros_like(identity))
-    batches = fresh_batches(task, [0.0], batch // 4, seed)
-    held_out = sample_sentences(task, 128, seed + 1, unseen=True).to(device)
-    losses = []
-    for step in range(torch_steps + 1):
-        if step % 50 == 0:
-            with torch.no_grad():
-                logits = dense_forward(held_out.tokens, codes, weights, Architecture()).logits
-                losses.append(torch.nn.functional.cross_entropy(logits, held_out.output).item())
-        sentences = batches(step)[0].to(device)
-        logits = dense_forward(sentences.tokens, codes, weights, Architecture()).logits
-        torch.nn.functional.cross_entropy(logits, sentences.output).backward()
-        with torch.no_grad():
-            length_of = matrix.grad.norm()
-            if length_of > 0:
-                matrix -= fast * matrix.grad / length_of
-        matrix.grad = None
-    return losses
+codes = embedding(tokens, 2 * tokens).to(torch.float32).to(device)
+identity = torch.eye(2 * tokens, device=device)
+matrix = torch.zeros_like(identity).requires_grad_()
+weights = Weights(identity, matrix, torch.zeros_like(identity))
+text = Task(tokens, length=length)
+batches = fresh_batches(text, [0.0], batch // 4, seed)
+held_out = sample_sentences(text, 128, seed + 1, unseen=True).to(device)
 
 
-plain_torch = in_plain_torch(torch.float32)
+def loss_on(sentences):
+    logits = dense_forward(sentences.tokens, codes, weights, Architecture()).logits
+    return torch.nn.functional.cross_entropy(logits, sentences.output)
+
 
 # %% [markdown]
-# ## With noise, the failure is real
-# Noisy labels keep the slopes of order one, and rounding plays no part. There the model trained in $W$ does stay away
-# from the Bayes risk on unseen words.
+# The loop:
 
 # %%
-noisy_task = Task(tokens, length=length, noisy=True)
-levels = (0.2, 0.5, 0.8)
-noisy_runs = [Training(VARIANTS[name], alpha, eta) for alpha in levels for eta in (rate, fast)]
-options = {"evaluation": 512, "record_every": every, "device": device}
-noisy = train(noisy_runs, noisy_task, steps, batch, seed, dtype=torch.float32, **options)
+plain_torch = []
+for step in range(torch_steps + 1):
+    if step % 50 == 0:
+        with torch.no_grad():
+            plain_torch.append(loss_on(held_out).item())
+    loss_on(batches(step)[0].to(device)).backward()
+    with torch.no_grad():
+        if (size := matrix.grad.norm()) > 0:
+            matrix -= fast * matrix.grad / size
+    matrix.grad = None
+
+# %% [markdown]
+# ## With label noise
+# Noisy labels keep the slopes of order one, and rounding plays no part: both arithmetics are run to see it. Here the
+# model trained in $W$ does stay away from the Bayes risk on unseen words.
 
 # %%
-fig, (left, right) = show.axes(1, 2, width=8.0)
-marks = histories["log domain, float64"].steps
-for mode, style in zip(modes, ("--", "--", "-", ":"), strict=True):
-    left.semilogy(marks, histories[mode].of("unseen", name, 0.0, fast).clamp_min(1e-16), style, label=mode)
-left.semilogy(
-    [50 * k for k in range(len(plain_torch))], plain_torch, "s", color="black", label="ordinary PyTorch, float32"
+noisy = {
+    arithmetic: train_grid(
+        [name], Task(tokens, length=length), levels, rates, steps, batch, seed, arithmetic=arithmetic, **options
+    )
+    for arithmetic, levels in (("subtraction", noise), ("log-domain", [0.2]))
+}
+
+
+# %% [markdown]
+# What is left of the way from the plateau of a model that does not know the output, 1, down to the target, 0:
+
+
+# %%
+def left(measure, alpha, eta, arithmetic="subtraction"):
+    """The share of the way from the plateau of a model that does not know the output that is left to the target."""
+    return (noisy[arithmetic].end(measure, name, alpha, eta) - bayes_risk(alpha)) / gap_to_bayes(alpha)
+
+
+show.table(
+    ["α", "η", "population loss", "unseen loss", "left of the way, population", "left of the way, unseen"],
+    [
+        [alpha, eta, *(noisy["subtraction"].end(one, name, alpha, eta) for one in measures[:2])]
+        + [left(one, alpha, eta) for one in measures[:2]]
+        for alpha in noise
+        for eta in rates
+    ],
+    caption="With label noise, means over the last quarter of the run; 0 is the target and 1 the plateau",
 )
-left.set(xlabel="iteration t", ylabel="unseen loss, noiseless", title=f"η = {fast}")
-left.legend(fontsize=7)
-for alpha, colour in zip(levels, show.COLOURS[1:], strict=False):
-    right.plot(noisy.steps, noisy.of("population", name, alpha, rate), color=colour, label=f"α = {alpha}")
-    right.plot(noisy.steps, noisy.of("unseen", name, alpha, rate), "--", color=colour)
-right.set(xlabel="iteration t", ylabel="loss", title=f"η = {rate}")
-right.legend(title="full: trained, dashed: unseen", fontsize=7)
+
+# %% [markdown]
+# ## The figure
+# First the noiseless unseen loss at the larger rate, in the ways of the table.
+
+# %%
+fig, axis = show.axes(width=7.0)
+for (fillers, arithmetic, precision), history in histories.items():
+    series = history.of("unseen", name, 0.0, fast).clamp_min(1e-16)
+    axis.semilogy(history.steps, series, label=f"{arithmetic}, {precision}, {fillers}")
+axis.semilogy([50 * k for k in range(len(plain_torch))], plain_torch, "s", color="black", label="ordinary PyTorch")
+axis.set(xlabel="iteration t", ylabel="unseen loss, noiseless", title=f"η = {fast}")
+axis.legend(fontsize=8)
 show.figure(
     fig,
-    name="figure-9",
-    caption="Left, noiseless: the loss on unseen words with exact slopes falls out of the picture and stays there; "
-    "with slopes by subtraction it climbs, sooner in float32. Right, noisy: the gap between trained and unseen words "
-    "is real.",
-    alt="Left, four curves on a logarithmic axis: two fall to zero, two fall and then rise above one, with "
-    "squares of ordinary PyTorch rising too. Right, three pairs of curves, each dashed one above its full one.",
+    name="arithmetic",
+    caption="Slopes in the log domain carry the loss on unseen words down for good; by subtraction it climbs, with "
+    "neutral fillers sooner and higher. (Losses below $10^{-16}$ are drawn there.)",
+    alt="Curves on a logarithmic axis that fall, of which some turn and rise, as do squares of ordinary PyTorch.",
 )
+
+# %% [markdown]
+# Then the losses with label noise at the smaller rate, on the same axis for trained and unseen words.
+
+# %%
+fig, axes = show.axes(1, 2, width=7.5, sharey=True)
+for axis, measure in zip(axes, ("population", "unseen"), strict=True):
+    for alpha in noise:
+        series = noisy["subtraction"].of(measure, name, alpha, slow)
+        axis.plot(noisy["subtraction"].steps, series, label=f"α = {alpha}")
+    axis.set(xlabel="iteration t", ylabel=f"{measure} loss", title=f"η = {slow}")
+axes[1].legend(fontsize=8)
+show.figure(
+    fig,
+    name="noisy",
+    caption="With label noise the trained words come to the Bayes risk, and the unseen ones do not.",
+    alt="Two panels of three curves. On the left they fall to levels between one half and 0.7; on the right they stay "
+    "above.",
+)
+
+# %% [markdown]
+# ## What the evidence says
+# The caption has two parts. Population losses converge: so they must come near the target, by the margin of the page on
+# Table 1, at both rates. That they do at the larger rate with much noise is compared as printed. Generalisation is
+# limited: the unseen loss must stay a tenth of the way above the population loss. For an ordinary loop that is to hold
+# without noise too, with the fillers of the text; exact slopes are the control.
 
 # %%
 claim = Claim("in-context-reasoning/figure-9")
-for mode, history in histories.items():
-    claim.check(f"{mode}: population loss", history.of("population", name, 0.0, fast)[-1], "<=", 0.05)
-for mode in ("log domain, float32", "log domain, float64"):
-    for eta in (rate, fast):
-        claim.check(f"{mode}, η = {eta}: unseen loss", histories[mode].of("unseen", name, 0.0, eta)[-1], "<=", 0.05)
-for mode in ("subtraction, float32", "subtraction, float64"):
-    claim.control(f"{mode}, η = {fast}: unseen loss", histories[mode].of("unseen", name, 0.0, fast)[-1], "<=", 0.05)
-harm = {mode: history.of("unseen", name, 0.0, fast)[-1] for mode, history in histories.items() if "float32" in mode}
-share = harm["subtraction, float32, outputs as fillers"] / harm["subtraction, float32"]
-claim.check("subtraction, float32: unseen loss with outputs as fillers over that with neutral ones", share, "<=", 0.1)
-claim.control("ordinary PyTorch, float32: unseen loss", plain_torch[-1], "<=", 0.05)
-gap = (
-    histories["log domain, float32"].of("p_output", name, 0.0, fast)[-1]
-    - histories["log domain, float64"].of("p_output", name, 0.0, fast)[-1]
-)
-claim.check("float32 and float64 agree in the log domain: probabilities", gap.abs(), "<=", 1e-6)
-for alpha in levels:
-    trained, unseen = (noisy.end(measure, name, alpha, rate) for measure in ("population", "unseen"))
-    claim.check(f"α = {alpha}: unseen minus population loss", unseen - trained, ">=", 0.05)
-loss = histories["log domain, float64"].of("unseen", name, 0.0, fast)[-1]
-claim.printed("noiseless, exact slopes: unseen words fail, loss", loss, ">=", 0.05)
+losses = {(way, eta): one.of("population", name, 0.0, eta)[-1] for way, one in histories.items() for eta in rates}
+claim.check("noiseless: population loss", losses, "<=", 0.1 * math.log(4))
+claim.check(f"η = {slow}: share of the way left", {a: left("population", a, slow) for a in noise}, "<=", share)
+claim.printed(f"η = {fast}, α = 0.8: share of the way left", left("population", 0.8, fast), "<=", share)
+gaps = {(a, eta): left("unseen", a, eta) - left("population", a, eta) for a in noise for eta in rates}
+claim.check("noisy: unseen minus population, as a share of the way", gaps, ">=", 0.1)
+unseen = {way: one.of("unseen", name, 0.0, fast)[-1] / math.log(4) for way, one in histories.items()}
+rounded = [way for way in histories if way[:2] == ("neutral", "subtraction")]
+claim.check(f"η = {fast}, noiseless, by subtraction: the same", {way: unseen[way] for way in rounded}, ">=", 0.1)
+claim.check(f"η = {fast}, noiseless, ordinary PyTorch: the same", plain_torch[-1] / math.log(4), ">=", 0.1)
+exact = {way: unseen[way] for way in histories if way[1] == "log-domain"}
+claim.control(f"η = {fast}, noiseless, log domain: the same", exact, ">=", 0.1)
+harm = unseen["outputs allowed", "subtraction", "float32"]
+claim.number(f"η = {fast}, noiseless, by subtraction, outputs as fillers: the same", harm)
+apart = {eta: abs(left("unseen", 0.2, eta) - left("unseen", 0.2, eta, "log-domain")) for eta in rates}
+claim.check("α = 0.2: unseen loss in the two arithmetics, difference", apart, "<=", 0.01)
 claim.verdict()
 
 # %% [markdown]
-# ## What follows for Section 5.2
-# The section draws two conclusions. That models with all of $V$, $W$, $F$ trained fail on unseen words stands: it
-# shows in every arithmetic. That training $W$ alone is enough to lose them does not stand for the noiseless task.
-# With slopes that are right, the model trained in $W$ gives a word it never saw as an output probability one, at both
-# rates and in both precisions. There is a reason to expect it: the direction that descent on $W$ takes is the
-# hard-margin one of Theorem 3.4, in which $\tilde E(q)$ has $|\mathcal O|$ times the weight of a single output, so an
-# unseen word keeps $|\mathcal O|/(|\mathcal O|+1)$ of the logit of a seen one. With noisy labels the conclusion stands.
+# ## What was learned
+# That a model trained in $W$ alone loses the unseen words is seen by whoever trains it with an ordinary loop, in
+# float32 and, later, in float64. Without label noise the loop is the cause and not the model: with slopes that are
+# right it gives a word it never saw probability one. There is a reason to expect that. The direction that descent on
+# $W$ takes is the hard-margin one of Theorem 3.4, in which $\tilde E(q)$ has $|\mathcal O|$ times the weight of a
+# single output, so an unseen word keeps $|\mathcal O|/(|\mathcal O|+1)$ of the logit of a seen one. With noisy labels
+# the conclusion of Section 5.2 stands in every arithmetic.
 #
-# With neutral fillers the printed failure appears when slopes are rounded, in our code and in ordinary PyTorch. But
-# with neutral fillers another row of Table 1, Origin-Softmax-F, comes out otherwise than printed. With output words as
-# fillers that row agrees, and rounding in float32 leaves a milder failure, at the larger of the two rates and at the
-# paper's size.
+# ## To try
+# - Set `steps = 2000`: in float64 rounding harms the unseen words at the smaller rate too.
+# - Set `seed = 1`: other sentences, other numbers, and the same pattern.

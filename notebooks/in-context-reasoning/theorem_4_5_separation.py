@@ -2,6 +2,68 @@
 # # Theorem 4.5 · Which layer says what
 # *Nguyen, Nguyen-Tang: condition (8) and Theorem 4.5, Section 4.2; Appendix B.4.*
 #
+# In the trained model attention's only positive logit is $\lambda_tC$ at $y$, and the feed-forward layer's only one
+# that is not zero is $\lambda_tC+\hat\gamma$ at $\tau$. So the layers divide the work as soon as $\eta
+# t>\max(0,-\hat\gamma)$: for $\hat\alpha\ge1/2$ after one step, for smaller $\hat\alpha$ only once $\lambda$ has
+# outgrown the penalty $\hat\gamma<0$. The theorem turns this into a waiting time that does not need to know
+# $\hat\alpha$.
+
+# %%
+import math
+
+import torch
+
+from attention_theory.in_context_reasoning.closed_form import odds
+from attention_theory.in_context_reasoning.descent import algorithm_1
+from attention_theory.in_context_reasoning.embedding import embedding
+from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius, separated, separation_time
+from attention_theory.in_context_reasoning.model import Architecture, Pass, forward, in_codes
+from attention_theory.in_context_reasoning.reparameterised import reparameterised
+from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
+from attention_theory.randomness import generator, streams
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+tokens = 61  # N + 1, at least 12
+rate = 0.1  # eta, from 0.01 to 0.5
+samples = 2048  # M, at least 500
+delta = 0.05  # allowed chance of failure, from 1e-6 to 0.5
+count = 1_000  # test sentences, at least 100
+datasets = 200  # data sets drawn, at least 150
+length = 32  # H, at least 14
+seed = 0  # at least 0
+
+# %%
+require(
+    tokens=(tokens, 12, None),
+    rate=(rate, 0.01, 0.5),
+    samples=(samples, 500, None),
+    delta=(delta, 1e-6, 0.5),
+    count=(count, 100, None),
+    datasets=(datasets, 150, None),
+    length=(length, 14, None),
+    seed=(seed, 0, None),
+)
+seeds = streams(seed, 6)
+task, levels = Task(tokens, 1, 4, length, noisy=True), (0.2, 0.5, 0.8)
+codes, tau = embedding(tokens, 2 * tokens), task.noise_token
+copies = torch.randint(1, 4, (count,), generator=generator(seeds[0]))
+test = sample_sentences(task, count, seeds[1], copies)
+
+
+def run(scale: float, gamma: float, on: Sentences = test) -> Pass:
+    """The transformer of Lemma 4.1 on test sentences."""
+    weights = in_codes(reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), gamma), codes)
+    return forward(on.tokens, weights, Architecture())
+
+
+def share_separated(scale: float, gamma: float, on: Sentences = test) -> float:
+    return separated(run(scale, gamma, on), on, task).double().mean().item()
+
+
+# %% [markdown]
+# ## The condition
 # <!-- claim in-context-reasoning/definition-separation -->
 # <blockquote>
 #
@@ -13,166 +75,165 @@
 # </blockquote>
 # <!-- /claim -->
 #
+# Both layers must have one largest logit, attention at $y$ and the feed-forward layer at $\tau$. A tie does not count.
+# Four pairs of logits are made by hand, and then the transformer is given sentences from which $(q,y)$ was taken out.
+
+# %%
+picked, rows = test.pick(slice(4)), torch.arange(4)
+attention, ff = torch.zeros(4, tokens), torch.zeros(4, tokens)
+attention[rows, picked.output], ff[:, tau] = 1.0, 1.0
+attention[1, 0] = 1.0  # a tie in the attention layer
+ff[2, 3] = 1.0  # a tie in the feed-forward layer
+attention[3, 0] = 2.0  # another word on top
+clear, *unclear = separated(Pass(attention, attention, attention, attention, ff), picked, task).tolist()
+bare = test.tokens.clone()
+bare[:, 1:][(bare[:, :-1] == 0) & (bare[:, 1:] == test.output[:, None])] = tau
+hollow = Sentences(bare, test.trigger, test.output)
+
+claim = Claim("in-context-reasoning/definition-separation")
+claim.check("clear lead in both layers", clear, "==", True)
+named = dict(zip(("tie in attention", "tie in the feed-forward layer", "another word on top"), unclear, strict=True))
+claim.control("no clear lead in one of them", named, "==", True)
+claim.control("sentences without (q, y): share separated", share_separated(5.0, 0.0, hollow), ">", 0)
+claim.verdict()
+
+# %% [markdown]
+# ## The waiting time
 # <!-- claim in-context-reasoning/theorem-4-5 -->
 # <blockquote>
 #
 # **Theorem 4.5 (When the layers separate)** *Section 4.2; Appendix B.4*
 #
-# **As printed.** $t\ge\max(1,\tfrac1\eta)\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert$ in the text
-# that we have, against the proof; no condition on $\varepsilon$. The proof recalls
-# $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$, and has separation from $t\ge\max(1,-\hat\gamma/\eta)$ on.
+# **As printed.** No condition on $\varepsilon$. In the text that we have,
+# $t\ge\max(1,\tfrac1\eta)\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert$, against the proof. The proof
+# recalls $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$, and has separation from $t\ge\max(1,-\hat\gamma/\eta)$ on.
 #
 # **Corrected.** Let $\varepsilon<\min(\alpha,1-\alpha)$. With probability at least $1-\delta$, for
 # $t\ge\max\big(1,\tfrac1\eta\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert\big)$, the layers of
 # Algorithm 1's model are separated on every sentence of the data model.
 #
-# The bracket closes after the second term, as in the proof; $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$. At
-# $t=-\hat\gamma/\eta$ the logits of the feed-forward layer are equal for $C=1$; $t$ must be above it, as it is when
-# $\lvert\hat\alpha-\alpha\rvert<\varepsilon$.
+# $\varepsilon<\min(\alpha,1-\alpha)$, without which there may be no model. The bracket closes after the second term, as
+# in the proof; $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$. At $t=-\hat\gamma/\eta$ the logits of the feed-forward
+# layer are equal for $C=1$; $t$ must be above it, as it is when $\lvert\hat\alpha-\alpha\rvert<\varepsilon$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# In the trained model attention's only positive logit is $\lambda_tC$ at $y$, and the feed-forward layer's only one
-# that is not zero is $\lambda_tC+\hat\gamma$ at $\tau$. The layers are separated as soon as $\eta
-# t>\max(0,-\hat\gamma)$: for $\hat\alpha\ge1/2$ after one step, for smaller $\hat\alpha$ only once $\lambda$ has
-# outgrown the penalty $\hat\gamma<0$. In the text that we have, the theorem's waiting time has a bracket in the wrong
-# place, which the proof has right. And it needs $\varepsilon<\min(\alpha,1-\alpha)$: at $\alpha=0.99$, $M=50$ and
-# $\delta=1/2$, where $\varepsilon=0.118$ is below $\alpha$, all labels are $\tau$ with probability
-# $0.99^{50}=0.605>\delta$, and there is no model.
+# <details><summary>Proof of Theorem 4.5, as corrected</summary>
+#
+# By Hoeffding's inequality $|\hat\alpha-\alpha|<\varepsilon$ with probability at least $1-\delta$: the inequality
+# bounds the chance of $|\hat\alpha-\alpha|\ge\varepsilon$, with equality. On this event $0<\hat\alpha<1$, as
+# $\varepsilon<\min(\alpha,1-\alpha)$, so Algorithm 1 has a model, with $\lambda_t=\eta t$. The function
+# $\ln\frac{1-a}a$ falls strictly in $a$, so
+#
+# $$-\hat\gamma=\ln\frac{1-\hat\alpha}{\hat\alpha}<\ln\frac{1-\alpha+\varepsilon}{\alpha-\varepsilon}\le
+# \big|\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\big|\le\eta t .$$
+#
+# Hence for $C\ge1$ the feed-forward layer has $\xi_{F,\tau}=\eta tC+\hat\gamma>0$, and 0 at all other words (Eq. 25).
+# Attention has $\xi_{A,y}=\eta tC>0$ as $t\ge1$, and 0 elsewhere (Eq. 24). The paper's proof allows
+# $|\hat\alpha-\alpha|= \varepsilon$ and concludes from $\eta t\ge-\hat\gamma$; at equality and $C=1$ the logits of the
+# feed-forward layer are all 0, a tie.
+#
+# *The condition is needed.* Let $1-\alpha\le\varepsilon<\alpha$. Then all labels may be $\tau$, with a probability of
+# more than $\delta$: at $\alpha=0.99$, $M=50$ and $\delta=\frac12$, where $\varepsilon=0.118$, it is $0.99^{50}=0.605$.
+# There is no model then, as $\hat\gamma=\infty$. $\square$
+#
+# </details>
+#
+# In the text that we have, the theorem's bracket closes after $\max(1,\frac1\eta)$, which the proof has otherwise. Then
+# the waiting time can be less than one step, and at $\alpha=\frac12+\varepsilon$ it is zero: the theorem would hold
+# before training, when attention's logits are all zero.
+#
+# One model is followed step by step at three noise levels.
 
 # %%
-import math
-
-import torch
-
-from attention_theory.in_context_reasoning.descent import algorithm_1
-from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius, separated, separation_time
-from attention_theory.in_context_reasoning.model import Architecture, Pass, forward, in_codes
-from attention_theory.in_context_reasoning.reparameterised import reparameterised
-from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
-from attention_theory.randomness import generator
-from attention_theory.validation import require
-from bookpress import Claim, show
-
-# %% tags=["parameters"]
-tokens = 61  # N + 1, at least 12
-rate = 0.1  # eta, from 0.01 to 0.5
-samples = 2048  # M, at least 500
-delta = 0.05  # allowed chance of failure, from 1e-6 to 0.5
-count = 2_000  # test sentences, at least 100
-length = 32  # H, at least 14
-seed = 0  # at least 0
-
-# %%
-require(
-    tokens=(tokens, 12, None),
-    rate=(rate, 0.01, 0.5),
-    samples=(samples, 500, None),
-    delta=(delta, 1e-6, 0.5),
-    count=(count, 100, None),
-    length=(length, 14, None),
-    seed=(seed, 0, None),
-)
-task = Task(tokens, 1, 4, length, noisy=True)
-codes = embedding(tokens, 2 * tokens)
-copies = torch.randint(1, 4, (count,), generator=generator(seed))
-test = sample_sentences(task, count, seed, copies)
-
-
-def run(scale: float, gamma: float, on: Sentences = test) -> Pass:
-    """The transformer of Lemma 4.1 on test sentences."""
-    weights = in_codes(reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), gamma), codes)
-    return forward(on.tokens, weights, Architecture())
-
-
-# %% [markdown]
-# ## The condition
-# Both layers must have one largest logit, attention at $y$ and the feed-forward layer at $\tau$. A tie does not count.
-
-# %%
-tau = task.noise_token
-picked = test.pick(slice(4))
-attention, ff = torch.zeros(4, tokens), torch.zeros(4, tokens)
-rows = torch.arange(4)
-attention[rows, picked.output], ff[:, tau] = 1.0, 1.0
-attention[1, 0] = 1.0  # a tie in the attention layer
-ff[2, 3] = 1.0  # a tie in the feed-forward layer
-attention[3, 0] = 2.0  # another word on top
-verdicts = separated(Pass(attention, attention, attention, attention, ff), picked, task).tolist()
-
-claim = Claim("in-context-reasoning/definition-separation")
-claim.check("clear lead in both layers", verdicts[0], "==", True)
-claim.control("tie in the attention layer", verdicts[1], "==", True)
-claim.control("tie in the feed-forward layer", verdicts[2], "==", True)
-claim.control("another word on top", verdicts[3], "==", True)
-bare = test.tokens.clone()
-follows = (bare[:, :-1] == 0) & (bare[:, 1:] == test.output[:, None])
-bare[:, 1:][follows] = tau
-hollow = Sentences(bare, test.trigger, test.output)
-claim.control(
-    "sentences without (q, y): share separated", separated(run(5.0, 0.0, hollow), hollow, task).double().mean(), ">", 0
-)
-claim.verdict()
-
-# %% [markdown]
-# ## The waiting time
-
-# %%
-claim = Claim("in-context-reasoning/theorem-4-5")
 radius = hoeffding_radius(samples, delta)
-training = sample_sentences(task, samples, seed + 1)
-horizon = max(40, 2 * math.ceil(separation_time(0.2, radius, rate)))  # of the three, α = 0.2 waits longest
+waits = {alpha: separation_time(alpha, radius, rate) for alpha in levels}
+horizon = max(40, 2 * math.ceil(max(waits.values())))
+training = sample_sentences(task, samples, seeds[2])
 shares = {}
-for alpha in (0.2, 0.5, 0.8):
-    labels = draw_labels(training, task, torch.tensor([alpha], dtype=torch.float64), seed + 2)[0]
+for alpha in levels:
+    labels = draw_labels(training, task, torch.tensor([alpha], dtype=torch.float64), seeds[3])[0]
     fit = algorithm_1(training, labels, task, rate, horizon)
-    wait = separation_time(alpha, radius, rate)
-    claim.check(f"α = {alpha}: error of α̂ within ε", abs(fit.alpha - alpha), "<=", radius)
-    shares[alpha] = [
-        separated(run(scale, fit.gamma), test, task).double().mean().item() for scale in fit.scales.tolist()
-    ]
-    claim.check(f"α = {alpha}: share separated at t = {math.ceil(wait)}", shares[alpha][math.ceil(wait)], "==", 1)
-    claim.check(f"α = {alpha}: and at every later t", min(shares[alpha][math.ceil(wait) :]), "==", 1)
-    claim.number(f"α = {alpha}: waiting time", wait)
-single = test.pick(copies == 1)
-before = math.ceil(math.log(4) / rate) - 1  # the last step with η t < -γ
-early = separated(run(rate * before, math.log(0.2 / 0.8), single), single, task).double().mean()
-claim.control(f"α = 0.2, C = 1: share separated at t = {before}", early, ">", 0)
+    shares[alpha] = [share_separated(scale, fit.gamma) for scale in fit.scales.tolist()]
 
 # %% [markdown]
-# With the printed bracket, $\max(1,1/\eta)\,|\dots|$, the waiting time can be less than one step, and at
-# $\alpha=\frac12+\varepsilon$ it is zero: the theorem would hold before training, when attention's logits are all
-# zero.
+# At $\alpha=0.2$ sentences with more bigrams separate sooner; at $\alpha=0.8$ one step is enough, though the theorem
+# waits.
 
 # %%
-edge = 0.5 + radius
-printed_wait = separation_time(edge, radius, rate, form="printed")
-start = separated(run(0.0, math.log(edge / (1 - edge))), test, task).double().mean()
-claim.check("printed bracket, α = 1/2 + ε: waiting time", printed_wait, "==", 0, 1e-12)
-claim.misprint("printed bracket, α = 1/2 + ε: share separated at t = 0", start, "==", 1)
-claim.check("proof's bracket, α = 1/2 + ε: waiting time", separation_time(edge, radius, rate), "==", 1)
-claim.number("printed bracket, α = η = 0.5", separation_time(0.5, radius, 0.5, form="printed"))
-one_sided, unsure, tosses = 0.99, 0.5, 50
-coins = torch.rand(10_000, tosses, generator=generator(seed), dtype=torch.float64) < one_sided
-both_labels = (coins.any(dim=1) & ~coins.all(dim=1)).double().mean()
-claim.check("α = 0.99, δ = 1/2, M = 50: ε", hoeffding_radius(tosses, unsure), "<", one_sided)
-claim.printed("ε not below 1 - α: share of data sets with a model", both_labels, ">=", 1 - unsure)
-
 fig, axis = show.axes()
 for (alpha, share), marker in zip(shares.items(), show.MARKERS, strict=False):
     axis.plot(range(horizon + 1), share, marker + "-", label=f"α = {alpha}")
-    colour = axis.get_lines()[-1].get_color()
-    axis.axvline(separation_time(alpha, radius, rate), color=colour, linestyle="--", linewidth=1)
+    axis.axvline(waits[alpha], color=axis.get_lines()[-1].get_color(), linestyle="--", linewidth=1)
 axis.set(xlabel="step t", ylabel="share of sentences separated")
 axis.legend()
 show.figure(
     fig,
     name="separation",
-    caption="Share of sentences in which the layers are separated; dashed, the theorem's waiting times. At α = 0.2 "
-    "sentences with more bigrams separate sooner; at α = 0.8 one step is enough, though the theorem waits for twelve.",
-    alt="Three step-like curves reaching one: within two steps for alpha 0.5 and 0.8, in three jumps up to step 14 for "
-    "alpha 0.2.",
+    caption="Share of sentences in which the layers are separated; dashed, the theorem's waiting times.",
+    alt="Three step-like curves reaching one: within two steps for alpha 0.5 and 0.8, in three jumps some steps later "
+    "for alpha 0.2.",
 )
+
+# %% [markdown]
+# Then many data sets are drawn, and the layers are looked at when the waiting time is over, on a hundred sentences with
+# one to three bigrams.
+
+# %%
+few = test.pick(slice(100))
+
+
+def over_data_sets(alpha: float) -> list[bool]:
+    """Whether all sentences are separated at the waiting time, one value a data set."""
+    tosses = torch.full((datasets,), float(samples), dtype=torch.float64)
+    heads = torch.binomial(tosses, torch.full_like(tosses, alpha), generator=generator(seeds[4]))
+    time = math.ceil(waits[alpha])
+    return [0 < k < samples and share_separated(rate * time, odds(k / samples), few) == 1 for k in heads.tolist()]
+
+
+at_the_wait = {alpha: over_data_sets(alpha) for alpha in levels}
+single = test.pick(copies == 1)
+before = math.ceil(math.log(4) / rate) - 1  # the last step with η t < -γ
+early = share_separated(rate * before, odds(0.2), single)
+tie = share_separated(0.5, -0.5, single)  # η t = -γ̂ = 1/2
+
+# %% [markdown]
+# The printed bracket and the missing condition are tried where they fail.
+
+# %%
+edge = 0.5 + radius
+printed_wait = separation_time(edge, radius, rate, form="printed")
+start = share_separated(0.0, odds(edge))
+coins = torch.rand(10_000, 50, generator=generator(seeds[5]), dtype=torch.float64) < 0.99
+has_model = coins.any(dim=1) & ~coins.all(dim=1)
+past_tie = share_separated(0.5 + 1e-9, -0.5, single)
+
+# %% [markdown]
+# For $\alpha=0.2$ and $C=1$ the last step before separation is the control.
+
+# %%
+claim = Claim("in-context-reasoning/theorem-4-5")
+for alpha, whole in at_the_wait.items():
+    claim.estimate(f"α = {alpha}: data sets separated at the waiting time", whole, ">=", 1 - delta)
+    claim.number(f"α = {alpha}: waiting time", waits[alpha])
+claim.control(f"α = 0.2, C = 1: share separated at t = {before}", early, ">", 0)
+claim.check("proof's bracket, α = 1/2 + ε: waiting time", separation_time(edge, radius, rate), "==", 1)
+claim.check("printed bracket, α = 1/2 + ε: waiting time", printed_wait, "==", 0, 1e-12)
+claim.misprint("printed bracket, α = 1/2 + ε: share separated at t = 0", start, "==", 1)
+claim.check("α = 0.99, M = 50, δ = 1/2: ε", hoeffding_radius(50, 0.5), "<", 0.99)
+claim.estimate("ε not below 1 - α: data sets with a model", has_model, ">=", 0.5, role="printed")
+claim.printed("C = 1, η t = -γ̂: share separated, as the proof has it", tie, "==", 1, of="proof")
+claim.check("C = 1, η t a little above -γ̂: share separated", past_tie, "==", 1, of="proof")
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# The division of labour is written into the construction: attention can only speak of $y$, the feed-forward layer only
+# of $\tau$, and all that is left to wait for is the sign of one number. The theorem's waiting time is right with the
+# bracket of its proof, a strict inequality, and the condition $\varepsilon<\min(\alpha,1-\alpha)$. For $\alpha>\frac12$
+# it waits for nothing, since one step is enough.
+#
+# ## To try
+# - Set `rate = 0.5`: everything happens five times sooner, up to the one step that is always needed.
+# - Set `samples = 500`: the estimate may be farther off, and at $\alpha=0.2$ the waiting time grows by some two steps.

@@ -10,6 +10,10 @@
 # # Algorithms 4 and 5 · If-then is a lookup too
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Algorithms 4 and 5, Appendix C.*
 #
+# A token holds a letter $x$ and $k$ cases $(a_i, b_i)$. If $x = a_i$, the next token shall hold $x' = b_i$. A layer has
+# no conditions, but it has lookups. So the cases are set out as a table, one case a token: the key $a_i$ in the rows
+# $s_0$, the value $b_i$ in the rows $s_1$. After $k$ tokens $x$ is looked up in this table.
+#
 # <!-- claim linear-attention/algorithm-4 -->
 # <blockquote>
 #
@@ -38,12 +42,8 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# A token holds a letter $x$ and $k$ cases $(a_i, b_i)$. If $x = a_i$, the next token shall hold $x' = b_i$. A layer has
-# no conditions, but it has lookups. So the cases are set out as a table, one case a token: the key $a_i$ in the rows
-# $s_0$, the value $b_i$ in the rows $s_1$. After $k$ tokens the letter $x$ asks this table.
-#
-# Two things are left out in print and needed to run it. The copies must know which token they are at; here they ask by
-# position. And every copy in print reads from the token just written, which holds neither $x$ nor the other cases:
+# Two things are left out in the paper and needed to run it. The copies must know which token they are at; here they ask
+# by position. And every copy as printed reads from the token just written, which holds neither $x$ nor the other cases:
 # $a_i$ and $b_i$ must be read where they stand, and $x$ must be carried along to the last of the $k$ tokens. The rows
 # $s_0$, $s_1$ belong to this if-then alone, as Appendix C asks of all blocks. A later one that used the same rows would
 # find both tables and return their sum.
@@ -87,7 +87,8 @@ def last_token(program, prompt, cases):
     return read_tokens(*run_heads(program, [prompt], cases + 1))[-1].get("x'.0")
 
 
-found = []  # for every input: is its letter listed, its outcome, and what Algorithm 4, the heads and the print return
+# for every input: is its letter listed, its outcome, and what Algorithm 4, the heads and the printed form return
+found = []
 for cases in range(2, most_cases + 1):
     program = if_then_program(1, cases, letters=cases + 1, outcomes=outcomes)
     in_print = if_then_program(1, cases, letters=cases + 1, outcomes=outcomes, form="printed")
@@ -136,7 +137,7 @@ print(f"of {pairs_tried} inputs: {right['private']} right with private rows, {ri
 # The token matrix of one such run, with rows of its own for each if-then and with shared ones:
 
 # %%
-fig, axes = show.axes(1, 2, width=8, height=3.8)
+fig, axes = show.axes(2, 1, width=5.2, height=7.4)
 prompt = if_then_prompt([0, 1], [0, 1], [1, 0])
 for axis, kept in zip(axes, ("private", "shared"), strict=True):
     history, rows = run_heads(if_then_program(2, 2, 2, outcomes, rows=kept), [prompt], 6)
@@ -149,10 +150,8 @@ for axis, kept in zip(axes, ("private", "shared"), strict=True):
 fig.colorbar(picture, ax=axes, ticks=[0, 1, 2], label="entry")
 caption = "Two if-thens, three tokens each, after one prompt token. With private rows the two tables stand apart. With "
 caption += "shared rows the second answer, `x'.1` in the last token, is a 2: it was found twice."
-alt = (
-    "Two images of the token matrix. On the left all entries are 0 or 1 and each block has its own rows. On the right "
-)
-alt += "the rows s0 and s1 are used by both blocks and the last token holds an entry 2."
+alt = "Two images of the token matrix. In the upper one all entries are 0 or 1 and each block has its own rows. In the "
+alt += "lower one the rows s0 and s1 are used by both blocks and the last token holds an entry 2."
 show.figure(fig, name="tables", caption=caption, alt=alt)
 
 # %% [markdown]

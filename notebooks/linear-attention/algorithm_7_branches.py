@@ -10,23 +10,18 @@
 # # Algorithms 6 and 7 · One step of a machine, cell by cell
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Algorithms 6 and 7, Appendix C.1.*
 #
-# <!-- claim linear-attention/algorithm-6 -->
-# <blockquote>
+# To run a Turing machine, the layer writes the whole tape anew at every step. A cell of the new tape depends on three
+# cells of the old one: itself and its two neighbours. Algorithm 6 copies these three to the end of the sequence.
+# Algorithm 7 then decides, by where the head is:
 #
-# **Algorithm 6 (The cells a new cell is made from)** *Appendix C.1*
+# * left of the head: keep the letter, and take the new state if the head moves left;
+# * at the head: write the new letter, and lose the state;
+# * right of the head: keep the letter, and take the new state if the head moves right;
+# * anywhere else: keep the letter. This case is missing in the paper, and so such cells come out empty.
 #
-# **As printed.** The offsets count tokens, although a block has several; and the copies read $s_0$, which a block has
-# loaded, not returned.
-#
-# **Corrected.** For each cell of the new tape a block of tokens copies letter and state of the same cell and of its two
-# neighbours from the tape one step before, and runs the branches of Algorithm 7. With a window of $N$ cells these are
-# the blocks at the offsets $-N-1$, $-N$ and $-N+1$, as far as they are inside the window, and what is copied is what
-# they returned.
-#
-# The offsets count blocks; the copies read the letter and state that a block returned.
-#
-# </blockquote>
-# <!-- /claim -->
+# Two more things in Algorithm 7 cannot be as printed, and are slips: left of the head both conditions say $L$, and the
+# rule is picked by the letter of `s2`, which is a column of the table and holds *every* letter. The letter meant is the
+# one under the head.
 #
 # <!-- claim linear-attention/algorithm-7 -->
 # <blockquote>
@@ -45,18 +40,23 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# To run a Turing machine, the layer writes the whole tape anew at every step. A cell of the new tape depends on three
-# cells of the old one: itself and its two neighbours. Algorithm 6 copies these three to the end of the sequence.
-# Algorithm 7 then decides, by where the head is:
+# <!-- claim linear-attention/algorithm-6 -->
+# <blockquote>
 #
-# * left of the head: keep the letter, and take the new state if the head moves left;
-# * at the head: write the new letter, and give the state away;
-# * right of the head: keep the letter, and take the new state if the head moves right;
-# * anywhere else: keep the letter. This case is missing in print, and so such cells come out empty.
+# **Algorithm 6 (The cells a new cell is made from)** *Appendix C.1*
 #
-# Two more things in Algorithm 7 cannot be as printed, and are slips: left of the head both conditions say $L$, and the
-# rule is picked by the letter of `s2`, which is a column of the table and holds *every* letter. The letter meant is the
-# one under the head.
+# **As printed.** The offsets count tokens, although a block has several; and the copies read $s_0$, which a block has
+# loaded, not returned.
+#
+# **Corrected.** For each cell of the new tape a block of tokens copies letter and state of the same cell and of its two
+# neighbours from the tape one step before, and runs the branches of Algorithm 7. With a window of $N$ cells these are
+# the blocks at the offsets $-N-1$, $-N$ and $-N+1$, as far as they are inside the window, and what is copied is what
+# they returned.
+#
+# The offsets count blocks; the copies read the letter and state that a block returned.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # <details><summary>Proof of Algorithm 7, as corrected</summary>
 #
@@ -173,12 +173,12 @@ for number in range(machines):
 # The picture has the share of machines whose whole tape is right, after each step.
 
 # %%
-fig, axis = show.axes(1, 1, width=7, height=3.0)
+fig, axis = show.axes(1, 1, width=5.2, height=3.7)
 for (way, counts), marker in zip(exact.items(), show.MARKERS, strict=False):
     axis.plot(range(steps + 1), [count / machines for count in counts], marker=marker, label=way)
 axis.set_xlabel("step of the machine")
 axis.set_ylabel("share of tapes that are right")
-axis.legend()
+axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2))
 show.figure(
     fig,
     name="steps",
@@ -208,4 +208,4 @@ claim.verdict()
 #
 # ## To try
 # - Set `steps = 20`: the copies of `s0` go on repeating the first step.
-# - Set `window = 12`: the missing branch leaves more cells empty.
+# - Set `letters = 4`: the corrected form is right everywhere still, and the slip in the letter does more harm.

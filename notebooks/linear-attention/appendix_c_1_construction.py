@@ -10,28 +10,6 @@
 # # Appendix C.1 · The paper's universal machine
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Appendix C.1, Algorithms 6 and 7.*
 #
-# <!-- claim linear-attention/appendix-c-1-construction -->
-# <blockquote>
-#
-# **Appendix C.1 construction (The paper's universal machine)** *Appendix C.1*
-#
-# Every cell of every step is written by a block of tokens that loads the cell and its neighbours, looks up their
-# states, selects the rule for the letter, and writes the new cell; each block has working rows of its own. With four
-# tokens a block and a window of $N$ cells, $H = 1 + N\hat\Phi\,(25 + 3\hat\Sigma) - 4\hat\Phi$ heads run every machine
-# within the bounds exactly, in width $d = O(N \hat\Phi \hat\Sigma \max(\hat\Sigma, \hat{\mathcal{Q}}))$ and with
-# $c(t) = 4Nt$ tokens. All entries of the tokens are 0 or 1.
-#
-# **Beside it, as printed.** The branches are those of Algorithm 7 as they stand, a cell without the head has an empty
-# state, and the cells are the last tokens. The length of the word, $\hat n$, stands for the window in $d$ and $H$.
-#
-# **Corrected.** The construction needs the corrections to Algorithms 5, 6 and 7 and to the proof of Lemma C.1:
-# placement of the blocks, a head for the position, what is carried along, the fourth branch, and the bookkeeping of
-# cells without the head. The cells stand in every fourth of the last tokens. A head that walks on needs $N = \hat n +
-# \hat\Phi$ cells, and so more rows and heads than Lemma 2.2 has; its statement is met by other heads.
-#
-# </blockquote>
-# <!-- /claim -->
-#
 # Lemma 2.2 says that one layer of linear attention, with a fixed set of heads, can run every Turing machine within
 # given bounds. The paper proves it by a construction, and this page runs that construction. The prompt brings a
 # machine, as a table, and a tape; each output of the layer becomes the next token. Every number that occurs is a whole
@@ -47,6 +25,62 @@
 # working rows of its own, as the paper does, and the width grows with window times steps. This is where the paper's $d$
 # and $H$ come from. Heads that take back what they wrote do with far fewer, and settle the lemma itself:
 # {doc}`/notebooks/linear-attention/lemma_2_2_universal_machine`.
+#
+# <!-- claim linear-attention/appendix-c-1-construction -->
+# <blockquote>
+#
+# **Appendix C.1 construction (The paper's universal machine)** *Appendix C.1*
+#
+# **As printed.** The branches are those of Algorithm 7 as they stand, a cell without the head has an empty state, and
+# the cells are the last tokens. The length of the word, $\hat n$, stands for the window in $d$ and $H$.
+#
+# **Corrected.** Every cell of every step is written by a block of tokens that loads the cell and its neighbours, looks
+# up their states, selects the rule for the letter, and writes the new cell; each block has working rows of its own.
+# With four tokens a block and a window of $N$ cells, $H = 1 + N\hat\Phi\,(25 + 3\hat\Sigma) - 4\hat\Phi$ heads run
+# every machine within the bounds exactly, in width $d = O(N \hat\Phi \hat\Sigma \max(\hat\Sigma, \hat{\mathcal{Q}}))$
+# and with $c(t) = 4Nt$ tokens. All entries of the tokens are 0 or 1.
+#
+# The construction needs the corrections to Algorithms 5, 6 and 7 and to the proof of Lemma C.1: placement of the
+# blocks, a head for the position, what is carried along, the fourth branch, and the bookkeeping of cells without the
+# head. The cells stand in every fourth of the last tokens. A head that walks on needs $N = \hat n + \hat\Phi$ cells,
+# and so more rows and heads than Lemma 2.2 has, and with $c(t) = 4 (\hat n + \hat\Phi) t$ more tokens than $O((n + t)
+# t)$ at $t \ll \hat\Phi$; that lemma is met by other heads.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <details><summary>Proof of Appendix C.1 construction, as corrected</summary>
+#
+# By induction over the blocks let every earlier block have ended in a token with the letter of its cell and its state,
+# or the letter "no state"; the cells of the prompt are such tokens. Every lookup below is a head by Lemma C.1. Its key
+# rows are positions, the names of the table's columns, or rows of this one block, so that a single token answers.
+#
+# *Load* (6 heads). At the token before the block, which knows itself by its position, each head asks for the last token
+# of the block of a cell one step before, the one at the left, the cell itself or the one at the right, and copies its
+# letter or its state. At the two ends of the window there is no neighbour, which saves 4 heads a step.
+#
+# *Look up* (7 heads). Each of the three states asks for its column of the table; "no state" asks for nothing. The three
+# letters and the cell's own state are carried on.
+#
+# *Select* ($3\hat\Sigma + 2$ heads). For each of the three and each letter a head asks with this letter for this
+# letter, in rows of the block that this token alone holds, and so finds the token itself if the letter is there. It
+# moves the rule for that letter on. Where there was no column, there is none. Letter and state of the cell are carried
+# on.
+#
+# *Write* (10 heads). The letter is that of the cell's own rule, if the head was here; asked for by "no state", it is
+# the old letter. The state is that of a rule which brings the head here: from the left by $R$, from the right by $L$,
+# from here by $S$. "No state" gets 1 if the cell was without the head, 1 if its own rule moves the head away by $L$ or
+# $R$, and $-1$ for an arrival from either side. There is one head, so that of these at most two are not 0, and the sum
+# is 1 if the new cell is without the head and else 0. This is Algorithm 7 as corrected, and the new block ends as the
+# induction has it.
+#
+# *Sizes.* A block has $6 + 7 + (3\hat\Sigma + 2) + 10 = 25 + 3\hat\Sigma$ heads, there are $N\hat\Phi$ blocks, 4 heads
+# are saved in every step, and one head numbers the tokens. With $D = \hat{\mathcal Q} + \hat\Sigma + 3$ rows for a rule
+# a block has $3\,(2\hat\Sigma + \hat{\mathcal Q} + 1 + \hat\Sigma D + D) + 2(\hat{\mathcal Q} + 1) + \hat\Sigma$
+# working rows, of the order of $\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q})$; positions, the table and the rows of a
+# cell come to no larger an order. $\square$
+#
+# </details>
 
 # %%
 import torch
@@ -116,20 +150,22 @@ print(f"{compared.machines} of {machines + 1} machines exact in all {steps + 1} 
 read = [universal.read(history[:1], step) for step in range(steps + 1)]
 tape = torch.stack([one.letters[0] for one in read])
 step_of, cell_of = (torch.stack([one.states[0] for one in read]) < states).nonzero(as_tuple=True)
-fig, axis = show.axes(1, 1, width=7, height=4.6)
+fig, axis = show.axes(1, 1, width=5.2, height=4.6)
 axis.imshow(tape, cmap="Greys", vmin=0, vmax=3 * letters, aspect="auto")
+signs = [letter.replace("_", "·") for letter in own.letters]
 axis.scatter(cell_of, step_of, marker="s", s=700, facecolor="none", edgecolor=show.COLOURS[1], linewidth=2)
 for step, one in enumerate(read):
     for cell, (letter, state) in enumerate(zip(one.letters[0].tolist(), one.states[0].tolist(), strict=True)):
         name = f"\n{own.states[state]}" if state < len(own.states) else ""
-        axis.text(cell, step, own.letters[letter] + name, ha="center", va="center", fontsize=7)
+        axis.text(cell, step, signs[letter] + name, ha="center", va="center", fontsize=7)
 axis.set(xlabel="cell", ylabel="step of the machine")
 axis.grid(False)
 show.figure(
     fig,
     name="tape",
     caption="The tape over time, read from the tokens that the layer wrote: each row is one step, the frame is the "
-    "head with its state. The machine adds one to the binary number on its tape.",
+    "head with its state, the dot is the blank, and the ground has one shade for each letter. The machine adds one to "
+    "the binary number on its tape.",
     alt="A table of cells with a row for every step. The head walks to the right end of the number, turns back, turns "
     "trailing ones into zeros and the next zero into a one, and accepts.",
 )
@@ -152,14 +188,17 @@ print(f"weights of the heads: 1 in Q, {weights} in V; entries of the tokens: {hi
 # ## How it grows
 # With $D = |\mathcal{Q}| + |\Sigma| + 3$ numbers a rule, a window of $N$ cells and $\Phi$ steps, the counts are
 #
-# $$H = 1 + N\Phi\,(25 + 3|\Sigma|) - 4\Phi, \qquad
-# d = \Theta\big(N\Phi\,|\Sigma|\,(|\mathcal{Q}| + |\Sigma|)\big), \qquad c(t) = 4Nt .$$
+# $$\begin{aligned}
+# H &= 1 + N\Phi\,(25 + 3|\Sigma|) - 4\Phi , \\
+# d &= \Theta\big(N\Phi\,|\Sigma|\,(|\mathcal{Q}| + |\Sigma|)\big) , \\
+# c(t) &= 4Nt .
+# \end{aligned}$$
 #
 # In the lemma the length of the word, $\hat n$, stands where $N$ stands here. For a head that walks on this
 # construction needs $N \ge \hat n + \hat\Phi$ cells, and so more heads and rows than the lemma has.
 #
 # The largest case below has a window and a step count of 12. Written out as matrices its heads would need tens of
-# terabytes; as lists of rows they need a megabyte or two.
+# terabytes; as lists of the entries that are not zero they need what is printed below the table.
 
 # %%
 sizes = [(2, 2, 4, 3), (3, 2, 5, 6), (3, 3, 6, 6), (3, 3, 12, 12)]
@@ -178,6 +217,10 @@ show.table(
     ["states", "letters", "window", "steps", "d", "H", "tokens", "machines exact", "dense heads, TB"],
     table,
     caption="One set of heads a row, ten random machines each, every configuration compared.",
+)
+entries = sum(len(head.source) + len(head.value) for head in many.heads)
+print(
+    f"the heads of the last row have {entries:,} entries that are not zero: {entries * 16 / 1e6:.1f} MB of row numbers"
 )
 
 # %% [markdown]
@@ -208,9 +251,11 @@ show.table(
 )
 
 # %% [markdown]
-# The sizes of the lemma, and its last tokens, are more than this construction gives, also when repaired. Words of one
-# letter, with a window of $N = 1 + \hat\Phi$ cells, double the order of the lemma when the steps double; the heads here
-# grow by more. What fails is the construction as a proof of these sizes; the lemma has another proof.
+# The sizes of the lemma, and its last tokens, are more than this construction gives, also when repaired. For words of
+# one letter the lemma's order for $H$ doubles when the steps double. With the window $1 + \hat\Phi$ that this
+# construction needs, $H$ grows nearly fourfold. That is a count of our own heads, so it is shown and not judged; the
+# lemma has another proof. What is judged is the construction as it is printed, which fails, and as it is corrected,
+# which does not.
 
 # %%
 longer = heads_formula(2, 21, 20) / heads_formula(2, 11, 10)
@@ -225,10 +270,9 @@ claim.number("H at the same size", heads_formula(3, 6, 6))
 claim.control("working rows shared by all blocks, machines exact", shared.machines, "==", 10)
 claim.check("no bookkeeping of empty states, machines right after one step", forgotten.exact[:, 1].sum(), "==", 10)
 claim.control("no bookkeeping of empty states, machines right after two", forgotten.exact[:, 2].sum(), "==", 10)
-claim.printed("machines right after one step, printed branches", printed_right, "==", 10, of="proof")
-claim.printed("words of one letter: H at 20 steps over H at 10", longer, "<=", 2, of="proof")
-claim.printed("machines whose last tokens are the tape, one by one", as_tape, "==", machines + 1, of="proof")
-claim.check("repaired construction, machines exact over all sizes", exact_everywhere, "==", 10 * len(sizes), of="proof")
+claim.printed("printed branches, machines right after one step", printed_right, "==", 10)
+claim.printed("last tokens one by one as the tape, machines", as_tape, "==", machines + 1)
+claim.number("words of one letter: H at 20 steps over H at 10", longer)
 claim.verdict()
 
 # %% [markdown]

@@ -10,64 +10,10 @@
 # # Section 5 · Outputs that become tokens, and vectors that become letters
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: definitions of Section 5 and Appendix D.*
 #
-# <!-- claim linear-attention/definition-autoregressive-mhla -->
-# <blockquote>
-#
-# **Definition (Outputs that become tokens)** *Section 5*
-#
-# **As printed.** $Z^{t+1} = Z^t \circ y^t \in \mathbb{R}^{d \times (n+1)}$.
-#
-# **Corrected.** From $Z^0 \in \mathbb{R}^{d \times n}$ on, each step computes $y^{t+1} = \mathrm{MHLA}_\Theta(Z^t)$ and
-# sets it behind the input: $Z^{t+1} = Z^t \circ y^{t+1} \in \mathbb{R}^{d \times (n+t+1)}$.
-#
-# $Z^{t+1} = Z^t \circ y^{t+1} \in \mathbb{R}^{d \times (n+t+1)}$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim linear-attention/definition-computation-history -->
-# <blockquote>
-#
-# **Definition (The history of a run)** *Section 5*
-#
-# The history of a run of $\Phi$ steps is $\mathrm{CH}_\Theta(Z) = \{Z^t\}_{t \in [\Phi]}$ with entries
-# $\mathrm{CH}^t_\Theta(Z) = Z^t$. Each entry begins with all earlier ones; $Z^t[:-k]$ stands for its last $k$ tokens.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim linear-attention/definition-orthogonal-embeddings -->
-# <blockquote>
-#
-# **Definition (Letters as unit vectors)** *Appendix D*
-#
-# $\mathrm{Embed}: \Sigma \to \mathbb{R}^{|\Sigma|}$ gives every letter a unit vector of its own, $\mathrm{Embed}(a) =
-# e_a$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim linear-attention/definition-rounding -->
-# <blockquote>
-#
-# **Definition (Vectors back to letters)** *Appendix D*
-#
-# **As printed.** $\mathrm{Round}(v) = e_j$ with $j = \arg\max_i \langle v, e_i \rangle$ over all rows: it never returns
-# the empty value that the construction of Appendix C needs.
-#
-# **Corrected.** In the rows of each attribute, a vector is rounded to the unit vector of its largest entry, or to zero
-# (no letter) if that entry is below $1/2$. An error of squared norm below $1/4$ is then always undone; among letters
-# alone, without the zero, one below $1/2$ is.
-#
-# Round attribute by attribute, to zero below the threshold $1/2$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# To compute for many steps, the layer's output is set behind its input and the layer is applied again. Letters are
-# unit vectors; an output is read by rounding it to the nearest one. These four definitions carry all of Section 5, and
-# two of them need a word: the loop as printed appends the output of the step before, which is a slip, and rounding as
-# printed cannot say "nothing here".
+# To compute for many steps, the layer's output is set behind its input and the layer is applied again. Letters are unit
+# vectors; an output is read by rounding it to the nearest one. Four definitions carry all of Section 5: the loop, its
+# history, the letters and the rounding. Two of them need a word. The loop as printed appends the output of the step
+# before, which is a slip, and rounding as printed cannot say "nothing here".
 
 # %%
 import torch
@@ -92,10 +38,38 @@ require(steps=(steps, 3, 8), letters=(letters, 2, None), errors=(errors, 100, No
 
 # %% [markdown]
 # ## The loop, by hand
-# One head in two dimensions, with $Q = \begin{pmatrix}1&0\\0&0\end{pmatrix}$,
-# $V = \begin{pmatrix}0&1\\1&0\end{pmatrix}$ and the prompt $(1, 0), (1, 1)$. The query is the first entry of the last
-# token, so the output is $z_{n1} \sum_j z_{j1}\,(z_{j2}, z_{j1})$. By hand: the prompt gives $(0,1) + (1,1) = (1, 2)$;
-# then $(0,1)+(1,1)+(2,1) = (3, 3)$; then $3\,[(0,1)+(1,1)+(2,1)+3\,(3,3)] = (36, 36)$.
+# A layer computes one new column; set behind the others it becomes the last token of the next step. The sign $\circ$
+# sets a column behind a matrix.
+#
+# <!-- claim linear-attention/definition-autoregressive-mhla -->
+# <blockquote>
+#
+# **Definition (Outputs that become tokens)** *Section 5*
+#
+# **As printed.** What is appended is the output of the step before, and the size is that after one step:
+#
+# $$Z^{t+1} = Z^t \circ y^t \in \mathbb{R}^{d \times (n+1)} .$$
+#
+# **Corrected.** From $Z^0 \in \mathbb{R}^{d \times n}$ on, each step computes $y^{t+1} = \mathrm{MHLA}_\Theta(Z^t)$ and
+# sets it behind the input:
+#
+# $$Z^{t+1} = Z^t \circ y^{t+1} \in \mathbb{R}^{d \times (n+t+1)} .$$
+#
+# What is appended is the output of this step, and each step makes the input one token longer.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Take one head in two dimensions, with $Q = \begin{pmatrix}1&0\\0&0\end{pmatrix}$, $V =
+# \begin{pmatrix}0&1\\1&0\end{pmatrix}$ and the prompt $(1, 0), (1, 1)$. The query is the first entry of the last token,
+# so the output is $z_{n1} \sum_j z_{j1}\,(z_{j2}, z_{j1})$. By hand:
+#
+# $$\begin{aligned}
+# y^1 &= (0,1) + (1,1) = (1, 2) , \\
+# y^2 &= (0,1) + (1,1) + (2,1) = (3, 3) , \\
+# y^3 &= 3\,\big[(0,1) + (1,1) + (2,1) + 3\,(3,3)\big] \\
+# &= (36, 36) .
+# \end{aligned}$$
 
 # %%
 swap = Heads(
@@ -106,6 +80,7 @@ prompt = torch.tensor([[1.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
 by_hand = [[1, 2], [3, 3], [36, 36]]
 run = autoregress(lambda tokens: mhla(swap, tokens), prompt, steps)
 printed = autoregress(lambda tokens: mhla(swap, tokens), prompt, steps, form="printed")
+traces = {"y of the step": run, "y before": printed}
 show.table(
     ["step", "by hand", "appending $y^{t+1}$", "appending $y^t$"],
     [[t + 1, by_hand[t], run[2 + t].long().tolist(), printed[2 + t].long().tolist()] for t in range(3)],
@@ -117,12 +92,26 @@ show.table(
 # %%
 claim = Claim("linear-attention/definition-autoregressive-mhla")
 claim.check("tokens after t steps: n + t", str([len(history_entry(run, 2, t)) for t in range(3)]), "==", "[2, 3, 4]")
-claim.check("the trace by hand", str(run[2:5].long().tolist()), "==", str(by_hand))
-claim.misprint("appending the output of the step before", str(printed[2:5].long().tolist()), "==", str(by_hand))
+as_by_hand = {name: (one[2:5].long() == torch.tensor(by_hand)).all(dim=1).sum() for name, one in traces.items()}
+claim.check("appending the output of the step: tokens as by hand", as_by_hand["y of the step"], "==", 3)
+claim.misprint("appending the output of the step before: tokens as by hand", as_by_hand["y before"], "==", 3)
 claim.verdict()
 
 # %% [markdown]
 # ## The history
+# What a run has written is kept, step by step.
+#
+# <!-- claim linear-attention/definition-computation-history -->
+# <blockquote>
+#
+# **Definition (The history of a run)** *Section 5*
+#
+# The history of a run of $\Phi$ steps is $\mathrm{CH}_\Theta(Z) = \{Z^t\}_{t \in [\Phi]}$ with entries
+# $\mathrm{CH}^t_\Theta(Z) = Z^t$. Each entry begins with all earlier ones; $Z^t[:-k]$ stands for its last $k$ tokens.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # The entry $CH^t(Z) = Z^t$ is the run up to step $t$. So every entry begins with all earlier ones, and the text's $Z[:
 # -k]$ means the last $k$ tokens. Below, the loop is run afresh for every $t$, with the output of each step computed by
 # single sums, and compared with the entries of one long run. In one place (Lemma 2.2 in Section 2) the colon is
@@ -150,8 +139,22 @@ claim.verdict()
 # %% [markdown]
 # ## Letters
 # With a unit vector of its own for each letter, the inner product of two tokens tells whether they hold the same
-# letter, and nothing else. Below, all pairs of places in random words are told apart so, and held against the words
-# themselves. With one row fewer than there are letters no choice of vectors can do it; random unit vectors are tried.
+# letter, and nothing else.
+#
+# <!-- claim linear-attention/definition-orthogonal-embeddings -->
+# <blockquote>
+#
+# **Definition (Letters as unit vectors)** *Appendix D*
+#
+# $\mathrm{Embed}: \Sigma \to \mathbb{R}^{|\Sigma|}$ gives every letter a unit vector of its own, $\mathrm{Embed}(a) =
+# e_a$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+#  For random words we compare every pair of places by inner product and check the result
+# against the words. With one row fewer than there are letters no choice of vectors can do it; random unit vectors are
+# tried.
 
 # %%
 source = generator(seed)
@@ -172,12 +175,35 @@ claim.verdict()
 
 # %% [markdown]
 # ## Rounding
-# In print a vector is rounded to the unit vector of its largest entry. Between two letters this is right as long as the
-# error has squared norm below $1/2$: the worst error takes from one entry and gives to another in equal parts.
+# In the paper a vector is rounded to the unit vector of its largest entry. Between two letters this is right as long as
+# the error has squared norm below $1/2$: the worst error takes from one entry and gives to another in equal parts.
 #
 # But the programs of Appendix C also use the *empty* value: rows of an attribute that hold no letter. Plain rounding
 # always returns a letter. So each attribute is rounded by itself, and to nothing if no entry reaches $1/2$. Now one
 # entry alone can do harm, and the squared norm must stay below $1/4$.
+#
+# <!-- claim linear-attention/definition-rounding -->
+# <blockquote>
+#
+# **Definition (Vectors back to letters)** *Appendix D*
+#
+# **As printed.** Over all rows,
+#
+# $$\mathrm{Round}(v) = e_j , \quad j = \arg\max_i v_i ,$$
+#
+# which never returns the empty value that the construction of Appendix C needs, and of a token with several attributes
+# keeps one.
+#
+# **Corrected.** In the rows of each attribute, a vector is rounded to the unit vector of its largest entry, or to zero
+# (no letter) if that entry is below $1/2$. An error of squared norm below $1/4$ is then always undone; among letters
+# alone, without the zero, one below $1/2$ is. (The heads of Lemma 2.2 write tokens with $-1$ and with differences of
+# letters, for which the definition is not made: for Lemmas 5.1 and 5.2 each entry is rounded to the nearest whole
+# number.)
+#
+# Round attribute by attribute, to zero below the threshold $1/2$.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # <details><summary>Proof of Definition (Rounding), what it undoes, and what follows for runs</summary>
 #
@@ -199,8 +225,11 @@ claim.verdict()
 # are the true ones, so that its output is off $y^t$ by $r_t < \frac14$, which rounding undoes. By Markov's inequality
 # $\Pr[r_t \ge \frac14] \le 4\,\mathbb{E}\,r_t$, so that
 #
-# $$\Pr[\text{the run is not the true one}] \le \sum_{t\le\Phi}\Pr[r_t \ge \tfrac14] \le 4\sum_{t \le
-# \Phi}\mathbb{E}\,r_t = 4\varepsilon\Phi .$$
+# $$\begin{aligned}
+# & \Pr[\text{the run is not the true one}] \\
+# &\quad \le \textstyle\sum_{t\le\Phi}\Pr[r_t \ge \tfrac14] \\
+# &\quad \le 4\,\textstyle\sum_{t \le \Phi}\mathbb{E}\,r_t = 4\varepsilon\Phi .
+# \end{aligned}$$
 #
 # The errors at the steps need not be independent. Up to a step $t$ the sum runs over the steps so far. $\square$
 #
@@ -230,7 +259,7 @@ plain_empty = (round_letter(noise[:, :, -1]) == 0).all(dim=-1)
 # The worst errors are among those tried, so each curve leaves 1 exactly where the proof says.
 
 # %%
-fig, axis = show.axes(1, 1, width=7, height=3.2)
+fig, axis = show.axes(1, 1, width=5.2, height=3.9)
 axis.plot(sizes, right_token.double().mean(dim=(1, 2)), label="by attribute, with the empty value", marker="o")
 axis.plot(sizes, right_letter.double().mean(dim=(1, 2)), label="largest entry, letters only", marker="s")
 axis.plot(sizes, plain_empty.double().mean(dim=1), label="largest entry, on the empty value", marker="^")
@@ -238,7 +267,7 @@ axis.axvline(0.25, linestyle="--", color="grey")
 axis.axvline(0.5, linestyle="--", color="grey")
 axis.set_xlabel("squared norm of the error")
 axis.set_ylabel("share rounded rightly")
-axis.legend()
+axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.17))
 show.figure(
     fig,
     name="rounding",

@@ -15,27 +15,34 @@
 #
 # **Figure 2(a) (Certificate value and distance of Algorithm 1)** *Section 6.2, Figure 2(a)*
 #
-# On mixtures of orthogonal and Gaussian memories, from 95% orthogonal on, the distance of what Algorithm 1 learns to
-# the teacher falls as $\lambda_{\min}(\Lambda_D)$ grows. Reported: $\lambda_{\min} = 0.06$ and 0 at the two ends. The
-# text gives no heights, and neither solver nor precision: a descent of finitely many steps gives such a curve. Exact
-# least squares on the model's outputs stays at rounding, below $10^{-11}$, for every mixture, orthogonal data alone
-# included, because the teacher is orthogonal to the kernel of $\Lambda_D$; at that height it, too, rises as
-# $\lambda_{\min}$ falls.
+# On mixtures of orthogonal and Gaussian tables, from 95% orthogonal ($\lambda_{\min} = 0.06$) to orthogonal alone
+# ($\lambda_{\min} = 0$), what Algorithm 1 learns comes closer to the teacher as $\lambda_{\min}(\Lambda_D)$ grows. The
+# text gives no heights, and neither solver nor precision. Every solver tried shows it: exact ones at the height of
+# rounding, in float32 and in float64, and gradient descent that stops at heights one can see. At $\lambda_{\min} = 0$
+# it is the solver that picks a minimiser. One without regard for the rank, or with a random start, ends far from the
+# teacher; the one of least norm is the teacher, which is orthogonal to the kernel of $\Lambda_D$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# A memory of $d = 4$ keys and values is read by one head. Gaussian memories determine the model ($\lambda_{\min} >
-# 0$); orthogonal ones do not. Mixtures from 95% to 100% orthogonal run from one to the other. For each mixture the
-# paper plots how far Algorithm 1 ends from the teacher. This page runs at the paper's size.
+# A table of $d = 4$ keys and values is given, one pair a token, and behind it a query, which is one of the keys. One
+# head of linear attention looks the value up. Can this head be learned from such tables? If keys and values are
+# Gaussian, it can: the certificate of Lemma 4.1 is positive, and everything that fits the data is the same function. If
+# they are orthonormal, drawn anew for every table, it cannot: the features of the data leave directions open. The paper
+# mixes the two kinds, from 95% orthogonal tables to orthogonal ones alone, and plots for each mixture how far Algorithm
+# 1 ends from the head that made the labels.
+#
+# This page runs at the paper's size. First come the task and the distance; then what orthogonal tables leave open, and
+# why; then the figure, once for each way to solve the regression.
 
 # %%
-from itertools import pairwise
+from math import comb, inf
 from statistics import median
 
 import torch
 
 from attention_theory.linear_attention.experiments.associative_memory import (
+    lookup_heads,
     memory_teacher,
     mix_memories,
     printed_labels,
@@ -55,19 +62,18 @@ from attention_theory.linear_attention.model.parameters import (
 )
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
+from attention_theory.trends import exponent
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-samples = 16384  # memories in each data set, at least 2048; the paper has 2**14
-repeats = 3  # data sets drawn for each mixture, at least 3
-noise = 0.1  # standard deviation of the label noise in the last curve, at least 1e-6
+d = 4  # length of a key and of a value, from 2 to 4; the paper has 4
+samples = 16384  # tables in each data set, at least 2048; the paper has 2**14
+repeats = 8  # data sets of each mixture, at least 4
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(samples=(samples, 2048, None), repeats=(repeats, 3, None), noise=(noise, 1e-6, None), seed=(seed, 0, None))
-d = 4  # the length of a key, as in the paper; a token has 2d = 8 features
-shares = [0.0, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995, 1.0]  # of orthogonal memories
+require(d=(d, 2, 4), samples=(samples, 2048, None), repeats=(repeats, 4, None), seed=(seed, 0, None))
 teacher = memory_teacher(d)
 target = coefficients(teacher)
 source = generator(seed)
@@ -90,8 +96,36 @@ source = generator(seed)
 #
 # </blockquote>
 # <!-- /claim -->
-# The printed label leaves out that the last token attends to itself. Its key half is $q$ and its value half is the
-# noise $\zeta$, so it adds $\|q\|^2\zeta$. Labels without this term are made by no model of this kind.
+# A layer of attention sums over *all* tokens, and the last one is among them. Its key half is the query $q$ and its
+# value half is noise, $\zeta$. So it finds itself: $\|q\|^2\zeta$ is added to what the table holds. The label that the
+# paper prints leaves this out. Can other heads, any number of them, give the printed label? On Gaussian tables they
+# cannot. On orthogonal ones they can, but then they are not the teacher.
+#
+# <details><summary>Proof of Section 6.2 task: associative memory, eq (27), as corrected</summary>
+#
+# Write $z_i = (k_i, v_i)$ for the tokens, $i \le d$, and $z_{d+1} = (q, \zeta)$ for the last one.
+#
+# *The own term.* $\mathrm{MHLA}_\Theta(Z) = \sum_i Vz_i\,\langle z_i, Qz_{d+1}\rangle$. Here $Vz_i = (0, v_i)$ and
+# $\langle z_i, Qz_{d+1}\rangle = \langle k_i, q\rangle$ for $i \le d$, while the last token adds $(0,
+# \zeta)\,\langle q, q\rangle$.
+#
+# *Gaussian tables, $d \ge 2$: no heads give the printed labels.* Suppose that some do. Take the teacher's coefficients
+# less theirs. By Eq. 45 there is then, for each entry $\zeta_m$, a row of coefficients $c$ with
+#
+# $$\sum_{\{j,k\},\ell} c_{\{j,k\}\ell}\,\Big(\sum_{i \le d+1} z_{ji}z_{ki}\Big)\,z_{\ell,d+1} = \|q\|^2\,\zeta_m$$
+#
+# on almost all tables. Look at those with $q = k_1$. Both sides are polynomials in $k_1, v_1, k_2, v_2, \dots, \zeta$,
+# which are independent and have a density, so that the polynomials are equal, term by term. The term
+# $z_{j2}\,z_{k2}\,z_{\ell,d+1}$ has two entries of the second token and one of $(k_1, \zeta)$. So it tells $\{j,k\}$
+# and $\ell$, and its coefficient on the left is $c_{\{j,k\}\ell}$. On the right no term contains the second token.
+# Hence $c = 0$, and the left side is zero; the right one is not.
+#
+# *Orthogonal tables.* The rows of the keys satisfy $\sum_{j \le d} \|z_j\|^2 = \sum_{i \le d}\|k_i\|^2 + \|q\|^2 = d +
+# 1$, and $\|q\| = 1$. So $\|q\|^2\zeta_m = \frac{1}{d+1}\sum_j \|z_j\|^2\zeta_m$ is a combination of $d$ features. The
+# teacher, with $d^2$ heads more that take this away, gives the printed labels. It differs from the teacher in $d^2$
+# coefficients, each by $\frac{1}{d+1}$, so that their distance is $\frac{d}{d+1}$. $\square$
+#
+# </details>
 
 # %%
 gaussian = [sample_memories(samples, d, "gaussian", source) for _ in range(repeats)]
@@ -101,32 +135,37 @@ own_term = torch.cat([torch.zeros_like(query), query.square().sum(dim=1, keepdim
 corrected = printed_labels(gaussian[0]) + own_term
 
 
-def fit(tokens, labels):
-    """Loss and distance to the teacher of least squares."""
+def least_loss(tokens, labels):
+    """The loss of least squares over the mean square of the labels, and the distance of its coefficients."""
     data = statistics(tokens, labels)
     row = data.solve()
-    return data.loss(row).item(), (row - target).norm().item()
+    return abs(data.loss(row).item()) / data.power, (row - target).norm().item()
 
 
-loss_printed, distance_printed = fit(gaussian[0], printed_labels(gaussian[0]))
-loss_corrected, _ = fit(gaussian[0], corrected)
-loss_orthogonal, distance_orthogonal = fit(orthogonal[0], printed_labels(orthogonal[0]))
+loss_printed, distance_printed = least_loss(gaussian[0], printed_labels(gaussian[0]))
+loss_corrected, _ = least_loss(gaussian[0], corrected)
+loss_orthogonal, _ = least_loss(orthogonal[0], printed_labels(orthogonal[0]))
+without_own = lookup_heads(d)
 
+# %% [markdown]
+# Least squares fits the corrected labels to rounding, and leaves a part of the printed ones on Gaussian tables.
+
+# %%
 claim = Claim("linear-attention/task-6-2")
 claim.check("output and corrected form, difference", relative_error(mhla(teacher, gaussian[0]), corrected), "<=", 1e-12)
-claim.check("number of features ψ", psi(2 * d), "==", 288)
-claim.check("norm of p of the teacher", target.norm(), "==", 4)
-claim.check("corrected labels, Gaussian: loss of least squares", abs(loss_corrected), "<=", 1e-9)
-claim.printed("labels of Eq. 27, Gaussian: loss of least squares", loss_printed, "<=", 1e-9)
-claim.number("labels of Eq. 27, Gaussian: loss", loss_printed)
-claim.number("labels of Eq. 27, Gaussian: distance", distance_printed)
-claim.check("labels of Eq. 27, orthogonal: loss", abs(loss_orthogonal), "<=", 1e-9)
-claim.number("labels of Eq. 27, orthogonal: distance", distance_orthogonal)
+claim.check("number of features ψ", psi(2 * d), "==", 2 * d * d * (2 * d + 1))
+claim.check("norm of p of the teacher", target.norm(), "==", d)
+claim.check("corrected labels, Gaussian: least loss over their power", loss_corrected, "<=", 1e-10)
+claim.printed("labels of Eq. 27, Gaussian: the same", loss_printed, "<=", 1e-10)
+claim.number("labels of Eq. 27, Gaussian: distance of least squares", distance_printed)
+claim.check("labels of Eq. 27, orthogonal: least loss over their power", loss_orthogonal, "<=", 1e-10)
+by_heads = relative_error(mhla(without_own, orthogonal[0]), printed_labels(orthogonal[0]))
+claim.check("labels of Eq. 27, orthogonal: d² + 1 heads, difference", by_heads, "<=", 1e-12)
+claim.check("distance of these heads from the teacher", distance(without_own, teacher), "==", d / (d + 1), 1e-12)
 claim.verdict()
 
 # %% [markdown]
-# On orthogonal memories $\|q\| = 1$ and the printed labels *are* a model of this kind, but another one than the
-# teacher.
+# From here on the labels are the outputs of the teacher, with its own term.
 #
 # ## The distance
 # <!-- claim linear-attention/definition-parameter-distance -->
@@ -139,155 +178,233 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
+# The matrices of two models can look entirely different and make one function. So the paper compares coefficients. We
+# take a model with three heads and change it in three ways that keep the function, and in two ways that do not, and
+# look at the distance and at the outputs on fresh inputs.
 
 # %%
-model = random_heads(3, 4, source)
-scaled = Heads(5 * model.values, model.queries / 5)
-twin = heads_from_matrix(antisymmetric_twin(head_matrix(model), source))
-doubled = Heads(2 * model.values, model.queries)
+model, inputs = random_heads(3, 4, source), torch.randn(50, 6, 4, generator=source, dtype=torch.float64)
+moved = model.queries.clone()
+moved[0, 0, 0] += 1e-3
+same = {
+    "heads in another order": Heads(model.values.flip(0), model.queries.flip(0)),
+    "(cV, Q/c)": Heads(5 * model.values, model.queries / 5),
+    "antisymmetric twin": heads_from_matrix(antisymmetric_twin(head_matrix(model), source)),
+}
+unlike = {"2V": Heads(2 * model.values, model.queries), "an entry of Q moved": Heads(model.values, moved)}
+both = same | unlike
+away = {name: (distance(other, model) / coefficients(model).norm()).item() for name, other in both.items()}
+gaps = {name: relative_error(mhla(other, inputs), mhla(model, inputs)) for name, other in both.items()}
+apart = {name: (head_matrix(other) - head_matrix(model)).norm() for name, other in same.items()}
+show.table(["change", "distance, relative", "outputs, relative"], [[name, away[name], gaps[name]] for name in both])
 
+# %% [markdown]
+# The distance is zero where the outputs are equal, and only there. Two variants must fail: the distance of the matrices
+# $\mathcal{T}_\Theta$, which tells the twin from the model, and the coefficients of Eq. 16, which count diagonal terms
+# twice and so give another distance.
+
+# %%
 claim = Claim("linear-attention/definition-parameter-distance")
-size = coefficients(model).norm()
-for name, other in [
-    ("heads in another order", Heads(model.values.flip(0), model.queries.flip(0))),
-    ("(cV, Q/c)", scaled),
-    ("antisymmetric twin", twin),
-]:
-    claim.check(f"{name}: distance, relative", distance(model, other) / size, "<=", 1e-12)
-claim.check("2V: distance, relative", distance(model, doubled) / size, "==", 1, tolerance=1e-12)
-claim.control("2V: distance, relative", distance(model, doubled) / size, "<=", 1e-12)
-eq_16 = distance(model, doubled, form="printed") / distance(model, doubled)
+for name in same:
+    claim.check(f"{name}: distance, relative", away[name], "<=", 1e-12)
+    claim.check(f"{name}: outputs, relative", gaps[name], "<=", 1e-12)
+for name in unlike:
+    claim.check(f"{name}: distance, relative", away[name], ">=", 1e-6)
+    claim.check(f"{name}: outputs, relative", gaps[name], ">=", 1e-6)
+claim.control("antisymmetric twin: distance of the matrices", apart["antisymmetric twin"], "<=", 1e-12)
+eq_16 = distance(unlike["2V"], model, form="printed") / distance(unlike["2V"], model)
 claim.control("distance by Eq. 16 over the distance", eq_16, "==", 1, tolerance=1e-9)
 claim.verdict()
 
 # %% [markdown]
-# ## The figure
-# Three ways to "minimise the loss" on each mixture:
+# ## What orthogonal tables leave open
+# On orthogonal tables alone $\Lambda_D$ has a kernel of $4\binom{d+1}{3}$ dimensions, 40 for $d = 4$. There are many
+# minimisers, then: the teacher plus anything in the kernel, in each output. Which one does Algorithm 1 return? Eq. 10
+# asks for *a* minimiser and does not say which. And here is a stroke of luck: the teacher is orthogonal to the kernel.
+# So of all minimisers it is the one of least norm, and whoever takes that one, as this book does, gets the teacher from
+# data that do not determine it.
 #
-# - **exact least squares** with the matrix of least norm, which is Algorithm 1 as it stands;
-# - **gradient descent** on the same regression, from a random start, stopped after $10^3$ or $10^4$ steps;
-# - **descent without end**, which keeps the start in the kernel of $\Lambda_D$: a minimiser picked by chance. It is the
-#   teacher wherever $\lambda_{\min} > 0$, and where there is a kernel the farthest minimiser is infinitely far.
+# <details><summary>Proof of the dimensions of the kernel, and that the teacher is orthogonal to it</summary>
 #
-# And three ways in which exact least squares can go wrong: labels with noise, the labels of Eq. 27 as printed, and the
-# normal equations solved in float32.
+# Let $d \ge 2$, and let $O = \sum_i k_iv_i^\top$. On an orthogonal table
+#
+# $$ZZ^\top = \begin{pmatrix} 1 + qq^\top & O + q\zeta^\top \\ O^\top + \zeta q^\top & 1 + \zeta\zeta^\top
+# \end{pmatrix},$$
+#
+# where $q$ is uniform on the unit sphere, $O$ uniform among the orthogonal matrices, $\zeta$ normal, and the three are
+# independent. A row of coefficients in the kernel is a combination of features that is zero for all of them:
+#
+# $$\sum a_{jk\ell}(\delta_{jk} + q_jq_k)q_\ell + \sum a'_{jk\ell}(\delta_{jk} + q_jq_k)\zeta_\ell + \sum
+# b_{jm\ell}(O_{jm} + q_j\zeta_m)q_\ell + \sum b'_{jm\ell}(O_{jm} + q_j\zeta_m)\zeta_\ell$$
+#
+# $$+ \sum c_{mn\ell}(\delta_{mn} + \zeta_m\zeta_n)q_\ell + \sum c'_{mn\ell}(\delta_{mn} + \zeta_m\zeta_n)\zeta_\ell =
+# 0 , \qquad j \le k,\ m \le n .$$
+#
+# Sort it by powers of $O$ and $\zeta$.
+#
+# - *Linear in $O$.* With $O$ also $-O$ is orthogonal, so that this part vanishes by itself; and no linear combination
+#   of the entries of $O$ vanishes on all orthogonal matrices. So $\sum_\ell (b_{jm\ell}q_\ell + b'_{jm\ell}\zeta_\ell)
+#   = 0$ for all $j$ and $m$, and $b = b' = 0$.
+# - *Of degree 2 in $\zeta$.* What is left is $\sum c_{mn\ell}\zeta_m\zeta_nq_\ell$, so $c = 0$.
+# - *Of degree 0.* $\sum a_{jk\ell}(\delta_{jk}|q|^2 + q_jq_k)q_\ell$ is a cubic form that vanishes on the sphere, and
+#   so everywhere. As a map from $a$ to cubic forms this is onto: the sum over $j = k$ gives $(d+1)|q|^2q_\ell$, and
+#   with that every product $q_jq_kq_\ell$ is had.
+# - *Of degree 3.* $\sum c'_{mn\ell}\zeta_m\zeta_n\zeta_\ell = 0$, again a map onto the cubic forms.
+# - *Of degree 1.* For each $\ell$, $\sum_{j\le k} a'_{jk\ell}(\delta_{jk}|q|^2 + q_jq_k) + |q|^2\sum_m c'_{mm\ell}$ is
+#   a quadratic form that vanishes. So $a'_{jk\ell} = 0$ for $j < k$, and $a'_{jj\ell} = -\frac{1}{d+1}\sum_m
+#   c'_{mm\ell}$: $c'$ determines $a'$.
+#
+# So the kernel consists of the pairs $(a, c')$, each from the kernel of a map from $d \cdot \frac{d(d+1)}{2}$
+# dimensions onto the $\binom{d+2}{3}$ of the cubic forms. The difference is $\frac{d^2(d+1)}{2} - \frac{d(d+1)(d+2)}{6}
+# = \frac{d(d+1)(d-1)}{3} = 2\binom{d+1}{3}$.
+#
+# The teacher's coefficients are 1 at the pairs of key row $\ell$ and value row $m$ with the last entry $q_\ell$, in
+# output $m$ of the value half, and 0 elsewhere: they stand in the block $b$, where the kernel is zero. So the teacher
+# is orthogonal to the kernel, also if the features are scaled one by one, and every other minimiser is the teacher plus
+# something orthogonal to it. Of $N$ independent tables the features span the same space with probability 1, once $N$ is
+# as large as its dimension. $\square$
+#
+# </details>
+
+# %%
+alone = {
+    width: certificate(sample_memories(samples if width == d else 2000, width, "orthogonal", source))
+    for width in sorted({2, 3, d})
+}
+nullities = {f"d = {width}": found.nullity for width, found in alone.items()}
+formula = {f"d = {width}": 4 * comb(width + 1, 3) for width in alone}
+along_kernel = (target @ alone[d].null_space.mT).norm()
+print(f"dimensions of the kernel: {nullities}; the teacher along it: {along_kernel:.1e}")
+
+# %% [markdown]
+# ## Solvers
+# The paper says neither how the regression was solved nor in which arithmetic. We take six readings of "regression":
+#
+# - **least norm**: directions without data are recognised and left out, in float64 and in float32;
+# - **elimination**: the normal equations solved as they come, with no thought for their rank, in float64 and float32;
+# - **descent**: gradient descent from a random start, stopped after $10^3$ or $10^4$ steps.
 
 
 # %%
-def in_float32(data):
-    """The normal equations without any care, at single precision."""
-    solution, _ = torch.linalg.solve_ex(data.second_moment.float(), data.cross.float().mT)
-    return solution.mT.double()
+def eliminate(data):
+    """Coefficients from the normal equations, as if they were regular."""
+    solution, _ = torch.linalg.solve_ex(data.second_moment, data.cross.mT)
+    return solution.mT.double().nan_to_num(nan=inf)
 
 
 def measure(tokens):
-    """λ_min and the distances to the teacher of every solver on one data set."""
+    """λ_min of one data set, and the distance to the teacher of what each solver finds."""
     labels = mhla(teacher, tokens)
-    data = statistics(tokens, labels)
-    found = certificate_of(data.second_moment)
-    noisy = labels + noise * torch.randn(labels.shape, generator=source, dtype=torch.float64)
-    start = descend(data, 0, source)
-    return {
-        "λ_min": found.smallest,
-        "λ_max": found.largest,
-        "nullity": found.nullity,
-        "exact": (data.solve() - target).norm().item(),
-        "1e3 steps": (descend(data, 1_000, source) - target).norm().item(),
-        "1e4 steps": (descend(data, 10_000, source) - target).norm().item(),
-        "no end": (start @ found.null_space.mT).norm().item(),
-        "noisy labels": (statistics(tokens, noisy).solve() - target).norm().item(),
-        "Eq. 27": (statistics(tokens, printed_labels(tokens)).solve() - target).norm().item(),
-        "float32": (in_float32(data) - target).norm().item(),
+    data, single = statistics(tokens, labels), statistics(tokens.float(), labels.float())
+    learned = {
+        "least norm, float64": data.solve(),
+        "least norm, float32": single.solve(rtol=1e-5).double(),
+        "elimination, float64": eliminate(data),
+        "elimination, float32": eliminate(single),
+        "10³ steps": descend(data, 1_000, source),
+        "10⁴ steps": descend(data, 10_000, source),
     }
+    away = {name: (row - target).norm().item() for name, row in learned.items()}
+    return {"λ_min": certificate_of(data.second_moment).smallest} | away
 
 
+# %% [markdown]
+# Every pair of data sets, Gaussian and orthogonal, gives one data set of each mixture.
+
+# %%
+shares = [0.95, 0.97, 0.98, 0.99, 0.995, 1.0]  # of orthogonal tables
 runs = {
     share: [
         measure(mix_memories(first, second, share, source)) for first, second in zip(gaussian, orthogonal, strict=True)
     ]
     for share in shares
 }
-middle = {share: {name: median(run[name] for run in runs[share]) for name in runs[share][0]} for share in shares}
+middle = {share: {name: median(run[name] for run in found) for name in found[0]} for share, found in runs.items()}
+solvers = [name for name in middle[1.0] if name != "λ_min"]
 show.table(
-    ["orthogonal", *middle[0.0]],
-    [[share, *middle[share].values()] for share in shares],
-    caption=f"Medians over {repeats} data sets of {samples} memories each.",
-)
-
-# %%
-fig, axis = show.axes(width=7.5, height=3.8)
-mixed = shares[1:]
-for name, label, marker in [
-    ("exact", "exact least squares", "o"),
-    ("1e3 steps", "10³ steps of descent", "s"),
-    ("1e4 steps", "10⁴ steps of descent", "^"),
-    ("no end", "descent without end", "D"),
-    ("noisy labels", "exact, noisy labels", "v"),
-    ("Eq. 27", "exact, labels of Eq. 27", "P"),
-    ("float32", "normal equations, float32", "X"),
-]:
-    at = [share for share in mixed if name != "float32" or share < 1]  # singular in float32
-    heights = [max(middle[share][name], 1e-14) for share in at]
-    axis.plot([middle[share]["λ_min"] for share in at], heights, marker + "-", label=label)
-axis.set_xscale("symlog", linthresh=5e-4)
-axis.set(yscale="log", xlabel="λ_min of Λ_D", ylabel="distance d(Θ, Θ̂)")
-axis.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
-show.figure(
-    fig,
-    name="distance",
-    caption="Distance to the teacher against $\\lambda_{\\min}$, from the 95% mixture (right) to orthogonal memories "
-    "alone ($\\lambda_{\\min} = 0$, left). Descent that stops early falls from left to right, like the paper's curve. "
-    "Between the mixtures normal equations in float32, noisy labels and the labels of Eq. 27 fall, too. Exact least "
-    "squares stays at rounding throughout. Zero is drawn at $10^{-14}$.",
-    alt="Seven curves of distance against the least eigenvalue. Both curves of finite descent fall from about 1 at "
-    "zero to 0.2 and 1e-6 at 0.06. Descent without end is near 1 at zero and at the bottom elsewhere. Exact least "
-    "squares lies between 1e-13 and 1e-10 everywhere. With noisy labels the curve lies near 0.1, with the labels of "
-    "Eq. 27 near 1, in float32 near 1e-4.",
+    ["orthogonal", "λ_min", *solvers],
+    [[f"{share:.1%}", *row.values()] for share, row in middle.items()],
+    caption=f"Distance to the teacher: medians over {repeats} data sets of {samples} tables each.",
 )
 
 # %% [markdown]
-# ## Why exact least squares does not rise
-# The teacher's coefficients are orthogonal to the kernel of $\Lambda_D$: the solution of least norm is the teacher, by
-# luck of this task. So exact least squares on the model's own outputs has no distance but rounding, which rises a
-# little as $\lambda_{\min}$ falls. The paper's text gives no heights, and does not say with what solver, in what
-# precision or on what labels the figure was made. A descent that stops gives such a curve. So do, from 95% to 99.5%,
-# normal equations in float32, at a small height, and labels with noise; and, but for one step, the labels of Eq. 27.
+# On the left are the solvers that go to the end, on the right those that stop early. Every curve falls as
+# $\lambda_{\min}$ grows; what differs is the height.
 
 # %%
-only_orthogonal = certificate(orthogonal[0])
-nullities = {width: certificate(sample_memories(2000, width, "orthogonal", source)).nullity for width in (2, 3)}
-nonzero = torch.linalg.eigvalsh(statistics(orthogonal[0], mhla(teacher, orthogonal[0])).second_moment)[
-    only_orthogonal.nullity
-]
+fig, panels = show.axes(1, 2, width=9, height=3.6, sharey=True)
+for axis, names, title in zip(panels, (solvers[:4], solvers[4:]), ("solved", "descended"), strict=True):
+    for name, marker in zip(names, show.MARKERS, strict=False):
+        heights = [min(max(row[name], 1e-14), 1e4) for row in middle.values()]
+        axis.plot([row["λ_min"] for row in middle.values()], heights, marker=marker, label=name)
+    axis.set_xscale("symlog", linthresh=2e-3)
+    axis.set(yscale="log", xlabel="λ_min of Λ_D", title=title, ylim=(1e-14, 3e4))
+    axis.legend(fontsize=8)
+panels[0].set(ylabel="distance d(Θ, Θ̂)")
+show.figure(
+    fig,
+    name="distance",
+    caption="Distance to the teacher against $\\lambda_{\\min}$, from orthogonal tables alone (left end, "
+    "$\\lambda_{\\min} = 0$) to the mixture with 95% of them (right end). At the left end least norm finds the teacher "
+    "all the same, elimination returns what rounding makes of it, and descent keeps what its start had in the kernel. "
+    "Heights above $10^4$ are drawn there.",
+    alt="Two panels of distance against the least eigenvalue. Left: two pairs of falling curves, in float64 near "
+    "1e-12 and in float32 near 1e-4; at eigenvalue zero the two of elimination jump far above 1, the two of "
+    "least norm do not. Right: two curves fall from 1 and more at zero to 0.2 and below 1e-4.",
+)
 
+# %% [markdown]
+# ## The verdict
+# The paper says of its figure that with the certificate value the distance decreases, and gives no heights. This is
+# what is judged, for each solver by itself: the slope of the logarithm of the distance in that of $\lambda_{\min}$,
+# over the mixtures where $\lambda_{\min} > 0$, must be negative by a 99% interval over the data sets. The introduction
+# of Section 6 adds that the true parameters are found where $\lambda_{\min} > 0$ and spurious ones where it is 0. For
+# this we ask for a distance below 0.5 at the 95% mixture and above it on orthogonal tables alone: an eighth of the
+# norm of the teacher, a bar that was set, as the six solvers were, after earlier runs had been seen. Least norm must
+# fail here, by the proof above: it is the control.
+
+# %%
+certified = [share for share in shares if min(run["λ_min"] for run in runs[share]) > 0]
+
+
+def slopes(name):
+    """The slope of log distance in log λ_min, in each draw of the data."""
+    return [
+        exponent([runs[share][i]["λ_min"] for share in certified], [runs[share][i][name] for share in certified])
+        for i in range(repeats)
+    ]
+
+
+nearest = {name: min(run[name] for run in runs[1.0]) for name in solvers}
+farthest = {name: max(run[name] for run in runs[0.95]) for name in solvers}
+
+# %% [markdown]
+# The eigenvalue at the right end is given in the caption of Figure 2(b), and is compared as well.
+
+# %%
+beside = {"printed": 0.06, "within": 0.1} if d == 4 else {}
 claim = Claim("linear-attention/figure-2a")
-claim.number("Gaussian: λ_min", middle[0.0]["λ_min"])
-claim.number("95% orthogonal: λ_min", middle[0.95]["λ_min"], printed=0.06, within=0.1)
-claim.number("95% orthogonal: λ_min, one data set", middle[0.95]["λ_min"])
-claim.number("98% orthogonal: λ_min", middle[0.98]["λ_min"])
-claim.check("orthogonal: λ_min", middle[1.0]["λ_min"], "==", 0)
-claim.check("orthogonal: nullity, 4 C(d+1, 3)", middle[1.0]["nullity"], "==", 40)
-for width, formula in [(2, 4), (3, 16)]:
-    claim.check(f"orthogonal, d = {width}: nullity, 4 C(d+1, 3)", nullities[width], "==", formula)
-claim.number("orthogonal: least eigenvalue above 0", nonzero)
-claim.number("Gaussian: λ_max", middle[0.0]["λ_max"])
-claim.number("orthogonal: λ_max", middle[1.0]["λ_max"])
-for name in ("1e3 steps", "1e4 steps"):
-    along = [middle[share][name] for share in mixed]
-    falls = sum(later < earlier for earlier, later in pairwise(along))
-    claim.check(f"{name}: steps down as λ_min tends to 0", falls, "==", 0)
-    claim.check(f"{name}: distance on orthogonal data", along[-1], ">=", 0.5)
-claim.check("descent without end: distance on orthogonal data", middle[1.0]["no end"], ">=", 0.5)
-claim.number("1e3 steps, 95%: distance", middle[0.95]["1e3 steps"])
-claim.number("1e4 steps, 98%: distance", middle[0.98]["1e4 steps"])
-claim.number("1e3 steps, orthogonal: distance", middle[1.0]["1e3 steps"])
-claim.number("1e4 steps, orthogonal: distance", middle[1.0]["1e4 steps"])
-claim.number("noisy labels, 95%: distance", middle[0.95]["noisy labels"])
-claim.number("noisy labels, orthogonal: distance", middle[1.0]["noisy labels"])
-worst = max(run["exact"] for share in shares for run in runs[share])
-claim.check("exact least squares: largest distance of all mixtures", worst, "<=", 1e-8)
-overlap = (target @ only_orthogonal.null_space.mT).norm()
-claim.check("teacher along the kernel on orthogonal data", overlap, "<=", 1e-10)
-claim.control("Gaussian: λ_min", middle[0.0]["λ_min"], "==", 0)
-claim.control("1e4 steps: distance on Gaussian data", middle[0.0]["1e4 steps"], ">=", 0.5)
+claim.number("95% orthogonal: λ_min", middle[0.95]["λ_min"], **beside)
+claim.check("orthogonal alone: λ_min", max(run["λ_min"] for run in runs[1.0]), "==", 0)
+claim.check("orthogonal alone: dimensions of the kernel, 4 C(d+1, 3)", nullities, "==", formula)
+claim.check("orthogonal alone: the teacher along the kernel", along_kernel, "<=", 1e-10)
+for name in solvers:
+    claim.estimate(f"{name}: slope of distance in λ_min", slopes(name), "<", 0)
+claim.check("95% orthogonal: largest distance, by solver", farthest, "<=", 0.5)
+claim.check("orthogonal alone: least distance, by solver", {name: nearest[name] for name in solvers[2:]}, ">=", 0.5)
+claim.control("orthogonal alone: least distance, least norm", {name: nearest[name] for name in solvers[:2]}, ">=", 0.5)
+for name in (solvers[0], solvers[-1]):
+    claim.number(f"{name}, 98% orthogonal: distance", middle[0.98][name])
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# The figure comes out with every solver that was tried, from float64 to descent, because a small eigenvalue of
+# $\Lambda_D$ magnifies whatever error a solver makes. How high the curve is tells of the solver, not of the data. At
+# $\lambda_{\min} = 0$ the data leave the choice to the solver, and the one of least norm happens to choose the teacher:
+# a silent certificate decides nothing, not even that learning fails.
+#
+# ## To try
+# - Set `samples = 4096`: at 99.5% there are now fewer Gaussian tables than the kernel has dimensions. $\lambda_{\min}$
+#   is 0 there, too, and elimination is as lost as at the left end.
+# - Set `d = 3`: the kernel has 16 dimensions, and all curves keep their shapes.

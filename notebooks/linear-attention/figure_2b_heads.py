@@ -15,28 +15,26 @@
 #
 # **Figure 2(b) (Training by gradients and the certificate)** *Section 6.2, Figure 2(b)*
 #
-# **As printed.** The distances are read as distances of minimisers; no losses are given.
-#
-# **As run here.** Models with 1, 2, 4 and 8 heads are trained on the 95% mixture ($\lambda_{\min} = 0.06$) and on
-# orthogonal memories ($\lambda_{\min} = 0$), three runs each. Reported: on the first the distance to the teacher is
-# next to zero, on the second the models end far from it.
-#
-# The distance means something beside the loss alone. On orthogonal memories most runs with 2 or 4 heads that reach zero
-# loss from a small start are near the teacher; what is far has not arrived, is stuck in a local minimum, or has many
-# heads. Minimisers as far as one likes need two heads: the teacher's, and one that orthogonal memories do not show.
+# Models with 1, 2, 4 and 8 heads are trained on the 95% mixture ($\lambda_{\min} = 0.06$) and on orthogonal tables
+# ($\lambda_{\min} = 0$), three runs each. Reported: on the first the distance to the teacher is next to zero, on the
+# second the models end far from it. Steps, rate, start and losses are not given. The high bars are not all minimisers:
+# with one head the teacher is the only minimiser on orthogonal tables, too, so that what is far is stuck or on its way.
+# Minimisers as far as one likes need two heads: the teacher's, and one that orthogonal tables do not show.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The certificate speaks of minimisers. Training need not end at one, so a distance without its loss says little. Here
-# every run shows both. The full-batch loss depends on the data through $\Lambda_D$ alone, so the $2^{14}$ memories of
-# the paper cost no more than a few. Beside the paper's 1, 2, 4 and 8 heads there are $(2d)^2 = 64$: as many as reach
-# every function of the class. The paper gives neither the number of steps nor the rate; they were set here after
-# trial runs. It does not give the start either: here all entries have deviation $1/\sqrt{2d}$. A single head comes to
-# the teacher or to a local minimum, so it has four times as many runs as the others.
+# The certificate of Lemma 4.1 speaks of minimisers, whoever finds them. So the paper lets gradients look for them: it
+# trains 1, 2, 4 and 8 heads on the associative memory of
+# {doc}`/notebooks/linear-attention/figure_2a_distance`, once on data that determine the function and once on data that
+# do not, three runs each, and shows the mean distance from the teacher. On the first data the bars cannot be seen; on
+# the second they are high.
+#
+# This page trains many runs in place of three, and asks three questions. Does the figure come out? How sure could three
+# runs be of it? And are the high bars minimisers, of which the certificate speaks, or runs that have not arrived?
 
 # %%
-from statistics import mean, median
+from math import inf
 
 import torch
 
@@ -46,191 +44,264 @@ from attention_theory.linear_attention.experiments.associative_memory import (
     mix_memories,
     sample_memories,
 )
-from attention_theory.linear_attention.experiments.gram_training import train_heads
+from attention_theory.linear_attention.experiments.gram_training import start_heads, train_heads
 from attention_theory.linear_attention.learning.certificate import certificate_of
+from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
 from attention_theory.linear_attention.learning.regression import statistics
+from attention_theory.linear_attention.model.features import certificate_features
 from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
-from attention_theory.linear_attention.model.parameters import coefficients, distance, heads_from_matrix, lift
+from attention_theory.linear_attention.model.parameters import coefficients, distance
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-samples = 16384  # memories in each data set, at least 2048; the paper has 2**14
-runs = 4  # runs for each number of heads, at least 3, and four times as many for one head; the paper has 3
-steps = 3000  # full-batch steps on orthogonal memories, half on the mixture, at least 1000; not given in the paper
-rate = 0.02  # learning rate of Adam at the start of its cosine, from 0.001 to 0.1
+samples = 16384  # tables in each data set, at least 2048; the paper has 2**14
+runs = 16  # runs for each number of heads, at least 8, and twice as many for one head; the paper has 3
+steps = 2000  # full-batch steps of Adam, at least 500; not given in the paper
+longer = 8000  # steps of the longer runs, at least 500
+rate = 0.05  # learning rate at the start of its cosine, from 0.001 to 0.1
+spread = 0.6  # standard deviation of every entry at the start, from 0.1 to 1
 seed = 0  # seed of every draw, at least 0
 device = "cpu"  # one of "cpu", "cuda"
 
 # %%
-require(samples=(samples, 2048, None), runs=(runs, 3, None), steps=(steps, 1000, None))
-require(rate=(rate, 0.001, 0.1), seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
+require(samples=(samples, 2048, None), runs=(runs, 8, None), steps=(steps, 500, None))
+require(longer=(longer, 500, None), rate=(rate, 0.001, 0.1), spread=(spread, 0.1, 1))
+require(seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
 d = 4  # the length of a key, as in the paper; a token has 2d = 8 features
-head_counts = [1, 2, 4, 8, 64]
 source = generator(seed)
 teacher = memory_teacher(d)
 target = coefficients(teacher)
 
+# %% [markdown]
+# ## Training
+# The mean squared loss depends on the data through $\Lambda_D$ alone, so that a step costs the same for any number of
+# tables. All runs are trained side by side in float32, from the same starts on both data sets. The paper gives no
+# number of steps, no rate and no start. For its teacher in Section 6.1 it writes $\mathcal{N}(0, I/\sqrt d)$; read as a
+# variance, at 8 features, this is a deviation of 0.6, which is taken here. Rate and steps were set after trial runs, so
+# that what is trained on the mixture has come to rest.
+
 # %%
 gaussian, orthogonal = (sample_memories(samples, d, law, source) for law in ("gaussian", "orthogonal"))
-tokens = {"95% mixture": mix_memories(gaussian, orthogonal, 0.95, source), "orthogonal": orthogonal}
-data = {name: statistics(z, mhla(teacher, z)) for name, z in tokens.items()}
-certificates = {name: certificate_of(data[name].second_moment) for name in data}
+tables = {"95% mixture": mix_memories(gaussian, orthogonal, 0.95, source), "orthogonal": orthogonal}
+data = {name: statistics(tokens, mhla(teacher, tokens)) for name, tokens in tables.items()}
+certificates = {name: certificate_of(one.second_moment) for name, one in data.items()}
+head_counts = [1, 2, 4, 8]
+of_run = [heads for heads in head_counts for _ in range(2 * runs if heads == 1 else runs)]
 
 
-lengths = {"95% mixture": steps // 2, "orthogonal": steps}
+def train(name, counts, how_long, start):
+    """Of every run its heads, its loss as a share of the labels' power, and its distance to the teacher."""
+    trained = train_heads(data[name].to(device), start.to(device), how_long, rate, least_loss=0.0, dtype=torch.float32)
+    gap = coefficients(trained.heads.to("cpu")) - target
+    losses = (gap @ data[name].second_moment * gap).sum(dim=(1, 2)) / data[name].power
+    return list(zip(counts, losses.tolist(), torch.linalg.matrix_norm(gap).tolist(), strict=True))
 
 
-def train(name, heads):
-    """Losses and distances of the runs, sorted by loss."""
-    start = random_heads(heads, 2 * d, source, scale=(2 * d) ** -0.5, models=(4 * runs if heads == 1 else runs,))
-    trained = train_heads(data[name].to(device), start.to(device), lengths[name], rate, least_loss=0.0)
-    losses = trained.losses.clamp(min=0)  # rounding can take a loss of zero below zero
-    return sorted(zip(losses.tolist(), distance(trained.heads.to("cpu"), teacher).tolist(), strict=True))
+start = start_heads(of_run, 2 * d, spread, source)
+ends = {name: train(name, of_run, steps, start) for name in data}
 
-
-ends = {(name, heads): train(name, heads) for name in data for heads in head_counts}
+# %% [markdown]
+# The norm of the teacher's coefficients is 4. A run counts as *next to the teacher* up to a distance of 0.1, a fortieth
+# of that, a bar that was set before these runs. It has *arrived* at a minimiser if its loss is below $10^{-5}$ of
+# the power of the labels. The last column says what the paper's three runs would show: how often, of all triples of
+# these runs, all are next to the teacher (on the mixture), or not all are (on orthogonal tables).
 
 
 # %%
-STATES = ["minimiser", "on the way", "local minimum"]
+def of(found, heads):
+    """Distances of the runs with so many heads."""
+    return torch.tensor([away for count, _, away in found if count == heads])
 
 
-def state(loss):
-    """What a run has come to; a run that reached zero is a minimiser, since the teacher has loss zero."""
-    if loss < 1e-4:
-        return "minimiser"
-    return "local minimum" if loss > 0.5 else "on the way"
+def row(found, name, heads):
+    """A row of the table."""
+    away, next_to = of(found, heads), of(found, heads) <= 0.1
+    arrived = sum(loss <= 1e-5 for count, loss, _ in found if count == heads)
+    all_next = torch.combinations(next_to, 3).all(dim=1).double().mean().item()
+    shown = all_next if name == "95% mixture" else 1 - all_next
+    return [name, heads, len(away), arrived, next_to.sum(), away.mean(), shown]
 
 
-def count(results, wanted):
-    return sum(state(loss) == wanted for loss, _ in results)
+columns = ["data", "heads", "runs", "arrived", "next to the teacher", "mean distance", "three runs as in the paper"]
+show.table(columns, [row(found, name, heads) for name, found in ends.items() for heads in head_counts])
 
-
-def mean_distance(results):
-    return mean(away for _, away in results)
-
-
-show.table(
-    [
-        "data",
-        "heads",
-        "minimisers",
-        "on the way",
-        "stuck",
-        "least loss",
-        "its distance",
-        "largest loss",
-        "its distance",
-        "mean distance",
-    ],
-    [
-        [name, heads, *(count(results, one) for one in STATES), *results[0], *results[-1], mean_distance(results)]
-        for (name, heads), results in ends.items()
-    ],
-    caption="Minimisers: loss below 1e-4. Stuck in a local minimum: loss above 0.5. The mean is over all runs.",
-)
+# %% [markdown]
+# The figure of the paper, with every run in it: next to zero on the mixture, but for runs in a local minimum, and high
+# on orthogonal tables.
 
 # %%
-fig, axes = show.axes(1, 2, width=8.5, height=3.6, sharey=True)
-for axis, name in zip(axes, data, strict=True):
-    for heads, marker in zip(head_counts, show.MARKERS, strict=False):
-        losses, away = zip(*ends[name, heads], strict=True)
-        label = f"{heads} head{'s' if heads > 1 else ''}"
-        axis.plot([max(loss, 1e-16) for loss in losses], away, marker, label=label, alpha=0.8)
-    axis.axvspan(0.5, 30, color="grey", alpha=0.15)
-    axis.set(
-        xscale="log", yscale="log", xlabel="training loss", title=f"{name}, λ_min = {certificates[name].smallest:.2g}"
-    )
-    axis.set(xlim=(3e-17, 30))
-losses = torch.logspace(-16, 1, 50)
-axes[0].plot(losses, (losses / certificates["95% mixture"].smallest).sqrt(), "--", color="grey")
-axes[0].set(ylabel="distance d(Θ, Θ̂)")
-axes[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+fig, axis = show.axes(width=6.5, height=3.4)
+for shift, (name, found) in zip((-0.15, 0.15), ends.items(), strict=True):
+    colour, marker = show.COLOURS[int(shift > 0)], "os"[int(shift > 0)]
+    for place, heads in enumerate(head_counts):
+        away, label = of(found, heads), f"{name}, λ_min = {certificates[name].smallest:.2g}" if place == 0 else None
+        axis.plot([place + shift] * len(away), away, marker, color=colour, alpha=0.4, label=label)
+        axis.plot([place + shift - 0.12, place + shift + 0.12], [away.mean()] * 2, "-", color=colour, linewidth=3)
+axis.set(xlabel="heads", ylabel="distance d(Θ, Θ̂)", xticks=range(len(head_counts)), xticklabels=head_counts)
+axis.legend(fontsize=8)
 show.figure(
     fig,
-    name="loss-and-distance",
-    caption="Each mark is a run. Where the certificate holds (left) no run can lie above the dashed line "
-    "$\\sqrt{\\text{loss}/\\lambda_{\\min}}$. On orthogonal memories (right) 64 heads end far from the teacher at zero "
-    "loss; with few heads most runs come nearer as their loss falls. Shaded: stuck in a local minimum.",
-    alt="Two scatter plots of distance against training loss. Left: all marks below a dashed line that falls with the "
-    "loss. Right: the marks of 1 to 4 heads fall with the loss, too; those of 64 heads stay above 10 at losses below "
-    "1e-5.",
+    name="heads",
+    caption="Distance to the teacher after training: every run, with the means as bars.",
+    alt="Marks over the number of heads. Those of the mixture lie at zero, but for a few near 4; those of orthogonal "
+    "tables are spread from 0 to 5 and more, with higher means.",
 )
 
 # %% [markdown]
-# To be judged large, a mean distance must be a quarter of the norm of the teacher's coefficients. This bar was set
-# after a first run: against 0.1, the bar below which it counts as next to zero, one mean came out at 0.096, which tells
-# nothing.
+# ## What one head can be
+# On orthogonal tables the certificate is silent: $\Lambda_D$ has a kernel of 40 dimensions. But the kernel is of use
+# only to a model that can move along it, and *one head cannot*. The teacher is the only minimiser with one head, on
+# these data, too. So a single head that ends far from the teacher has not found a minimiser: it is stuck, or on its
+# way.
 #
-# The bars of the printed figure are the mean heights of such marks, without their losses. With one head the mean is
-# ruled by the runs that are stuck, on either data set. On orthogonal memories some marks are high because a run has not
-# arrived; and with 8 heads some go away from the teacher. From the small start taken here, most runs with 2 and 4 heads
-# that come to zero loss end near the teacher, where the figure has them far. That is what training does from this
-# start, and no theorem: far minimisers are there, with two heads already.
+# <details><summary>Proof that on orthogonal tables one head has no minimiser but the teacher</summary>
 #
-# At full size, on record with three runs and four times the steps, all runs with 2, 4 and 8 heads come to zero loss on
-# orthogonal memories. Two of the three of each end at the teacher; the third has moved 0.4 to 0.7 along the kernel.
+# Let $d \ge 2$, and let the features of the data span as much as those of all orthogonal tables. A minimiser has loss
+# 0, so that in every output $a$ its coefficients are the teacher's plus an element of the kernel. By the proof in
+# {doc}`/notebooks/linear-attention/figure_2a_distance` the kernel is zero in the blocks $b$ (a key row, a value row,
+# last entry $q_\ell$), $b'$ (the same with $\zeta_\ell$) and $c$ (two value rows, $q_\ell$); there the coefficients are
+# those of the teacher.
 #
-# ## Far minimisers, built by hand
-# Beside the teacher's head, take a second one with $V = e_0 e_0^\top$ and $Q = c\,(e_1 e_2^\top - e_2 e_1^\top)$ in the
-# rows of the keys. Orthogonal keys and their query $q$ have the Gram matrix $I + q q^\top$, so this head adds
-# $c\,(q_0 q_1 q_2 - q_0 q_2 q_1) = 0$ to every output, and $c$ is free: the pair is a minimiser as far away as one
-# likes. With more heads, any matrix on the kernel of $\Lambda_D$ can be added to $p$.
+# Let $(u_a, w_a)$ be the key and value parts of row $a$ of $V$. Let $A$, $C$ be the key rows of $Q$ and $B$, $D$ its
+# value rows, with $A$, $B$ in the columns of $q$ and $C$, $D$ in those of $\zeta$; $A_\ell$ is column $\ell$ of $A$.
+# Output $a = d + m$ of the teacher is 1 in block $b$ at key row $\ell$, value row $m$, and otherwise zero. So for all
+# $a$ and $\ell$
+#
+# $$u_aB_\ell^\top + A_\ell w_a^\top = [a = d+m]\,e_\ell e_m^\top, \qquad u_aD_\ell^\top + C_\ell w_a^\top = 0, \qquad
+# w_aB_\ell^\top + B_\ell w_a^\top = 0 .$$
+#
+# *$B = 0$.* Let $B_\ell \ne 0$ for some $\ell$. By the third equation $w_a = 0$ for all $a$, and by the first
+# $u_{d+m}B_k^\top = e_ke_m^\top$ for all $k$: $u_{d+m}$ is a multiple of $e_1$ and of $e_2$, and not zero. That cannot
+# be.
+#
+# *$A$ and $w$.* Now $A_\ell w_{d+m}^\top = e_\ell e_m^\top$ for all $\ell$ and $m$, so that $A = \alpha I$ and $w_{d+m}
+# = e_m/\alpha$ with one $\alpha \ne 0$; and $w_a = 0$ for $a \le d$.
+#
+# *$C = 0$.* Let $C_\ell \ne 0$. By the second equation $u_{d+m}D_\ell^\top = -C_\ell e_m^\top/\alpha$, so that $D_\ell$
+# is a multiple of $e_m$ for every $m$, and not zero. That cannot be. So $u_aD_\ell^\top = 0$ for all $a$ and $\ell$.
+#
+# *$u = 0$ and $D = 0$.* What is left of the output less the teacher's must vanish on all tables; terms with both $u_a$
+# and $D$ are zero already. Of degree 0 in $\zeta$ it is $u_a^\top(1 + qq^\top)\alpha q = 2\alpha\langle u_a, q\rangle$,
+# so $u_a = 0$. Of degree 1 and 3 it is, for $a = d+m$, $e_m^\top(1 + \zeta\zeta^\top)D\zeta/\alpha$. Its cubic part
+# gives $\zeta^\top D\zeta = 0$, and then its linear one $(D\zeta)_m = 0$ for all $m$.
+#
+# So $Q$ is $\alpha$ on the keys, $V$ is $1/\alpha$ on the values, and the function is the teacher's. $\square$
+#
+# </details>
+#
+# Two heads can be elsewhere. Beside the teacher's, take a head with $V = e_0 e_0^\top$ and $Q = c\,(e_1 e_2^\top - e_2
+# e_1^\top)$ in the rows of the keys. Orthogonal keys and their query have the Gram matrix $1 + q q^\top$, so that this
+# head adds $c\,(q_0 q_1 q_2 - q_0 q_2 q_1) = 0$ to every output, and $c$ is free.
 
 # %%
-kernel = certificates["orthogonal"].null_space
-change = torch.randn(2 * d, len(kernel), generator=source, dtype=torch.float64) @ kernel
-built = heads_from_matrix(lift(target + change, 2 * d))
-built_loss = (mhla(built, orthogonal[:2000]) - mhla(teacher, orthogonal[:2000])).square().sum(dim=1).mean()
 hidden = hidden_head(d, scale=10)
 two = Heads(torch.cat([teacher.values, hidden.values]), torch.cat([teacher.queries, hidden.queries]))
+unlike = {
+    name: (mhla(two, tokens[:2000]) - mhla(teacher, tokens[:2000])).norm(dim=1).mean().item()
+    for name, tokens in [("orthogonal", orthogonal), ("gaussian", gaussian)]
+}
+print(f"teacher and hidden head: distance {distance(two, teacher):.3g}; mean difference of the outputs")
+print(", ".join(f"on {name} tables {gap:.3g}" for name, gap in unlike.items()))
 
-
-def differs(model, tokens):
-    """The mean difference from the teacher's outputs."""
-    return (mhla(model, tokens[:2000]) - mhla(teacher, tokens[:2000])).norm(dim=1).mean()
+# %% [markdown]
+# To see both at once, fits of one and of two heads are driven to the last digit, from random starts, on tables with
+# three keys. Those of loss zero are minimisers.
 
 
 # %%
-mixture, singular = "95% mixture", "orthogonal"
-smallest = certificates[mixture].smallest
-few = head_counts[:-1]
+def minimisers(heads):
+    """Distances to the teacher of the fits of zero loss, out of twelve."""
+    few = sample_memories(300, 3, "orthogonal", source)
+    labels, begin = mhla(memory_teacher(3), few), random_heads(heads, 6, source, scale=spread, models=(12,))
+    fits = fit_many(certificate_features(few), labels, begin, steps=50)
+    return distance(fits.heads, memory_teacher(3))[fits.losses < 1e-18].tolist()
 
 
-def minimisers(name, counts):
-    return [away for heads in counts for loss, away in ends[name, heads] if state(loss) == "minimiser"]
+exact = {heads: minimisers(heads) for heads in (1, 2)}
+farthest = {heads: max(away, default=inf) for heads, away in exact.items()}
+show.table(
+    ["heads", "fits of zero loss, of 12", "largest distance"],
+    [[heads, len(away), farthest[heads]] for heads, away in exact.items()],
+)
 
+# %% [markdown]
+# One head: every minimiser is the teacher. Two heads: they are spread.
+#
+# ## Going on
+# The bars do not show how far the runs on orthogonal tables have come. What becomes of two and of eight heads if they
+# are trained longer?
 
+# %%
+counts = [2] * 8 + [8] * 8
+going_on = train("orthogonal", counts, longer, start_heads(counts, 2 * d, spread, source))
+show.table(columns, [row(going_on, "orthogonal", heads) for heads in (2, 8)], caption=f"After {longer} steps.")
+
+# %% [markdown]
+# Loss and distance of these runs, beside those of the first ones:
+
+# %%
+fig, axis = show.axes(width=6.5, height=3.4)
+groups = [(heads, *which) for heads in (2, 8) for which in ((steps, ends["orthogonal"]), (longer, going_on))]
+for (heads, how_long, found), marker in zip(groups, show.MARKERS, strict=False):
+    losses, away = zip(*[(loss, far) for count, loss, far in found if count == heads], strict=True)
+    axis.loglog(losses, away, marker, alpha=0.7, label=f"{heads} heads, {how_long} steps")
+axis.axvline(1e-5, color="grey", linestyle="--")
+axis.set(xlabel="loss / power of the labels", ylabel="distance d(Θ, Θ̂)", title="orthogonal tables")
+axis.legend(fontsize=8)
+show.figure(
+    fig,
+    name="going-on",
+    caption="Left of the dashed line a run has arrived at a minimiser. Runs of two heads come nearer to the teacher as "
+    "their loss falls, or stop short of it; most of those of eight heads stay far.",
+    alt="Distance against loss on logarithmic axes. The longer runs lie to the left, at smaller losses. Of two heads "
+    "many lie far down as well; of eight heads most lie between 0.1 and 3.",
+)
+
+# %% [markdown]
+# With two heads the distance comes down with the loss: a part of the runs reaches the teacher, although the certificate
+# is silent, and the others stop at minimisers beside it. Eight heads have more room along the kernel, and most stay
+# far.
+#
+# ## The verdict
+# The paper's bars are means of three runs. A bar next to zero needs all three next to the teacher. On the mixture three
+# runs should show this with a probability of at least 5 in 100: for that a share of $0.05^{1/3} = 0.37$ of single runs
+# must be next to it. On orthogonal tables one run away from the teacher is enough to raise the bar; three should show
+# that more often than not: for that a share of $1 - 2^{-1/3} = 0.21$ must be away. Finally, a bar that cannot be seen
+# beside its neighbour is a tenth of it or less. So from the same start, training on orthogonal tables must end at least
+# ten times as far off, in the geometric mean. All this by 99% intervals over the runs. On the mixture the share that is
+# away must be too small: the control. The share that must be away on orthogonal tables was lowered after a run had been
+# seen, from 0.37 to this 0.21; that run was above 0.37, too.
+
+# %%
+all_next, some_away = 0.05 ** (1 / 3), 1 - 2 ** (-1 / 3)
+mixture, singular = ends.values()
 claim = Claim("linear-attention/figure-2b")
-claim.number("95% mixture: λ_min", smallest, printed=0.06, within=0.1)
-claim.check("orthogonal: λ_min", certificates[singular].smallest, "==", 0)
-reached = [(loss, away) for heads in head_counts for loss, away in ends[mixture, heads] if loss > 1e-20]
-largest = max(away**2 * smallest / loss for loss, away in reached)
-claim.check("mixture, every run: distance² · λ_min / loss", largest, "<=", 1 + 1e-6)
-claim.check("mixture, minimisers: number", len(minimisers(mixture, few)), ">=", 6)
-claim.check("mixture, minimisers: largest distance", max(minimisers(mixture, few)), "<=", 0.05)
-eight = [mean_distance(ends[name, 8]) for name in (singular, mixture)]
-claim.check("8 heads: mean distance, orthogonal over mixture", eight[0] / eight[1], ">=", 5)
-claim.check("orthogonal, 64 heads: largest loss", max(loss for loss, _ in ends[singular, 64]), "<=", 1e-3)
-claim.check("orthogonal, 64 heads: smallest distance", min(away for _, away in ends[singular, 64]), ">=", 10)
-claim.control("mixture, 64 heads: smallest distance", min(away for _, away in ends[mixture, 64]), ">=", 10)
-claim.number("orthogonal, 64 heads: median distance", median(away for _, away in ends[singular, 64]))
-stuck = [loss for loss, _ in ends[singular, 1] if state(loss) == "local minimum"]
-claim.check("orthogonal, 1 head: runs stuck in a local minimum", len(stuck), ">=", 1)
-claim.number("their loss", stuck[0] if stuck else 0.0)
-claim.check("built by hand: loss on the data", built_loss, "<=", 1e-12)
-claim.check("built by hand: distance", distance(built, teacher), ">=", 10)
-claim.number("built by hand: distance", distance(built, teacher))
-claim.number("built by hand: heads", built.count)
-claim.number("built by hand: mean output difference on Gaussian memories", differs(built, gaussian))
-claim.check("two heads: mean output difference on orthogonal memories", differs(two, orthogonal), "<=", 1e-12)
-claim.check("two heads: distance", distance(two, teacher), ">=", 10)
-claim.check("two heads: mean output difference on Gaussian memories", differs(two, gaussian), ">=", 1)
-# The figure read to the letter: mean distances are next to zero on the mixture and large on orthogonal data, for each
-# of 1, 2, 4 and 8 heads. Large is a quarter of the norm of the teacher's coefficients.
-means = {name: [mean_distance(ends[name, heads]) for heads in few] for name in data}
-claim.printed("mixture, 1 to 8 heads: largest of the mean distances", max(means[mixture]), "<=", 0.1)
-claim.printed("orthogonal, 1 to 8 heads: smallest of the mean distances", min(means[singular]), ">=", target.norm() / 4)
+claim.number("95% mixture: λ_min", certificates["95% mixture"].smallest, printed=0.06, within=0.1)
+claim.check("orthogonal: λ_min", certificates["orthogonal"].smallest, "==", 0)
+for heads in head_counts:
+    inside, outside = (of(mixture, heads) <= 0.1).tolist(), (of(singular, heads) > 0.1).tolist()
+    decades = (of(singular, heads) / of(mixture, heads)).log10()
+    claim.estimate(f"mixture, {heads} head(s): share next to the teacher", inside, ">=", all_next)
+    claim.estimate(f"orthogonal, {heads} head(s): share away from it", outside, ">=", some_away)
+    claim.estimate(f"{heads} head(s), from one start: log10 of the ratio of distances", decades, ">=", 1)
+away = [far > 0.1 for heads, _, far in mixture if heads > 1]
+claim.estimate("mixture, 2 to 8 heads: share away from the teacher", away, ">=", some_away, role="control")
+claim.check("exact fits of one head on orthogonal tables: largest distance", farthest[1], "<=", 1e-9)
+claim.control("exact fits of two heads: largest distance", farthest[2], "<=", 1e-9)
+claim.check("teacher and hidden head: outputs on orthogonal tables, difference", unlike["orthogonal"], "<=", 1e-12)
+claim.check("teacher and hidden head: outputs on Gaussian tables, difference", unlike["gaussian"], ">=", 1)
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# The figure comes out, with the steps and the start that were chosen here: where the certificate holds, what is trained
+# is the teacher, and where it is silent, it ends elsewhere. But its high bars are of two kinds. With one head they are
+# runs that are stuck or have not arrived, for the teacher is the only minimiser; with two heads they come down if
+# training goes on. With eight heads they are what the certificate warns of: other functions, and no loss that tells.
+#
+# ## To try
+# - Set `spread = 0.35`, the other reading of the paper's start: from smaller starts the runs on orthogonal tables end
+#   nearer to the teacher, those of two heads most of all.
+# - Set `steps = 8000`: with two heads the bar on orthogonal tables comes down, too, and with eight it stays.

@@ -31,12 +31,21 @@
 # \max(\hat\Sigma, \hat{\mathcal{Q}}))$ whose autoregressive run on the embedding of any machine $M$ within the bounds
 # and any word $x$ has the configuration $x^t$ as its last tokens after $c(t) \le O((n+t)t)$ tokens; two bits of
 # precision are enough. (In Section 2 the slice of the last tokens lacks its colon; Section 5 and Appendix C have it.)
+# The paper does not say what a head does at the left end of the tape. Here it is lost, as in Algorithm 7, where no cell
+# takes its state over. With one more entry in one $V$ it stays, as in textbooks, at the same $d$ and $H$.
 #
-# The heads that are built here have $d = 3 (\hat n + \hat\Phi) + \hat\Sigma (2 \hat{\mathcal{Q}} + \hat\Sigma + 6) + 6
-# \hat{\mathcal{Q}} + 13$, $H = \hat n + \hat\Phi + 2 \hat\Sigma + 13$ and $c(t) = \sum_{s \le t} (6 + n + s)$. All
-# entries of $V$, $Q$ and the tokens are $-1$, 0 or 1.
+# The heads that are built here have
 #
-# **Beside it, as printed.** The proof's construction is that of Algorithms 6 and 7 as they stand.
+# $$\begin{aligned}
+# d &= 3 (\hat n + \hat\Phi) + \hat\Sigma (2 \hat{\mathcal{Q}} + \hat\Sigma + 6) \\
+# &\quad + 6 \hat{\mathcal{Q}} + 13 , \\
+# H &= \hat n + \hat\Phi + 2 \hat\Sigma + 13 , \\
+# c(t) &= \textstyle\sum_{s \le t} (6 + n + s) .
+# \end{aligned}$$
+#
+# All entries of $V$, $Q$ and the tokens are $-1$, 0 or 1.
+#
+# **In the paper's proof.** The construction is that of Algorithms 6 and 7 as they stand.
 #
 # **Corrected.** These algorithms and their rows need the corrections of Appendix C.1, and are then larger than the
 # lemma says. Other heads, which take back what they wrote, prove it.
@@ -45,6 +54,7 @@
 # <!-- /claim -->
 
 # %%
+import re
 import time
 from itertools import product
 
@@ -96,7 +106,8 @@ require(machines=(machines, 10, 2000), seed=(seed, 0, None), start=(start, 0, le
 # %% [markdown]
 # ## Six tokens of work
 # A step of the machine is six tokens of work, and then the tape, a token a cell. Let the head be in cell $h$, in state
-# $q$, over the letter $a$, and let $\delta(q, a) = (q', a', m)$.
+# $q$, over the letter $a$, and let $\delta(q, a) = (q', a', m)$. "Under $k$: $v$" means that the token carries the key
+# $k$ and the value $v$, so that $v$ is added to what $G$ holds under $k$.
 #
 # | token | holds | and so finds out |
 # | --- | --- | --- |
@@ -108,9 +119,9 @@ require(machines=(machines, 10, 2000), seed=(seed, 0, None), start=(start, 0, le
 # | ARRIVE | under $h'$: $q'$; the name of cell 0 | the first cell of the tape |
 # | PRINT | letter and state of a cell; the name of the next | the next cell |
 #
-# A condition on letter *and* state is what a linear layer cannot make at a fixed prompt. READ makes it by looking at
-# itself: it writes $q$ under $a$, and asks for what stands under $a$. WRITE then removes the entry. The move is made in
-# the same way.
+# With the prompt fixed, the output is linear in the last token, so no head can test letter *and* state together. READ
+# can, because the sum $G$ includes READ itself: it writes $q$ under $a$, and asks for what stands under $a$. WRITE then
+# removes the entry. The move is made in the same way.
 #
 # The prompt has the columns of the machine's table, a token "#", and the cells of the word, each with its place, its
 # letter and, at the head, its state (Eqs. 59 to 61). To the rows of the paper two are added: the cell with the head has
@@ -119,15 +130,65 @@ require(machines=(machines, 10, 2000), seed=(seed, 0, None), start=(start, 0, le
 # and this very answer is the new blank, which is printed, stored, and starts the next step.
 
 # %% [markdown]
-# <details>
-# <summary>Proof of Lemma 2.2: the heads are exact, for every machine and word within the bounds</summary>
+# ## The rows
+# All tokens have the same rows, and each block of rows has a name and a meaning. A name with $a$ stands for one block
+# for every letter $a$. First the blocks of the prompt and the tape:
+
+# %%
+own, text = parse_machine(machine), str(word)
+universal = CompactMachine(states, letters, len(text), steps)
+holds = {
+    "#": "1 in one token of the prompt, which holds nothing else",
+    "table of": "in the table: the state $q$ of this column",
+    "table a": "in the table: 1, which becomes the letter $a$",
+    "table a state": "in the table: $q'$ of $\\delta(q, a)$",
+    "table a letter": "in the table: $a'$ of $\\delta(q, a)$",
+    "table a move": "in the table: $m$ of $\\delta(q, a)$",
+    "cell": "the key of a cell, under which its letter and the head are stored",
+    "letter": "what is added to the letter of that cell, or the letter printed",
+    "state": "the state printed, where the head is",
+    "head": "what is added to the state stored in that cell",
+    "at": "the cell that is asked for its letter and its state",
+    "next": "the cell to be printed next",
+    "marks": "go, LOCATE, ..., LEAVE: which token of work comes next",
+}
+
+# %% [markdown]
+# The others hold what the tokens of work hand on to one another. The sizes are read off the machine that runs below.
+
+# %%
+holds |= {
+    "read letter": "the key under which the pair is stored, $a$",
+    "read state": "what is added to the pair, $q$ and then $-q$",
+    "pair a": "the state found under the letter $a$",
+    "move": "the key under which the departure is stored, $m$ and then $-m$",
+    "moved": "$m$ once more, to make $-m$ of",
+    "next state": "$q'$, on its way to the new cell",
+    "brought state": "the same one token later",
+}
+sizes_of = {}
+for name, rows in universal.rows.blocks.items():
+    family = "marks" if name in ("go", *WORK) else re.sub(r"\d+", "a", name)
+    sizes_of.setdefault(family, []).append(len(rows))
+show.table(
+    ["rows", "size", "hold"],
+    [[f, f"{len(of)} × {of[0]}" if len(of) > 1 else of[0], holds[f]] for f, of in sizes_of.items()],
+    caption=f"The blocks of rows for {states} states and {letters} letters, {universal.width} rows in all.",
+)
+
+# %% [markdown]
+# <details><summary>Proof of Lemma 2.2: the heads are exact, for every machine and word within the bounds</summary>
+#
+# The rows have the names of the table above.
 #
 # A head with $Q = \sum_i e_{k_i} e_{s_i}^\top$ and $V = \sum_j w_j\, e_{d_j} e_{v_j}^\top$ adds $w_j\, G[v_j, k_i]\,
 # z[s_i]$ to row $d_j$ of the next token. So a head reads blocks of $G$, and only from rows that are some head's
 # *source*. These are: at, next, go and five marks that count the work, read letter, read state, pair, move, moved,
 # next state and brought state. Write $T = G[\text{letter}, \text{cell}]$, $S = G[\text{head}, \text{cell}]$,
 # $U = G[\text{read state}, \text{read letter}]$ and $D = G[\text{cell}, \text{move}]$; $e_c$ is the key of cell $c$,
-# zero for a cell off the tape's left end.
+# zero for a cell off the tape's left end. (With one more entry, 1 at row "at" of cell 0 and column "cell" of cell 0 in
+# the $V$ of the move L, a move to the left of cell 0 gives $e_0$ in place of zero. All else is as below, and the head
+# stays on the tape.)
 #
 # *Fixed blocks.* The row # is held by one token, which holds nothing else: $G[\#, \#] = 1$, and # meets no other row.
 # The rows that name the table's columns are held by these alone: among themselves they have the identity, and with
@@ -158,18 +219,27 @@ require(machines=(machines, 10, 2000), seed=(seed, 0, None), start=(start, 0, le
 # head has left the tape, $S = 0$ and the work has no entries but its marks and next $= e_0$: the tape is printed as it
 # was, a blank longer.
 #
-# *Sizes.* With $N = \hat n + \hat\Phi$ cells, as many as are ever written, the rows number $d = 3N + \hat\Sigma\,
-# (2\hat{\mathcal Q} + \hat\Sigma + 6) + 6\hat{\mathcal Q} + 13$, and the heads $H = N + 2\hat\Sigma + 13$. As $N \le
-# 2\hat n\hat\Phi$, term by term $d \le (6 + 9 + 6 + 13)\,\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q})$
-# and $H \le (2 + 2 + 13)\,\hat n\hat\Phi\hat\Sigma$. Finally $c(t) = \sum_{s \le t} (6 + n + s)$, and
-# $c(t) / (t\,(n + t)) = 1 + (6.5 - t/2)/(n + t) \le 4$. All entries of $V$, $Q$ and the tokens are $-1$, 0 or 1, since
-# $a$ and $a'$ are unit vectors. $\blacksquare$
+# *Sizes.* With $N = \hat n + \hat\Phi$ cells, as many as are ever written, there are $H = N + 2\hat\Sigma + 13$ heads,
+# and the rows number
+#
+# $$d = 3N + \hat\Sigma\, (2\hat{\mathcal Q} + \hat\Sigma + 6) + 6\hat{\mathcal Q} + 13 .$$
+#
+# As $N \le 2\hat n\hat\Phi$, term by term
+#
+# $$\begin{aligned}
+# d &\le (6 + 9 + 6 + 13)\,\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q}) , \\
+# H &\le (2 + 2 + 13)\,\hat n\hat\Phi\hat\Sigma .
+# \end{aligned}$$
+#
+# Finally $c(t) = \sum_{s \le t} (6 + n + s)$, so that
+#
+# $$\frac{c(t)}{t\,(n + t)} = 1 + \frac{6.5 - t/2}{n + t} \le 4 .$$
+#
+# All entries of $V$, $Q$ and the tokens are $-1$, 0 or 1, since $a$ and $a'$ are unit vectors. $\square$
+#
 # </details>
 
 # %%
-own = parse_machine(machine)
-text = str(word)
-universal = CompactMachine(states, letters, len(text), steps)
 table = pad_table(own.table, states, letters)[None]
 tape = write_tape(own, text, len(text))[None]
 prompt = universal.embed(table, tape, torch.tensor([start]))
@@ -179,51 +249,52 @@ print(f"d = {universal.width}, H = {len(universal.heads)}, {history.shape[1]} to
 
 # %% [markdown]
 # ## What the tokens hold
-# Here are the tokens of the machine above, from its prompt to the end of its first step. Blue is 1, red is $-1$. The
-# red entries are what is taken back.
+# Here are the tokens of the machine above, from its prompt to the end of its first step. The red entries are what is
+# taken back.
 
 # %%
 shown = history[0, : prompt.shape[1] + universal.tokens_until(1, len(text))].T
-blocks = {name: rows for name, rows in universal.rows.blocks.items() if name not in (*WORK, "#", "go")}
-named = {name: rows for name, rows in blocks.items() if not name.startswith(("table ", "pair"))}
-fig, axis = show.axes(width=7, height=7.5)
+groups = {}
+for name, rows in universal.rows.blocks.items():
+    of = "marks" if name in ("go", *WORK) else "pairs" if name.startswith("pair") else name
+    of = "table" if name.startswith("table") else of
+    groups[of] = groups.get(of, rows)[0], rows[-1]
+fig, axis = show.axes(width=5.2, height=7.5)
 axis.imshow(shown, cmap="RdBu", vmin=-1.6, vmax=1.6, aspect="auto", interpolation="nearest")
-axis.hlines([rows.stop - 0.5 for rows in blocks.values()], -0.5, shown.shape[1] - 0.5, color="grey", linewidth=0.3)
-axis.set_yticks([(rows.start + rows.stop - 1) / 2 for rows in named.values()], list(named), fontsize=7)
+axis.hlines([last + 0.5 for _, last in groups.values()], -0.5, shown.shape[1] - 0.5, color="grey", linewidth=0.3)
+axis.set_yticks([(first + last) / 2 for first, last in groups.values()], list(groups), fontsize=7)
 columns = [*range(states), "#", *text, *WORK, *["PRINT"] * (len(text) + 1)]
 axis.set_xticks(range(len(columns)), columns, rotation=90, fontsize=7)
 axis.grid(False)
-show.figure(
-    fig,
-    name="tokens",
-    caption="Prompt and first step. Each column is a token, each row one of its coordinates. Above the cells are the "
-    "rows of the table; the unnamed rows further down are the marks of the work and the pairs. The tape is printed "
-    "with one letter and at most one state a token; the last token has the key of a new cell and the mark that starts "
-    "a step.",
-    alt="A sparse picture of coordinates against tokens. Blue entries stand for 1. The three red entries stand for -1: "
-    "the read state of WRITE, and the head and the move of LEAVE.",
-)
+caption = "Prompt and first step: blue 1, red −1. Each column is a token, each row one of its coordinates, in the "
+caption += "blocks of the table above. The tape is printed with one letter and at most one state a token; the last "
+caption += "token has the key of a new cell and the mark that starts a step."
+alt = "A sparse picture of coordinates against tokens. Blue entries stand for 1. The three red entries stand for -1: "
+alt += "the read state of WRITE, and the head and the move of LEAVE."
+show.figure(fig, name="tokens", caption=caption, alt=alt)
 
 # %% [markdown]
 # Read from the last tokens of every step, the tape shows the machine at work.
 
 # %%
 read = list(universal.configurations(prompt, steps))
-fig, axis = show.axes(1, 1, width=7, height=4.6)
+fig, axis = show.axes(1, 1, width=5.2, height=5.0)
+signs = [letter.replace("_", "·") for letter in own.letters]
 for step, one in enumerate(read):
     axis.barh(step, len(one.letters[0]), left=-0.5, height=0.96, color="grey", alpha=0.12)
     for cell, (letter, state) in enumerate(zip(one.letters[0].tolist(), one.states[0].tolist(), strict=True)):
         name = f"\n{own.states[state]}" if state < len(own.states) else ""
-        axis.text(cell, step, own.letters[letter] + name, ha="center", va="center", fontsize=7)
+        axis.text(cell, step, signs[letter] + name, ha="center", va="center", fontsize=7)
         if name:
-            axis.plot(cell, step, marker="s", markersize=26, markerfacecolor="none", color=show.COLOURS[1])
+            axis.plot(cell, step, marker="s", markersize=25, markerfacecolor="none", color=show.COLOURS[1])
 axis.set(xlabel="cell", ylabel="step of the machine", ylim=(steps + 0.6, -0.6), xlim=(-0.6, len(text) + steps - 0.4))
 axis.grid(False)
 show.figure(
     fig,
     name="tape",
     caption="The tape over time, read from the tokens that the layer wrote: each row is one step, the frame is the "
-    "head with its state. The machine adds one to the binary number on its tape, which grows by a cell a step.",
+    "head with its state, the dot is the blank. The machine adds one to the binary number on its tape, which grows by "
+    "a cell a step.",
     alt="A table of cells with a row for every step, each row a cell longer. The head walks to the right end of the "
     "number, turns back, turns trailing ones into zeros and the next zero into a one, and accepts.",
 )
@@ -277,6 +348,19 @@ show.table(
 )
 
 # %% [markdown]
+# What happens at the left end is a convention. Algorithm 7 has no cell that would take over the state of a head that
+# moves left from the first one, and so the head is lost. In textbooks it stays where it is. One more entry in the $V$
+# of the move L does that: cell 0 is then the left neighbour of cell 0.
+
+# %%
+at_edge = (3, 2, 3, 8)
+edge_draws = random_tables(100, *at_edge[:2], seed), *random_inputs(100, *at_edge[1:3], seed + 1)
+staying = CompactMachine(*at_edge, stays=True)
+stay_exact = compare_with_simulator(staying, *edge_draws, at_edge[3]).machines
+without_entry = compare_with_simulator(CompactMachine(*at_edge), *edge_draws, at_edge[3], stays=True).machines
+print(f"heads that stay at the left end: {stay_exact} of 100 exact; without the entry {without_entry}")
+
+# %% [markdown]
 # ## Hundreds of steps
 # A counter: on a tape that begins with a mark it adds one to a binary number, its lowest digit first, comes back to the
 # mark, and adds one again, for ever. Nothing accumulates in the layer: every entry of every token stays $-1$, 0 or 1.
@@ -298,15 +382,16 @@ counter_exact = sum(
 )
 digits = "".join(counter.letters[letter] for letter in counted[-1].letters[0].tolist()).strip("_|")
 print(
-    f"after {long_steps} steps, {counting.tokens_until(long_steps, 2)} tokens: {digits[::-1]} = {int(digits[::-1], 2)}"
+    f"after {long_steps} steps, {counting.tokens_until(long_steps, 2)} tokens, the tape counts {int(digits[::-1], 2)}: "
+    f"{digits} on the tape, {digits[::-1]} with the highest digit first"
 )
 print(f"d = {counting.width}, H = {len(counting.heads)}, {seconds:.1f} s")
 
 # %% [markdown]
 # ## The sizes
-# In print $H = O(\hat n\hat\Phi\hat\Sigma)$, $d = O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q}))$ and
-# $c(t) \le O((n+t)t)$. The table has both machines at the same task, a word of $\hat n$ letters for $\hat\Phi$ steps,
-# for which the paper's construction needs a window of $\hat n + \hat\Phi$ cells.
+# In the paper $H = O(\hat n\hat\Phi\hat\Sigma)$, $d = O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q}))$
+# and $c(t) \le O((n+t)t)$. The table has both machines at the same task, a word of $\hat n$ letters for $\hat\Phi$
+# steps, for which the paper's construction needs a window of $\hat n + \hat\Phi$ cells.
 
 # %%
 
@@ -404,6 +489,10 @@ claim = Claim("linear-attention/lemma-2-2")
 claim.check("machine of the page: steps at which the last tokens are the tape", own_run.exact.sum(), "==", steps + 1)
 claim.check("random machines that are not exact at every step", wrong, "==", 0)
 claim.check("machines that halt, stay, or run along an edge, exact", edge_runs.machines, "==", len(special))
+claim.check("head stays at the left end, one entry more: machines exact", stay_exact, "==", 100)
+same_size = (staying.width, len(staying.heads)) == (compact_width(*at_edge), compact_heads_count(*at_edge[1:]))
+claim.check("the same, d and H are those of the formulas", same_size, "==", True)
+claim.control("head stays at the left end, without this entry: machines exact", without_entry, "==", 100)
 claim.check("counter, steps at which the last tokens are the tape", counter_exact, "==", long_steps + 1)
 claim.check("entries of the tokens lie in -1, 0, 1: two bits", str(history.unique().tolist()), "==", "[-1, 0, 1]")
 claim.check("entries of V lie in -1, 1 or are zero; those of Q are 0 and 1", str(weights), "==", "[-1, 1]")

@@ -10,6 +10,35 @@
 # # Lemma 4.1 · The certificate: when does data determine the function?
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.1 with Algorithm 2 and Corollary 2, Section 4.*
 #
+# Every model is linear in the list $\mathcal{H}(Z)$ of distinct cubic features: output $a$ is $\langle p_a(\Theta),
+# \mathcal{H}(Z)\rangle$ with some coefficients $p_a(\Theta)$. On realizable data a minimiser has loss zero, so its
+# coefficients solve the linear equations $\langle p_a, \mathcal{H}(Z_i)\rangle = y_{i,a}$. If the features of the data
+# span the whole space, the solution is unique, however many heads were used. That is all the certificate says, and it
+# can be read off the data alone.
+#
+# Two words are needed to say it. A data set is realizable if some model makes its labels, and a class of models is
+# identifiable on it if all its best fits are one function.
+#
+# <!-- claim linear-attention/definition-realizability -->
+# <blockquote>
+#
+# **Definition (Realizability)** *Section 4*
+#
+# A data set is realizable by $\Theta$ if $y_i = \mathrm{MHLA}_\Theta(Z_i)$ for every sample.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim linear-attention/definition-identifiability -->
+# <blockquote>
+#
+# **Definition (Identifiability)** *Section 4, Eqs. 13 and 14*
+#
+# A model class is identifiable with respect to a data set if all its empirical risk minimisers compute the same
+# function, on inputs of every length. (Eq. 13 names the set of minimisers $\Omega_\Theta$, the text
+# $\Omega_{\mathrm{ERM}}$.)
+#
+# </blockquote>
+# <!-- /claim -->
 # <!-- claim linear-attention/lemma-4-1 -->
 # <blockquote>
 #
@@ -22,11 +51,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# Every model is linear in the features: output $a$ is $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$. On realizable
-# data a minimiser has loss zero, so its coefficients solve the linear equations $\langle p_a,
-# \mathcal{H}(Z_i)\rangle = y_{i,a}$. If the features of the data span the whole space, the solution is unique,
-# however many heads were used. That is all the certificate says, and it can be read off the data alone.
 
 # %%
 from math import comb
@@ -69,6 +93,9 @@ def gaussian_tokens(count, tokens, width):
 
 # %% [markdown]
 # ## The features
+# Of the features $\langle z_j, z_k\rangle z_{\ell n}$ those with $j$ and $k$ exchanged are the same, and are listed
+# once.
+#
 # <!-- claim linear-attention/algorithm-2 -->
 # <blockquote>
 #
@@ -80,6 +107,7 @@ def gaussian_tokens(count, tokens, width):
 #
 # </blockquote>
 # <!-- /claim -->
+#
 # Rank is decided exactly here, on inputs of whole numbers. With a single token the features are $z_j z_k z_\ell$,
 # of which only $\binom{d+2}{3}$ are distinct. So every statement below needs inputs of two or more tokens.
 
@@ -106,29 +134,62 @@ claim.verdict()
 
 # %% [markdown]
 # ## The coefficients
+# The output of a model, sorted by features, has coefficients $p(\Theta)$: a product that occurs as $(j, k)$ and as $(k,
+# j)$ gets the sum of two. Models are the same function where these coefficients are.
+#
 # <!-- claim linear-attention/corollary-2 -->
 # <blockquote>
 #
 # **Corollary 2 (The coefficients decide the function)** *Section 4, Eq. 16; informally Section 2.2; also Corollary 1*
 #
 # **As printed.** Eq. 16 gives the formula for $j < k$ also for $j = k$, where it counts every term twice, and leaves
-# the head off $Q$. Corollary 1 gives $p$ the shape $\psi$. (The equivalence survives the doubled terms; that $p$ and
-# the features give the output does not.)
+# the head off $Q$. Corollary 1 gives $p$ the shape $\psi$. (The equivalence survives the doubled terms, but with them
+# $p$ times the features is no longer the output.)
 #
-# **Corrected.** Let $p_a(\Theta)_{\{j,k\},\ell} = \sum_h (V_h[a,j] Q_h[k,\ell] + V_h[a,k] Q_h[j,\ell])$ for $j < k$,
-# and $\sum_h V_h[a,j] Q_h[j,\ell]$ for $j = k$. Two models, with any numbers of heads, are the same function of inputs
-# of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal. Inputs of two tokens are enough;
-# inputs of one token are not.
+# **Corrected.** For $j < k$ let
 #
-# Eqs. 41 and 42 of the appendix: the single term $\sum_h V_h[a,j] Q_h[j,\ell]$ for $j = k$. The shape is $d \times
-# \psi$.
+# $$\begin{aligned}
+# p_a(\Theta)_{\{j,k\},\ell} &= \textstyle\sum_h V_h[a,j]\, Q_h[k,\ell] \\
+# &+ \textstyle\sum_h V_h[a,k]\, Q_h[j,\ell] ,
+# \end{aligned}$$
+#
+# and for $j = k$ the single term $\sum_h V_h[a,j]\, Q_h[j,\ell]$. Two models, with any numbers of heads, are the same
+# function of inputs of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal. Inputs of two
+# tokens are enough; inputs of one token, for $d \ge 2$, are not.
+#
+# Eqs. 41 and 42 of the appendix have the single term for $j = k$. The shape is $d \times \psi$.
 #
 # </blockquote>
 # <!-- /claim -->
+#
 # To make a twin, take the matrix of a model, add a tensor antisymmetric in $j$ and $k$, and split it into heads
 # anew. Its heads look nothing like the first ones; the function is the same. To go the other way, move $p$ by
 # $10^{-3}$, and the outputs move. At $n = 1$ they need not: a move along a kernel vector of the one-token
 # features is not seen there.
+#
+# <details><summary>Proof of Corollary 2, as corrected</summary>
+#
+# *Equal coefficients, equal functions.* Output $a$ is $\sum_{j,k,\ell} T_{jk\ell}\,\langle z_j, z_k\rangle z_{\ell
+# n}$ with $T_{jk\ell} = \sum_h V_h[a,j]\,Q_h[k,\ell]$. For $j \ne k$ the two terms with $j$ and $k$ exchanged have the
+# same feature, and their coefficients add up to $p_a(\Theta)_{\{j,k\},\ell}$; for $j = k$ there is one term. So the
+# output is $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$ (Eq. 45), at every length.
+#
+# *Equal functions of two tokens, equal coefficients.* Let $c$ be the difference of two models' rows $p_a$, and let
+# their outputs be equal for all inputs with the tokens $x$ and $z$, $z$ being the last. Then
+#
+# $$\sum_{j \le k,\ \ell} c_{\{j,k\},\ell}\,(x_jx_k + z_jz_k)\,z_\ell = 0$$
+#
+# for all $x$ and $z$. A polynomial that is zero everywhere has no coefficients but zero. The term $x_jx_kz_\ell$ occurs
+# once, with $c_{\{j,k\},\ell}$; so $c = 0$.
+#
+# *One token is not enough* ($d \ge 2$). There the feature is $z_jz_kz_\ell$, the same for $\{1,2\}, 1$ and for
+# $\{1,1\}, 2$. Coefficients that differ by 1 in the one and by $-1$ in the other make the same function.
+#
+# *Eq. 16.* It doubles the entries with $j = k$, which can be undone, so that its $p$ are equal exactly if the right
+# ones are. But $\langle p_a, \mathcal{H}(Z)\rangle$ is then the output plus $\sum_{j,\ell} T_{jj\ell}\|z_j\|^2z_{\ell
+# n}$. $\square$
+#
+# </details>
 
 # %%
 model = random_heads(2, d, source)
@@ -172,10 +233,10 @@ claim.verdict()
 
 # %% [markdown]
 # ## Every minimiser, from many starts
-# Now $d = 2$, so $\psi = 6$. A teacher with one head labels $N$ inputs. From 40 random starts, models with one
-# head and with $d^2 = 4$ heads are fitted down to rounding, and the fits with zero loss are kept: they are
-# minimisers. Others have stopped in local minima, and say nothing about the lemma. How far are the minimisers
-# from the teacher?
+# Now $d = 2$, so $\psi = 6$. A teacher with one head labels $N$ inputs. From 40 random starts, models with one head and
+# with $d^2 = 4$ heads are fitted down to rounding, and the fits with zero loss are kept: they are minimisers. The
+# others have stopped in local minima, far above zero as the table shows, and say nothing about the lemma. How far are
+# the minimisers from the teacher?
 
 # %%
 width = 2
@@ -194,6 +255,7 @@ def zero_loss_fits(tokens, heads):
     outputs = coefficients(kept) @ certificate_features(fresh).mT
     return {
         "models": kept,
+        "others": fits.losses[~zero],
         "distances": distance(kept, teacher),
         "gap": relative_error(outputs, mhla(teacher, fresh).mT.expand_as(outputs)),
     }
@@ -207,13 +269,18 @@ data = {count: gaussian_tokens(count, n, width) for count in (3, 4, 5, 6, 8)}
 certificates = {count: certificate(tokens) for count, tokens in data.items()}
 found = {(count, heads): zero_loss_fits(tokens, heads) for count, tokens in data.items() for heads in (1, all_heads)}
 show.table(
-    ["N", "λ_min", "nullity", "heads", "zero-loss fits", "largest distance of p", "largest output gap"],
+    ["N", "λ_min", "nullity", "heads", "zero-loss fits", "distance of p", "output gap", "least loss of the others"],
     [
-        [count, one.smallest, one.nullity, heads, len(result["distances"]), result["distances"].max(), result["gap"]]
+        [
+            *(count, one.smallest, one.nullity, heads),
+            *(len(result["distances"]), result["distances"].max(), result["gap"]),
+            result["others"].min() if len(result["others"]) else "",
+        ]
         for (count, heads), result in found.items()
         for one in [certificates[count]]
     ],
-    caption=f"Minimisers against the teacher, d = 2, ψ = 6, {starts} starts each. The output gap is relative.",
+    caption=f"Minimisers against the teacher, d = 2, ψ = 6, {starts} starts each: the largest distance and the largest "
+    "relative gap of outputs. The last column is of the fits that were not kept.",
 )
 
 # %% [markdown]
@@ -223,7 +290,7 @@ show.table(
 # and $2N \ge 8$ equations pin them down. At $N = 3$ there are 6 equations, and the minimisers spread.
 
 # %%
-fig, axis = show.axes(width=6.5, height=3.2)
+fig, axis = show.axes(width=5.2, height=3.2)
 for heads, shift, colour, marker in [(1, -0.1, 0, "o"), (all_heads, 0.1, 1, "^")]:
     for count in data:
         values = found[count, heads]["distances"].clamp(min=1e-16)
@@ -244,7 +311,7 @@ show.figure(
 )
 
 # %% [markdown]
-# From $N = \psi = 6$ on all fits are the teacher; at $N = 3$ they are not, on the data's own terms.
+# From $N = \psi = 6$ on all fits of zero loss are the teacher; at $N = 3$ there are fits of zero loss that are not.
 
 # %%
 identity = coefficients(teacher) @ certificate_features(fresh).mT
@@ -267,7 +334,8 @@ claim.verdict()
 # %% [markdown]
 # ## Other minimisers, built by hand
 # Where the certificate is silent there is a vector $u$ with $\Lambda_D u = 0$. Adding $c\,u^\top$ to $p$ changes
-# no prediction on the data, and $d^2$ heads can take any $p$.
+# no prediction on the data, and $d^2$ heads can take any $p$. So with $d^2$ heads a silent certificate means that the
+# data leave the function open. With few heads it means nothing.
 #
 # <!-- claim linear-attention/remark-certificate-not-necessary -->
 # <blockquote>
@@ -298,27 +366,8 @@ claim.control("built by hand, N = 4: output gap", relative_error(mhla(built, fre
 claim.verdict()
 
 # %% [markdown]
-# ## The two definitions
-# <!-- claim linear-attention/definition-identifiability -->
-# <blockquote>
-#
-# **Definition (Identifiability)** *Section 4, Eqs. 13 and 14*
-#
-# A model class is identifiable with respect to a data set if all its empirical risk minimisers compute the same
-# function, on inputs of every length. (Eq. 13 names the set of minimisers $\Omega_\Theta$, the text
-# $\Omega_{\mathrm{ERM}}$.)
-#
-# </blockquote>
-# <!-- /claim -->
-# <!-- claim linear-attention/definition-realizability -->
-# <blockquote>
-#
-# **Definition (Realizability)** *Section 4*
-#
-# A data set is realizable by $\Theta$ if $y_i = \mathrm{MHLA}_\Theta(Z_i)$ for every sample.
-#
-# </blockquote>
-# <!-- /claim -->
+# ## The two definitions, tried
+# Identifiability first: the minimisers found above are held against each other, on inputs of several lengths.
 
 # %%
 

@@ -10,6 +10,12 @@
 # # Lemma 4.2 · Pure noise is identifiable
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.2, Section 4 and Appendix B.*
 #
+# Inputs of pure noise, with every entry drawn anew from one law, are enough to determine the function: the certificate
+# holds. The reason is that the tokens before the last one vary by themselves. Fix the last token; what the features
+# then add up to is a quadratic form summed over the other tokens, and such a sum is not constant unless the form is
+# zero. With $n = 1$ there is no other token, and the argument has nothing to stand on. Nor has it for signs, whose
+# square is constant.
+#
 # <!-- claim linear-attention/lemma-4-2 -->
 # <blockquote>
 #
@@ -19,21 +25,15 @@
 # follows from $m_4 > m_2^2$. The proof arrives at $\min(m_2^3, (m_4 - m_2^2) m_2)$ for the least eigenvalue.
 #
 # **Corrected.** Let the entries of $Z \in \mathbb{R}^{d \times n}$, $n \ge 2$, be drawn independently from a law $\nu$
-# whose square is not constant ($m_4 > m_2^2$). Then all minimisers of the population risk on realizable data are the
-# same function; if the sixth moment is finite, $\lambda_{\min}(\mathbb{E}\,\mathcal{H}\mathcal{H}^\top) > 0$ says so.
-# No symmetry and no zero mean is needed.
+# whose square is not constant: $m_4 > m_2^2$, where $m_k$ is the $k$-th moment of an entry. Then all minimisers of the
+# population risk on realizable data are the same function. If the sixth moment is finite, this shows as
+# $\lambda_{\min}(\mathbb{E}\,\mathcal{H}\mathcal{H}^\top) > 0$. No symmetry and no zero mean is needed.
 #
 # $n \ge 2$ (or $d = 1$). For standard normal entries with $d \ge 3$ the least eigenvalue is $n - 1$ in the features of
 # Algorithm 2, which is $1 - 1/n$ in the scale of the proof.
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# Inputs of pure noise, with every entry drawn anew from one law, are enough to determine the function: the certificate
-# holds. The reason is that the tokens before the last one vary by themselves. Fix the last token; what the features
-# then add up to is a quadratic form summed over the other tokens, and such a sum is not constant unless the form is
-# zero. With $n = 1$ there is no other token, and the argument has nothing to stand on. Nor has it for signs, whose
-# square is constant.
 #
 # <details><summary>Proof of Lemma 4.2, as corrected</summary>
 #
@@ -116,8 +116,8 @@ def exact(law, width, tokens):
 
 # %% [markdown]
 # ## Six laws
-# Five of them have a square that is not constant; one has a mean other than 0, two are skew. The sixth is that of
-# signs.
+# Five of them have a square that is not constant; two of these have a mean other than 0, and one is skew. The sixth is
+# that of signs.
 
 # %%
 spectra = {(name, tokens): exact(law, 3, tokens) for name, law in laws.items() for tokens in range(1, most_tokens + 1)}
@@ -134,13 +134,13 @@ show.table(
 # With more tokens the least eigenvalue grows, since there is more that varies.
 
 # %%
-fig, axis = show.axes(width=6.5, height=3.4)
+fig, axis = show.axes(width=5.2, height=4.0)
 for name, marker in zip(laws, show.MARKERS, strict=False):
     heights = [spectra[name, tokens].smallest for tokens in range(1, most_tokens + 1)]
     axis.plot(range(1, most_tokens + 1), heights, marker + "-", label=name)
 axis.set(xlabel="tokens n", ylabel="λ_min of Λ", yscale="symlog", ylim=(-0.003, None))
 axis.set_yscale("symlog", linthresh=0.01)
-axis.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+axis.legend(fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))
 show.figure(
     fig,
     name="least-eigenvalue",
@@ -199,41 +199,49 @@ claim.verdict()
 
 # %% [markdown]
 # ## The moments in the proof
-# <!-- claim linear-attention/lemma-4-2-moments -->
-# <blockquote>
-#
-# **Eqs. 48 to 52 (The moments in the proof of Lemma 4.2)** *Appendix B, Eqs. 48 to 52*
-#
-# **As printed.** Expectation $m_2^3$ for a pair with itself, $(m_4 - m_2^2) m_2$ for a single with itself, 0 for all
-# others with $\ell = \ell'$, and $m_2^2$ for the linear feature $m_2 z_\ell$ with itself and 0 with all others, for
-# every law. (For $\ell \ne \ell'$ the proof says "near zero", and they go to 0.) Lemma B.1 is invoked.
-#
-# **Corrected.** In the proof, $n m_2$ is subtracted from each $\|z_j\|^2$ and all features are divided by $\sqrt n$.
-# For a symmetric law the products of these features have the expectations given below; they contain terms in $1/n$
-# wherever $\ell$ or $\ell'$ is a row of either feature. With the subtraction, $p$ depends on $n$, so that Lemma B.1
-# applies to one length at a time.
-#
-# - A pair with itself, $\ell \in \{j,k\}$: $m_2^3 + (m_4 m_2 - m_2^3)/n$.
-# - A single with itself, $\ell = j$: $((n-1)(m_4 - m_2^2) m_2 + m_6 - 2 m_2 m_4 + m_2^3)/n$.
-# - Pairs $\{1,2\}$ and $\{1,3\}$, with $\ell = 2, \ell' = 3$ or with $\ell = 3, \ell' = 2$: $m_2^3/n$.
-# - Single 1 and pair $\{1,2\}$, with $\ell = 1, \ell' = 2$; single 1 and pair $\{1,3\}$, with $\ell = 3, \ell' = 1$:
-#   $(m_4 - m_2^2) m_2/n$.
-# - The linear feature: $m_2^3$ with itself, and $m_2 (m_4 - m_2^2)/\sqrt n$ with single $\ell$.
-# - The printed values hold where $\ell = \ell'$ is in neither feature.
-#
-# </blockquote>
-# <!-- /claim -->
-# The proof subtracts $n m_2$ from the squared norms, divides by $\sqrt n$, and reads off a matrix that is diagonal.
-# It forgets that the last token, whose entry $z_\ell$ is a factor, is itself a part of $\langle z_j, z_k\rangle$.
-# Where $\ell$ is one of $j, k$ this gives terms in $1/n$. They do not make $\Lambda$ singular, so the lemma stands;
-# but the matrix is neither diagonal nor has it the eigenvalues that the proof names. Products with $\ell \ne \ell'$ are
-# called "near zero" there, and they are: they go to 0 like $1/n$.
+# The paper's proof subtracts $n m_2$ from the squared norms, divides by $\sqrt n$, and reads off a matrix that is
+# diagonal. It forgets that the last token, whose entry $z_\ell$ is a factor, is itself a part of $\langle z_j,
+# z_k\rangle$. Where $\ell$ is one of $j, k$ this gives terms in $1/n$. They do not make $\Lambda$ singular, so the
+# lemma stands; but the matrix is neither diagonal nor has it the eigenvalues that the proof names. Products with $\ell
+# \ne \ell'$ are called "near zero" there, and they are: they go to 0 like $1/n$.
 #
 # Three more things are wrong in the proof. The expectations are those of a law whose mean and third moment are zero,
 # which the lemma does not assume. The linear feature $m_2 z_\ell$, which makes up for the subtraction, is not
 # orthogonal to the rest: with single $\ell$ its product has the expectation $m_2 (m_4 - m_2^2)/\sqrt n$. And Lemma B.1
 # asks for coefficients $p$ that do not depend on $n$. To undo the subtraction, $m_2 z_\ell$ has the coefficient
 # $n\,p_{jj,\ell}$ summed over $j$: so the proof speaks of one length of the inputs at a time.
+#
+# <!-- claim linear-attention/lemma-4-2-moments -->
+# <blockquote>
+#
+# **Eqs. 48 to 52 (The moments in the proof of Lemma 4.2)** *Appendix B, Eqs. 48 to 52*
+#
+# **As printed.** Each product of two features $\langle z_j, z_k\rangle z_{\ell n}$ and $\langle z_{j'}, z_{k'}\rangle
+# z_{\ell' n}$ has the expectation $m_2^3$ for a pair ($j < k$) with itself, $v = (m_4 - m_2^2)\, m_2$ for a single
+# ($j = k$) with itself, 0 for all others with $\ell = \ell'$, and $m_2^2$ for the linear feature $m_2 z_\ell$ with
+# itself and 0 with all others, for every law. (For $\ell \ne \ell'$ the proof says "near zero", and they go to 0.)
+# Lemma B.1 is invoked.
+#
+# **Corrected.** Call a feature $\langle z_j, z_k\rangle z_{\ell n}$ with $j < k$ a *pair* and one with $j = k$ a
+# *single*. In the proof, $n m_2$ is subtracted from each $\|z_j\|^2$ and all features are divided by $\sqrt n$. For a
+# symmetric law the products of these features have the expectations given below, up to the names of the rows; there are
+# terms in $1/n$ or $1/\sqrt n$ in exactly the cases listed before the last line. With the subtraction, $p$ depends on
+# $n$, so that Lemma B.1 applies to one length at a time.
+#
+# With $v = (m_4 - m_2^2)\, m_2$:
+#
+# - A pair with itself, $\ell \in \{j,k\}$: $m_2^3 + v/n$.
+# - A single with itself, $\ell = j$: $v + (m_6 - 3 m_2 m_4 + 2 m_2^3)/n$.
+# - Pairs $\{1,2\}$ and $\{1,3\}$, with $\ell = 2, \ell' = 3$ or with $\ell = 3, \ell' = 2$: $m_2^3/n$.
+# - Single 1 and pair $\{1,2\}$, with $\ell = 1, \ell' = 2$: $v/n$. Single 1 and pair $\{1,3\}$, with $\ell = 3,
+#   \ell' = 1$: $v/n$.
+# - The linear feature $m_2 z_\ell$: $m_2^3$ with itself, $v/\sqrt n$ with single $\ell$, $\ell' = \ell$, and
+#   $m_2^3/\sqrt n$ with pair $\{j, \ell\}$, $\ell' = j$.
+# - All others are as printed: $m_2^3$ for a pair and $v$ for a single with itself, where $\ell$ is not in it, and
+#   0.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # <details><summary>Proof of Eqs. 48 to 52, as corrected</summary>
 #
@@ -247,7 +255,7 @@ claim.verdict()
 #
 # *A single with itself*, $T_j^2z_{\ell n}^2$. Terms with $b \ne b'$ vanish, since that of the one which is not $n$ has
 # mean 0. Terms with $b = b' < n$ have mean $(m_4 - m_2^2)m_2$, and so has that with $b = n$ if $\ell \ne j$; if $\ell =
-# j$ it has $\mathbb{E}(z^2-m_2)^2z^2 = m_6 - 2m_2m_4 + m_2^3$.
+# j$ it has $\mathbb{E}(z^2-m_2)^2z^2 = m_6 - 2m_2m_4 + m_2^3$, which is $m_6 - 3m_2m_4 + 2m_2^3$ more.
 #
 # *Products that vanish.* Pairs 12 and 13, $\ell = \ell' = 1$: $z_{2b}$ stands alone. Singles 1 and 2, $\ell = \ell' =
 # 3$: independent factors of mean 0. Single 1 and pair 12, $\ell = \ell' = 1$: $z_{2b}$ stands alone.
@@ -258,8 +266,9 @@ claim.verdict()
 # $b = n$ in $S_{12}$, which leaves $T_1z_{1n}^2z_{2n}^2$ with the mean $\mathbb{E}(z^2-m_2)z^2\cdot m_2 =
 # (m_4-m_2^2)m_2$. Single 1, $\ell = 3$, and pair 13, $\ell' = 1$: the same with 3 in place of 2.
 #
-# *The linear feature* $m_2z_{\ell n}$: with itself $m_2^2\,m_2 = m_2^3$; with single $\ell$, which carries
-# $1/\sqrt n$, $\frac{m_2}{\sqrt n}\mathbb{E}\,T_\ell z_{\ell n}^2 = \frac{m_2(m_4-m_2^2)}{\sqrt n}$. $\square$
+# *The linear feature* $m_2z_{\ell n}$: with itself $m_2^2\,m_2 = m_2^3$; with single $\ell$, which carries $1/\sqrt n$,
+# $\frac{m_2}{\sqrt n}\mathbb{E}\,T_\ell z_{\ell n}^2 = \frac{m_2(m_4-m_2^2)}{\sqrt n}$; linear 2 with pair 12, $\ell' =
+# 1$: $\frac{m_2}{\sqrt n}\mathbb{E}\,S_{12}z_{1n}z_{2n} = \frac{m_2^3}{\sqrt n}$, of the term $b = n$. $\square$
 #
 # </details>
 
@@ -317,6 +326,7 @@ show.table(
 
 # %% [markdown]
 # The printed values are tried where the paper gives a value, on the normal law, and on a law of mean 1 and a skew one.
+# The linear feature with a pair is averaged over all inputs of two rows and two tokens.
 
 # %%
 three, off_centre, skew = (laws[name] for name in ("uniform on -1, 0, 1", "normal of mean 1", "-1 or 2, mean 0"))
@@ -328,6 +338,9 @@ other_laws = {
 with_itself, _ = linear_feature_moments(three, n)
 _, with_single = linear_feature_moments(normal, n)
 spread = (normal.moment(4) - normal.moment(2) ** 2) * normal.moment(2) / n**0.5
+every = torch.cartesian_prod(*[torch.tensor([-1.0, 0.0, 1.0], dtype=torch.float64)] * 4).unflatten(1, (2, 2))
+last_two = every[:, :, -1].prod(dim=1)  # z_1n z_2n, over all inputs of two rows and two tokens
+with_pair = three.moment(2) * (every.prod(dim=1).sum(dim=1) * last_two).mean().item() / 2**0.5
 
 # %% [markdown]
 # A product where the printed value is right says nothing, so only those where it differs are judged as printed.
@@ -346,6 +359,8 @@ claim.check("linear feature, uniform on -1, 0, 1: m_2³", with_itself, "==", thr
 claim.misprint("as printed: the same, m_2²", with_itself, "==", three.moment(2) ** 2, 1e-10)
 claim.check("linear feature and single 1, l = 1, normal: m_2 (m_4 - m_2²) / √n", with_single, "==", spread, 1e-10)
 claim.printed("as printed: the same, 0", with_single, "==", 0, 1e-10)
+pair_due = three.moment(2) ** 3 / 2**0.5
+claim.check("linear feature 2 and pair 12, l = 1, uniform, n = 2: m_2³ / √n", with_pair, "==", pair_due, 1e-10)
 claim.verdict()
 
 # %% [markdown]
@@ -355,5 +370,5 @@ claim.verdict()
 # reads off a diagonal matrix that is diagonal only as $n \to \infty$, and another proof takes its place.
 #
 # ## To try
-# - Set `n = 2`: the terms in $1/n$ that the paper leaves out are up to half as large as the diagonal.
+# - Set `n = 2`: the missing terms are largest. For normal entries the paper's diagonal values 1 and 2 become 2 and 6.
 # - Set `most_tokens = 100`: the least eigenvalue goes on growing for five laws, and that of signs stays at 0.

@@ -10,6 +10,12 @@
 # # Lemma 4.3 · With d² heads no teacher is needed
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.3, Section 4 and Appendix B.*
 #
+# Lemma 4.1 needs labels made by a teacher, for only then does a minimiser with few heads solve the linear equations.
+# With $d^2$ heads every coefficient matrix is the $p$ of some model. Spread $p$ over a matrix $W$, the coefficient of a
+# pair half to $(j, k)$ and half to $(k, j)$; a singular value decomposition of $W$ gives at most $d^2$ heads. The
+# minimiser is then least squares itself, which has one solution as soon as the second moment $\Lambda_D$ of the
+# features $\mathcal{H}$ is nonsingular.
+#
 # <!-- claim linear-attention/lemma-4-3 -->
 # <blockquote>
 #
@@ -21,10 +27,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# Lemma 4.1 needs labels made by a teacher, for only then does a minimiser with few heads solve the linear equations.
-# With $d^2$ heads every coefficient matrix is the $p$ of some model, by a singular value decomposition. The minimiser
-# is then least squares itself, which has one solution as soon as $\Lambda_D$ is nonsingular.
 
 # %%
 from itertools import product
@@ -134,7 +136,7 @@ def spread(rows):
 
 
 # %% [markdown]
-# Four laws and lengths, with one, two and four heads:
+# Four data sets, with one, two and four heads:
 
 # %%
 cases = [("normal", normal_data, 2), ("normal", normal_data, 3), ("grid", grid_data, 3), ("normal", normal_data, 4)]
@@ -154,7 +156,7 @@ show.table(
 # Of each model two coefficients are drawn, which the labels ask to be 1.
 
 # %%
-fig, axes = show.axes(1, 2, width=7.5, height=3.2)
+fig, axes = show.axes(2, 1, width=4.6, height=7.0)
 for axis, length in zip(axes, (2, 3), strict=True):
     _, reached = results["normal", length, 1]
     # Of each model the two coefficients of <z_1, z_2>, which the labels ask to be 1 in output 1 and in output 2.
@@ -162,7 +164,7 @@ for axis, length in zip(axes, (2, 3), strict=True):
     _, with_four = results["normal", length, 4]
     axis.plot(with_four[:, 0], with_four[:, psi(2) + 1], "^", label="four heads")
     axis.set(xlabel="coefficient of ⟨z₁,z₂⟩z₁ in output 1", title=f"n = {length}", xlim=(-0.1, 1.2), ylim=(-0.1, 1.2))
-axes[0].set(ylabel="coefficient of ⟨z₁,z₂⟩z₂ in output 2")
+    axis.set(ylabel="coefficient of ⟨z₁,z₂⟩z₂ in output 2", aspect="equal")
 axes[0].legend(fontsize=8, loc="lower left")
 show.figure(
     fig,

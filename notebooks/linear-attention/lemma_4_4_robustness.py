@@ -10,35 +10,41 @@
 # # Lemmas 4.4 and B.2 · The certificate with error
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemmas 4.4 and B.2, Section 4 and Appendix B.*
 #
-# <!-- claim linear-attention/lemma-4-4 -->
-# <blockquote>
-#
-# **Lemma 4.4 (Identifiability with error)** *Section 4, Eqs. 19 and 20; Appendix B, Eqs. 53 to 56*
-#
-# **As printed.** $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\| \le
-# \frac{\varepsilon}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$, without the square that Eq. 53 of the proof has, and without
-# the 4. Eq. 55 of the proof bounds the difference of the two models on the data by $\varepsilon$.
-#
-# **Corrected.** If two models have training loss at most $\varepsilon$, then on every input
-# $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\|^2 \le \frac{4\varepsilon}{\lambda_{\min}(\Lambda_D)}
-# \|Z\|_F^6$. No realizability is needed, and the constant 4 is attained; if one of the two has loss 0, the constant
-# is 1.
-#
-# The square on the left, and $4\varepsilon$, in Eqs. 53, 55 and 56 too: each of the two predictions may be
-# $\sqrt\varepsilon$ off the labels, in opposite directions. In Eq. 55 the mean over the data is missing.
-#
-# </blockquote>
-# <!-- /claim -->
-#
 # Take two models that predict the labels of the data nearly as well as can be. How far apart can they be on a new
 # input? The certificate says: no farther than $\lambda_{\min}$ allows. Both predictions are within $\sqrt\varepsilon$
 # of the labels in the mean square, so within $2\sqrt\varepsilon$ of each other; $\lambda_{\min}$ turns this into a
 # distance of coefficients, and the size of the new input's features turns that into a distance of outputs.
 #
 # The statement in the paper lacks the square, which Eq. 53 of its proof has: a slip, as a glance at the degrees shows.
-# Scale the input by $c$, and the left side grows as $c^3$, the right one as $c^6$. The 4 is lost in the proof. Its
-# Eq. 55 takes $\varepsilon$ for the mean squared difference of the two models, which is the right constant only where
-# one of them has loss 0. (Eq. 55 also lacks the mean over the data.)
+# Scale the input by $c$, and the left side grows as $c^3$, the right one as $c^6$. The 4 is lost in the proof. Its Eq.
+# 55 takes $\varepsilon$ for the mean squared difference of the two models, which is the right constant only where one
+# of them has loss 0. (Eq. 55 also lacks the mean over the data.)
+#
+# <!-- claim linear-attention/lemma-4-4 -->
+# <blockquote>
+#
+# **Lemma 4.4 (Identifiability with error)** *Section 4, Eqs. 19 and 20; Appendix B, Eqs. 53 to 56*
+#
+# **As printed.** For two models $f = \mathrm{MHLA}_\Theta$ and $f' = \mathrm{MHLA}_{\Theta'}$ of training loss at most
+# $\varepsilon$, on every input
+#
+# $$\|f(Z) - f'(Z)\| \le \frac{\varepsilon}{\lambda_{\min}}\, \|Z\|_F^6 ,$$
+#
+# where $\lambda_{\min}$ is the least eigenvalue of $\Lambda_D$: without the square that Eq. 53 of the proof has, and
+# without the 4. Eq. 55 of the proof bounds the difference of the two models on the data by $\varepsilon$.
+#
+# **Corrected.** If two models $f = \mathrm{MHLA}_\Theta$ and $f' = \mathrm{MHLA}_{\Theta'}$ have training loss at most
+# $\varepsilon$, then on every input
+#
+# $$\|f(Z) - f'(Z)\|^2 \le \frac{4\varepsilon}{\lambda_{\min}}\, \|Z\|_F^6 .$$
+#
+# No realizability is needed, and the constant 4 is attained; if one of the two has loss 0, the constant is 1.
+#
+# The square on the left, and $4\varepsilon$, in Eqs. 53, 55 and 56 too: each of the two predictions may be
+# $\sqrt\varepsilon$ off the labels, in opposite directions. In Eq. 55 the mean over the data is missing.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # <details><summary>Proof of Lemma 4.4, as corrected</summary>
 #
@@ -50,14 +56,22 @@
 # $\|Ah\|_N^2 \le 4\varepsilon$. If one of the two has loss 0, one of the two terms is 0 and $\|Ah\|_N^2 \le
 # \varepsilon$.
 #
-# *The coefficients.* $\|Ah\|_N^2 = \frac1N\sum_i \mathrm{tr}\,Ah_ih_i^\top A^\top = \mathrm{tr}\,A\Lambda_DA^\top \ge
-# \lambda_{\min}(\Lambda_D)\,\|A\|_F^2$. So $\|A\|_F^2 \le 4\varepsilon/\lambda_{\min}(\Lambda_D)$: Eqs. 55 and 56, with
-# the mean and with 4.
+# *The coefficients.* The mean of $\|Ah_i\|^2$ is a trace,
+#
+# $$\begin{aligned}
+# \|Ah\|_N^2 &= \textstyle\frac1N\sum_i \mathrm{tr}\,Ah_ih_i^\top A^\top = \mathrm{tr}\,A\Lambda_DA^\top \\
+# &\ge \lambda_{\min}(\Lambda_D)\,\|A\|_F^2 .
+# \end{aligned}$$
+#
+# So $\|A\|_F^2 \le 4\varepsilon/\lambda_{\min}(\Lambda_D)$: Eqs. 55 and 56, with the mean and with 4.
 #
 # *A new input.* The squares of the features, each pair $j \le k$ being counted once, give
 #
-# $$\|\mathcal{H}(Z)\|^2 = \sum_{j\le k}\langle z_j,z_k\rangle^2\sum_\ell z_{\ell n}^2 \le
-# \sum_{j,k}\|z_j\|^2\|z_k\|^2\,\|z_n\|^2 \le \|Z\|_F^4\,\|Z\|_F^2 ,$$
+# $$\begin{aligned}
+# \|\mathcal{H}(Z)\|^2 &= \textstyle\sum_{j\le k}\langle z_j,z_k\rangle^2\,\sum_\ell z_{\ell n}^2 \\
+# &\le \textstyle\sum_{j,k}\|z_j\|^2\|z_k\|^2\,\|z_n\|^2 \\
+# &\le \|Z\|_F^4\,\|Z\|_F^2 ,
+# \end{aligned}$$
 #
 # and $\|A\mathcal{H}(Z)\|^2 \le \|A\|_F^2\,\|\mathcal{H}(Z)\|^2 \le \frac{4\varepsilon}{\lambda_{\min}}\|Z\|_F^6$.
 #
@@ -109,9 +123,9 @@ def gaussian(*shape):
 
 # %% [markdown]
 # ## Pairs of nearly optimal models
-# A teacher labels the data. The models of a pair leave the teacher until their loss is exactly $\varepsilon$: in two
-# random directions, in opposite directions, or along the least eigenvector of $\Lambda_D$ and back. New inputs are
-# drawn at scales from 0.01 to 10.
+# A teacher labels the data. Both models of a pair start at the teacher and move away until their loss is exactly
+# $\varepsilon$: in two random directions, in opposite directions, or along the least eigenvector of $\Lambda_D$ and
+# back. New inputs are drawn at scales from 0.01 to 10.
 
 # %%
 tokens, teacher = gaussian(samples, n, d), random_heads(1, d, source)
@@ -120,7 +134,7 @@ data = statistics(tokens, mhla(teacher, tokens))
 smallest = certificate(tokens).smallest
 first, second = (coefficients_of_loss(data, target, epsilon, one) for one in draw_directions(data, pairs, source))
 scales = [0.01, 0.1, 1.0, 10.0]
-inputs = {scale: scale * gaussian(200, n, d) for scale in scales}
+inputs = {f"scale {scale:g}": scale * gaussian(200, n, d) for scale in scales}
 
 
 def ratios(one, other, bound, squared):
@@ -147,12 +161,14 @@ attained = largest_ratio(*edge, single, squared_bound(epsilon, certificate(singl
 # both sides have degree 6; without it, it does.
 
 # %%
-fig, axis = show.axes(width=6.5, height=3.2)
-axis.loglog(scales, list(printed.values()), "s-", color=show.COLOURS[1], label="as printed")
-axis.loglog(scales, list(right.values()), "o-", color=show.COLOURS[0], label="squared, with 4")
+fig, axis = show.axes(width=5.2, height=3.6)
+axis.loglog(scales, [printed[f"scale {scale:g}"] for scale in scales], "s-", color=show.COLOURS[1], label="as printed")
+axis.loglog(
+    scales, [right[f"scale {scale:g}"] for scale in scales], "o-", color=show.COLOURS[0], label="squared, with 4"
+)
 axis.axhline(1, color="grey", linestyle="--")
 axis.set(xlabel="scale of the input Z", ylabel="largest difference / bound")
-axis.legend()
+axis.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
 show.figure(
     fig,
     name="ratio",
@@ -190,32 +206,47 @@ claim.verdict()
 # paper's bound is off by the factor 4, and no more.
 #
 # ## With noise
+# With noisy labels the loss of least squares is not zero. Models of loss at most $\varepsilon$ leave the least-squares
+# solution by $\varepsilon - L$ only, and this is what stands in the numerator. The paper's numerator estimates $L$ by
+# the mean square of the noise, less what the fit takes from it. What the fit takes is $\|\Pi\zeta\|_N^2$, about
+# $\sigma^2d\psi/N$; the paper has a term with the size $B$ of the *inputs* in its place.
+#
 # <!-- claim linear-attention/lemma-b-2 -->
 # <blockquote>
 #
 # **Lemma B.2 (Identifiability with error and noise)** *Appendix B, Eqs. 57 and 58*
 #
-# **As printed.** $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\| \le \frac{\varepsilon - \|\zeta\|_N^2 +
-# \frac{B^2}{N} \log \delta^{-1}}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$ with $\|Z_i\|_F \le B$; $\delta$ is not
-# introduced, and the noise is "bounded" by no constant that is named. The noise term scales with the data and not with
-# the noise, so the right side can be negative while there are models of loss at most $\varepsilon$.
+# **As printed.** With $\|Z_i\|_F \le B$ and labels with noise $\zeta$, for two models of training loss at most
+# $\varepsilon$,
 #
-# **Corrected.** If two models have training loss at most $\varepsilon$ on labels with noise $\zeta$, then on every
-# input $\|\mathrm{MHLA}_\Theta(Z) - \mathrm{MHLA}_{\Theta'}(Z)\|^2 \le \frac{4(\varepsilon -
-# L)}{\lambda_{\min}(\Lambda_D)} \|Z\|_F^6$ with the least-squares loss $L = \|\zeta\|_N^2 - \|\Pi\zeta\|_N^2$, where
-# $\|\cdot\|_N^2$ is the mean over the data and $\Pi$ the projection onto the span of the features. For independent
-# entries of mean 0 and variance $\sigma^2$ the mean of $\|\Pi\zeta\|_N^2$ is $\sigma^2 d\psi/N$; if they are also at
-# most $b$ in size, $\|\Pi\zeta\|_N^2 \le \frac{b^2}{N}(2 d\psi + 3 \log\frac1\delta)$ with probability $1 - \delta$.
+# $$\begin{aligned}
+# & \|f(Z) - f'(Z)\| \\
+# &\quad \le \frac{\varepsilon - \|\zeta\|_N^2 + \frac{B^2}{N} \log \frac1\delta}{\lambda_{\min}}\, \|Z\|_F^6 ,
+# \end{aligned}$$
 #
-# The square on the left, the factor 4, and $\|\Pi\zeta\|_N^2$ in place of $\frac{B^2}{N}\log\delta^{-1}$: with
-# probability $1 - \delta$ it is at most $\frac{b^2}{N}(2 d\psi + 3\log\delta^{-1})$.
+# where $\|\cdot\|_N^2$ is the mean over the data. $\delta$ is not introduced, and the noise is "bounded" by no constant
+# that is named. The noise term scales with the data and not with the noise, so the right side can be negative while
+# there are models of loss at most $\varepsilon$.
+#
+# **Corrected.** If two models $f$ and $f'$ have training loss at most $\varepsilon$ on labels with noise $\zeta$, then
+# on every input
+#
+# $$\|f(Z) - f'(Z)\|^2 \le 4\, \frac{\varepsilon - L}{\lambda_{\min}}\, \|Z\|_F^6$$
+#
+# with the least-squares loss $L = \|\zeta\|_N^2 - \|\Pi\zeta\|_N^2$, where $\|\cdot\|_N^2$ is the mean over the data
+# and $\Pi$ the projection onto the span of the features. For independent entries of mean 0 and variance $\sigma^2$ the
+# mean of $\|\Pi\zeta\|_N^2$ is $\sigma^2 d\psi/N$. If they are also at most $b$ in size, with probability $1 - \delta$
+#
+# $$\|\Pi\zeta\|_N^2 \le \frac{b^2}{N}\Big(2 d\psi + 3 \log\frac1\delta\Big) .$$
+#
+# If only the $\zeta_i$ are independent, and not the entries of each, the bound is $\frac{d\,b^2}{N}(2\psi + 3\log\frac
+# d\delta)$.
+#
+# The square on the left, the factor 4, and $\|\Pi\zeta\|_N^2$ in place of $\frac{B^2}{N}\log\frac1\delta$: with
+# probability $1 - \delta$ it is at most $\frac{b^2}{N}(2 d\psi + 3\log\frac1\delta)$.
 #
 # </blockquote>
 # <!-- /claim -->
-# With noisy labels the loss of least squares is not zero. Models of loss at most $\varepsilon$ leave the least-squares
-# solution by $\varepsilon - L$ only, and this is what stands in the numerator. The paper's numerator estimates $L$ by
-# the mean square of the noise, less what the fit takes from it. What the fit takes is $\|\Pi\zeta\|_N^2$, about
-# $\sigma^2d\psi/N$; the paper has a term with the size $B$ of the *inputs* in its place.
 #
 # <details><summary>Proof of Lemma B.2, as corrected</summary>
 #
@@ -237,12 +268,16 @@ claim.verdict()
 # standard normal in $\mathbb{R}^{Nd}$ and independent, and $0 \le 2sb^2 < 1$. As $\mathbb{E}_g\,e^{\sqrt{2s}\langle g,
 # u\rangle} = e^{s\|u\|^2}$,
 #
-# $$\mathbb{E}\,e^{s\|\Pi\zeta\|^2} = \mathbb{E}_g\mathbb{E}_\zeta\,e^{\sqrt{2s}\langle \Pi g, \zeta\rangle} \le
-# \mathbb{E}_g\,e^{sb^2\|\Pi g\|^2} = (1 - 2sb^2)^{-k/2} ,$$
+# $$\begin{aligned}
+# \mathbb{E}\,e^{s\|\Pi\zeta\|^2} &= \mathbb{E}_g\mathbb{E}_\zeta\,e^{\sqrt{2s}\langle \Pi g, \zeta\rangle} \\
+# &\le \mathbb{E}_g\,e^{sb^2\|\Pi g\|^2} = (1 - 2sb^2)^{-k/2} ,
+# \end{aligned}$$
 #
 # the moment generating function of $b^2\chi^2_k$. So the tail bound of $\chi^2_k$ that follows from it (Laurent and
 # Massart 2000), $k + 2\sqrt{kt} + 2t \le 2k + 3t$ up to a probability $e^{-t}$, holds for $\|\Pi\zeta\|^2/b^2$ too:
-# with probability $1 - \delta$, $\|\Pi\zeta\|_N^2 \le \frac{b^2}{N}\big(2d\psi + 3\log\frac1\delta\big)$. $\square$
+# with probability $1 - \delta$, $\|\Pi\zeta\|_N^2 \le \frac{b^2}{N}\big(2d\psi + 3\log\frac1\delta\big)$. If the
+# entries of one $\zeta_i$ depend on one another, each output by itself obeys this with $\psi$ in place of $d\psi$ and
+# $\delta/d$ in place of $\delta$; the $d$ bounds are added. $\square$
 #
 # </details>
 #
@@ -315,11 +350,13 @@ show.table(
 # %%
 identity, worst = {}, {}
 for scale, (z, labels, noise, basis, row, least) in problems.items():
-    identity[scale] = abs(least - noise.square().sum(dim=1).mean().item() + taken_up(basis, noise))
+    identity[f"scale {scale:g}"] = abs(least - noise.square().sum(dim=1).mean().item() + taken_up(basis, noise))
     noisy = statistics(z, labels)
     one, other = (coefficients_of_loss(noisy, row, 0.01, way) for way in draw_directions(noisy, 1000, source))
     fresh = scale * gaussian(50, 4, width)
-    worst[scale] = largest_ratio(one, other, fresh, squared_bound(least + 0.01, certificate(z).smallest, fresh, least))
+    worst[f"scale {scale:g}"] = largest_ratio(
+        one, other, fresh, squared_bound(least + 0.01, certificate(z).smallest, fresh, least)
+    )
 
 noisy_single = statistics(single, gaussian(50, 1))
 center = noisy_single.solve()

@@ -10,32 +10,38 @@
 # # Lemma 5.2 · Certified execution, and which data can certify it
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 5.2, Section 5 and Appendix C.2.*
 #
+# Suppose that the data, labelled by a universal machine, pass the certificate of Lemma 4.1 with a least eigenvalue
+# above $\eta$. Then a model of small loss differs by little from the universal machine on *every* input, and with
+# rounding it executes every machine. How small the loss must be depends on the size of the input; call
+# $\eta/(4\|Z\|_F^6)$ the gate. That is run here on the universal machine of
+# {doc}`/notebooks/linear-attention/lemma_2_2_universal_machine`, whose features number about a hundred thousand.
+#
 # <!-- claim linear-attention/lemma-5-2 -->
 # <blockquote>
 #
 # **Lemma 5.2 (Certified execution)** *Section 5, Appendix C.2*
 #
 # Let data labelled by a universal machine $\Theta$ have $\lambda_{\min}(\Lambda_D) > \eta$, and let $\hat\Theta$ have
-# loss $\varepsilon < \eta / (4 \|Z\|_F^6)$ for all $Z$ that occur in runs; least squares finds such a model in
-# polynomial time. Then $\hat\Theta$, with rounding, executes every machine exactly. Data that are histories of embedded
-# machines never have $\lambda_{\min} > 0$, so the lemma says nothing of them; other data have, of polynomial number at
-# every width. What histories determine is decided input by input: all minimisers agree where the features of the input
-# lie in the range of $\Lambda_D$.
+# loss
 #
-# **Beside it, as printed.** The chain of the proof uses $\|\cdot\| \le \frac{\varepsilon}{\eta} \|Z\|_F^6$, without the
-# square. It ends with a probability over $(M, x) \sim \mathcal{D}$, which the lemma, on all $(M, x)$, does not have.
+# $$\varepsilon < \frac{\eta}{4 \|Z\|_F^6} \quad\text{(the gate)}$$
+#
+# for all $Z$ that occur in runs; least squares finds such a model in polynomial time. Then $\hat\Theta$, with rounding,
+# executes every machine exactly.
+#
+# Data that are histories of embedded machines never have $\lambda_{\min} > 0$: a token names at most one cell, so that
+# $\langle z_j, z_k \rangle = 0$ for the rows of two cells, and the features with it are 0. So the lemma says nothing of
+# them; other data have, of polynomial number at every width. Which outputs the histories determine can be decided one
+# input at a time: all minimisers agree where the features of the input lie in the range of $\Lambda_D$.
+#
+# **In the paper's proof.** The chain has $\|\cdot\| \le \frac{\varepsilon}{\eta} \|Z\|_F^6$, without the square. It
+# ends with a probability over $(M, x) \sim \mathcal{D}$, which the lemma, on all $(M, x)$, does not have.
 #
 # **Corrected.** $\|\cdot\|^2 \le \frac{\varepsilon}{\eta} \|Z\|_F^6$ ($\Theta$ has loss 0, so there is no 4), for all
 # inputs.
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# Suppose that the data, labelled by a universal machine, pass the certificate of Lemma 4.1 with a least eigenvalue
-# above
-# $\eta$. Then a model of small loss differs by little from the universal machine on *every* input, and with rounding it
-# executes every machine. That is run here on the universal machine of
-# {doc}`/notebooks/linear-attention/lemma_2_2_universal_machine`, whose features number about a hundred thousand.
 #
 # <details><summary>Proof of Lemma 5.2, with the square that its chain lacks</summary>
 #
@@ -57,8 +63,7 @@
 #
 # </details>
 #
-# In print the chain of the proof uses $\|\cdot\| \le \frac\varepsilon\eta \|Z\|_F^6$, as the statement of Lemma 4.4
-# does.
+# The chain of the paper's proof has no square, as the statement of Lemma 4.4 has none.
 
 # %%
 import torch
@@ -114,8 +119,8 @@ terms = learned[out, pair, last]
 print(f"d = {width}, {psi(width):,} features, {len(terms)} coefficients that are not 0, distance {gap}")
 
 # %% [markdown]
-# The least eigenvalue falls into $d$ blocks of the same spectrum, one of which is computed. The bound $\eta$ of the
-# proof lies below it.
+# $\Lambda_D$ falls into $d$ blocks, one for each last token $e_\ell$, all with the same eigenvalues; one of them is
+# computed. The bound $\eta$ of the proof lies below its least eigenvalue.
 
 # %%
 samples = width * len(design(width, 0))
@@ -153,9 +158,9 @@ print(f"{machines} machines, {truth.shape[1] - first} tokens each: {int(wrong.su
 
 # %% [markdown]
 # ## Loss at the gate
-# A model with a loss is made from the universal machine by changing one output as much as this loss allows at one true
-# input: along $\Lambda_D^{-1} \mathcal{H}(Z)$. Just below the gate $\eta/(4\|Z\|_F^6)$ rounding must undo the change.
-# The loss at which it can be more than $1/2$ lies far above.
+# We add to the universal machine's coefficients a multiple of $\Lambda_D^{-1} \mathcal{H}(Z)$, which changes the output
+# at $Z$ the most for a given loss, for inputs $Z$ of true runs. Just below the gate $\eta/(4\|Z\|_F^6)$ rounding must
+# undo the change. The loss at which it can be more than $1/2$ lies far above.
 
 # %%
 largest = truth.square().sum(dim=(1, 2)).max().item()
@@ -178,9 +183,10 @@ print(f"gate {gate:.2g}; largest change there {at_gate.max():.2g}; harm begins a
 
 # %% [markdown]
 # ## Data that do not pass: the histories themselves
-# Histories of machines are in fixed places 0, and most features are 0 in all of them: $\Lambda_D$ is singular, with
-# every machine in the data. For such data the lemma says nothing. What takes its place is the certificate of single
-# inputs: where the features of an input lie in the range of $\Lambda_D$, all minimisers agree there.
+# A token of a history names at most one cell. So the rows of two cells have $\langle z_j, z_k\rangle = 0$ in every
+# history, the features with this product are 0 in all of them, and $\Lambda_D$ is singular, with every machine in the
+# data. For such data the lemma says nothing. What takes its place is the certificate of single inputs: where the
+# features of an input lie in the range of $\Lambda_D$, all minimisers agree there.
 
 # %%
 data = histories(max(counts), training)
@@ -188,10 +194,12 @@ found = {}
 for count in counts:
     model = learn_runs(data[:count], first)
     found[count] = model.rank, execute_learned(model, truth[:60], first, torch.round)
+cell = universal.rows.indices("cell")
+two_cells = max((runs[..., cell[0]] * runs[..., cell[1]]).abs().max().item() for runs in (data, truth))
 elsewhere = design(width, width - 1)[:200]
 apart = (model(elsewhere) - mhla(teacher, elsewhere)).abs().max().item()
 show.table(
-    ["machines", "rank", "features", "ε", "share of runs wrong", "outputs determined"],
+    ["machines", "rank", "features", "ε", "share of runs wrong", "share of outputs determined"],
     [
         [k, rank, psi(width), one.error, one.mismatch, one.determined.double().mean()]
         for k, (rank, one) in found.items()
@@ -225,9 +233,8 @@ claim.control(
     "loss 1.1 times that where harm begins: largest change", (1.1 * harm * gate * reaches).sqrt().max(), "<", 0.5
 )
 claim.check("histories: outputs that are determined and missed", determined_missed, "==", 0)
-claim.check(
-    "histories: largest rank, below the number of features", max(one[0] for one in found.values()), "<", psi(width)
-)
+claim.check("histories: product of the rows of two cells in any token, largest", two_cells, "==", 0)
+claim.number("histories: largest rank", max(one[0] for one in found.values()))
 claim.control(f"histories of {counts[0]} machines: share of runs wrong", found[counts[0]][1].mismatch, "<=", 0)
 claim.control("learned from histories: error on inputs that are none", apart, "<=", 1e-9)
 claim.printed("difference over (ε/η) ‖Z‖⁶, largest", (differences / bounds).max(), "<=", 1, of="proof")

@@ -10,6 +10,10 @@
 # # Lemma B.1 · The general certificate
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma B.1, Appendix B.*
 #
+# The certificate of Lemma 4.1 is not about attention. Any model that is linear in some features, after a change of
+# parameters $p$, has one: if the features of the data span the space, the data fix the coefficients. This page tries
+# two more pairs $(p, \mathcal{H})$: one that works and one that never can.
+#
 # <!-- claim linear-attention/lemma-b-1 -->
 # <blockquote>
 #
@@ -20,8 +24,8 @@
 # 0$, all empirical risk minimisers are the same function, and each has $p(\Theta) \in v_{\mathrm{ERM}}$, the one
 # minimiser of the linear regression. Nothing about attention is used.
 #
-# **Beside it, as printed.** The proof gives $p$ and $v$ the shape $\psi$, one row for all outputs, where the statement
-# has $d$ rows, and writes $p(\Theta) \subseteq v_{\mathrm{ERM}}$.
+# **In the paper's proof.** $p$ and $v$ have the shape $\psi$, one row for all outputs, where the statement has $d$
+# rows, and it writes $p(\Theta) \subseteq v_{\mathrm{ERM}}$.
 #
 # **Corrected.** $d \times \psi$, and $p(\Theta) \in v_{\mathrm{ERM}}$. That equal functions have equal $p$ is owed to
 # $\lambda_{\min} > 0$; without it that fails.
@@ -29,10 +33,28 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# The certificate of Lemma 4.1 is not about attention. Any model that is linear in some features, after a change of
-# parameters $p$, has one. This page tries two more pairs $(p, \mathcal{H})$: one that works and one that never can.
+# <details><summary>Proof of Lemma B.1, with a row of p for each output</summary>
+#
+# Let $P(\Theta) \in \mathbb{R}^{d \times \psi}$ have the rows $p_a(\Theta)$, let $h_i = \mathcal{H}(Z_i)$, and let
+# $\bar\Theta$ be the model that made the labels, $y_i = P(\bar\Theta)h_i$.
+#
+# *Minimisers solve the regression.* $\bar\Theta$ has loss 0, so every minimiser has, and $P(\Theta)h_i = y_i$ for all
+# $i$. So $P(\Theta)$ has loss 0 as a matrix $v$ of the regression $y \approx vh$: $P(\Theta) \in v_{\mathrm{ERM}}$.
+#
+# *The regression has one solution.* If $v$ and $v'$ are two, $(v - v')h_i = 0$ for all $i$, and $0 =
+# \mathrm{tr}\,(v-v')\,\mathbb{E}_D[hh^\top]\,(v-v')^\top \ge \lambda_{\min}\|v-v'\|_F^2$. With $\lambda_{\min} > 0$,
+# $v = v'$.
+#
+# So all minimisers have one and the same $P$. As it does not depend on $n$, they are the same function of inputs of all
+# lengths. In the same way any two models that are equal on the data have the same $P$. Where $\lambda_{\min} = 0$ that
+# can fail: if some $u \ne 0$ has $\langle u, \mathcal{H}(Z)\rangle = 0$ for all $Z$, then $P$ and $P + cu^\top$ are one
+# function. $\square$
+#
+# </details>
 
 # %%
+from math import inf
+
 import torch
 
 from attention_theory.linear_attention.learning.certificate import certificate_of, second_moment
@@ -80,7 +102,7 @@ def zero_loss_fits(tokens):
 
 
 def output_gap(models):
-    return max(relative_error(evaluate(model, fresh), evaluate(teacher, fresh)) for model in models)
+    return max((relative_error(evaluate(model, fresh), evaluate(teacher, fresh)) for model in models), default=inf)
 
 
 # %% [markdown]
@@ -130,7 +152,7 @@ tokens = data["n tokens"]
 inputs, labels = features(tokens), evaluate(teacher, tokens)
 row = least_squares(inputs, labels)
 identity = relative_error(inputs @ coefficients(teacher).mT, labels)
-farthest = max(relative_error(coefficients(one), row) for one in minimisers["n tokens"])
+farthest = max((relative_error(coefficients(one), row) for one in minimisers["n tokens"]), default=inf)
 slip = relative_error(inputs @ coefficients(teacher)[:1].mT.expand(-1, d), labels)
 same_function = relative_error(mhla(twin, fresh), mhla(model, fresh))
 
@@ -146,7 +168,8 @@ claim.check("n tokens: largest output gap", output_gap(minimisers["n tokens"]), 
 claim.check("n tokens: p and the linear minimiser, difference", farthest, "<=", 1e-10, of="proof")
 claim.check("one token: nullity d(d-1)/2", certificates["one token"].nullity, "==", d * (d - 1) // 2)
 claim.control("one token: largest output gap", output_gap(minimisers["one token"]), "<=", 1e-10)
-claim.check("all d³ features: rank", ranks, "==", {width: psi(width) for width in ranks})
+of_all = {f"d = {width}": rank for width, rank in ranks.items()}
+claim.check("all d³ features: rank", of_all, "==", {f"d = {width}": psi(width) for width in ranks})
 claim.check("twins: outputs, difference", same_function, "<=", 1e-12)
 claim.control("twins: p = T, difference", relative_error(head_matrix(twin), head_matrix(model)), "<=", 1e-9)
 claim.misprint("p of shape ψ, one row for all outputs: difference", slip, "<=", 0.1, of="proof")
@@ -155,7 +178,7 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # The certificate is a fact about linear regression: a model that is linear in features, after a change of parameters,
-# is determined by data that span the features. It fires only if no feature is listed twice, and that equal functions
+# is determined by data that span the features. It can hold only if no feature is listed twice, and that equal functions
 # have equal coefficients is its conclusion, not its assumption.
 #
 # ## To try

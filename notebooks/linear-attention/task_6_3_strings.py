@@ -10,6 +10,10 @@
 # # Section 6.3 · Strings that hold an automaton, and what a full-size run costs
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Section 6.3 and Appendix D.2.*
 #
+# A deterministic automaton has a table: in state $s$, reading letter $w$, go to state $s'$. A string of the task spells
+# out the whole table, then a word, then the automaton's run on it, as triplets. A model is trained to continue the
+# table and the word with the run. To do so for automata it has never seen, it must look up each step in the table.
+#
 # <!-- claim linear-attention/task-6-3 -->
 # <blockquote>
 #
@@ -26,10 +30,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# A deterministic automaton has a table: in state $s$, reading letter $w$, go to state $s'$. A string of the task
-# spells out the whole table, then a word, then the automaton's run on it, as triplets. A model is trained to continue
-# the table and the word with the run. To do so for automata it has never seen, it must look up each step in the table.
 
 # %%
 from attention_theory.linear_attention.experiments.automata import (
@@ -97,8 +97,9 @@ last = {
 }
 
 # %% [markdown]
-# A whole string, as the decoder sees it; states and letters are numbered on, `#` is the bar, and the two highest other
-# numbers are the brackets.
+# A whole string, as the decoder sees it. States have the numbers from 0 on, letters the numbers behind them, the next
+# two numbers are the brackets, and # separates table, word and run: with four states and four letters, states are 0 to
+# 3, letters 4 to 7, brackets 8 and 9.
 
 # %%
 print(f"{strings} strings of {form.length} tokens, {form.table} of them for the table")

@@ -55,8 +55,7 @@ exact = torch.stack([(x @ a[chosen].mT).sigmoid() @ c[chosen] for chosen in rang
 # columns, and keys divided by the temperature factor. The sum goes to a row of its own, which is cleared in the
 # result's column before the copy arrives there.
 #
-# **Beside it, as printed.** In the proof the bias is $-\log(3d-1)$, and it is said to follow that of Lemma 11, which is
-# itself.
+# **In the paper's proof.** The bias is $-\log(3d-1)$, and it is said to follow that of Lemma 11, which is itself.
 #
 # **Corrected.** $+\log(3d-1)$: only then is its last fraction a sigmoid. (Within a machine $\log(n-1)$ with all $n$
 # columns, and keys over the temperature.)
@@ -201,9 +200,8 @@ claim.verdict()
 # the first copies $x$ into all columns, the second makes a sigmoid in each, the third, whose scores are all equal, adds
 # them up in a row of its own.
 #
-# **Beside it, as printed.** In the proof the sum is added to the row of the sigmoids, and $\phi(a_l\cdot x)$ is lost
-# from the result; $\sum_i\phi(a_1\cdot x)$ is written; the scores, printed as $d$, are $d^2$; there is no column of
-# zeros.
+# **In the paper's proof.** The sum is added to the row of the sigmoids, and $\phi(a_l\cdot x)$ is lost from the result;
+# $\sum_i\phi(a_1\cdot x)$ is written; the scores, printed as $d$, are $d^2$; there is no column of zeros.
 #
 # **Corrected.** $\sum_i\phi(a_i\cdot x)$, with coefficients if wanted, in a fresh row, the residual being in the way
 # otherwise. One more column, of zeros; or a second layer in which a column weighs its own $a_l\cdot x$ against the

@@ -20,7 +20,7 @@
 # $2d+2\log d$ rows that are claimed; as a block of the FLEQ machine $2d+5\lceil\log_2d\rceil+8$, with codes and marks
 # of its own.
 #
-# **Beside it, as printed.** In the proof the permuted vector is added to the row that holds the vector.
+# **In the paper's proof.** The permuted vector is added to the row that holds the vector.
 #
 # **Corrected.** It goes to another of the $d$ rows to work in; otherwise $A+A^\top$ comes out.
 #

@@ -20,9 +20,9 @@
 # nothing; so in exact arithmetic any error can be had with small $c$ and large $C$. Rounding to 53 bits adds about
 # $4\cdot10^{-15}/c$.
 #
-# **Beside it, as printed.** In the proof the Gram matrix is written into the rows of ones, which are said to be fixed;
-# the value matrix keeps the rows of $A$ ($\mathcal D_d$), and yet all four products come out; the codes $p_{2d:3d}$ are
-# one too many.
+# **In the paper's proof.** The Gram matrix is written into the rows of ones, which are said to be fixed; the value
+# matrix keeps the rows of $A$ ($\mathcal D_d$), and yet all four products come out; the codes $p_{2d:3d}$ are one too
+# many.
 #
 # **Corrected.** The result in rows of its own, so that the ones are there in the next cycle; the rows of the left
 # factor are kept; $p_{2d+1:3d}$.

@@ -58,8 +58,8 @@ def grid(least, most):
 # $\epsilon$ of $1/x$, and $O(\log(1/\epsilon\delta)/\epsilon\delta+\log C)$ of them are enough (in fact about
 # $1/\epsilon\delta$ and a multiple of $\log\log C$); their mirror images do the same on $[-C,-\delta]$.
 #
-# **Beside it, as printed.** In the proof, $\frac1{a_i}1_{x\ge a_i}-\frac1{a_i}1_{x<a_i(1+\epsilon a_i)}$; the intervals
-# reach $a_i\ge1$.
+# **In the paper's proof.** $\frac1{a_i}1_{x\ge a_i}-\frac1{a_i}1_{x<a_i(1+\epsilon a_i)}$; the intervals reach
+# $a_i\ge1$.
 #
 # **Corrected.** $\frac1{a_i}1_{x\ge a_i}-\frac1{a_i}1_{x\ge a_i(1+\epsilon a_i)}$; the intervals reach
 # $a_i\ge1/\epsilon$.
@@ -189,7 +189,7 @@ claim.verdict()
 # On $[0,C]$ the steps $i\epsilon$ on $[i^2\epsilon^2,(i+1)^2\epsilon^2)$, $\sqrt C/\epsilon$ of them, are within
 # $\epsilon$ of $\sqrt x$.
 #
-# **Beside it, as printed.** In the proof, $i\epsilon\,1_{x\ge i^2\epsilon^2}-i\epsilon\,1_{x<(i+1)^2\epsilon^2}$.
+# **In the paper's proof.** $i\epsilon\,1_{x\ge i^2\epsilon^2}-i\epsilon\,1_{x<(i+1)^2\epsilon^2}$.
 #
 # **Corrected.** $i\epsilon\,1_{x\ge i^2\epsilon^2}-i\epsilon\,1_{x\ge(i+1)^2\epsilon^2}$.
 #
@@ -248,7 +248,7 @@ claim.verdict()
 # of Lemma 20, from which the paper draws it, do not give this: their error is $\sqrt C/m$, of order 1 on $[0,m^2]$.
 # Sigmoids whose slopes form a geometric sequence do, and $O(\log^2m)$ of them are enough.
 #
-# **Beside it, as printed.** It is drawn from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$.
+# **In the paper's proof.** It is drawn from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$.
 #
 # **Corrected.** The steps of Lemma 20 are replaced by sigmoids whose slopes form a geometric sequence.
 #

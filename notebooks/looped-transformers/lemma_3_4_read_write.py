@@ -19,7 +19,7 @@
 # and changes nothing else. Its width is $O(\log n + d)$. With a softmax the error is below $\epsilon$ for $\lambda \ge
 # \log(n^3/\epsilon)$ (and falls in fact as $e^{-2\lambda}$); with a hard maximum it is zero.
 #
-# **Beside it, as printed.** In the proof, after the head the indicator of the scratchpad is shown as $\frac12$.
+# **In the paper's proof.** After the head the indicator of the scratchpad is shown as $\frac12$.
 #
 # **Corrected.** It stays 1: the value matrix does not touch it.
 #
@@ -34,7 +34,7 @@
 # One layer with one head puts a vector of the scratchpad into the column to which the pointer points, and changes
 # nothing else: outside the scratchpad $v := v + \sigma(2v_\text{new} - 2v - Cb) - \sigma(2v - 2v_\text{new} - Cb)$.
 #
-# **Beside it, as printed.** In the proof both ReLUs are added, though the construction is to be that of Lemma 3.
+# **In the paper's proof.** Both ReLUs are added, though the construction is to be that of Lemma 3.
 #
 # **Corrected.** The second is subtracted. As printed, $[1,-1,1]$ written over $[-1,1,1]$ gives $[1,3,1]$.
 #

@@ -20,7 +20,7 @@
 # jump to $p$ if $\mathrm{mem}[\mathit{flag}]\le 0$, where the flag is an integer. The error vanishes as the temperature
 # factor grows, apart from that of the blocks. A layer has as many heads as the blocks active in it have together.
 #
-# **Beside it, as printed.** In step 1 of the proof, column $i$ of the scratchpad reads from $a+i$, $b+i-d$, $c+i-2d$;
+# **In the paper's proof.** In step 1 of the proof, column $i$ of the scratchpad reads from $a+i$, $b+i-d$, $c+i-2d$;
 # the first mask is $\sigma(2d+d_w-i+1)-\sigma(2d+d_w-i)$. The instruction of the informal Theorem 1 has no $p$.
 #
 # **Corrected.** $a+i-1$, $b+i-1-d$, $c+i-1-2d$ with columns counted from 1; the first mask is

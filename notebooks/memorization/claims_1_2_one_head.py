@@ -43,7 +43,7 @@
 # Let all $E^{(t)}$ have rank $n<d$ and the queries Kruskal rank at least $n$. For $m\le n-1$ there is a rank-one $W$
 # with $E^{(t)}We^{(t)}=0$ for $t\le m$ and pairwise distinct entries of $E^{(t)}We^{(t)}$ for $m<t\le T$.
 #
-# **Beside it, as printed.** The proof asks that $u$ does not vanish on the queries $m+1\le t\le d$.
+# **In the paper's proof.** The proof asks that $u$ does not vanish on the queries $m+1\le t\le d$.
 #
 # **Corrected.** $m+1\le t\le T$: a direction that fulfils the printed condition may vanish on a later example.
 #

@@ -10,8 +10,8 @@
 # Over the data sets that satisfy Assumptions 1 and 2, a two-layer ReLU network with $(n+1)d$ inputs, $m$ hidden units
 # and $d_\mathrm{out}$ outputs is certain to memorise at most $(n+1)m/d_\mathrm{out}+m+1$ examples.
 #
-# **Beside it, as printed.** In the proof, $b_1=b_1'-W_1'[:,1{:}(n+1)d-n]^\top c$; and $W_2^\top\mathrm{ReLU}(W_1^\top
-# x+b_1)+b_2$ with $W_1\in\mathbb R^{d_2\times d_1}$, $W_2\in\mathbb R^{d_\mathrm{out}\times d_2}$.
+# **In the paper's proof.** $b_1=b_1'-W_1'[:,1{:}(n+1)d-n]^\top c$; and $W_2^\top\mathrm{ReLU}(W_1^\top x+b_1)+b_2$ with
+# $W_1\in\mathbb R^{d_2\times d_1}$, $W_2\in\mathbb R^{d_\mathrm{out}\times d_2}$.
 #
 # **Corrected.** $b_1=b_1'+W_1'[:,1{:}(n+1)d-n]\,c$: the constant prefix is added to the bias. No matrix is transposed.
 #

@@ -27,7 +27,7 @@
 # Theorem 1 holds for the layer with a skip connection: build for the labels $y^{(t)}-I_{d_\mathrm{out}\times
 # d}\,e^{(t)}$, the labels less the first $d_\mathrm{out}$ entries of the query.
 #
-# **Beside it, as printed.** $\hat y=W_D^\top(e+o)$, after $o$ was redefined to contain $e$.
+# **In the paper's proof.** $\hat y=W_D^\top(e+o)$, after $o$ was redefined to contain $e$.
 #
 # **Corrected.** $\hat y=W_D^\top o$ with the new $o$; the query counts once.
 #

@@ -72,9 +72,9 @@ from dataclasses import replace
 import torch
 
 from attention_theory.memorization.attention import Heads, capacity, features, predict, random_heads, softmax_weights
-from attention_theory.memorization.certificate import certificate
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context
+from attention_theory.memorization.rank_certificate import rank_certificate
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.memorization.roles import blocks
 from attention_theory.numerics import numerical_rank
@@ -217,9 +217,9 @@ claim.verdict()
 whole_sizes = [(1, 4, 6), (4, 4, 6), (6, 5, 8), (4, 8, 12)]
 whole = [sample_examples(capacity(H, n, n), n, d, law="integer", seed=seed) for H, n, d in whole_sizes]
 more = [sample_examples(capacity(H, n, n) + 3, n, d, law="integer", seed=seed) for H, n, d in whole_sizes]
-proved = [certificate(data, H, seed) for data, (H, _, _) in zip(whole, whole_sizes, strict=True)]
-proved_more = [certificate(data, H, seed) for data, (H, _, _) in zip(more, whole_sizes, strict=True)]
-duplicate = certificate(with_faulty_context(whole[1], "duplicate"), whole_sizes[1][0], seed)
+proved = [rank_certificate(data, H, seed) for data, (H, _, _) in zip(whole, whole_sizes, strict=True)]
+proved_more = [rank_certificate(data, H, seed) for data, (H, _, _) in zip(more, whole_sizes, strict=True)]
+duplicate = rank_certificate(with_faulty_context(whole[1], "duplicate"), whole_sizes[1][0], seed)
 show.table(
     ["(H, n, d)", "exact rank of the limit", "with 3 examples more", "H (n - 1) + 1"],
     [(str(s), p.rank, q.rank, p.bound) for s, p, q in zip(whole_sizes, proved, proved_more, strict=True)],

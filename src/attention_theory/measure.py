@@ -8,7 +8,7 @@ import statistics
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -16,6 +16,8 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from attention_theory.validation import require
+
+Result = TypeVar("Result")
 
 
 def matrix_operations(run: Callable[[], object]) -> int:
@@ -61,6 +63,13 @@ def cpu_seconds(run: Callable[[], object], repeats: int = 3) -> float:
         run()
         taken.append(time.process_time() - start)
     return statistics.median(taken)
+
+
+def timed(run: Callable[[], Result]) -> tuple[Result, float]:
+    """What ``run()`` gives, and the CPU seconds of this one pass, without a pass to warm up."""
+    start = time.process_time()
+    result = run()
+    return result, time.process_time() - start
 
 
 class _TouchedEntries(TorchDispatchMode):

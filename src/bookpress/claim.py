@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 from bookpress.evidence import (
     CLAIM_MIME,
     RELATIONS,
+    ROUNDING,
     EvidenceError,
     FailedCheck,
     Item,
@@ -29,6 +30,7 @@ from bookpress.panel import panel_markdown, panel_text
 from bookpress.profile_names import LAPTOP, PROFILE_VARIABLE
 from bookpress.provenance import environment, own_parameters
 from bookpress.registry import Entry, Registry, Verdict
+from bookpress.statement import name_of
 
 Of = Literal["statement", "proof"]
 
@@ -192,7 +194,7 @@ class Claim:
             raise EvidenceError(f"{self.name}: {weak}")
         return Settled(
             claim=self.name,
-            label=self.entry.label,
+            label=name_of(self.entry),
             verdict=Verdict.UNDECIDED if weak else verdict_of(self.entry, self.evidence, self._stand_in),
             expected=self.entry.expected,
             proof=proof_of(self.entry, self.evidence),
@@ -254,7 +256,7 @@ class Claim:
         cases = _cases(label, measured, bound)
         # Of a control every case must fail, so the one nearest to passing is kept; of all else the worst.
         nearest = min if role is Role.CONTROL else max
-        name, ours, limit = nearest(cases, key=lambda case: _strain(case[1], relation, case[2]))
+        name, ours, limit = nearest(cases, key=lambda case: _strain(case[1], relation, case[2], tolerance))
         if tolerance and not math.isfinite(float(limit)):
             raise EvidenceError(f"{label}: a bound with a tolerance must be finite, got {limit!r}")
         passed = abs(float(ours) - float(limit)) <= tolerance if tolerance else bool(RELATIONS[relation](ours, limit))
@@ -287,14 +289,19 @@ def _cases(label: str, measured: Any, bound: Any) -> list[tuple[str, Number, Num
     return [(str(case), plain(label, value), plain(label, limits[case])) for case, value in measured.items()]
 
 
-def _strain(measured: Number, relation: str, bound: Number) -> tuple[bool, float]:
-    """How near a case is to failing, or how far it has failed: first whether it fails, then by how much."""
+def _strain(measured: Number, relation: str, bound: Number, tolerance: float) -> tuple[bool, float]:
+    """How near a case is to failing, or how far it has failed: first whether it fails, then by how much.
+
+    Cases that equal their bounds up to rounding are alike: which of them is the worst, a processor would decide.
+    """
     fails = not RELATIONS[relation](measured, bound)
     if isinstance(measured, str) or isinstance(bound, str):
         return fails, 0.0
     gap = float(measured) - float(bound) if math.isfinite(measured) and math.isfinite(bound) else math.inf
     size = abs(float(bound)) or 1.0
-    return fails, {"<": gap, "<=": gap, ">": -gap, ">=": -gap, "!=": -abs(gap)}.get(relation, abs(gap)) / size
+    if relation == "==":
+        return abs(gap) > tolerance, max(abs(gap) / size, ROUNDING)
+    return fails, {"<": gap, "<=": gap, ">": -gap, ">=": -gap}.get(relation, -abs(gap)) / size
 
 
 def _real(label: str, draw: Any) -> float | bool:

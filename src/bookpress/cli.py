@@ -287,7 +287,11 @@ def verdicts(profile: ProfileName = LAPTOP) -> None:
 
 
 @app.command()
-def values() -> None:
+def values(
+    beside: Annotated[
+        bool, typer.Option("--beside", help="Widen what is kept: this processor is of another kind, the code the same.")
+    ] = False,
+) -> None:
     """Keep the values of the laptop run in results/laptop, with the ranges of the runs under other arithmetic."""
     layout = Layout.here()
     notebooks = layout.notebooks()
@@ -295,7 +299,7 @@ def values() -> None:
     if len(records) < len(notebooks):
         _fail(Exit.USAGE, "the book is not built: `make book` first")
     others = [Record.read(path) for path in sorted((layout.build / "anywhere").rglob("*.json"))]
-    for path in keep_values(layout, records, others):
+    for path in keep_values(layout, records, others, beside=beside):
         console.print(f"kept {path.relative_to(layout.root)}")
 
 

@@ -16,8 +16,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from bookpress.registry import Entry, ProofMark, Verdict
+from bookpress.statement import name_of
 
 #: The output type under which a claim's evidence travels in an executed notebook.
+#: Below this a float64 value is rounding, of which only the order of magnitude is telling.
+ROUNDING = 1e-9
+
 CLAIM_MIME = "application/vnd.bookpress.claim+json"
 #: The same of a figure.
 FIGURE_MIME = "application/vnd.bookpress.figure+json"
@@ -61,6 +65,7 @@ RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_IN_WORDS = {"==": "", "!=": "other than ", "<": "below ", "<=": "at most ", ">": "above ", ">=": "at least "}
 #: Relations that cannot hold together with the first, between the same two values.
 _EXCLUDED: dict[str, set[str]] = {
     "==": {"!=", "<", ">"},
@@ -139,7 +144,7 @@ def judged_anew(settled: Settled, entry: Entry) -> Settled:
     weak = weakness(entry, settled.evidence)
     return settled.model_copy(
         update={
-            "label": entry.label,
+            "label": name_of(entry),
             "verdict": Verdict.UNDECIDED if weak else verdict_of(entry, settled.evidence, settled.stand_in),
             "expected": entry.expected,
             "proof": proof_of(entry, settled.evidence),
@@ -217,6 +222,11 @@ def describe(item: Item) -> str:
     if item.bound is None:
         return f"{item.label}: {format_measured(item)}"
     return f"{item.label}: {format_measured(item)} {item.relation} {format_bound(item)}"
+
+
+def in_words(relation: str) -> str:
+    """A relation as it stands before its bound in a sentence: ``at most ``; nothing for what is equal."""
+    return _IN_WORDS[relation]
 
 
 def format_measured(item: Item) -> str:

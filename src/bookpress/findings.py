@@ -60,6 +60,11 @@ class Findings(dict[str, Finding]):
         return Counter(found.verdict for found in chosen.values())[Verdict(kind)]
 
 
+def counted(verdict: Verdict, number: int) -> str:
+    """A verdict behind a number of claims: 1 holds, 2 hold."""
+    return verdict.value if number == 1 else verdict.value.replace("holds", "hold")
+
+
 class _FindingRole(SphinxRole):
     """A role whose words come from the findings; the page is built again when these change."""
 
@@ -95,7 +100,7 @@ class TallyRole(_FindingRole):
         shown: list[nodes.Node] = []
         for verdict, number in counts.items():
             if number:
-                badge = nodes.inline("", verdict.value, classes=["verdict", verdict_class(verdict)])
+                badge = nodes.inline("", counted(verdict, number), classes=["verdict", verdict_class(verdict)])
                 together = nodes.inline("", f"{number} ", badge, classes=["tally"])
                 shown += [nodes.Text(", "), together] if shown else [together]
         return shown, []
@@ -108,8 +113,7 @@ class VerdictOfRole(_FindingRole):
         found = self.findings().get(self.text)
         if found is None:
             return self.refuse(f"no claim '{self.text}'")
-        label = found.label.partition(" (=")[0]  # without its other numbers
-        words = f"{label}: {found.verdict.value}"
+        words = f"{found.label}: {found.verdict.value}"
         shown = nodes.inline(self.rawtext, words, classes=["verdict", verdict_class(found.verdict)])
         if found.notebook is None:
             return [shown], []

@@ -1,22 +1,23 @@
 """The values of the laptop run, one small file a paper, so that a change in what a notebook finds is seen.
 
-They are what one machine found, and no verdict rests on them. Another processor sums in another order: a value is
-the same where it agrees to one part in twenty, at the level of rounding where its order of magnitude does, and, where a
-computation amplifies rounding, within the range that runs under other arithmetic have found.
+They are what processors of the kinds named in the file found, and no verdict rests on them. Other arithmetic sums in
+another order: a value is the same where it agrees to one part in twenty, at the level of rounding where its order of
+magnitude does, and, where a computation amplifies rounding, within the range that has been found. How much a training
+amplifies it on a processor of a new kind nobody knows beforehand; so values are compared on those that are named.
 """
 
 import json
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from bookpress.evidence import Item, Number
+from bookpress.evidence import ROUNDING, Item, Number
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.record import Record
 
-#: Below this a float64 value is rounding, of which only the order of magnitude is telling.
-ROUNDING = 1e-9
+#: How far apart values at the level of rounding may be, in powers of ten.
 DECADES = 3.0
 SHARE = 0.05
 
@@ -24,30 +25,44 @@ SHARE = 0.05
 Kept = Number | Sequence[float]
 
 
-def kept_values(layout: Layout, paper: str) -> dict[str, dict[str, dict[str, Kept]]]:
-    """Notebook, claim, label: value."""
-    path = _path(layout, paper)
-    found: dict[str, dict[str, dict[str, Kept]]] = json.loads(path.read_text()) if path.is_file() else {}
-    return found
+@dataclass(frozen=True)
+class Laptop:
+    """What is kept of a paper: the kinds of processor, and by notebook, claim and label the values found on them."""
+
+    processors: list[str]
+    values: dict[str, dict[str, dict[str, Kept]]]
+
+    @classmethod
+    def of(cls, layout: Layout, paper: str) -> "Laptop":
+        """What is kept of a paper; nothing where there is no file."""
+        path = _path(layout, paper)
+        return cls(**json.loads(path.read_text())) if path.is_file() else cls([], {})
 
 
-def keep_values(layout: Layout, records: Iterable[Record], others: Iterable[Record] = ()) -> list[Path]:
-    """Write the values of a run, each with the range over it and ``others`` where that is wider than one in twenty."""
+def keep_values(
+    layout: Layout, records: Iterable[Record], others: Iterable[Record] = (), *, beside: bool = False
+) -> list[Path]:
+    """Write the values of a run, each with the range over it and ``others`` where that is wider than one in twenty.
+
+    ``beside`` widens the ranges that are kept, and adds the processor, in place of writing both anew: for a run of
+    the same code on a processor of another kind.
+    """
     found = list(records)
     elsewhere: dict[str, list[Record]] = {}
     for record in others:
         elsewhere.setdefault(record.notebook, []).append(record)
     written = []
     for paper in sorted({record.notebook.partition("/")[0] for record in found}):
-        values = {
-            record.notebook: _with_range(
-                values_of(record), [values_of(one) for one in elsewhere.get(record.notebook, [])]
-            )
-            for record in found
-            if record.notebook.startswith(f"{paper}/")
-        }
+        ours = [record for record in found if record.notebook.startswith(f"{paper}/")]
+        kept = Laptop.of(layout, paper) if beside else Laptop([], {})
+        values = {}
+        for record in ours:
+            seen = [values_of(one) for one in elsewhere.get(record.notebook, [])]
+            values[record.notebook] = _with_range(values_of(record), [*seen, *_ends(kept.values, record.notebook)])
+        processors = sorted({*kept.processors, *(record.environment.get("processor", "") for record in ours)} - {""})
         path = _path(layout, paper)
-        write_whole(path, json.dumps(values, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+        text = json.dumps({"processors": processors, "values": values}, indent=1, ensure_ascii=False, sort_keys=True)
+        write_whole(path, text + "\n")
         written.append(path)
     return written
 
@@ -58,10 +73,15 @@ def values_of(record: Record) -> dict[str, dict[str, Number]]:
 
 
 def differences(layout: Layout, record: Record) -> list[str]:
-    """Where a run differs from the values that are kept, in words; all of it, where nothing is."""
-    kept = kept_values(layout, record.notebook.partition("/")[0]).get(record.notebook)
+    """Where a run differs from the values that are kept, in words; all of it, where nothing is.
+
+    On a processor of a kind that is not named there, labels are compared and values are not.
+    """
+    laptop = Laptop.of(layout, record.notebook.partition("/")[0])
+    kept = laptop.values.get(record.notebook)
     if kept is None:
         return [f"{record.notebook}: no values are kept"]
+    known = record.environment.get("processor") in laptop.processors
     faults = []
     ours = values_of(record)
     for claim in sorted(kept.keys() | ours.keys()):
@@ -70,7 +90,7 @@ def differences(layout: Layout, record: Record) -> list[str]:
         faults += [
             f"{claim}: {label}: {here[label]}, kept {there[label]}"
             for label in here.keys() & there.keys()
-            if not is_same(here[label], there[label])
+            if known and not is_same(here[label], there[label])
         ]
     return faults
 
@@ -89,7 +109,7 @@ def is_same(ours: Number, kept: Kept) -> bool:
 
 
 def _magnitude(value: float) -> float:
-    return math.log10(max(abs(value), 1e-18))
+    return math.log10(max(abs(value), 1e-16))
 
 
 def _by_label(evidence: Iterable[Item]) -> dict[str, Number]:
@@ -115,6 +135,19 @@ def _with_range(
     return {
         claim: {label: kept(claim, label, value) for label, value in labels.items()} for claim, labels in ours.items()
     }
+
+
+def _ends(kept: dict[str, dict[str, dict[str, Kept]]], notebook: str) -> list[dict[str, dict[str, Number]]]:
+    """The least and the largest of the values that are kept of a notebook, as if they were those of two runs."""
+
+    def end(value: Kept, place: int) -> Number:
+        return value if isinstance(value, str | bool | int | float) else value[place]
+
+    claims = kept.get(notebook, {})
+    return [
+        {claim: {label: end(value, place) for label, value in labels.items()} for claim, labels in claims.items()}
+        for place in (1, 2)
+    ]
 
 
 def _path(layout: Layout, paper: str) -> Path:

@@ -20,6 +20,7 @@ from bookpress.profile_names import FULL, LAPTOP
 from bookpress.reach import Reach
 from bookpress.record import Record, RecordError, stray_claims
 from bookpress.registry import Entry, Paper, ProofMark, Registry, Verdict
+from bookpress.statement import heading, name_of
 
 
 class Book:
@@ -75,7 +76,7 @@ class Book:
         return Findings(
             {
                 f"{paper.name}/{entry.id}": Finding(
-                    entry.label,
+                    name_of(entry),
                     self.verdict(paper, entry),
                     entry.notebook if entry.notebook in self.records else None,
                 )
@@ -231,10 +232,9 @@ def errata_page(book: Book) -> str:
             continue
         lines += ["", f"## {paper.short_title}"]
         for entry in wrong:
-            title = f"{entry.label}: {entry.title}" if entry.title else entry.label
             claim = f"{paper.name}/{entry.id}"
             marks = [badge(book.verdict(paper, entry), claim=claim), proof_badge(book.proof(paper, entry))]
-            lines += ["", f"### {title}", "", " ".join(mark for mark in marks if mark), ""]
+            lines += ["", f"### {heading(entry)}", "", " ".join(mark for mark in marks if mark), ""]
             lines += [f"*{words[0].upper()}{words[1:]}.*\n" for words in book.shaken(paper, entry)]
             lines += [
                 f"**Printed.** {(entry.printed or '').strip()}",

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from bookpress.evidence import Item, Part, Role, Settled, describe, format_bound, format_measured
+from bookpress.evidence import Item, Part, Role, Settled, describe, format_bound, format_measured, in_words
 from bookpress.registry import ProofMark, Verdict
 
 #: A panel of more comparisons than this opens on a click.
@@ -92,15 +92,14 @@ def heading(settled: Settled) -> str:
 
 
 def result(settled: Settled) -> str:
-    """What came out, in a sentence or two; the first form that fails as printed is named with its numbers."""
+    """What came out, in a sentence or two; the first printed form that fails is named, one of the statement if any."""
     items = [item for item in settled.evidence if item.counts]
     checks = [item for item in items if not item.role.must_fail]
     passed = sum(item.passed is True for item in checks)
     said = [_passing(passed, len(checks))] if checks else []
-    broken = next((item for item in items if _is_broken(item)), None)
-    if broken is not None:
-        where = {Role.COUNTEREXAMPLE: "The counterexample", Role.MISPRINT: "As it is misprinted"}
-        said.append(f"{where.get(broken.role, 'As printed')} it fails: {escape(describe(broken))}.")
+    if broken := [item for item in items if _is_broken(item)]:
+        of_statement = [item for item in broken if item.of is Part.STATEMENT]
+        said.append(_breaking((of_statement or broken)[0], settled.verdict))
     controls = Counter(item.passed is False for item in items if item.role is Role.CONTROL)
     if controls[True]:
         said.append(_failing(controls[True]))
@@ -109,6 +108,20 @@ def result(settled: Settled) -> str:
 
 def _is_broken(item: Item) -> bool:
     return item.role in (Role.PRINTED, Role.MISPRINT, Role.COUNTEREXAMPLE) and item.passed is False
+
+
+def _breaking(item: Item, verdict: Verdict) -> str:
+    """``The printed form fails: columns as printed, difference 2.862, which should be at most 0.1.``"""
+    what = "The printed proof fails" if item.of is Part.PROOF else "The printed form fails"
+    if item.role is Role.COUNTEREXAMPLE:
+        what = "The statement fails on an example"
+    elif item.role is Role.PRINTED and verdict in _FALLS_SHORT:
+        what = "Unlike in the paper"
+    runs_on = item.label[-1:].isalpha() and not isinstance(item.measured, str)  # a word, and a number after it
+    measured = ("" if runs_on else ":") + " " + _set(format_measured(item))
+    return (
+        f"{what}: {escape(item.label)}{measured}, which should be {in_words(item.relation)}{_set(format_bound(item))}."
+    )
 
 
 def _passing(passed: int, count: int) -> str:

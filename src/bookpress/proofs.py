@@ -31,10 +31,10 @@ def missing_proofs(registry: Registry, layout: Layout) -> list[str]:
 
 
 def has_proof(entry: Entry, layout: Layout) -> bool:
-    """Whether a fold of the claim's page is headed ``Proof of`` and the claim's label."""
+    """Whether a fold of the claim's page is headed ``Proof of`` and the claim's label, without its other numbers."""
     if entry.notebook is None:
         return False
     cells = read_source(layout.source(entry.notebook)).cells
     prose = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    named = re.compile(rf"{re.escape(entry.label)}(?![\w.])")
+    named = re.compile(rf"{re.escape(entry.label.partition(' (=')[0])}(?![\w.])")
     return any(named.match(heading) for heading in _FOLD.findall(prose))

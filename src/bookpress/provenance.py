@@ -19,10 +19,23 @@ def environment() -> dict[str, str]:
     """Versions and device of this process. A GPU counts only once something has been placed on it."""
     found = {"python": platform.python_version(), "device": "CPU"}
     found |= {name: version(name) for name in ("torch", "numpy")}
+    found["processor"] = processor()
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         found["device"] = torch.cuda.get_device_name()
     return found
+
+
+def processor() -> str:
+    """The kind of processor, which decides in which order libraries sum, and so the last digits of what they find."""
+    path = Path("/proc/cpuinfo")
+    if not path.is_file():
+        return platform.processor() or platform.machine()
+    lines = (line.partition(":") for line in path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines())
+    told = {name.strip(): value.strip() for name, _, value in lines}
+    numbers = ", ".join(f"{name.removeprefix('cpu ')} {told[name]}" for name in ("cpu family", "model") if name in told)
+    name = told.get("model name", platform.machine())
+    return f"{name} ({numbers})" if numbers else name
 
 
 def commit_of(root: Path) -> str:

@@ -14,11 +14,15 @@ from bookpress.files import digest, digest_of_file
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook, SourceError, text_of
 from bookpress.profile import load_profile
+from bookpress.profile_names import LAPTOP
 from bookpress.registry import Registry
 
 #: Modules that only find words for what came out or goes in. Pages are worded when they are bound, ranges when they are
 #: shown, so that no value of a run depends on these.
-_WORDING = {"bookpress.arithmetic", "bookpress.panel", "bookpress.ranges"}
+_WORDING = {"bookpress.arithmetic", "bookpress.panel", "bookpress.ranges", "bookpress.statement"}
+
+#: Modules of the press that compute with the values of a run.
+_JUDGING = {"bookpress.intervals"}
 
 #: Libraries whose arithmetic is in every value. Of the version ``2.13.0+cpu`` the release counts: what was built for a
 #: GPU is the same code.
@@ -37,6 +41,7 @@ class Reach:
 
     def __init__(self, layout: Layout, profile: str) -> None:
         self.layout = layout
+        self.profile = profile
         self.settings = load_profile(profile, layout)
         self._digests: dict[Path, str] = {}
         self._texts: dict[Path, str] = {}
@@ -100,19 +105,22 @@ class Reach:
     def fingerprint(self, notebook: Notebook) -> str:
         """A hash of everything that a run's values depend on. Prose does not enter it.
 
-        Where a notebook is no page and settles no claim, nothing of the press does either.
+        Of the press all counts in the laptop run, whose pages it makes. What takes hours is not made again for it: in a
+        full-size run what computes intervals counts, and in a notebook that is no page and settles no claim nothing.
 
         Raises:
             SourceError: the source, or a module of the package, cannot be read.
         """
         settings = self.settings.get(notebook.name)
         claims = self._registry.of_notebook(notebook.name)
-        is_page = self.layout.is_page(notebook.name)
+        of_the_press = set(self.modules(notebook)) if self.profile == LAPTOP else _JUDGING
+        counted = of_the_press if self.layout.is_page(notebook.name) else set()
+        modules = [name for name in self.modules(notebook) if name in counted or not _is_ours(name)]
         return digest(
             notebook.code,
             settings.parameters if settings else {},
             {name: (entry.kind, entry.label, entry.expected) for name, entry in claims.items()},
-            {name: self._digest(self._file(name)) for name in self.modules(notebook) if is_page or not _is_ours(name)},
+            {name: self._digest(self._file(name)) for name in modules},
             {self._relative(path): self._digest(path) for path in self.data_files(notebook)},
             self._versions,
         )

@@ -65,9 +65,13 @@ _STYLE: Any = {
     "svg.hashsalt": "attention-theory",
 }
 _POINTS_KEPT = 2_000
-#: A cloud, or a line's markers, above this many points is kept as pixels: as paths it would weigh a megabyte.
-_POINTS_AS_PATHS = 500
+#: A cloud, a line's markers, or all loose marks of an axes, above this many points are kept as pixels: as paths they
+#: would weigh a megabyte.
+_POINTS_AS_PATHS = 400
 _LINE_POINTS_AS_PATHS = 5_000
+#: Coordinates are kept to a hundredth of a point: finer ones make a drawing heavier and no sharper.
+_COORDINATES = re.compile(r'(?<=\s)(d|x|y)="[^"]*"')
+_LONG_DECIMAL = re.compile(r"(\d\.\d\d)\d+")
 
 
 def axes(
@@ -114,7 +118,7 @@ def svg_of(fig: Figure) -> str:
     _move_legends_off(fig)
     picture = io.StringIO()
     fig.savefig(picture, format="svg", metadata={"Date": None, "Creator": None})
-    return picture.getvalue()
+    return _COORDINATES.sub(lambda found: _LONG_DECIMAL.sub(r"\1", found.group()), picture.getvalue())
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> None:
@@ -171,10 +175,20 @@ def _keep_clouds_as_pixels(axis: Axes) -> None:
     for cloud in axis.collections:
         if isinstance(cloud, PathCollection) and np.shape(cloud.get_offsets())[0] > _POINTS_AS_PATHS:
             cloud.set_rasterized(True)
+    loose = [line for line in axis.get_lines() if _marked(line) and line.get_linestyle() == "None"]
+    crowded = sum(_points(line) for line in loose) > _POINTS_AS_PATHS
     for line in axis.get_lines():
-        marked = line.get_marker() not in ("None", "", " ")
-        if np.shape(line.get_xydata())[0] > (_POINTS_AS_PATHS if marked else _LINE_POINTS_AS_PATHS):
+        limit = _POINTS_AS_PATHS if _marked(line) else _LINE_POINTS_AS_PATHS
+        if _points(line) > limit or (crowded and line in loose):
             line.set_rasterized(True)
+
+
+def _points(line: Line2D) -> int:
+    return int(np.shape(line.get_xydata())[0])
+
+
+def _marked(line: Line2D) -> bool:
+    return line.get_marker() not in ("None", "", " ")
 
 
 def _move_legends_off(fig: Figure) -> None:

@@ -8,7 +8,7 @@ import re
 import textwrap
 from collections.abc import Callable
 
-from bookpress.registry import Entry, Registry, Verdict
+from bookpress.registry import Entry, Kind, ProofMark, Registry, Verdict
 
 #: A stated claim in the Markdown of a cell, with whatever stands between its comments.
 BLOCK = re.compile(r"^<!-- claim (\S+) -->\n(?:.*\n)*?<!-- /claim -->$", re.MULTILINE)
@@ -21,8 +21,10 @@ _BEGINS_A_LIST = re.compile(r" (?=(?:[-+*>#=|]+|\d+[.)])(?: |$))")
 _SET_BY_HAND = re.compile(r"^(?:[-*|] |\d+\. |\s|\$\$|```)", re.MULTILINE)
 
 AS_PRINTED, BESIDE_IT = "As printed", "Beside it, as printed"
+IN_THE_PROOF, IN_THE_CONSTRUCTION = "In the paper's proof", "In the paper's construction"
 #: Headings under which stands what the paper has and should not.
-PRINTED_PARTS = {AS_PRINTED, BESIDE_IT}
+PRINTED_PARTS = {AS_PRINTED, BESIDE_IT, IN_THE_PROOF, IN_THE_CONSTRUCTION}
+_PRINTED_WRONG = {ProofMark.MISPRINTED, ProofMark.REPAIRED, ProofMark.FAILS}
 
 
 class StatementError(Exception):
@@ -45,8 +47,19 @@ def other_labels(entry: Entry) -> list[str]:
 
 
 def heading(entry: Entry) -> str:
-    """``Lemma 4.4 (Identifiability with error)``."""
-    return f"{short_label(entry)} ({entry.title})" if entry.title else short_label(entry)
+    """``Lemma 4.4 (Identifiability with error)``; a title that says the label once more is left out."""
+    label, title = short_label(entry), entry.title or ""
+    return f"{label} ({title})" if title and title.lower().removeprefix("the ") != label.lower() else label
+
+
+def name_of(entry: Entry) -> str:
+    """What badges and panels call a claim: its number, as its box does; with the title where the number is not its own.
+
+    ``Lemma 4.1`` of the label ``Lemma 4.1 (= informal Lemma 2.1)``; ``Figure 1 (Unseen outputs)`` where several claims
+    are parts of a Figure 1; and ``Definition (Rounding)`` where there is no number.
+    """
+    own = re.sub(r" \(= .*\)$", "", entry.label) == short_label(entry)
+    return short_label(entry) if own and re.search(r"\d", short_label(entry)) else heading(entry)
 
 
 def place(entry: Entry) -> str:
@@ -65,9 +78,17 @@ def parts(entry: Entry) -> list[tuple[str, str]]:
     if not printed:
         return [("", stated)] if stated else []
     if entry.expected is Verdict.HOLDS:
-        return [("", stated), (BESIDE_IT, printed), ("Corrected", corrected)]
+        return [("", stated), _beside(entry, printed), ("Corrected", corrected)]
     right = "\n\n".join(part for part in (stated, corrected) if part)
     return [(AS_PRINTED, printed), ("As run here" if entry.kind.is_measured else "Corrected", right)]
+
+
+def _beside(entry: Entry, printed: str) -> tuple[str, str]:
+    """What is printed wrong beside a statement that holds; under its heading it need not say that it is of a proof."""
+    if entry.proof not in _PRINTED_WRONG:
+        return BESIDE_IT, printed
+    said = re.sub(r"^In the proof[,:]? (.)", lambda found: found[1].upper(), printed)
+    return IN_THE_CONSTRUCTION if entry.kind is Kind.CONSTRUCTION else IN_THE_PROOF, said
 
 
 def statement_markdown(claim: str, entry: Entry) -> str:

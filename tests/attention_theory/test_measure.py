@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_theory.measure import cpu_seconds, entries_touched, matrix_operations, peak_bytes
+from attention_theory.measure import cpu_seconds, entries_touched, matrix_operations, peak_bytes, timed
 
 
 def test_operations_of_a_product() -> None:
@@ -56,3 +56,15 @@ def test_seconds_are_of_one_pass_after_a_warm_up() -> None:
     passes = []
     assert cpu_seconds(lambda: passes.append(sum(range(10_000))), repeats=2) > 0
     assert len(passes) == 3
+
+
+def test_a_pass_is_timed_once_and_gives_what_it_gives() -> None:
+    passes: list[int] = []
+
+    def one() -> int:
+        passes.append(sum(range(10_000)))
+        return len(passes)
+
+    result, seconds = timed(one)
+    assert (result, len(passes)) == (1, 1)
+    assert seconds > 0

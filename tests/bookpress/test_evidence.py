@@ -319,4 +319,43 @@ def test_a_long_panel_is_folded_and_every_label_is_text() -> None:
 
 def test_the_panel_begins_with_what_came_out() -> None:
     settled = controlled(passing(claim_of())).printed("p", 3, "<", 2).settle()
-    assert result(settled) == "The check passes. As printed it fails: p: 3 \\< 2. The control fails, as it must."
+    said = "The check passes. The printed form fails: p 3, which should be below 2. The control fails, as it must."
+    assert result(settled) == said
+
+
+@pytest.mark.parametrize(
+    ("give", "said"),
+    [
+        (
+            lambda claim: claim.misprint("p", {"a": 3, "b": 1}, "<=", 2),
+            "form fails: p 3 (worst of 2: a), which should be at most",
+        ),
+        (lambda claim: claim.printed("at n = 1", 1e-7, "==", 0), "form fails: at n = 1: 1·10⁻⁷, which should be 0."),
+        (
+            lambda claim: claim.printed("the trace", "1, 2", "==", "1, 3"),
+            "form fails: the trace: 1, 2, which should be 1, 3.",
+        ),
+        (
+            lambda claim: claim.printed("p", 1, ">=", 2, of="proof"),
+            "The printed proof fails: p 1, which should be at least 2.",
+        ),
+        (
+            lambda claim: claim.counterexample("p", 1, "!=", 1),
+            "fails on an example: p 1, which should be other than 1.",
+        ),
+    ],
+)
+def test_the_form_that_fails_is_named_with_what_it_would_have_to_be(give: Give, said: str) -> None:
+    claim = controlled(passing(claim_of()))
+    give(claim)
+    assert said in result(claim.settle())
+
+
+def test_what_fails_of_the_statement_is_named_before_what_fails_of_the_proof() -> None:
+    claim = controlled(passing(claim_of())).printed("a step", 3, "<", 2, of="proof").printed("p", 5, "<", 4)
+    assert "The printed form fails: p 5, which should be below 4." in result(claim.settle())
+
+
+def test_what_a_figure_shows_and_a_run_does_not_is_said_to_be_unlike() -> None:
+    settled = passing(claim_of("figure")).printed("heads at the floor", 3, "==", 4).settle()
+    assert "Unlike in the paper: heads at the floor 3, which should be 4." in result(settled)

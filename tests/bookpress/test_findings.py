@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bookpress.findings import Finding, Findings
+from bookpress.findings import Finding, Findings, counted
 from bookpress.registry import Verdict
 
 
@@ -49,3 +49,11 @@ def test_what_cannot_be_counted_is_refused_by_name(findings: Findings) -> None:
         findings.count("three/holds")
     with pytest.raises(ValueError, match=r"no count 'falls': there are claims.*refuted"):
         findings.count("falls")
+
+
+def test_a_verdict_agrees_with_the_number_before_it() -> None:
+    assert [counted(Verdict.HOLDS, 1), counted(Verdict.HOLDS, 2)] == ["holds", "hold"]
+    assert [counted(Verdict.HOLDS_WITH_CORRECTION, 3), counted(Verdict.REFUTED, 3)] == [
+        "hold with correction",
+        "refuted",
+    ]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bookpress.laptop_values import differences, is_same, keep_values, kept_values
+from bookpress.laptop_values import Laptop, differences, is_same, keep_values
 from bookpress.record import Record
 from bookpress.runner import run
 
@@ -19,7 +19,7 @@ from bookpress.runner import run
         (3e-16, 2e-14, True),
         (3e-16, 2e-11, False),
         (0.0, 0.0, True),
-        (0.0, 1e-15, True),
+        (0.0, 4e-15, True),
         (0.0, 1e-3, False),
         (5, 5, True),
         (5, 7, False),
@@ -40,12 +40,32 @@ def test_values_are_kept_with_the_range_of_other_arithmetic_and_a_change_is_name
     other = changed(record, 0.5)
     (path,) = keep_values(toy.layout, [record], [other])
     assert path.name == "demo.json"
-    kept = kept_values(toy.layout, "demo")["demo/good"]["demo/lemma-1"]
+    kept = Laptop.of(toy.layout, "demo").values["demo/good"]["demo/lemma-1"]
     assert kept == {"one is less": [1 / 3, 1 / 3, 0.5], "four is less": 4}
     assert differences(toy.layout, record) == differences(toy.layout, other) == []
     assert differences(toy.layout, changed(record, 0.7)) == [
         "demo/lemma-1: one is less: 0.7, kept [0.3333333333333333, 0.3333333333333333, 0.5]"
     ]
+
+
+def test_on_a_processor_of_another_kind_labels_are_compared_until_its_values_are_kept_beside(toy: Any) -> None:
+    record = run(toy.add("good"), layout=toy.layout)
+    keep_values(toy.layout, [record])
+    other = changed(record, 0.7)
+    assert differences(toy.layout, other) != []
+    other = other.model_copy(update={"environment": {**record.environment, "processor": "another"}})
+    assert differences(toy.layout, other) == []
+    other.claims[0].evidence.pop()
+    assert differences(toy.layout, other) == ["demo/lemma-1: only here or only kept: four is less"]
+
+    other = changed(record, 0.7).model_copy(update={"environment": {**record.environment, "processor": "another"}})
+    keep_values(toy.layout, [other], beside=True)
+    laptop = Laptop.of(toy.layout, "demo")
+    assert laptop.processors == sorted([record.environment["processor"], "another"])
+    assert laptop.values["demo/good"]["demo/lemma-1"] == {"one is less": [0.7, 1 / 3, 0.7], "four is less": 4}
+    assert differences(toy.layout, record) == differences(toy.layout, changed(record, 0.5)) == []
+    keep_values(toy.layout, [record])
+    assert Laptop.of(toy.layout, "demo").processors == [record.environment["processor"]]
 
 
 def changed(record: Record, value: float) -> Record:

@@ -17,9 +17,12 @@ def test_no_revised_chapter_owes_a_proof() -> None:
     ("heading", "missing"),
     [("Proof of Lemma 4, as corrected", 0), ("Proof of Lemma 4.1", 1), ("Proof of Lemma 41", 1), ("Idea", 1)],
 )
-def test_the_fold_names_the_claim(toy: Any, heading: str, missing: int) -> None:
+@pytest.mark.parametrize("other_number", ["", " (= App. C restatement)"])
+def test_the_fold_names_the_claim(toy: Any, heading: str, missing: int, other_number: str) -> None:
     claims = toy.layout.claims / "demo.yaml"
     text = claims.read_text().replace("cite: demo", "cite: demo\nrevised: true")
+    text = text.replace("label: Lemma 4,", f"label: Lemma 4{other_number},")
+    assert f"Lemma 4{other_number}," in text
     claims.write_text(text.replace("expected: refuted", "expected: holds with correction"))
     fold = f"\n#\n# <details><summary>{heading}</summary>\n#\n# One is less than two.\n#\n# </details>\n"
     toy.add("other_verdict", prose=fold)

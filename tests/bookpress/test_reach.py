@@ -11,7 +11,7 @@ import pytest
 
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
-from bookpress.profile_names import LAPTOP
+from bookpress.profile_names import FULL, LAPTOP
 from bookpress.reach import Reach
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,16 +159,20 @@ def test_a_notebook_reaches_of_the_press_what_it_uses_and_no_more() -> None:
     }
 
 
-def test_an_edit_of_the_press_leaves_what_makes_points(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("module", "kept"), [("report.py", [True, False, True]), ("intervals.py", [True, False, False])]
+)
+def test_an_edit_of_the_press_leaves_what_took_hours(
+    monkeypatch: pytest.MonkeyPatch, module: str, kept: list[bool]
+) -> None:
     layout = Layout.here()
-    names = ("memorization/points/one_model", "memorization/figure_5_regression")
-    before = [Reach(layout, LAPTOP).fingerprint(Notebook(name, layout)) for name in names]
+    page = "memorization/figure_5_regression"
+    runs = [("memorization/points/one_model", LAPTOP), (page, LAPTOP), (page, FULL)]
+    before = [Reach(layout, profile).fingerprint(Notebook(name, layout)) for name, profile in runs]
     ordinary = Reach._digest
-    monkeypatch.setattr(
-        Reach, "_digest", lambda self, path: "edited" if path.name == "report.py" else ordinary(self, path)
-    )
-    after = [Reach(layout, LAPTOP).fingerprint(Notebook(name, layout)) for name in names]
-    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
+    monkeypatch.setattr(Reach, "_digest", lambda self, path: "edited" if path.name == module else ordinary(self, path))
+    after = [Reach(layout, profile).fingerprint(Notebook(name, layout)) for name, profile in runs]
+    assert [one == other for one, other in zip(before, after, strict=True)] == kept
 
 
 def test_points_that_land_re_run_no_page() -> None:

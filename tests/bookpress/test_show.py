@@ -1,5 +1,6 @@
 """The house style: what is told apart without colour, what lies over what, and what a caption may not say."""
 
+import re
 from typing import Any
 from unittest.mock import patch
 
@@ -101,3 +102,19 @@ def test_a_few_points_stay_sharp() -> None:
     fig, axis = show.axes()
     axis.scatter(range(100), range(100))
     assert "<image" not in draw(fig)
+
+
+def test_loose_marks_of_many_lines_are_counted_together() -> None:
+    fig, axis = show.axes()
+    axis.plot(np.arange(30), np.random.default_rng(0).normal(size=(30, 30)), "o", color="grey")
+    axis.plot(range(30), range(30), "o-")
+    svg = draw(fig)
+    assert "<image" in svg
+    assert len(svg) < 60_000
+
+
+def test_coordinates_are_no_finer_than_can_be_seen() -> None:
+    fig, axis = show.axes()
+    axis.plot(np.linspace(0, 1, 500), np.random.default_rng(0).normal(size=500))
+    places = re.findall(r"[ML] (\S+) (\S+)", draw(fig))
+    assert max(len(one.partition(".")[2]) for place in places for one in place) <= 2

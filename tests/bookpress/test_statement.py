@@ -12,6 +12,7 @@ from bookpress.statement import (
     StatementError,
     claims_stated,
     heading,
+    name_of,
     parts,
     place,
     replace_blocks,
@@ -29,6 +30,29 @@ def entry(**fields: str) -> Entry:
 def test_a_heading_is_the_papers_number_with_the_title() -> None:
     assert heading(entry(title="With error")) == "Lemma 4.4 (With error)"
     assert heading(entry()) == "Lemma 4.4"
+    assert heading(entry(label="Loss, eq (2)", title="The loss")) == "Loss"
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("Lemma 4.4", "Lemma 4.4"),
+        ("Lemma 1 (= Lemma 5)", "Lemma 1"),
+        ("Theorem 2.1, running time", "Theorem 2.1 (T)"),
+        ("Figure 1, row 1 left (population loss)", "Figure 1 (T)"),
+        ("Definition (Rounding)", "Definition (T)"),
+        ("Model, eq (1)", "Model (T)"),
+    ],
+)
+def test_a_badge_has_the_name_of_the_box_or_its_number(label: str, name: str) -> None:
+    assert name_of(entry(label=label, title="T")) == name
+
+
+def test_no_two_claims_of_a_page_have_one_name() -> None:
+    for paper in Registry.load(Layout.here()).papers:
+        for notebook in {one.notebook for one in paper.claims} - {None}:
+            names = [name_of(one) for one in paper.claims if one.notebook == notebook]
+            assert len(set(names)) == len(names), (notebook, names)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +83,10 @@ def test_what_is_printed_comes_first_and_is_said_to_be_printed() -> None:
 def test_a_statement_that_holds_comes_before_the_slips_beside_it() -> None:
     slip = entry(printed="p", corrected="q")
     assert [name for name, _ in parts(slip)] == ["", "Beside it, as printed", "Corrected"]
+    of_proof = entry(printed="In the proof the sign is lost.", corrected="q", proof="repaired")
+    assert parts(of_proof)[1:] == [("In the paper's proof", "The sign is lost."), ("Corrected", "q")]
+    of_construction = entry(printed="p", corrected="q", proof="misprinted", kind="construction")
+    assert parts(of_construction)[1] == ("In the paper's construction", "p")
 
 
 def test_the_block_is_plain_markdown_that_reads_back() -> None:
@@ -75,9 +103,19 @@ def test_no_statement_of_the_book_needs_more_than_plain_markdown_with_formulas()
     for paper in Registry.load(Layout.here()).papers:
         for one in paper.claims:
             text = "\n".join(part for _, part in parts(one))
-            prose = re.sub(r"\$[^$]*\$|`[^`]*`", "", text)
-            assert not re.search(r"\{[a-z:]+\}$|:::|```|\$\$|<[a-z/!]", prose, re.MULTILINE), (paper.name, one.id)
+            prose = re.sub(r"\$\$[^$]*\$\$|\$[^$]*\$|`[^`]*`", "", text)
+            assert not re.search(r"\{[a-z:]+\}$|:::|```|<[a-z/!]", prose, re.MULTILINE), (paper.name, one.id)
             assert text.count("$") % 2 == 0, (paper.name, one.id)
+
+
+def test_no_line_of_the_registry_begins_a_list_by_accident() -> None:
+    """The site parses the registry's own lines, of which one that begins with ``> 0$`` would be a quotation."""
+    for paper in Registry.load(Layout.here()).papers:
+        for one in paper.claims:
+            for paragraph in "\n\n".join(text for _, text in parts(one)).split("\n\n"):
+                if not re.match(r"[-*|] |\d+\. |\$\$", paragraph):
+                    begun = re.search(r"^(?:[-+*>#=|]+|\d+[.)])(?: |$)", paragraph, re.MULTILINE)
+                    assert begun is None, (paper.name, one.id, begun)
 
 
 def test_every_line_of_every_block_fits_a_source() -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bookpress.evidence import Number, describe
-from bookpress.laptop_values import Kept, is_same, kept_values, values_of
+from bookpress.laptop_values import Kept, Laptop, is_same, values_of
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.profile_names import LAPTOP
@@ -38,7 +38,7 @@ on_an_accelerator = pytest.mark.skipif(not torch.cuda.is_available(), reason="to
 @pytest.mark.parametrize("notebook", EXPERIMENTS)
 def test_what_is_found_on_an_accelerator_is_what_is_kept(notebook: str, tmp_path: Path) -> None:
     record = run(notebook, {"device": "cuda"}, LAPTOP, LAYOUT, tmp_path / "there.ipynb")
-    kept = kept_values(LAYOUT, notebook.partition("/")[0])[notebook]
+    kept = Laptop.of(LAYOUT, notebook.partition("/")[0]).values[notebook]
     found = values_of(record)
     assert {claim: set(labels) for claim, labels in found.items()} == {
         claim: set(labels) for claim, labels in kept.items()

@@ -3,7 +3,7 @@
 import pytest
 
 from bookpress.evidence import describe
-from bookpress.laptop_values import differences
+from bookpress.laptop_values import Laptop, differences
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.profile_names import LAPTOP
@@ -47,6 +47,10 @@ def test_every_comparison_came_out_as_its_role_says(records: dict[str, Record]) 
 
 def test_values_are_those_that_are_kept(records: dict[str, Record]) -> None:
     assert [fault for record in records.values() for fault in differences(LAYOUT, record)] == []
+    known = {paper: Laptop.of(LAYOUT, paper).processors for paper in {name.partition("/")[0] for name in NOTEBOOKS}}
+    made_on = {name.partition("/")[0]: record.environment.get("processor", "") for name, record in records.items()}
+    if strange := {paper: name for paper, name in made_on.items() if name not in known[paper]}:
+        pytest.skip(f"labels were compared and values were not: made on {strange}, values are kept of {known}")
 
 
 def test_records_are_of_the_code_that_is_here(records: dict[str, Record]) -> None:

@@ -57,6 +57,9 @@ def browser() -> Iterator[Browser]:
 _LOAD_ALL_PICTURES = """() => Promise.all([...document.images].map(
     (picture) => { picture.loading = "eager"; return picture.decode().catch(() => null); }))"""
 
+#: The theme fades colours in while the style sheet loads; what is audited is the colours that it ends with.
+_STAND_STILL = "*, ::before, ::after { transition: none !important; animation: none !important; }"
+
 
 @dataclass
 class Visit:
@@ -72,6 +75,7 @@ class Visit:
         self.page.wait_for_function("!window.MathJax || !MathJax.startup || MathJax.startup.promise")
         self.page.evaluate("() => window.MathJax?.startup?.promise")
         self.page.evaluate(_LOAD_ALL_PICTURES)
+        self.page.add_style_tag(content=_STAND_STILL)
 
 
 def _visit(browser: Browser, site: Site, scheme: str, width: int = 1300) -> Iterator[Visit]:

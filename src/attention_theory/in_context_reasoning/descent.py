@@ -1,5 +1,6 @@
 """Normalised gradient descent on the scales λ: Theorem 3.2, Appendix B.2.1 and Algorithm 1."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -61,6 +62,19 @@ def descend_noiseless(
             slope = -(log_slope - log_slope.max()).exp()
         scales.append(normalised_step(scales[-1], slope, rate))
     return torch.stack(scales)
+
+
+def balanced_exponent(least: list[int], rate: float) -> float:
+    """``η / sqrt(sum_q C_q^-2)`` for the least counts C_q after each trigger: how fast the loss of Lemma 3.1 falls.
+
+    It is the exponent a step of normalised descent where the terms ``e^{-C_q λ_q}`` of the loss stay in balance. No
+    steps of length η do better (proved on the page of Theorem 3.2; the paper has equal laws only).
+
+    Raises:
+        ParameterError: no trigger, a count below 1, or a negative rate.
+    """
+    require(least=(least, 1, None), rate=(rate, 0.0, None))
+    return rate / math.hypot(*(1 / count for count in least))
 
 
 def descend_noisy(

@@ -77,11 +77,12 @@ def descend(
     steps: int,
     normalised: bool = False,
     arithmetic: Arithmetic = "log-domain",
-    start: Float[Tensor, " codes"] | None = None,
-) -> Float[Tensor, "times codes"]:
+    start: Float[Tensor, "... codes"] | None = None,
+) -> Float[Tensor, "times ... codes"]:
     """v at t = 0, ..., T under (normalised) gradient descent on W; ``start`` is v_0, zero unless given.
 
-    The gradient in W is ``x_H g^T`` and its norm ``sqrt(2) |g|``. Where it is 0, normalised descent stays.
+    Several starts, along leading axes, descend side by side. The gradient in W is ``x_H g^T`` and its norm
+    ``sqrt(2) |g|``. Where it is 0, normalised descent stays.
 
     Raises:
         ParameterError: a negative rate, no step, or an unknown arithmetic.
@@ -93,10 +94,10 @@ def descend(
     for _ in range(steps):
         slope, log_scale = _slope(features, v, case, arithmetic)
         if normalised:
-            length = math.sqrt(2) * torch.linalg.vector_norm(slope)
-            v = v - rate * slope / length if length > 0 else v
+            length = math.sqrt(2) * torch.linalg.vector_norm(slope, dim=-1, keepdim=True)
+            v = v - rate * torch.where(length > 0, slope / length, 0.0)
         else:
-            v = v - rate * slope * log_scale.exp()
+            v = v - rate * slope * log_scale.exp()[..., None]
         path.append(v)
     return torch.stack(path)
 
@@ -150,8 +151,9 @@ def last_input(case: Instance) -> Float[Tensor, " codes"]:
 
 
 def _slope(
-    features: Float[Tensor, "rows codes"], v: Float[Tensor, " codes"], case: Instance, arithmetic: Arithmetic
-) -> tuple[Float[Tensor, " codes"], Float[Tensor, ""]]:
+    features: Float[Tensor, "rows codes"], v: Float[Tensor, "... codes"], case: Instance, arithmetic: Arithmetic
+) -> tuple[Float[Tensor, "... codes"], Float[Tensor, "..."]]:
     """The slope of the loss in v over 2, as a vector and the logarithm of its scale."""
-    loss = cross_entropy((2 * (features @ v)).view(-1, case.tokens), case.sentences.output, arithmetic)
-    return (case.probability[:, None] * loss.error).flatten() @ features, loss.log_scale
+    logits = (2 * (v @ features.mT)).unflatten(-1, (-1, case.tokens))
+    loss = cross_entropy(logits, case.sentences.output, arithmetic)
+    return (case.probability[:, None] * loss.error).flatten(-2) @ features, loss.log_scale

@@ -2,7 +2,8 @@
 
 In the codes of :func:`in_codes` a word is an axis, and so is a previous word; then ``x_h`` has two ones, at ``z_h`` and
 at ``N + z_{h-1}``. A score is two look-ups in the vector ``W^T x_H``, the attended sum is a histogram of the words, and
-no tensor of sentences by length by width is ever formed. Models are stacked in front: they share the sentences.
+no tensor of sentences by length by width is ever formed. Models are stacked in front: they share the sentences, and
+the :class:`Places` of these are worked out once.
 """
 
 from dataclasses import dataclass
@@ -11,9 +12,9 @@ from typing import Literal
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import pad
 
 from attention_theory.in_context_reasoning.embedding import Embedding, embed
+from attention_theory.in_context_reasoning.places import Places
 from attention_theory.layers import attention_weights
 from attention_theory.validation import require
 
@@ -60,7 +61,7 @@ class Architecture:
     def weigh(self, scores: Float[Tensor, "... length"]) -> Float[Tensor, "... length"]:
         """σ of the scores."""
         if self.attention == "relu":
-            return (scores + self.relu_shift).clamp_min(0)
+            return (scores + self.relu_shift).clamp_min_(0)
         return attention_weights(scores, "softmax" if self.attention == "softmax" else "linear")
 
     def pull_back(
@@ -71,23 +72,29 @@ class Architecture:
     ) -> Float[Tensor, "... length"]:
         """The loss's slope in the scores from its slope in the weights; the slope of ReLU at 0 is 0."""
         if self.attention == "relu":
-            return slope * (scores + self.relu_shift > 0)
+            return slope * weights.sign()
         if self.attention == "softmax":
+            slope = slope.contiguous()  # as the weights are
             return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
         return slope
 
 
 @dataclass(frozen=True)
-class Pass:
-    """One forward pass of Eq. (1); leading axes are those of the weights, then the sentences.
+class Attended:
+    """What attention does in Eq. (1); leading axes are those of the weights, then the sentences.
 
-    ``scores`` and ``weights`` have an entry a position, ``attended`` is ``sum_h σ(score_h) x_h``, and ``attention``
-    and ``feed_forward`` are the logits ξ_A and ξ_F of the two layers.
+    ``scores`` and ``weights`` have an entry a position, and ``attended`` is ``sum_h σ(score_h) x_h``.
     """
 
     scores: Float[Tensor, "... sentences length"]
     weights: Float[Tensor, "... sentences length"]
     attended: Float[Tensor, "... sentences codes"]
+
+
+@dataclass(frozen=True)
+class Pass(Attended):
+    """One forward pass of Eq. (1): ``attention`` and ``feed_forward`` are the logits ξ_A and ξ_F of the two layers."""
+
     attention: Float[Tensor, "... sentences tokens"]
     feed_forward: Float[Tensor, "... sentences tokens"]
 
@@ -121,67 +128,56 @@ def in_codes(weights: Weights, codes: Embedding) -> Weights:
     )
 
 
-def forward(tokens: Int[Tensor, "sentences length"], weights: Weights, architecture: Architecture) -> Pass:
-    """Eq. (1) in gather form, for one model or for stacked ones, with weights in the codes (:func:`in_codes`)."""
-    last, before_last = tokens[:, -1], _size(weights) + tokens[:, -2]
-    lookup = weights.query_key[..., last, :] + weights.query_key[..., before_last, :]
-    scores = _read(lookup, tokens)
+def attend(tokens: Int[Tensor, "sentences length"] | Places, weights: Weights, architecture: Architecture) -> Attended:
+    """The attended sum of Eq. (1) in gather form, for one model or for stacked ones (weights as in :func:`forward`)."""
+    places = _places(tokens, weights)
+    scores = places.read(places.at_last(weights.query_key))
     spread = architecture.weigh(scores)
-    attended = _write(spread, tokens, _size(weights))
-    attention = attended @ weights.value.mT
-    feed_forward = (_last_word(tokens, weights) + architecture.full_input * attended) @ weights.feed_forward.mT
-    return Pass(scores, spread, attended, attention, feed_forward)
+    return Attended(scores, spread, places.write(spread).contiguous())
+
+
+def forward(tokens: Int[Tensor, "sentences length"] | Places, weights: Weights, architecture: Architecture) -> Pass:
+    """Eq. (1) in gather form, for one model or for stacked ones, with weights in the codes (:func:`in_codes`)."""
+    places = _places(tokens, weights)
+    done = attend(places, weights, architecture)
+    attention = done.attended @ weights.value.mT
+    of_last = places.at_last(weights.feed_forward.mT)
+    feed_forward = of_last + architecture.full_input * (done.attended @ weights.feed_forward.mT)
+    return Pass(done.scores, done.weights, done.attended, attention, feed_forward)
+
+
+def logits_of(
+    tokens: Int[Tensor, "sentences length"] | Places, weights: Weights, architecture: Architecture, done: Attended
+) -> Float[Tensor, "... sentences tokens"]:
+    """The logits ξ of :func:`forward` without those of the layers: one product where these take two."""
+    together = weights.value + architecture.full_input * weights.feed_forward
+    return done.attended @ together.mT + _places(tokens, weights).at_last(weights.feed_forward.mT)
 
 
 def gradients(
-    tokens: Int[Tensor, "sentences length"],
+    tokens: Int[Tensor, "sentences length"] | Places,
     weights: Weights,
     architecture: Architecture,
-    done: Pass,
+    done: Attended,
     error: Float[Tensor, "... sentences tokens"],
     layers: bool = True,
 ) -> Weights:
     """The slope of ``sum(error * logits) / sentences`` in V, W, F, where ``error`` is the loss's slope in the logits.
 
     Args:
-        done: the forward pass at these tokens and weights.
+        done: what :func:`attend` or :func:`forward` gave at these tokens and weights.
         layers: also the slopes in V and F; without it they are returned as zeros.
     """
-    slope = error / len(tokens)
-    last = _last_word(tokens, weights)
+    places = _places(tokens, weights)
+    slope = error / len(places)
     to_attended = slope @ (weights.value + architecture.full_input * weights.feed_forward)
-    to_scores = architecture.pull_back(done.scores, done.weights, _read(to_attended, tokens))
-    query_key = last.mT @ _write(to_scores, tokens, _size(weights))
+    to_scores = architecture.pull_back(done.scores, done.weights, places.read(to_attended))
+    query_key = places.by_last(places.write(to_scores)).contiguous()
     if not layers:
         return Weights(torch.zeros_like(weights.value), query_key, torch.zeros_like(weights.feed_forward))
-    return Weights(slope.mT @ done.attended, query_key, slope.mT @ (last + architecture.full_input * done.attended))
+    value = slope.mT @ done.attended
+    return Weights(value, query_key, places.by_last(slope).mT.contiguous() + architecture.full_input * value)
 
 
-def _size(weights: Weights) -> int:
-    return weights.query_key.shape[-1] // 2
-
-
-def _last_word(tokens: Tensor, weights: Weights) -> Float[Tensor, "sentences codes"]:
-    """``x_H`` in the codes: a one at the last word and one at the word before it."""
-    codes = weights.value.new_zeros(len(tokens), 2 * _size(weights))
-    codes.scatter_(1, tokens[:, -1:], 1.0)
-    return codes.scatter_(1, _size(weights) + tokens[:, -2:-1], 1.0)
-
-
-def _read(lookup: Float[Tensor, "... codes"], tokens: Tensor) -> Float[Tensor, "... length"]:
-    """The inner product of ``lookup`` with every ``x_h``: its entry at the word plus that at the previous word."""
-    size = lookup.shape[-1] // 2
-    rows = pad(lookup, (0, 1)).flatten(-2)  # a 0 for the word before the first
-    starts = torch.arange(0, rows.shape[-1], 2 * size + 1, device=tokens.device)[:, None]
-    before = pad(size + tokens[:, :-1], (1, 0), value=2 * size)
-    word, previous = (rows.index_select(-1, (starts + places).flatten()) for places in (tokens, before))
-    return (word + previous).unflatten(-1, tokens.shape)
-
-
-def _write(values: Float[Tensor, "... length"], tokens: Tensor, size: int) -> Float[Tensor, "... codes"]:
-    """The sum of ``values[h] * x_h``: the values collected by word and by previous word."""
-    codes = values.new_zeros(*values.shape[:-1], 2 * size)
-    codes[..., :size].scatter_add_(-1, tokens.expand(values.shape), values)
-    later = values[..., 1:]
-    codes[..., size:].scatter_add_(-1, tokens[:, :-1].expand(later.shape), later)
-    return codes
+def _places(tokens: Tensor | Places, weights: Weights) -> Places:
+    return tokens if isinstance(tokens, Places) else Places(tokens, weights.query_key.shape[-1] // 2)

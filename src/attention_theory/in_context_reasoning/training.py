@@ -10,11 +10,15 @@ from torch import Tensor
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy, expected_loss
 from attention_theory.in_context_reasoning.finite_sample import separated
-from attention_theory.in_context_reasoning.model import forward, gradients
+from attention_theory.in_context_reasoning.model import Pass, Weights, attend, forward, gradients, logits_of
+from attention_theory.in_context_reasoning.places import Places
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.variants import Stack, Training, level_of, stacks
 from attention_theory.randomness import Seed, generator, streams
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, require
+
+#: Sentences taken at once: what is worked out for so many stays near the processor.
+CHUNK = 128
 
 #: What is measured at each record, each an average over the evaluation sentences.
 MEASURES = (
@@ -67,6 +71,20 @@ def mean_history(histories: list[History]) -> History:
     first = histories[0]
     values = {name: torch.stack([each.values[name] for each in histories]).mean(dim=0) for name in first.values}
     return History(first.runs, first.steps, values)
+
+
+def side_by_side(histories: list[History]) -> History:
+    """The runs of several histories as one; all must have been measured at the same steps.
+
+    Raises:
+        ParameterError: they were not.
+    """
+    first = histories[0]
+    if any(each.steps != first.steps for each in histories):
+        raise ParameterError("histories must have been measured at the same steps")
+    runs = [run for each in histories for run in each.runs]
+    values = {name: torch.cat([each.values[name] for each in histories], dim=1) for name in first.values}
+    return History(runs, first.steps, values)
 
 
 Batches = Callable[[int], tuple[Sentences, Int[Tensor, "levels batch"]]]
@@ -147,26 +165,55 @@ def train(
     ]
     group = stacks(runs, task, gammas, relu_shift, dtype, device)
     rows = [level_of(stack.runs, levels).to(device) for stack in group]
+    places = [[Places(piece, task.tokens) for piece in part.tokens.split(CHUNK)] for part in held_out]
     every = record_every or max(1, steps // 20)
     marks, records = [], []
     for step in range(steps + 1):
         sentences, labels = batches(step)
-        tokens, labels = sentences.tokens.to(device), labels.to(device)
+        coming = [Places(piece, task.tokens) for piece in sentences.tokens.to(device).split(CHUNK)]
+        labels = labels.to(device)
         if step % every == 0 or step == steps:
             marks.append(step)
             both = zip(group, rows, strict=True)
-            records.append([_measure(stack, held_out, task, tokens, labels[row]) for stack, row in both])
+            records.append([_measure(stack, held_out, places, task, coming, labels[row]) for stack, row in both])
         if step == steps:
             break
         for stack, row in zip(group, rows, strict=True):
-            done = forward(tokens, stack.weights, stack.architecture)
-            error = cross_entropy(done.logits, labels[row], arithmetic).error
-            layers = stack.trained == "all"
-            stack.step(gradients(tokens, stack.weights, stack.architecture, done, error, layers))
+            stack.step(_slopes(stack, coming, labels[row], arithmetic))
     values = {
         name: torch.stack([torch.cat([part[name] for part in record]) for record in records]).cpu() for name in MEASURES
     }
     return History([run for stack in group for run in stack.runs], marks, values)
+
+
+def _slopes(stack: Stack, pieces: list[Places], labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> Weights:
+    """The slopes of the loss on a batch that is taken in pieces, up to a factor for each run.
+
+    In the log domain every piece has a scale of its own; the largest becomes that of all.
+    """
+    parts, scales = [], []
+    for piece, targets in zip(pieces, labels.split([len(piece) for piece in pieces], dim=-1), strict=True):
+        done = attend(piece, stack.weights, stack.architecture)
+        loss = cross_entropy(logits_of(piece, stack.weights, stack.architecture, done), targets, arithmetic)
+        error = loss.error * len(piece)
+        parts.append(gradients(piece, stack.weights, stack.architecture, done, error, stack.trained == "all"))
+        scales.append(loss.log_scale)
+    if len(parts) == 1:
+        return parts[0]
+    relative = (torch.stack(scales) - torch.stack(scales).amax(dim=0)).exp()[..., None, None]
+    return Weights(
+        _sum([part.value for part in parts], relative),
+        _sum([part.query_key for part in parts], relative),
+        _sum([part.feed_forward for part in parts], relative),
+    )
+
+
+def _sum(parts: list[Tensor], factors: Float[Tensor, "parts runs 1 1"]) -> Float[Tensor, "runs rows columns"]:
+    """``sum_i factors[i] * parts[i]``."""
+    total = factors[0] * parts[0]
+    for part, factor in zip(parts[1:], factors[1:], strict=True):
+        total.addcmul_(factor, part)
+    return total
 
 
 def train_on_sample(
@@ -214,26 +261,37 @@ def _describe(name: str, noise: float, rate: float) -> str:
     return f"{name} at α = {noise}, η = {rate}"
 
 
+def _layers(pieces: list[Places], stack: Stack) -> Pass:
+    """The logits of both layers on all pieces of a set of sentences; what there is for every position is let go."""
+    parts = []
+    for piece in pieces:
+        done = forward(piece, stack.weights, stack.architecture)
+        parts.append((done.attended, done.attention, done.feed_forward))
+    attended, attention, feed_forward = (torch.cat(each, dim=-2) for each in zip(*parts, strict=True))
+    nothing = attended[..., :0]
+    return Pass(nothing, nothing, attended, attention, feed_forward)
+
+
 def _measure(
     stack: Stack,
     held_out: list[Sentences],
+    places: list[list[Places]],
     task: Task,
-    tokens: Int[Tensor, "batch length"],
+    coming: list[Places],
     labels: Int[Tensor, "runs batch"],
 ) -> dict[str, Float[Tensor, " runs"]]:
-    noise = torch.tensor([run.noise for run in stack.runs], dtype=torch.float64, device=tokens.device)[:, None]
-    seen, unseen = (forward(part.tokens, stack.weights, stack.architecture) for part in held_out)
+    noise = torch.tensor([run.noise for run in stack.runs], dtype=torch.float64, device=labels.device)[:, None]
+    seen, unseen = (_layers(pieces, stack) for pieces in places)
     output = held_out[0].output
     log_p = unseen.logits.double().log_softmax(dim=-1)
     at_noise = log_p[..., task.noise_token].exp() if task.noisy else torch.zeros_like(log_p[..., 0])
     ff_noise = seen.feed_forward[..., task.noise_token]
     attention_output, attention_largest = _at(seen.attention, output), seen.attention.amax(dim=-1)
     ff_largest = seen.feed_forward.amax(dim=-1)
-    coming = forward(tokens, stack.weights, stack.architecture).logits.double()
     per_sentence = {
         "population": expected_loss(seen.logits.double(), output, task.noise_token, noise),
         "unseen": expected_loss(unseen.logits.double(), held_out[1].output, task.noise_token, noise),
-        "labels": cross_entropy(coming, labels).losses,
+        "labels": cross_entropy(_layers(coming, stack).logits.double(), labels).losses,
         "p_output": _at(log_p, held_out[1].output).exp(),
         "p_noise": at_noise,
         "attention_output": attention_output,

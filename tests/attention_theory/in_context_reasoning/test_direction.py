@@ -49,6 +49,15 @@ def test_descent_on_v_is_descent_on_the_matrix(normalised: bool, arithmetic: str
     assert cosine_with_target(case, v).item() == pytest.approx(cosine.item(), abs=1e-12)
 
 
+@pytest.mark.parametrize("normalised", [False, True])
+def test_several_starts_descend_as_each_alone(normalised: bool) -> None:
+    case = instance(5, 6)
+    starts = torch.randn(3, 10, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    together = descend(case, 0.1, 30, normalised, start=starts)
+    alone = [descend(case, 0.1, 30, normalised, start=start) for start in starts]
+    assert (together - torch.stack(alone, dim=1)).abs().max() < 1e-12
+
+
 def test_hard_margin_agrees_with_a_general_solver() -> None:
     case = instance(4, 6)
     features = 2 * case.features

@@ -1,13 +1,27 @@
-"""The rule for a tick, on made-up histories."""
+"""The runs behind the table, and the rule for a tick on made-up histories."""
 
+import math
+
+import pytest
 import torch
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
-from attention_theory.in_context_reasoning.table_1 import PRINTED, Cells, row
-from attention_theory.in_context_reasoning.training import History
+from attention_theory.in_context_reasoning.table_1 import (
+    PRINTED,
+    Cells,
+    agreed,
+    closed_end,
+    gap_to_bayes,
+    row,
+    train_grid,
+)
+from attention_theory.in_context_reasoning.task import Task
+from attention_theory.in_context_reasoning.training import History, train
 from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Training
+from attention_theory.validation import ParameterError
 
 NAME = "Origin-Linear-FA"
+NOISELESS = {(0.0, 0.1): (1.39, 1.40), (0.0, 0.5): (0.01, 3.0)}
 
 
 def history(ends: dict[tuple[float, float], tuple[float, float]]) -> History:
@@ -20,19 +34,57 @@ def history(ends: dict[tuple[float, float], tuple[float, float]]) -> History:
 
 
 def test_the_better_rate_counts_and_every_level_must_pass() -> None:
-    noiseless = history({(0.0, 0.1): (1.39, 1.40), (0.0, 0.5): (0.01, 3.0)})
     good = bayes_risk(0.2)
     both = history(
         {
+            **NOISELESS,
             (0.2, 0.1): (good + 0.02, good),
             (0.2, 0.5): (good + 0.9, 7.0),
-            (0.8, 0.1): (good + 0.04, good),
+            (0.8, 0.1): (good + 0.02, good),
             (0.8, 0.5): (2.0, 9.0),
         }
     )
-    assert row(noiseless, both, NAME, [0.2, 0.8], [0.1, 0.5]) == Cells(True, False, True, True)
-    one = history({(0.2, 0.1): (good + 0.06, good), (0.8, 0.1): (good, good)})
-    assert row(noiseless, one, NAME, [0.2, 0.8], [0.1]) == Cells(False, True, False, False)
+    assert row(both, NAME, [0.2, 0.8], [0.1, 0.5], 0.1) == Cells(True, False, True, True)
+    one = history({(0.0, 0.1): (1.39, 1.40), (0.2, 0.1): (good + 0.06, good), (0.8, 0.1): (good + 0.03, good)})
+    assert row(one, NAME, [0.2, 0.8], [0.1], 0.1) == Cells(False, True, False, False)
+
+
+def test_near_is_a_share_of_the_gap() -> None:
+    """0.05 above the Bayes risk is little at α = 0.2, where the gap is 1.1, and much at α = 0.8, where it is 0.28."""
+    assert gap_to_bayes(0.0) == math.log(4)
+    good = bayes_risk(0.2)
+    ends = history({**NOISELESS, (0.2, 0.1): (good + 0.05, good), (0.8, 0.1): (good + 0.05, good)})
+    assert row(ends, NAME, [0.2], [0.1], 0.1).bayes_loss
+    assert not row(ends, NAME, [0.8], [0.1], 0.1).bayes_loss
+
+
+def test_a_cell_is_split_where_seeds_disagree() -> None:
+    first, second = Cells(True, False, True, True), Cells(True, False, False, True)
+    assert agreed([first, second]) == (True, False, None, True)
+    assert agreed([first]) == first.ticks
+
+
+def test_the_grid_is_both_tasks_side_by_side() -> None:
+    task = Task(20, 3, 4, 16, fillers="outputs allowed")
+    grid = train_grid([NAME, "Reparam-ReLU-F"], task, [0.0, 0.5], [0.1, 0.5], 8, 16, 3, evaluation=32)
+    assert len(grid.runs) == 8
+    for noisy, level in ((False, 0.0), (True, 0.5)):
+        of_kind = Task(20, 3, 4, 16, noisy, "outputs allowed")
+        run = [Training(VARIANTS[NAME], level, 0.5)]
+        alone = train(run, of_kind, 8, 16, 3, arithmetic="subtraction", dtype=torch.float32, evaluation=32)
+        same = grid.of("population", NAME, level, 0.5)
+        assert (alone.of("population", NAME, level, 0.5) - same).abs().max() < 1e-4
+    with pytest.raises(ParameterError, match="names"):
+        train_grid(["Origin-Cosine-F"], task, [0.0], [0.1], 8, 16, 3)
+
+
+def test_reparameterised_models_end_where_the_formula_says() -> None:
+    names = [name for name in TABLE_1 if VARIANTS[name].trained == "scales"]
+    task = Task(20, 3, 4, 16, fillers="outputs allowed")
+    grid = train_grid(names, task, [0.0, 0.2, 0.8], [0.1], 300, 16, 0, evaluation=64)
+    for name in names:
+        for level in (0.0, 0.2, 0.8):
+            assert abs(grid.end("population", name, level, 0.1) - closed_end(name, level, 20)) < 2e-2
 
 
 def test_the_printed_table_has_every_model() -> None:

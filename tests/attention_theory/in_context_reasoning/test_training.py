@@ -4,12 +4,14 @@ import pytest
 import torch
 
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss, odds
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.training import (
     MEASURES,
     epochs,
     estimated_gammas,
     mean_history,
+    side_by_side,
     train,
     train_on_sample,
 )
@@ -109,3 +111,31 @@ def test_a_mean_over_seeds_and_where_it_ends() -> None:
         assert (together.values[measure] - mean).abs().max() < 1e-15
     last = together.values["population"][-2:, 0].mean().item()  # nine records: the last quarter is two
     assert together.end("population", "Origin-ReLU-FA", 0.2, 0.1) == pytest.approx(last, abs=1e-15)
+
+
+def test_a_batch_in_pieces_is_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In both arithmetics, at a loss small enough that the pieces have scales far apart in the log domain."""
+    runs = [Training(VARIANTS[name], 0.0, 0.5) for name in ("Origin-ReLU-FA", "Reparam-Linear-W-FA")]
+    arithmetics: tuple[Arithmetic, Arithmetic] = ("subtraction", "log-domain")
+    task = Task(14, 2, 3, 16)
+    for arithmetic in arithmetics:
+        whole = train(runs, task, 30, batch=24, evaluation=16, arithmetic=arithmetic)
+        with monkeypatch.context() as patch:
+            patch.setattr("attention_theory.in_context_reasoning.training.CHUNK", 7)
+            pieces = train(runs, task, 30, batch=24, evaluation=16, arithmetic=arithmetic)
+        for measure in MEASURES:
+            assert (whole.values[measure] - pieces.values[measure]).abs().max() < 1e-8
+
+
+def test_histories_side_by_side() -> None:
+    parts = [
+        train([Training(VARIANTS["Reparam-Linear-FA"], noise, 0.1)], TASK, 4, batch=4, evaluation=8)
+        for noise in (0.2, 0.8)
+    ]
+    together = side_by_side(parts)
+    for noise, part in zip((0.2, 0.8), parts, strict=True):
+        of_part = part.of("unseen", "Reparam-Linear-FA", noise, 0.1)
+        assert torch.equal(together.of("unseen", "Reparam-Linear-FA", noise, 0.1), of_part)
+    longer = train(parts[0].runs, TASK, 5, batch=4, evaluation=8)
+    with pytest.raises(ParameterError, match="steps"):
+        side_by_side([parts[0], longer])

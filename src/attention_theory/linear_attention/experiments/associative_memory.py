@@ -26,6 +26,22 @@ def memory_teacher(width: int) -> Heads:
     return Heads(torch.block_diag(nothing, identity)[None], torch.block_diag(identity, nothing)[None])
 
 
+def lookup_heads(width: int) -> Heads:
+    """The teacher and d² heads more, which on orthogonal memories give the labels of Eq. 27 as printed.
+
+    There the rows of the keys have ``Σ_j ‖z_j‖² = d + 1``, so that the heads ``V = -e_{d+m} e_jᵀ / (d + 1)``, ``Q = e_j
+    e_{d+m}ᵀ`` for all j and m add up to ``-ζ`` in the value half: the last token's own term, taken away. Ours.
+
+    Raises:
+        ParameterError: a width below 1.
+    """
+    teacher, unit = memory_teacher(width), torch.eye(2 * width, dtype=torch.float64)
+    key, value = (half.reshape(-1) for half in torch.meshgrid(*torch.arange(2 * width).split(width), indexing="ij"))
+    values = -unit[value, :, None] * unit[key, None, :] / (width + 1)
+    queries = unit[key, :, None] * unit[value, None, :]
+    return Heads(torch.cat([teacher.values, values]), torch.cat([teacher.queries, queries]))
+
+
 def hidden_head(width: int, scale: float) -> Heads:
     """A head that returns zero on every orthogonal memory, of any size: beside the teacher it makes a far minimiser.
 

@@ -1,87 +1,115 @@
-"""The deeper students of Section 6.1, stacked over seeds: layers of linear attention, and a full transformer layer."""
+"""The deeper students of Section 6.1, stacked over runs: layers of linear attention, and a full transformer layer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import gelu, layer_norm, pad, scaled_dot_product_attention
 
+from attention_theory.encodings import sinusoidal
 from attention_theory.layers import attention, causal_mask
-from attention_theory.linear_attention.experiments.teacher_task import SharedInputs
-from attention_theory.linear_attention.model.mhla import causal_gram
+from attention_theory.linear_attention.experiments.convergence import pass_means
+from attention_theory.linear_attention.experiments.run_data import RunData
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.randomness import Seed, generator, normal
-from attention_theory.training import Parameters, Trained, train_many
+from attention_theory.training import Parameters, train_many
 from attention_theory.validation import require
 
-#: From stacked parameters and inputs to the outputs of every model.
-Student = Callable[[Parameters, Float[Tensor, "batch tokens width"]], Float[Tensor, "models batch tokens"]]
+#: From stacked parameters and the inputs of every model to the outputs of every model.
+Student = Callable[[Parameters, Float[Tensor, "models batch tokens width"]], Float[Tensor, "models batch tokens"]]
 
 
-def linear_layers_start(width: int, layers: int, heads: int, seeds: Sequence[int]) -> Parameters:
+@dataclass(frozen=True)
+class StackRuns:
+    """What students of one kind came to.
+
+    Attributes:
+        parameters: the stacked parameters.
+        curves: the mean error of each on the batches of each window of steps, over that of always answering zero.
+    """
+
+    parameters: Parameters
+    curves: Float[Tensor, "windows models"]
+
+
+def linear_layers_start(
+    width: int, layers: int, heads: int, seeds: Sequence[Seed], dtype: torch.dtype = torch.float32
+) -> Parameters:
     """Students of several layers of linear attention, one for each seed; every entry Gaussian of deviation ``1/√d``.
 
-    ``values`` and ``queries`` have shape (models, layers, heads, width, width). Of the last layer's values only the
-    first row is used: the output is one number.
+    ``queries`` have shape (models, layers, heads, width, width). ``values``, of the same shape but for the last layer,
+    map what is found back to tokens; the last layer's are rows, ``read``, since the output is one number.
 
     Raises:
-        ParameterError: a size below 1, no seed, or a seed below 0.
+        ParameterError: a size below 1, or no seed.
     """
-    require(width=(width, 1, None), layers=(layers, 1, None), heads=(heads, 1, None), seeds=(list(seeds), 0, None))
-    shape = (2, layers, heads, width, width)
-    drawn = torch.stack([normal(*shape, seed=seed) for seed in seeds])
-    return {"values": width**-0.5 * drawn[:, 0], "queries": width**-0.5 * drawn[:, 1]}
+    require(width=(width, 1, None), layers=(layers, 1, None), heads=(heads, 1, None), models=(len(seeds), 1, None))
+    shapes = {"read": (heads, width), "queries": (layers, heads, width, width)}
+    if layers > 1:
+        shapes["values"] = (layers - 1, heads, width, width)
+    return _gaussian(shapes, width**-0.5, seeds, dtype)
 
 
 def linear_layers(
-    models: Parameters, tokens: Float[Tensor, "batch tokens width"]
+    models: Parameters, tokens: Float[Tensor, "models batch tokens width"]
 ) -> Float[Tensor, "models batch tokens"]:
-    """Each layer adds its causal output to its input; the last layer gives its first output alone."""
-    values, queries = models["values"], models["queries"]
-    *inner, last = range(values.shape[1])
-    stream = tokens.expand(len(values), *tokens.shape)
+    """Each layer adds its causal output to its input; the last layer gives one number at each position."""
+    stream = tokens.permute(0, 3, 1, 2)  # features before positions, so that every product runs over many positions
+    *inner, last = range(models["queries"].shape[1])
     for layer in inner:
-        found = _read(queries[:, layer], stream)
-        stream = stream + torch.einsum("mhaj,mhbtj->mbta", values[:, layer], found)
-    one_number, asked = values[:, last, :, 0], queries[:, last]
+        found = _read(models["queries"][:, layer], stream)
+        stream = stream + _mix(models["values"][:, layer].transpose(1, 2).flatten(2), found)
+    asked, wanted = models["queries"][:, last], models["read"]
     if asked.shape[1] > asked.shape[-1]:
-        return _read_merged(one_number, asked, stream)
-    return torch.einsum("mhj,mhbtj->mbt", one_number, _read(asked, stream))
+        return _read_merged(wanted, asked, stream)
+    return _mix(wanted.flatten(1)[:, None], _read(asked, stream))[:, 0]
+
+
+def _mix(
+    matrix: Float[Tensor, "models out features"], stream: Float[Tensor, "models *features batch tokens"]
+) -> Float[Tensor, "models out batch tokens"]:
+    """A matrix of each model on all of its positions."""
+    places = stream.shape[-2:]
+    return (matrix @ stream.reshape(len(stream), matrix.shape[-1], -1)).unflatten(-1, places)
 
 
 def _read(
-    queries: Float[Tensor, "models heads width width"], stream: Float[Tensor, "models batch tokens width"]
-) -> Float[Tensor, "models heads batch tokens width"]:
+    queries: Float[Tensor, "models heads width width"], stream: Float[Tensor, "models width batch tokens"]
+) -> Float[Tensor, "models heads width batch tokens"]:
     """``G_t Q_h z_t``, by Gram matrices of the tokens up to each, or by scores of pairs where these are fewer."""
-    keys = torch.einsum("mhkl,mbtl->mhbtk", queries, stream)
-    length, width = stream.shape[-2:]
+    width, length = stream.shape[1], stream.shape[-1]
+    keys = _mix(queries.flatten(1, 2), stream).unflatten(1, (-1, width))
     if width**2 <= length:
-        return (keys[..., None, :] @ causal_gram(stream)[:, None]).squeeze(-2)
-    return attention(keys, stream[:, None], stream[:, None], "linear", causal_mask(length, stream.device))
+        products = (stream[:, :, None] * stream[:, None]).cumsum(dim=-1)
+        return (products[:, None] * keys[:, :, None]).sum(dim=3)
+    rows, seen = keys.permute(0, 1, 3, 4, 2), stream.permute(0, 2, 3, 1)[:, None]
+    found = attention(rows, seen, seen, "linear", causal_mask(length, stream.device))
+    return found.permute(0, 1, 4, 2, 3)
 
 
 def _read_merged(
-    values: Float[Tensor, "models heads width"],
+    read: Float[Tensor, "models heads width"],
     queries: Float[Tensor, "models heads width width"],
-    stream: Float[Tensor, "models batch tokens width"],
+    stream: Float[Tensor, "models width batch tokens"],
 ) -> Float[Tensor, "models batch tokens"]:
     """``sum over heads of v_h . G_t Q_h z_t``. It depends on the sum of ``v_h x Q_h`` alone, so heads cost nothing."""
-    merged = torch.einsum("mhj,mhkl->mjkl", values, queries)
-    asked = torch.einsum("mjkl,mbtl->mbtjk", merged, stream)
-    return (asked * causal_gram(stream)).sum(dim=(-2, -1))
+    merged = read.mT @ queries.flatten(2)
+    products = (stream[:, :, None] * stream[:, None]).cumsum(dim=-1).flatten(1, 2)
+    return (_mix(merged.reshape(len(read), -1, stream.shape[1]), stream) * products).sum(dim=1)
 
 
-def transformer_start(width: int, hidden: int, seeds: Sequence[int]) -> Parameters:
+def transformer_start(width: int, hidden: int, seeds: Sequence[Seed], dtype: torch.dtype = torch.float32) -> Parameters:
     """Full transformer layers, one for each seed: Gaussian matrices of deviation one over the root of their inputs.
 
-    The last row of the map that reads tokens in is a bias. Without it layer normalisation would throw away the size of
-    a token: ``z`` and ``7z`` would look the same. All are float32: softmax over every prefix is the costliest part of
-    the figure, and these students stay far above the rounding of either type.
+    The last row of every matrix is a bias. All begin at zero but that of the map that reads tokens in: with it at zero
+    layer normalisation would throw away the size of a token, and ``z`` and ``7z`` would look the same.
 
     Raises:
-        ParameterError: a width below 1, fewer than 2 hidden features, no seed, or a seed below 0.
+        ParameterError: a width below 1, fewer than 2 hidden features, or no seed.
     """
-    require(width=(width, 1, None), hidden=(hidden, 2, None), seeds=(list(seeds), 0, None))
+    require(width=(width, 1, None), hidden=(hidden, 2, None), models=(len(seeds), 1, None))
     shapes = {
         "read": (width + 1, hidden),
         "attend": (hidden, 3 * hidden),
@@ -90,71 +118,92 @@ def transformer_start(width: int, hidden: int, seeds: Sequence[int]) -> Paramete
         "contract": (4 * hidden, hidden),
         "write": (hidden, 1),
     }
-    models: Parameters = {}
-    draws = [generator(seed) for seed in seeds]
-    for name, (inputs, outputs) in shapes.items():
-        drawn = [normal(inputs, outputs, seed=source) for source in draws]
-        models[name] = (inputs**-0.5 * torch.stack(drawn)).float()
-    return models
+    drawn = _gaussian(shapes, 1.0, seeds, dtype)
+    scaled = {name: shapes[name][0] ** -0.5 * value for name, value in drawn.items()}
+    return {name: value if name == "read" else pad(value, (0, 0, 0, 1)) for name, value in scaled.items()}
 
 
 def transformer(
-    models: Parameters, tokens: Float[Tensor, "batch tokens width"], heads: int = 2
+    models: Parameters, tokens: Float[Tensor, "models batch tokens width"], heads: int = 1
 ) -> Float[Tensor, "models batch tokens"]:
-    """A pre-norm layer, causal softmax attention and a feed-forward part, with linear maps in and out, no positions."""
-    count, (batch, length, _) = len(models["read"]), tokens.shape
-    stream = _read_in(models, tokens)
-    size = (stream.shape[-1],)
-    mixed = torch.einsum("mhk,mbth->mbtk", models["attend"], layer_norm(stream, size))
-    parts = (one.unflatten(-1, (heads, -1)).transpose(2, 3).flatten(0, 1) for one in mixed.chunk(3, dim=-1))
-    queries, keys, found = parts
+    """A pre-norm layer: causal softmax attention, a feed-forward part, affine maps in and out, sinusoidal positions.
+
+    As in Vaswani et al. (2017), Section 3.4, what is read in is multiplied by the root of the hidden width before the
+    positions are added. Without them no such layer could tell how many tokens it has seen, and the labels grow with
+    that number.
+    """
+    places, hidden = tokens.shape[:3], models["read"].shape[-1]
+    positions = sinusoidal(places[2], hidden, dtype=tokens.dtype, device=tokens.device)
+    embedded = hidden**0.5 * _affine(models["read"], tokens.flatten(1, 2))
+    stream = (embedded.unflatten(1, places[1:]) + positions).flatten(1, 2)
+    size = (hidden,)
+    mixed = _affine(models["attend"], layer_norm(stream, size)).unflatten(1, places[1:]).flatten(0, 1)
+    queries, keys, found = (one.unflatten(-1, (heads, -1)).transpose(1, 2) for one in mixed.chunk(3, dim=-1))
     attended = scaled_dot_product_attention(queries, keys, found, is_causal=True)
-    attended = attended.transpose(1, 2).reshape(count, batch, length, -1)
-    stream = stream + torch.einsum("mhk,mbth->mbtk", models["mix"], attended)
-    inner = gelu(torch.einsum("mhk,mbth->mbtk", models["expand"], layer_norm(stream, size)))
-    stream = stream + torch.einsum("mkh,mbtk->mbth", models["contract"], inner)
-    return torch.einsum("mho,mbth->mbt", models["write"], layer_norm(stream, size))
+    stream = stream + _affine(models["mix"], attended.transpose(1, 2).reshape(stream.shape))
+    inner = gelu(_affine(models["expand"], layer_norm(stream, size)))
+    stream = stream + _affine(models["contract"], inner)
+    return _affine(models["write"], layer_norm(stream, size)).reshape(places)
 
 
-def _read_in(
-    models: Parameters, tokens: Float[Tensor, "batch tokens width"]
-) -> Float[Tensor, "models batch tokens hidden"]:
-    """A linear map of the token and a bias."""
-    return torch.einsum("mwh,btw->mbth", models["read"], pad(tokens.float(), (0, 1), value=1.0))
+def _affine(
+    matrix: Float[Tensor, "models features_and_one out"], inputs: Float[Tensor, "models positions features"]
+) -> Float[Tensor, "models positions out"]:
+    """A matrix of each model on all of its positions, and its last row as a bias."""
+    return torch.baddbmm(matrix[:, -1:], inputs, matrix[:, :-1])
 
 
-def train_students(
+def _gaussian(
+    shapes: Mapping[str, tuple[int, ...]], deviation: float, seeds: Sequence[Seed], dtype: torch.dtype
+) -> Parameters:
+    """Stacked Gaussian parameters, each model's by its own seed."""
+    draws = [generator(seed) for seed in seeds]
+    return {
+        name: torch.stack([deviation * normal(*shape, seed=source) for source in draws]).to(dtype)
+        for name, shape in shapes.items()
+    }
+
+
+def parameters_each(models: Parameters) -> int:
+    """How many numbers each model of a stack has."""
+    return sum(value[0].numel() for value in models.values())
+
+
+def train_stack(
     student: Student,
     start: Parameters,
-    task: SharedInputs,
-    batch: int,
-    steps: int,
+    data: RunData,
     rate: float,
-    seed: Seed,
-    record_every: int | None = None,
-) -> Trained:
-    """Train stacked students by Adam on mini-batches, the same batches for all; the last record is on the whole data.
+    weight_decay: float = 0.0,
+    window: int | None = None,
+) -> StackRuns:
+    """Train stacked students by Adam on mini-batches at a constant rate, one student for each run.
 
     Args:
         student: the forward pass.
-        start: the stacked parameters to begin from.
-        task: the training data, with a teacher for each model of the stack.
-        batch: sequences in a step, drawn with replacement.
-        steps: the number of steps.
-        rate: the learning rate, falling along a cosine.
-        seed: draws the batches.
-        record_every: steps between records of the mini-batch loss.
-
-    Raises:
-        ParameterError: a batch below 1, or an argument that ``train_many`` refuses.
+        start: the stacked parameters to begin from, on the device of the data; their type is that of the training.
+        data: what the runs are trained on.
+        rate: the learning rate.
+        weight_decay: decoupled decay, as a multiple of the rate: AdamW.
+        window: steps over which errors are averaged; those of a pass unless given.
     """
-    require(batch=(batch, 1, None))
-    source = generator(seed)
-    picks = torch.randint(len(task.tokens), (steps, batch), generator=source, device=source.device)
-    picks = picks.to(task.tokens.device)
+    tasks = data.tasks.to(next(iter(start.values())).dtype)
+    every = torch.arange(len(tasks.tokens), device=tasks.tokens.device)[:, None]
 
     def loss(models: Parameters, step: int) -> Tensor:
-        rows = picks[step] if step < steps else slice(None)
-        return (student(models, task.tokens[rows]) - task.labels[:, rows]).square().mean(dim=(1, 2))
+        rows = data.batches[min(step, len(data.batches) - 1)]
+        outputs = student(models, tasks.tokens[every, rows])
+        return (outputs - tasks.labels[every, rows]).square().mean(dim=(1, 2))
 
-    return train_many(loss, start, steps, rate, schedule="cosine", record_every=record_every)
+    trained = train_many(loss, start, len(data.batches), rate, weight_decay=weight_decay, record_every=1)
+    curves = pass_means(trained.history[:-1].double(), window or data.steps_each) / data.tasks.power
+    return StackRuns(trained.parameters, curves)
+
+
+@torch.no_grad()
+def errors_on_sequences(
+    student: Student, models: Parameters, tasks: Tasks, at_once: int = 32
+) -> Float[Tensor, "models sequences"]:
+    """The mean squared error of each student on each sequence of its run, over the positions."""
+    parts = zip(tasks.tokens.split(at_once, dim=1), tasks.labels.split(at_once, dim=1), strict=True)
+    return torch.cat([(student(models, tokens) - labels).square().mean(dim=-1) for tokens, labels in parts], dim=1)

@@ -4,15 +4,20 @@ The full-batch squared loss is ``tr((P − P̂) Λ (P − P̂)ᵀ) + L̂`` with 
 the statistics alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.linear_attention.learning.regression import Statistics
-from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.linear_attention.model.parameters import coefficients
+from attention_theory.linear_attention.model.features import pairs
+from attention_theory.linear_attention.model.mhla import Heads, random_heads
+from attention_theory.linear_attention.model.parameters import head_matrix
+from attention_theory.randomness import Seed, generator
 from attention_theory.training import Parameters, train_many
+from attention_theory.validation import require
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,35 @@ class TrainedHeads:
     steps: list[int]
 
 
+def start_heads(counts: Sequence[int], width: int, spread: float, seed: Seed) -> Heads:
+    """Models to begin from, one for each number of heads in ``counts``, in one stack.
+
+    Those with fewer heads than the largest are filled up with heads of zeros. Such a head has a gradient of zero, in V
+    because Q is zero and in Q because V is, so that training leaves it as it is.
+
+    Args:
+        counts: the number of heads of each model.
+        width: the width of a token.
+        spread: standard deviation of every entry.
+        seed: of all draws.
+
+    Raises:
+        ParameterError: no counts, one below 1, or a spread that is not positive.
+    """
+    require(counts=(list(counts), 1, None), models=(len(counts), 1, None), spread=(spread, 1e-12, None))
+    filled = random_heads(max(counts), width, generator(seed), scale=spread, models=(len(counts),))
+    device = filled.values.device
+    is_there = torch.arange(max(counts), device=device) < torch.tensor(counts, device=device)[:, None]
+    return Heads(filled.values * is_there[:, :, None, None], filled.queries * is_there[:, :, None, None])
+
+
 def train_heads(
-    data: Statistics, start: Heads, steps: int, rate: float | Float[Tensor, " models"], least_loss: float | None = None
+    data: Statistics,
+    start: Heads,
+    steps: int,
+    rate: float | Float[Tensor, " models"],
+    least_loss: float | None = None,
+    dtype: torch.dtype | None = None,
 ) -> TrainedHeads:
     """Train a stack of models by full-batch Adam with a cosine schedule.
 
@@ -43,14 +75,34 @@ def train_heads(
         steps: the number of steps, at least 1.
         rate: the learning rate, one for all or one a model.
         least_loss: the loss of least squares, where it is known better than by rounding (0 on realizable data).
+        dtype: the arithmetic of the training, that of ``start`` unless given; what is returned has that of ``start``.
     """
+    kept, dtype = start.values.dtype, dtype or start.values.dtype
     best = data.solve()
     floor = data.loss(best) if least_loss is None else least_loss
+    fold, order = _fold(start.width, best.device)
+    fold, target = fold.to(dtype), best[:, order].to(dtype)
+    moment = data.second_moment[order][:, order].to(dtype)
 
     def loss(models: Parameters, step: int) -> Tensor:
-        gap = coefficients(Heads(models["values"], models["queries"])) - best
-        return (gap @ data.second_moment * gap).sum(dim=(-2, -1)) + floor
+        blocks = head_matrix(Heads(models["values"], models["queries"])).unflatten(-1, (start.width, start.width))
+        by_entry = blocks.unflatten(-3, (start.out, start.width)).movedim(-1, -3)  # (..., a, l, j, k)
+        gap = (by_entry.flatten(-2) @ fold).flatten(-2) - target
+        pull = (gap @ moment).detach()  # Λ is symmetric, so this is half the gradient: no product on the way back
+        value = (pull * gap).sum(dim=(-2, -1))
+        return 2 * value - value.detach() + floor
 
-    trained = train_many(loss, {"values": start.values, "queries": start.queries}, steps, rate, schedule="cosine")
-    heads = Heads(trained.parameters["values"], trained.parameters["queries"])
-    return TrainedHeads(heads, trained.losses, trained.history, trained.steps)
+    begin = {"values": start.values.to(dtype), "queries": start.queries.to(dtype)}
+    trained = train_many(loss, begin, steps, rate, schedule="cosine")
+    heads = Heads(*(trained.parameters[name].to(kept) for name in begin))
+    return TrainedHeads(heads, trained.losses.to(kept), trained.history.to(kept), trained.steps)
+
+
+def _fold(width: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """From a block of W to coefficients, as one product: by pair {j, k} within l. And the order of these in p(Θ)."""
+    j, k = pairs(width, device)
+    pair = torch.arange(len(j), device=device)
+    fold = torch.zeros(width, width, len(j), device=device)
+    fold[j, k, pair] = fold[k, j, pair] = 1
+    places = torch.arange(len(j) * width, device=device).unflatten(0, (len(j), width))
+    return fold.flatten(0, 1), places.mT.flatten()

@@ -1,5 +1,6 @@
 """The task of Section 6.1: sequences labelled at every position by a random one-head linear attention."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,34 +55,48 @@ def teacher_task(width: int, sequences: int, tokens: int, seed: Seed, scale: Sca
 
 
 @dataclass(frozen=True)
-class SharedInputs:
-    """One set of inputs with the labels of many teachers, one teacher for each of the models that are trained together.
+class Tasks:
+    """Data sets of Section 6.1, each with a teacher and inputs of its own, for students that are trained side by side.
 
     Attributes:
-        tokens: the inputs Z, which all models see.
-        labels: y, one number at each position, by the teacher of each model.
+        teachers: one head with one output for each run.
+        tokens: the inputs Z of each run.
+        labels: y, one number at each position.
     """
 
-    tokens: Float[Tensor, "sequences tokens width"]
-    labels: Float[Tensor, "models sequences tokens"]
+    teachers: Heads
+    tokens: Float[Tensor, "runs sequences tokens width"]
+    labels: Float[Tensor, "runs sequences tokens"]
 
-    def to(self, device: torch.device | str) -> "SharedInputs":
-        """The same data on another device."""
-        return SharedInputs(self.tokens.to(device), self.labels.to(device))
+    @property
+    def power(self) -> Float[Tensor, " runs"]:
+        """The mean square of the labels: the error of a student that always answers zero."""
+        return self.labels.square().mean(dim=(1, 2))
+
+    def to(self, where: torch.device | str | torch.dtype) -> "Tasks":
+        """The same data on another device, or in another type."""
+        teachers = Heads(self.teachers.values.to(where), self.teachers.queries.to(where))
+        return Tasks(teachers, self.tokens.to(where), self.labels.to(where))
+
+    def part(self, first: int, last: int | None = None) -> "Tasks":
+        """Some of the sequences of every run: those from ``first`` up to and without ``last``."""
+        return Tasks(self.teachers, self.tokens[:, first:last], self.labels[:, first:last])
 
 
-def shared_inputs(width: int, sequences: int, tokens: int, teachers: int, seed: Seed) -> SharedInputs:
-    """Draw the teachers, then the inputs, by the laws of :func:`teacher_task` with deviations.
+def teacher_tasks(width: int, sequences: int, tokens: int, seeds: Sequence[Seed]) -> Tasks:
+    """Draw the data set of :func:`teacher_task` once for each seed.
 
     Raises:
-        ParameterError: a size below 1.
+        ParameterError: a size below 1, or no seed.
     """
-    require(width=(width, 1, None), sequences=(sequences, 1, None), tokens=(tokens, 1, None))
-    require(teachers=(teachers, 1, None))
-    draws = generator(seed)
-    drawn = [random_heads(1, width, draws, out=1, scale=width**-0.5) for _ in range(teachers)]
-    inputs = tokens**-0.5 * normal(sequences, tokens, width, seed=draws)
-    return SharedInputs(inputs, torch.stack([mhla_causal(teacher, inputs)[..., 0] for teacher in drawn]))
+    require(runs=(len(seeds), 1, None))
+    drawn = [teacher_task(width, sequences, tokens, seed) for seed in seeds]
+    teachers = Heads(
+        torch.stack([one.teacher.values for one in drawn]), torch.stack([one.teacher.queries for one in drawn])
+    )
+    return Tasks(
+        teachers, torch.stack([one.tokens for one in drawn]), torch.stack([one.labels[..., 0] for one in drawn])
+    )
 
 
 def printed_labels(teacher: Heads, tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, "tokens 1"]:

@@ -157,6 +157,22 @@ def learn_causal(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tens
     return heads_of(statistics(tokens, labels, causal=True).solve(), tokens.shape[-1])
 
 
+def learn_every_position(
+    tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch tokens out"], rtol: float = 1e-10
+) -> Learned:
+    """As :func:`learn_causal`, from the features themselves by :func:`least_squares`.
+
+    The statistics square the condition number, and lose twice the digits with it: in float32 that is most of them.
+
+    Raises:
+        ParameterError: no sample, values that are not finite, or ``rtol`` outside [0, 1].
+    """
+    width = tokens.shape[-1]
+    scale = lift_scale(width, tokens.device).to(tokens.dtype)
+    features = causal_certificate_features(tokens).flatten(0, 1)
+    return heads_of(least_squares(features * scale, labels.flatten(0, 1), rtol) * scale, width)
+
+
 def heads_of(row: Float[Tensor, "out psi"], width: int) -> Learned:
     """Lines 8 and 9 of Algorithm 1: from coefficients to a matrix to heads."""
     matrix = lift(row, width)

@@ -22,7 +22,7 @@ class CompactMachine:
     """One set of heads that runs every machine and word within its bounds (Lemma 2.2), a cell more each step.
 
     Weights lie in {-1, 0, 1}, and so do all entries of all tokens. The tape is bounded on the left: a head that leaves
-    it there is lost, as in :func:`.turing.simulate`; to the right it grows as fast as a head can walk.
+    it there is lost or stays, as in :func:`.turing.simulate`; to the right it grows as fast as a head can walk.
 
     Args:
         states: most states of a machine, at least 1.
@@ -30,14 +30,17 @@ class CompactMachine:
         word: most letters of a word, at least 1. The empty word is written as one blank.
         steps: most steps of a machine, at least 1.
         take_back: ``False`` leaves pair and departure in the memory, which shows that they must be taken back.
+        stays: whether a head in the first cell that moves left stays there, by one more entry of one V.
 
     Raises:
         ParameterError: a bound below 1.
     """
 
-    def __init__(self, states: int, letters: int, word: int, steps: int, take_back: bool = True) -> None:
-        plan = CompactHeads(states, letters, word, steps, take_back)
-        self.states, self.letters, self.word, self.steps = states, letters, word, steps
+    def __init__(
+        self, states: int, letters: int, word: int, steps: int, take_back: bool = True, stays: bool = False
+    ) -> None:
+        plan = CompactHeads(states, letters, word, steps, take_back, stays)
+        self.states, self.letters, self.word, self.steps, self.stays = states, letters, word, steps, stays
         self.rows = plan.rows
         self.heads: list[BlockHead] = plan.all()
 
@@ -176,17 +179,21 @@ def compare_with_simulator(
     steps: int,
     dtype: torch.dtype = torch.int8,
     at_once: int = 250,
+    stays: bool | None = None,
 ) -> CompactRuns:
     """Run all machines in the layer, ``at_once`` side by side, and each by itself in the reference simulator.
+
+    In the simulator a head stays at the left end as in the layer, unless ``stays`` says otherwise.
 
     Raises:
         ParameterError: what :meth:`CompactMachine.embed` refuses, steps out of bounds, or ``at_once`` below 1.
     """
     require(steps=(steps, 0, universal.steps), at_once=(at_once, 1, None))
+    stays = universal.stays if stays is None else stays
     exact, kept = [], []
     parts = (part.split(at_once) for part in (tables, torch.nn.functional.pad(words, (0, steps)), places))
     for table, tape, place in zip(*parts, strict=True):
-        runs = [simulate(*one, steps) for one in zip(table, tape, place.tolist(), strict=True)]
+        runs = [simulate(*one, steps, stays) for one in zip(table, tape, place.tolist(), strict=True)]
         letters, states = (torch.stack([getattr(run, part) for run in runs]) for part in ("letters", "states"))
         prompt = universal.embed(table, tape[:, : words.shape[1]], place, dtype)
         told = [

@@ -57,10 +57,10 @@ class CompactHeads:
         ParameterError: a bound below 1.
     """
 
-    def __init__(self, states: int, letters: int, word: int, steps: int, take_back: bool) -> None:
+    def __init__(self, states: int, letters: int, word: int, steps: int, take_back: bool, stays: bool = False) -> None:
         require(states=(states, 1, None), letters=(letters, 1, None), word=(word, 1, None), steps=(steps, 1, None))
         self.states, self.letters, self.cells = states, letters, word + steps
-        self.take_back = take_back
+        self.take_back, self.stays = take_back, stays
         self.rows = Rows()
         self._add_rows()
 
@@ -133,13 +133,17 @@ class CompactHeads:
             )
 
     def _moves(self) -> Iterator[BlockHead]:
-        """Cell under move, asked for by its own move; then taken back: with the move's negative."""
+        """Cell under move, asked for by its own move; then taken back: with the move's negative.
+
+        Left of the first cell there is none; a head that stays there gets that cell itself.
+        """
         cell, at = self._rows("cell"), self._rows("at")
         shifted = {LEFT: (cell[1:], at[:-1]), RIGHT: (cell[:-1], at[1:]), STAY: (cell, at)}
         for move, (here, there) in shifted.items():
             row, moved = self._rows("move")[move], self._rows("moved")[move]
             taken_back: list[Answer] = [("#", row, -1)] if self.take_back else []
-            yield self._head([(row, row), (moved, "#")], [(here, there, 1), *taken_back])
+            edge: list[Answer] = [(cell[:1], at[:1], 1)] if self.stays and move == LEFT else []
+            yield self._head([(row, row), (moved, "#")], [(here, there, 1), *edge, *taken_back])
 
     def _sweep(self) -> Iterator[BlockHead]:
         """Print the cell called ``next``; where there is none yet, write a blank and start the next step.

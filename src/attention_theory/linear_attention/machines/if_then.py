@@ -10,7 +10,8 @@ from attention_theory.validation import FORMS, Form, require
 def if_then(token: Token, cases: int, test: str = "x", result: str = "x'") -> Token:
     """Algorithm 4 on one token: where ``x`` equals ``a_i``, the next token's ``x'`` is ``b_i``.
 
-    The cases are the token's attributes ``a1, b1, ..., ak, bk``; later cases overwrite earlier ones, as assignments do.
+    The cases are the token's attributes ``a1, b1, ..., ak, bk``. Of cases with one letter the later overwrites the
+    earlier, as assignments do; heads add instead (Lemma C.1), so that Algorithm 5 needs cases of different letters.
     """
     new = Token()
     for case in range(1, cases + 1):

@@ -69,12 +69,17 @@ class AmbiguousLookup(Exception):
     """Two tokens answer one query, or two lookups write one attribute: the program has no single next token."""
 
 
-def next_token(program: LookupProgram, tokens: Sequence[Token]) -> Token:
+def next_token(program: LookupProgram, tokens: Sequence[Token], form: Form = "correct") -> Token:
     """One pass of lines 4 to 16 of Algorithm 3 on objects.
 
+    ``form="printed"`` lets a lookup overwrite what another one wrote, as line 14 does; no heads do that.
+
     Raises:
-        AmbiguousLookup: where the paper's lookup would return a sum.
+        AmbiguousLookup: a key that two tokens hold, where the paper's lookup would return a sum; and, unless printed,
+            a second value for one attribute.
+        ParameterError: an unknown form.
     """
+    require(form=(form, FORMS))
     last, new = tokens[-1], Token()
     if program.numbered:
         new[POSITION] = last[POSITION] + 1
@@ -83,7 +88,7 @@ def next_token(program: LookupProgram, tokens: Sequence[Token]) -> Token:
         if query is None:
             continue
         found = [token[lookup.value] for token in tokens if token.get(lookup.key) == query and lookup.value in token]
-        if len(found) > 1 or (found and lookup.destination in new):
+        if len(found) > 1 or (form == "correct" and found and lookup.destination in new):
             raise AmbiguousLookup(f"{lookup} finds {found} at a token that holds {new}")
         for value in found:
             letter = _apply(lookup.write, value)

@@ -1,6 +1,7 @@
 """Turing machines: written as text, run on a window of tape, decided (the definitions of Section 5).
 
-The tape is a window of fixed length. A head that leaves it is lost: no cell holds a state from then on.
+The tape is a window of fixed length. A head that leaves it is lost: no cell holds a state from then on. So it is in
+Algorithm 7, where no cell takes the state over. In textbooks a head that would leave on the left stays: ``stays=True``.
 """
 
 from dataclasses import dataclass
@@ -122,9 +123,11 @@ def write_tape(machine: Machine, word: str, window: int, start: int = 0) -> Int[
 
 
 def simulate(
-    table: Int[Tensor, "states letters 3"], tape: Int[Tensor, " window"], head: int, steps: int
+    table: Int[Tensor, "states letters 3"], tape: Int[Tensor, " window"], head: int, steps: int, stays: bool = False
 ) -> Configurations:
     """The reference: the machine by itself, one step after another, started in state 0 at cell ``head``.
+
+    With ``stays`` a head in the first cell that moves left stays there; else it is lost.
 
     Raises:
         ParameterError: steps below 0, or a head outside the tape.
@@ -141,6 +144,7 @@ def simulate(
         if here:
             state, cells[place], move = table[state, cells[place]].tolist()
             place += {LEFT: -1, RIGHT: 1, STAY: 0}[move]
+            place = max(place, 0) if stays else place
     return Configurations(torch.tensor(letters, device=tape.device), torch.tensor(states, device=tape.device))
 
 

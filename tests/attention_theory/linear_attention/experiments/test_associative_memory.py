@@ -3,13 +3,14 @@ import torch
 
 from attention_theory.linear_attention.experiments.associative_memory import (
     hidden_head,
+    lookup_heads,
     memory_teacher,
     mix_memories,
     printed_labels,
     sample_memories,
 )
 from attention_theory.linear_attention.model.mhla import mhla
-from attention_theory.linear_attention.model.parameters import coefficients
+from attention_theory.linear_attention.model.parameters import coefficients, distance
 from attention_theory.numerics import relative_error
 from attention_theory.validation import ParameterError
 
@@ -44,6 +45,17 @@ def test_the_hidden_head_shows_on_gaussian_memories_only(width: int) -> None:
     assert coefficients(head).norm().item() == pytest.approx(10 * 2**0.5)
     with pytest.raises(ParameterError, match="width"):
         hidden_head(2, 1)
+
+
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_lookup_heads_give_the_printed_labels_on_orthogonal_memories(width: int) -> None:
+    heads = lookup_heads(width)
+    tokens = sample_memories(30, width, "orthogonal", seed=0)
+    assert heads.count == width**2 + 1
+    assert relative_error(mhla(heads, tokens), printed_labels(tokens)) < 1e-12
+    assert distance(heads, memory_teacher(width)).item() == pytest.approx(width / (width + 1))
+    tokens = sample_memories(30, width, "gaussian", seed=0)
+    assert (relative_error(mhla(heads, tokens), printed_labels(tokens)) > 0.01) == (width > 1)
 
 
 def test_the_teacher_has_unit_coefficients() -> None:

@@ -1,9 +1,11 @@
+import pytest
 import torch
 
-from attention_theory.linear_attention.experiments.gram_training import train_heads
+from attention_theory.linear_attention.experiments.gram_training import start_heads, train_heads
 from attention_theory.linear_attention.learning.regression import statistics
 from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
 from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
 
 
 def test_one_step_is_adam_on_the_data_itself() -> None:
@@ -31,3 +33,25 @@ def test_training_on_realizable_data_reaches_zero() -> None:
     assert trained.losses.min() < 1e-12
     assert trained.steps[0] == 0
     assert trained.history.shape == (len(trained.steps), 3)
+
+
+def test_a_model_keeps_its_number_of_heads() -> None:
+    tokens, teacher = normal(40, 3, 2, seed=0), random_heads(1, 2, seed=3)
+    data, start = statistics(tokens, mhla(teacher, tokens)), start_heads([1, 3, 2], 2, 0.5, seed=5)
+    trained = train_heads(data, start, steps=50, rate=0.05)
+    for heads in (start, trained.heads):
+        used = (heads.values.flatten(2).norm(dim=2) > 0) & (heads.queries.flatten(2).norm(dim=2) > 0)
+        assert used.tolist() == [[True, False, False], [True, True, True], [True, True, False]]
+    by_itself = train_heads(data, Heads(start.values[:1, :1], start.queries[:1, :1]), steps=50, rate=0.05)
+    assert torch.allclose(by_itself.losses, trained.losses[:1], rtol=1e-9)
+    with pytest.raises(ParameterError, match="counts"):
+        start_heads([0], 2, 0.5, seed=5)
+
+
+def test_single_precision_is_near_and_comes_back_as_double() -> None:
+    tokens, teacher = normal(40, 3, 2, seed=0), random_heads(1, 2, seed=3)
+    data, start = statistics(tokens, mhla(teacher, tokens)), random_heads(2, 2, seed=2, models=(3,))
+    double = train_heads(data, start, steps=20, rate=0.05)
+    single = train_heads(data, start, steps=20, rate=0.05, dtype=torch.float32)
+    assert single.heads.values.dtype == single.losses.dtype == torch.float64
+    assert torch.allclose(single.losses, double.losses, rtol=1e-3)

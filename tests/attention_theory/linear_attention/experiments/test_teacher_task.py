@@ -1,8 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.linear_attention.experiments.teacher_task import printed_labels, shared_inputs, teacher_task
-from attention_theory.linear_attention.model.features import causal_certificate_features
+from attention_theory.linear_attention.experiments.teacher_task import printed_labels, teacher_task, teacher_tasks
 from attention_theory.validation import ParameterError
 
 
@@ -21,19 +20,17 @@ def test_the_two_readings_differ_by_their_scales() -> None:
     assert torch.allclose(ratio, torch.full_like(ratio, 2**0.5 * 16**0.75))
 
 
-def test_one_teacher_on_shared_inputs_is_the_task() -> None:
-    task, shared = teacher_task(3, 4, 6, seed=2), shared_inputs(3, 4, 6, 1, seed=2)
-    assert torch.equal(task.tokens, shared.tokens)
-    assert torch.equal(task.labels[..., 0], shared.labels[0])
-
-
-def test_every_teacher_of_shared_inputs_is_another_linear_attention() -> None:
-    shared = shared_inputs(2, 8, 5, 3, seed=0)
-    features = causal_certificate_features(shared.tokens).flatten(0, 1)
-    for labels in shared.labels:
-        fit = torch.linalg.lstsq(features, labels.flatten()[:, None]).solution
-        assert torch.allclose(features @ fit, labels.flatten()[:, None], atol=1e-12)
-    assert shared.labels.diff(dim=0).abs().amax(dim=(1, 2)).min() > 1e-3
+def test_stacked_tasks_are_single_tasks_side_by_side() -> None:
+    tasks = teacher_tasks(3, 4, 6, [2, 5])
+    for run, seed in enumerate([2, 5]):
+        task = teacher_task(3, 4, 6, seed)
+        assert torch.equal(task.tokens, tasks.tokens[run])
+        assert torch.equal(task.labels[..., 0], tasks.labels[run])
+        assert torch.equal(task.teacher.values, tasks.teachers.values[run])
+        assert tasks.power[run].item() == pytest.approx(task.labels.square().mean().item())
+    assert torch.equal(tasks.part(1, 3).tokens, tasks.tokens[:, 1:3])
+    assert torch.equal(tasks.part(3).labels, tasks.labels[:, 3:])
+    assert tasks.to(torch.float32).labels.dtype == tasks.to(torch.float32).teachers.values.dtype == torch.float32
 
 
 def test_the_printed_formula_has_no_meaning() -> None:
@@ -45,5 +42,5 @@ def test_the_printed_formula_has_no_meaning() -> None:
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="scale"):
         teacher_task(2, 1, 5, 0, "other")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="teachers"):
-        shared_inputs(2, 1, 5, 0, 0)
+    with pytest.raises(ParameterError, match="runs"):
+        teacher_tasks(2, 1, 5, [])

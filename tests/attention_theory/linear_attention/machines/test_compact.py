@@ -37,6 +37,18 @@ def interpret(table: Tensor, word: list[int], head: int, steps: int) -> list[lis
     return runs
 
 
+def test_one_more_entry_lets_a_head_stay_at_the_left_end() -> None:
+    tables, inputs = random_tables(60, 3, 2, 4), random_inputs(60, 2, 3, 5)
+    lost, stays = (CompactMachine(3, 2, 3, 6, stays=stays) for stays in (False, True))
+    assert (lost.width, len(lost.heads)) == (stays.width, len(stays.heads))
+    assert sum(len(head.value) for head in stays.heads) == 1 + sum(len(head.value) for head in lost.heads)
+    runs = compare_with_simulator(stays, tables, *inputs, 6)
+    assert runs.machines == 60
+    assert bool(runs.kept.all())
+    assert compare_with_simulator(lost, tables, *inputs, 6).machines == 60
+    assert compare_with_simulator(lost, tables, *inputs, 6, stays=True).machines < 60
+
+
 def written(universal: CompactMachine, history: Tensor, cells: int, step: int) -> list[list[tuple[int, int | None]]]:
     """What the last tokens of a step say, read by hand from the rows: one row a machine."""
     end = universal.states + 1 + cells + universal.tokens_until(step, cells)

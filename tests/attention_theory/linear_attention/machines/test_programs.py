@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -72,6 +74,18 @@ def test_duplicate_keys_are_a_sum_for_heads_and_refused_by_the_program() -> None
     assert run[-1, rows["destination"]].tolist() == [2, 0]
     with pytest.raises(ValueError, match="destination"):
         read_tokens(run, rows)
+
+
+def test_two_values_for_one_attribute_are_refused_or_the_later_one_stands() -> None:
+    lookup = Lookup("source", "key", "value", "value", {0: 0})
+    program = LookupProgram({"source": 1, "key": 2, "value": 2}, [lookup, replace(lookup, query={0: 1})])
+    prompt: list[Token] = [{"key": 0, "value": 0}, {"key": 1, "value": 1}, {"source": 0}]
+    with pytest.raises(AmbiguousLookup):
+        next_token(program, prompt)
+    assert next_token(program, prompt, form="printed") == {"value": 1}
+    assert run_heads(program, prompt, 1)[0][-1, -2:].tolist() == [1, 1]
+    with pytest.raises(ParameterError):
+        next_token(program, prompt, form="other")  # type: ignore[arg-type]
 
 
 def test_dense_heads_are_an_mhla() -> None:

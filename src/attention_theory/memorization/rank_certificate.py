@@ -23,7 +23,7 @@ DENOMINATOR = 1_000
 
 
 @dataclass(frozen=True)
-class Certificate:
+class RankCertificate:
     """What was proved.
 
     Attributes:
@@ -39,7 +39,7 @@ class Certificate:
     queries_independent: bool
 
 
-def certificate(examples: Examples, heads: int, seed: Seed = 0) -> Certificate:
+def rank_certificate(examples: Examples, heads: int, seed: Seed = 0) -> RankCertificate:
     """The exact rank of a limit of feature matrices, with d_h = n.
 
     Every head fits n - 1 examples; the first example, and any beyond H (n - 1) + 1, are saturated in all heads.
@@ -65,7 +65,7 @@ def certificate(examples: Examples, heads: int, seed: Seed = 0) -> Certificate:
         parts.append(_combine(weights, examples))
         gaps.append(silent.gap)
         independent.append(modular_rank(examples.queries[own].long()) == len(own))
-    return Certificate(modular_rank(torch.cat(parts, dim=1)), capacity(heads, n, n), min(gaps), all(independent))
+    return RankCertificate(modular_rank(torch.cat(parts, dim=1)), capacity(heads, n, n), min(gaps), all(independent))
 
 
 def _whole_weights(count: int, tokens: int, source: torch.Generator) -> Int[Tensor, "count tokens"]:

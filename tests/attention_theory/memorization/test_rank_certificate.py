@@ -1,26 +1,26 @@
 import pytest
 
-from attention_theory.memorization.certificate import certificate
 from attention_theory.memorization.examples import sample_examples, with_faulty_context
+from attention_theory.memorization.rank_certificate import rank_certificate
 from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_bound_is_met_exactly(shared: bool) -> None:
-    found = certificate(sample_examples(13, 4, 6, shared, "integer", seed=1), heads=4)
+    found = rank_certificate(sample_examples(13, 4, 6, shared, "integer", seed=1), heads=4)
     assert found.rank == found.bound == 13
     assert found.queries_independent
 
 
 def test_more_shared_examples_do_not_help() -> None:
-    assert certificate(sample_examples(17, 4, 6, True, "integer", seed=1), heads=4).rank == 13
+    assert rank_certificate(sample_examples(17, 4, 6, True, "integer", seed=1), heads=4).rank == 13
 
 
 def test_a_duplicate_token_costs_one_per_head() -> None:
     examples = with_faulty_context(sample_examples(13, 4, 6, True, "integer", seed=1), "duplicate")
-    assert certificate(examples, heads=4).rank == 9
+    assert rank_certificate(examples, heads=4).rank == 9
 
 
 def test_real_numbers_are_refused() -> None:
     with pytest.raises(ParameterError, match="whole"):
-        certificate(sample_examples(13, 4, 6), heads=4)
+        rank_certificate(sample_examples(13, 4, 6), heads=4)

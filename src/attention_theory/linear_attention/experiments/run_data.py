@@ -1,0 +1,68 @@
+"""All that is drawn for runs of Section 6.1 side by side: data, mini-batches, and the seeds of their students."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
+from attention_theory.linear_attention.experiments.teacher_task import Tasks, teacher_tasks
+from attention_theory.randomness import Seed, streams
+
+
+@dataclass(frozen=True)
+class RunData:
+    """What runs are trained on. Students of every kind are trained on the same.
+
+    Attributes:
+        tasks: a teacher and a data set for each run.
+        batches: which sequences of its run each step sees.
+        seeds: draw the students of each run.
+    """
+
+    tasks: Tasks
+    batches: Int[Tensor, "steps runs batch"]
+    seeds: Sequence[Seed]
+
+    @property
+    def shape(self) -> torch.Size:
+        """Runs, sequences, tokens and width."""
+        return self.tasks.tokens.shape
+
+    @property
+    def steps_each(self) -> int:
+        """The steps of one pass through the data; the last batch may run on into the next pass."""
+        return max(1, self.shape[1] // self.batches.shape[-1])
+
+    def to(self, device: torch.device | str) -> "RunData":
+        """The same on another device."""
+        return RunData(self.tasks.to(device), self.batches.to(device), self.seeds)
+
+    def first_passes(self, count: int) -> "RunData":
+        """The beginning of the same training."""
+        return RunData(self.tasks, self.batches[: count * self.steps_each], self.seeds)
+
+
+def draw_runs(
+    width: int, runs: int, seed: Seed, sequences: int = 256, tokens: int = 100, batch: int = 32, passes: int = 100
+) -> RunData:
+    """Draw runs by one seed; fewer runs by the same seed are the first ones.
+
+    Args:
+        width: d.
+        runs: how many.
+        seed: draws everything.
+        sequences: N, of each run.
+        tokens: T, the length of each sequence.
+        batch: sequences in a step.
+        passes: passes through the data, each of ``sequences // batch`` steps, or of one.
+
+    Raises:
+        ParameterError: a size below 1.
+    """
+    of_data, of_students, of_batches = (streams(one, runs) for one in streams(seed, 3))
+    steps = passes * max(1, sequences // batch)
+    tasks = teacher_tasks(width, sequences, tokens, of_data)
+    return RunData(tasks, batches_of_runs(sequences, batch, steps, of_batches), of_students)

@@ -1,0 +1,57 @@
+"""Chains of words against Definition 2.1 and against their own law."""
+
+import pytest
+import torch
+
+from attention_theory.in_context_reasoning.chain import chain_probability, chain_sentences, noise_share
+from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, violations
+from attention_theory.validation import ParameterError
+
+TASK = Task(20, 1, 4, 40, noisy=True)
+
+
+def test_chains_break_at_most_the_condition_that_the_bigram_occurs() -> None:
+    chains = chain_sentences(TASK, 3000, 0.4, 0)
+    for name, broken in violations(chains, TASK).items():
+        without = bigram_count(chains.tokens, chains.trigger, chains.output) == 0
+        assert torch.equal(broken, without if name.startswith("I:") else torch.zeros_like(broken)), name
+        assert 0 < without.sum() < len(without)
+
+
+def test_noise_follows_the_trigger_as_often_as_it_is_the_label() -> None:
+    chains = chain_sentences(TASK, 4000, 0.4, 1)
+    after = chains.tokens[:, 1:][chains.tokens[:, :-1] == 0]
+    share = (after == TASK.noise_token).double().mean().item()
+    assert share == pytest.approx(0.4, abs=5 * (0.24 / len(after)) ** 0.5)
+
+
+def test_the_law_of_the_chains_is_that_of_the_sampler() -> None:
+    task = Task(6, 1, 2, 5, noisy=True, fillers="outputs allowed")
+    words = torch.cartesian_prod(*[torch.arange(6)] * 4)
+    contexts = torch.nn.functional.pad(words, (0, 1))
+    laws = torch.stack([chain_probability(contexts, output, task, 0.3) for output in task.output_words])
+    assert (laws.sum(dim=1) - 1).abs().max() < 1e-12
+    drawn = chain_sentences(task, 100_000, 0.3, 0)
+    for law, output in zip(laws, task.output_words, strict=True):
+        rows = drawn.tokens[drawn.output == output, :-1]
+        numbers = (rows * torch.tensor([216, 36, 6, 1])).sum(dim=1)
+        shares = torch.bincount(numbers, minlength=6**4).double() / len(rows)
+        assert shares[law == 0].sum() == 0
+        assert (shares - law).abs().max() < 5 * (law.max() / len(rows)) ** 0.5
+
+
+def test_shares_are_counted_in_the_context() -> None:
+    tau = TASK.noise_token
+    words = torch.full((3, 10), 7)
+    words[:, -1] = 0
+    words[0, :6] = torch.tensor([0, tau, 0, 2, 0, tau])
+    words[1, :2] = torch.tensor([0, 2])
+    contexts = Sentences(words, torch.zeros(3, dtype=torch.long), torch.full((3,), 2))
+    assert noise_share(contexts, TASK).tolist() == pytest.approx([2 / 3, 0, 0])
+
+
+def test_a_task_without_noise_is_refused() -> None:
+    with pytest.raises(ParameterError, match="noisy"):
+        chain_sentences(Task(20, 1, 4, 40), 5, 0.2, 0)
+    with pytest.raises(ParameterError, match="noise"):
+        chain_sentences(TASK, 5, 1.5, 0)
