@@ -181,17 +181,17 @@ show.figure(
     fig,
     name="tokens",
     caption="Tokens until 99 of 100 tokens of new runs are right, on a logarithmic axis, with the best power law and "
-    "the best exponential. Over ranges so short the two differ by less than the runs do.",
+    "the best exponential where every run reached the target. A run that did not has no mark.",
     alt="Three panels, for states, word length and alphabet. In each the marks of the runs rise to the right, and a "
     "curved and a straight line go through them close to each other.",
 )
 
 # %% [markdown]
 # ## Are new automata executed?
-# The automata kept for the result are asked for first: at most twice the errors of the rule that stopped the training
-# are allowed in every single run. Most tokens of a run are easy, brackets and copies. So the share of right *states*,
-# the tokens that must be looked up, is shown as well. The control asks whether the table is read at all: the prompt
-# shows another automaton's table.
+# The automata kept for the result are asked for first: on average over the runs, at most twice the errors of the rule
+# that stopped the training are allowed. Most tokens of a run are easy, brackets and copies. So the share of right
+# *states*, the tokens that must be looked up, is shown as well. The control asks whether the table is read at all: the
+# prompt shows another automaton's table.
 
 # %%
 rows = []
@@ -332,28 +332,47 @@ show.table(
 
 # %% [markdown]
 # ## The verdicts
-# Rules and bounds were set before the runs that are shown here, after trials with other seeds in which the sizes, the
-# decoder and its training were chosen for speed. What a panel must show is that kept automata are executed, that the
-# tokens grow, and that the bend lies below zero. The first two can be had from a few runs; the third is open here
-# unless its interval is clear of zero.
+# What a panel must show is that kept automata are executed, that the tokens grow, and that the bend lies below zero;
+# what is open of the three leaves the panel open. Rules and bounds were set before the runs that are shown here, after
+# trials with other seeds in which the sizes, the decoder and its training were chosen for speed. There are two
+# controls: the prompt with another automaton's table, and the test of the bend where the truth is the fitted
+# exponential. A panel in which a run did not reach the target has no bend that is known, and is open.
 
 # %%
 STAND_IN = f"a decoder with {layers} layers and width {width}, the other sizes held at {fixed_states} and {fixed}"
+UNKNOWN = (-1000.0, 1000.0)  # no count of tokens bends more than this
+
+
+def execution(claim, ends):
+    """The evidence that automata kept from training are executed; needs two runs that reached the target."""
+    there = [one for one in ends if one.examples is not None]
+    claim.number("runs that did not reach the target", len(ends) - len(there))
+    if len(there) > 1:
+        claim.estimate("kept automata: share of right tokens", [one.history for one in there], ">=", 2 * TARGET - 1)
+        claim.estimate("kept automata: share of right states", [one.states for one in there], ">=", 0.9)
+    misled = max(one.other_tables for one in ends)
+    claim.control("another automaton's table shown: share of right tokens", misled, ">=", 2 * TARGET - 1)
+
+
+# %% [markdown]
+# The test of the shape is one estimate; with it stands what the simulations say of it.
+
+# %%
 for panel, name in (("Q", "states"), ("L", "word-length"), ("V", "alphabet")):
     claim = Claim(f"linear-attention/figure-3-{name}")
     if width < 2048 or protocol == "one pass":
         claim.stand_in(STAND_IN)
-    ends = [one for form in panels[panel] for one in reached[form]]
-    claim.check("kept automata: least share of right tokens", min(one.history for one in ends), ">=", 2 * TARGET - 1)
-    claim.check("kept automata: least share of right states", min(one.states for one in ends), ">=", 0.9)
-    claim.check("runs that did not reach the target", sum(one.examples is None for one in ends), "==", 0)
-    if panel in lines:  # else a run did not reach the target, which the check tells
+    execution(claim, [one for form in panels[panel] for one in reached[form]])
+    label = f"bend in {panel}: growth rate, largest less smallest"
+    if panel in lines:
         line = lines[panel]["power law"]
         span = student(line.slope, line.error, line.freedom)
         claim.estimate(f"exponent of the tokens in {panel}", line.slope, ">", 0, interval=span)
-        claim.estimate(f"bend in {panel}: growth rate, largest less smallest", bends[panel], "<", 0)
-    misled = max(one.other_tables for one in ends)
-    claim.control("another automaton's table shown: share of right tokens", misled, ">=", 2 * TARGET - 1)
+        claim.estimate(label, bends[panel], "<", 0)
+        claim.number("share of experiments that would tell the power law", told(panel, "power law", runs))
+        claim.control("share of experiments that tell it of the exponential", mistaken[panel], ">=", 0.5)
+    else:
+        claim.estimate(label, 0.0, "<", 0, interval=UNKNOWN)
     claim.verdict()
 
 # %% [markdown]
