@@ -91,10 +91,10 @@ heads = 4  # attention heads, at least 1
 layers = 2  # layers, at least 1
 rotary = 30.0  # base of the rotary positions, at least 1
 rate = 0.002  # learning rate, from 1e-7 to 1
-batch = 8  # strings of a step, at least 1
+batch = 8  # strings of a step, at least 4
 most = 20000  # most strings of a run by one pass, at least 1000
-examples = [256, 1024, 4096]  # numbers of examples for "data sets", each at least 1
-epochs = 100  # passes for "data sets", at least 1
+examples = [1024, 4096]  # numbers of examples for "data sets", each at least 1
+epochs = 5  # passes for "data sets", at least 1
 tested = 256  # strings in a test for stopping, at least 2; the result is measured on four times as many
 experiments = 4000  # simulated experiments for the power of the test, at least 100
 device = "cpu"  # where to train: one of "cpu", "cuda"
@@ -108,7 +108,7 @@ require(
     sizes_alphabet=(sizes_alphabet, 2, None),
     runs=(runs, 2, None),
     rate=(rate, 1e-7, 1.0),
-    batch=(batch, 1, None),
+    batch=(batch, 4, None),
     most=(most, 1000, None),
 )
 require(heads=(heads, 1, None), width=(width, range(2 * heads, 8193, 2 * heads)), layers=(layers, 1, None))
