@@ -79,9 +79,9 @@ from bookpress.intervals import student
 
 # %% tags=["parameters"]
 protocol = "one pass"  # fresh examples, or fixed sizes as in the paper, one of "data sets", "one pass"
-sizes_states = [3, 4, 5, 6]  # Q in the first panel, three or more growing numbers, each at least 2
-sizes_word = [2, 3, 4, 5, 6]  # L in the second panel, the same, each at least 2
-sizes_alphabet = [2, 3, 4, 5]  # V in the third panel, the same, each at least 2
+sizes_states = [3, 4, 5]  # Q in the first panel, three or more growing numbers, each at least 2
+sizes_word = [2, 3, 5]  # L in the second panel, the same, each at least 2
+sizes_alphabet = [2, 3, 4]  # V in the third panel, the same, each at least 2
 fixed_states = 3  # Q in the second and third panel, at least 2
 fixed = 2  # V in the first two panels and L in the first and third, at least 2
 runs = 3  # runs at each size, at least 2
@@ -95,7 +95,7 @@ batch = 8  # strings of a step, at least 4
 most = 20000  # most strings of a run by one pass, at least 1000
 examples = [1024, 4096]  # numbers of examples for "data sets", each at least 1
 epochs = 5  # passes for "data sets", at least 1
-tested = 256  # strings in a test for stopping, at least 2; the result is measured on four times as many
+tested = 256  # strings in a test for stopping, at least 2; the result is measured on twice as many
 experiments = 4000  # simulated experiments for the power of the test, at least 100
 device = "cpu"  # where to train: one of "cpu", "cuda"
 seed = 0  # seed of weights, automata, words and simulations, at least 0

@@ -24,7 +24,7 @@ layers = 2  # layers, at least 1
 rate = 0.003  # learning rate, from 1e-7 to 1
 batch = 32  # strings of a step, at least 1
 epochs = 2  # passes through the strings, at least 1
-tested = 128  # strings in a test for stopping, at least 2; the result is measured on four times as many
+tested = 128  # strings in a test for stopping, at least 2; the result is measured on twice as many
 device = "cpu"  # where to train: one of "cpu", "cuda"
 seed = 0  # of weights, automata and words, at least 0
 

@@ -27,7 +27,7 @@ rotary = 30.0  # base of the rotary positions, at least 1
 rate = 0.002  # learning rate, from 1e-7 to 1
 batch = 8  # strings of a step, at least 1
 most = 200000  # most strings of a run, at least 1000
-tested = 256  # strings in a test for stopping, at least 2; the result is measured on four times as many
+tested = 256  # strings in a test for stopping, at least 2; the result is measured on twice as many
 device = "cpu"  # where to train: one of "cpu", "cuda"
 seed = 0  # of weights, automata and words, at least 0
 

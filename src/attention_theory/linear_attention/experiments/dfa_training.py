@@ -42,7 +42,7 @@ class Training:
         batch: strings in a step.
         rate: AdamW's learning rate, reached over the first :data:`WARM_UP` strings; no weight decay.
         every: strings between tests for stopping.
-        tested: strings in a test for stopping; the result is measured on four times as many.
+        tested: strings in a test for stopping; the result is measured on twice as many.
         patience: strings after which runs are given up if none of them has learned anything.
 
     Raises:
@@ -69,7 +69,7 @@ class Reached:
             Where there are few strings of a size, some were seen more than once.
         history: share of right next tokens over the histories of the automata kept for the result.
         states: the same over the states that have to be looked up.
-        other_tables: share of right history tokens where the prompt shows another automaton's table.
+        other_tables: share of right history tokens where the prompt shows another automaton's table, on half as many.
         curve: examples seen and share of right history tokens at each test for stopping.
     """
 
@@ -233,9 +233,10 @@ class _Stack:
 
     def _result(self, place: int, examples: int | None) -> Reached:
         seed, model = self.seeds[place], _part(self.model, [place])
-        tables, words = automata_of_parts(RESULT, 4 * self.training.tested, self.form, self.test_draws[seed], seed)
+        tables, words = automata_of_parts(RESULT, 2 * self.training.tested, self.form, self.test_draws[seed], seed)
         honest = write_strings(tables, words, self.form).to(self.device)[None]
         misled = write_strings(tables, words, self.form, shown=tables.roll(1, dims=0)).to(self.device)[None]
+        misled = misled[:, : self.training.tested]
         right = _right(model, honest, self.history)
         return Reached(
             examples=examples,
