@@ -405,7 +405,7 @@ for panel, name in (("Q", "states"), ("L", "word-length"), ("V", "alphabet")):
 # runs at each size to tell the two apart, and a plot of one run a point is suggestive at best.
 #
 # ## To try
-# - Set `runs = 6`: the half-widths in the last table become much smaller, and the dotted line in the second figure moves
-#   up the curves.
-# - Set `layers = 1`: no decoder reaches the target, since a single layer cannot join state and letter before it looks
-#   them up, and every panel says so.
+# - Set `runs = 6`: the half-widths in the last table become much smaller, and the dotted line in the second figure
+#   moves up the curves.
+# - Set `layers = 1`: most runs do not reach the target, since a single layer cannot join state and letter before it
+#   looks them up, and every panel is left open.
