@@ -298,7 +298,7 @@ axis.axvline(runs, color="grey", linestyle=":")
 axis.axhline(0.9, color="grey", linestyle="--")
 axis.set(xscale="log", xticks=counts_tried, xlabel="runs at each size", ylabel="experiments that tell")
 axis.set_xticklabels(counts_tried)
-axis.legend(fontsize=8)
+axis.legend(fontsize=8) if lines else None
 show.figure(
     fig,
     name="power",
@@ -407,5 +407,5 @@ for panel, name in (("Q", "states"), ("L", "word-length"), ("V", "alphabet")):
 # ## To try
 # - Set `runs = 6`: the half-widths in the last table become much smaller, and the dotted line in the second figure
 #   moves up the curves.
-# - Set `layers = 1`: most runs do not reach the target, since a single layer cannot join state and letter before it
-#   looks them up, and every panel is left open.
+# - Set `layers = 1`: most runs do not reach the target, and every panel is left open. State and letter have to be joined
+#   before they can be looked up, and that is what the second layer is there for.
