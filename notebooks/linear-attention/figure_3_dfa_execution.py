@@ -407,5 +407,5 @@ for panel, name in (("Q", "states"), ("L", "word-length"), ("V", "alphabet")):
 # ## To try
 # - Set `runs = 6`: the half-widths in the last table become much smaller, and the dotted line in the second figure
 #   moves up the curves.
-# - Set `layers = 1`: most runs do not reach the target, and every panel is left open. State and letter have to be joined
-#   before they can be looked up, and that is what the second layer is there for.
+# - Set `layers = 1`: most runs do not reach the target, and every panel is left open. State and letter have to be
+#   joined before they can be looked up, and that is what the second layer is there for.
