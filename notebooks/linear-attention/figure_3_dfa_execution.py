@@ -405,7 +405,7 @@ for panel, name in (("Q", "states"), ("L", "word-length"), ("V", "alphabet")):
 # runs at each size to tell the two apart, and a plot of one run a point is suggestive at best.
 #
 # ## To try
-# - Set `runs = 6`: the half-widths in the last table become much smaller, and the dotted line in the second figure
+# - Set `runs = 5`: the half-widths in the last table become much smaller, and the dotted line in the second figure
 #   moves up the curves.
 # - Set `layers = 1`: most runs do not reach the target, and every panel is left open. State and letter have to be
 #   joined before they can be looked up, and that is what the second layer is there for.
