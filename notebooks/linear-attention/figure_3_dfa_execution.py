@@ -190,7 +190,7 @@ show.figure(
 # ## Are new automata executed?
 # The automata kept for the result are asked for first: on average over the runs, at most twice the errors of the rule
 # that stopped the training are allowed. Most tokens of a run are easy, brackets and copies. So the share of right
-# *states*, the tokens that must be looked up, is shown as well. The control asks whether the table is read at all: the
+# *states*, the tokens that must be looked up, is shown as well. One control asks whether the table is read at all: the
 # prompt shows another automaton's table.
 
 # %%
@@ -402,7 +402,7 @@ for panel, name in (("Q", "states"), ("L", "word-length"), ("V", "alphabet")):
 # A decoder that is small enough for a laptop does learn to execute automata whose tables it has never seen, from some
 # thousands of examples, and it does so by reading the table. It needs more of them for more states, longer words and
 # more letters. Whether that growth is a power or an exponential is another matter: panels as short as these need many
-# runs at each size to tell the two apart, and a plot of one run a point is suggestive at best.
+# runs at each size to tell the two apart, wider ones far fewer, and a plot of one run a point is suggestive at best.
 #
 # ## To try
 # - Set `runs = 5`: the half-widths in the last table become much smaller, and the dotted line in the second figure
