@@ -58,6 +58,9 @@ class Decoders(nn.Module):
     """A stack of decoders: logits for the next token at the last ``outputs`` places. float32; one seed for each.
 
     The weights of a decoder depend on its own seed alone.
+
+    Raises:
+        ParameterError: no seed.
     """
 
     def __init__(self, size: DecoderSize, seeds: Sequence[Seed]) -> None:
