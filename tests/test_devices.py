@@ -24,7 +24,7 @@ from jaxtyping import AbstractArray
 from torch import Generator, Tensor
 
 import attention_theory
-from attention_theory.linear_attention.experiments.decoder import Decoder, DecoderSize
+from attention_theory.linear_attention.experiments.decoder import Decoders, DecoderSize
 from attention_theory.linear_attention.experiments.deep_students import (
     linear_layers,
     linear_layers_start,
@@ -289,7 +289,7 @@ def one_layer_students() -> Callable[[], Any]:
 
 
 def decoder() -> Callable[[], Any]:
-    model, tokens = Decoder(DecoderSize(7, 8, 2, 2), seed=0), torch.randint(7, (3, 5))
+    model, tokens = Decoders(DecoderSize(7, 8, 2, 2), seeds=[0]), torch.randint(7, (1, 3, 5))
     return lambda: model(tokens, 2)
 
 

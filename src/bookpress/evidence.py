@@ -171,10 +171,13 @@ def verdict_of(entry: Entry, evidence: list[Item], stand_in: str | None) -> Verd
 
 
 def _measured(judged: list[bool | None], broken: set[Role], stand_in: str | None) -> Verdict:
-    """Figures and tables: what the paper shows comes out, or does not, or the runs do not tell."""
+    """Figures and tables: what the paper shows comes out, or does not, or the runs do not tell.
+
+    What a stand-in shows is no part of the paper's figure: where it leaves something open, the figure is open.
+    """
     unlike = broken & {Role.PRINTED, Role.COUNTEREXAMPLE} or False in judged
     if unlike or None in judged:
-        if any(judged):
+        if any(judged) and (unlike or not stand_in):
             return Verdict.PARTLY_REPRODUCED
         return Verdict.NOT_REPRODUCED if unlike else Verdict.UNDECIDED
     return Verdict.STAND_IN if stand_in else Verdict.REPRODUCED

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 #: One level for the whole book; a claim rests on few intervals, and each must be clear of its bound.
 CONFIDENCE = 0.99
@@ -20,12 +21,18 @@ def interval_of(draws: Sequence[float | bool]) -> tuple[float, float]:
         raise ValueError("every draw must be finite")
     if len(values) < 2:
         raise ValueError(f"an interval needs at least two draws, got {len(values)}")
-    from scipy.special import stdtrit  # scipy.stats has the same; either takes long to import, and few runs need it
-
     mean = math.fsum(values) / len(values)
     error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
-    reach = float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2)) * error
-    return mean - reach, mean + reach
+    low, high = student(mean, error, len(values) - 1)
+    return float(low), float(high)
+
+
+def student(value: Any, error: Any, freedom: Any) -> tuple[Any, Any]:
+    """The interval of an estimate whose standard error has so many degrees of freedom; of many at once, by entry."""
+    from scipy.special import stdtrit  # scipy.stats has the same; either takes long to import, and few runs need it
+
+    reach = stdtrit(freedom, (1 + CONFIDENCE) / 2) * error
+    return value - reach, value + reach
 
 
 def _share(hits: float, count: int) -> tuple[float, float]:

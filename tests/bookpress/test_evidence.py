@@ -77,6 +77,11 @@ def controlled(claim: Claim) -> Claim:
         ("figure", lambda c: controlled(c).printed("as the figure reads", 3, "<", 2), Verdict.NOT_REPRODUCED),
         ("figure", lambda c: controlled(passing(c)).stand_in("crops"), Verdict.STAND_IN),
         ("table", lambda c: controlled(failing(passing(c))).stand_in("crops"), Verdict.PARTLY_REPRODUCED),
+        (
+            "figure",
+            lambda c: controlled(passing(c)).estimate("e", [1, 5, 0.9], "<", 3).stand_in("a small model"),
+            Verdict.UNDECIDED,
+        ),
     ],
 )
 def test_the_verdict_follows_from_the_evidence(kind: str, give: Give, verdict: Verdict) -> None:

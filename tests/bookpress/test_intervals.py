@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bookpress.intervals import CONFIDENCE, decide, interval_of
+from bookpress.intervals import CONFIDENCE, decide, interval_of, student
 
 
 @pytest.mark.parametrize(("draws", "truth"), [(5, 0.3), (40, 0.3), (200, 0.02)])
@@ -51,3 +51,10 @@ def test_a_share_of_all_or_nothing_has_an_interval_that_ends_there() -> None:
 
 def test_equal_draws_have_an_interval_of_no_width() -> None:
     assert interval_of([1.0, 1.0, 1.0]) == (1, 1)
+
+
+def test_intervals_of_many_estimates_are_those_of_each() -> None:
+    draws = np.random.default_rng(0).normal(size=(4, 6))
+    low, high = student(draws.mean(axis=1), draws.std(axis=1, ddof=1) / 6**0.5, 5)
+    for one, ends in zip(draws, zip(low, high, strict=True), strict=True):
+        assert interval_of(one.tolist()) == pytest.approx(ends)

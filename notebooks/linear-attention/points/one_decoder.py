@@ -9,7 +9,7 @@
 # %%
 from attention_theory.linear_attention.experiments.automata import StringForm
 from attention_theory.linear_attention.experiments.decoder import DecoderSize
-from attention_theory.linear_attention.experiments.dfa_training import data_sets
+from attention_theory.linear_attention.experiments.dfa_training import Training, data_sets
 from attention_theory.validation import require
 from bookpress import report
 
@@ -24,7 +24,7 @@ layers = 2  # layers, at least 1
 rate = 0.003  # learning rate, from 1e-7 to 1
 batch = 32  # strings of a step, at least 1
 epochs = 2  # passes through the strings, at least 1
-tested = 128  # strings in a test for stopping, at least 2; the result is measured on four times as many
+tested = 128  # strings in a test for stopping, at least 2; the result is measured on twice as many
 device = "cpu"  # where to train: one of "cpu", "cuda"
 seed = 0  # of weights, automata and words, at least 0
 
@@ -37,7 +37,8 @@ require(device=(device, {"cpu", "cuda"}), seed=(seed, 0, None))
 # %%
 form = StringForm(states=states, letters=letters, word=word)
 decoder = DecoderSize(form.vocabulary, width, heads, layers)
-reached = data_sets(form, decoder, [examples], batch, epochs, rate, seed, tested, device)
+training = Training(batch, rate, tested=tested)
+(reached,) = data_sets(form, decoder, training, [examples], epochs, [seed], device)
 
 # %%
 report(

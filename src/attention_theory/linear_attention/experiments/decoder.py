@@ -1,11 +1,16 @@
-"""A small decoder of the Llama kind for Section 6.3: RMS normalisation, rotary positions, gated feed-forward layers."""
+"""Small decoders of the Llama kind for Section 6.3: RMS normalisation, rotary positions, gated feed-forward layers.
 
+Several decoders of one size are kept as a stack, and computed at once: the first axis of every weight counts them. None
+sees another.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
+from torch.nn.functional import embedding, rms_norm, scaled_dot_product_attention, silu
 
 from attention_theory.encodings import rotate
 from attention_theory.randomness import Seed, generator, normal
@@ -19,6 +24,8 @@ class DecoderSize:
     width: d, a multiple of twice the heads.
     heads: attention heads.
     layers: at least 1.
+    feed_forward: the width of the feed-forward layers; 8/3 of the width unless given, rounded up to a multiple of 8.
+    rotary: the base of the rotary positions: their wavelengths go from 2π to 2π times it.
 
     Raises:
         ParameterError: a size out of its range, or a width that is no multiple of twice the heads.
@@ -28,15 +35,18 @@ class DecoderSize:
     width: int
     heads: int
     layers: int
+    feed_forward: int | None = None
+    rotary: float = 10_000.0
 
     def __post_init__(self) -> None:
         require(vocabulary=(self.vocabulary, 2, None), heads=(self.heads, 1, None), layers=(self.layers, 1, None))
         require(width_over_heads=(self.width % (2 * self.heads), [0]), width=(self.width, 2, None))
+        require(feed_forward=(self.inner, 1, None), rotary=(self.rotary, 1.0, None))
 
     @property
     def inner(self) -> int:
-        """The feed-forward width, 8/3 of the width, rounded up to a multiple of 8."""
-        return -(-8 * self.width // 24) * 8
+        """The feed-forward width."""
+        return -(-8 * self.width // 24) * 8 if self.feed_forward is None else self.feed_forward
 
     @property
     def weights(self) -> int:
@@ -44,43 +54,75 @@ class DecoderSize:
         return self.layers * self.width * (4 * self.width + 3 * self.inner)
 
 
-class Decoder(nn.Module):
-    """Logits for the next token at the last ``outputs`` places. float32; weights drawn from a seed."""
+class Decoders(nn.Module):
+    """A stack of decoders: logits for the next token at the last ``outputs`` places. float32; one seed for each.
 
-    def __init__(self, size: DecoderSize, seed: Seed) -> None:
+    The weights of a decoder depend on its own seed alone.
+
+    Raises:
+        ParameterError: no seed.
+    """
+
+    def __init__(self, size: DecoderSize, seeds: Sequence[Seed]) -> None:
         super().__init__()
+        require(decoders=(len(seeds), 1, None))
         self.size = size
-        draws = generator(seed)
+        draws = [generator(seed) for seed in seeds]
 
-        def matrix(inputs: int, outputs: int) -> nn.Parameter:
-            return nn.Parameter(inputs**-0.5 * normal(inputs, outputs, seed=draws, dtype=torch.float32))
+        def matrix(inputs: int, outputs: int, scale: float) -> nn.Parameter:
+            drawn = [normal(inputs, outputs, seed=source, dtype=torch.float32) for source in draws]
+            return nn.Parameter(scale * torch.stack(drawn))
 
-        width, layers = size.width, range(size.layers)
-        self.embedding = nn.Parameter(normal(size.vocabulary, width, seed=draws, dtype=torch.float32))
-        self.attend = nn.ParameterList([matrix(width, 3 * width) for _ in layers])
-        self.mix = nn.ParameterList([matrix(width, width) for _ in layers])
-        self.expand = nn.ParameterList([matrix(width, 2 * size.inner) for _ in layers])
-        self.contract = nn.ParameterList([matrix(size.inner, width) for _ in layers])
-        self.gains = nn.ParameterList([nn.Parameter(torch.ones(width)) for _ in range(2 * size.layers + 1)])
-        self.unembedding = matrix(width, size.vocabulary)
+        width, inner, layers = size.width, size.inner, range(size.layers)
+        self.embedding = matrix(size.vocabulary, width, 1.0)
+        self.attend = nn.ParameterList([matrix(width, 3 * width, width**-0.5) for _ in layers])
+        self.mix = nn.ParameterList([matrix(width, width, width**-0.5) for _ in layers])
+        self.expand = nn.ParameterList([matrix(width, 2 * inner, width**-0.5) for _ in layers])
+        self.contract = nn.ParameterList([matrix(inner, width, inner**-0.5) for _ in layers])
+        ones = [nn.Parameter(torch.ones(len(seeds), width, 1)) for _ in range(2 * size.layers + 1)]
+        self.gains = nn.ParameterList(ones)
+        self.unembedding = matrix(width, size.vocabulary, width**-0.5)
 
-    def forward(self, tokens: Int[Tensor, "batch tokens"], outputs: int) -> Float[Tensor, "batch outputs vocabulary"]:
+    def forward(
+        self, tokens: Int[Tensor, "decoders batch tokens"], outputs: int
+    ) -> Float[Tensor, "decoders batch outputs vocabulary"]:
         """Only what the outputs need is computed: in the last layer the queries are those of the last places."""
-        stream = self.embedding[tokens]
-        width = self.size.width
-        length = tokens.shape[1]
-        for layer in range(self.size.layers):
-            kept = length if layer + 1 < self.size.layers else outputs
-            mixed = rms_norm(stream, (width,), self.gains[2 * layer]) @ self.attend[layer]
-            queries, keys, values = (self._by_head(part) for part in mixed.chunk(3, dim=-1))
-            queries, keys = rotate(queries)[:, :, -kept:], rotate(keys)
-            seen = torch.ones(kept, length, dtype=torch.bool, device=tokens.device).tril(length - kept)
-            attended = scaled_dot_product_attention(queries, keys, values, attn_mask=seen)
-            stream = stream[:, -kept:] + attended.transpose(1, 2).flatten(2) @ self.mix[layer]
-            gate, value = (rms_norm(stream, (width,), self.gains[2 * layer + 1]) @ self.expand[layer]).chunk(2, dim=-1)
-            stream = stream + (silu(gate) * value) @ self.contract[layer]
-        logits: Tensor = rms_norm(stream, (width,), self.gains[-1]) @ self.unembedding
-        return logits
+        size, length = self.size, tokens.shape[-1]
+        shifts = size.vocabulary * torch.arange(len(tokens), device=tokens.device)[:, None, None]
+        stream = embedding(tokens + shifts, self.embedding.flatten(0, 1))
+        for layer in range(size.layers):
+            kept = length if layer + 1 < size.layers else outputs
+            stream = stream[:, :, -kept:] + _through(self._attended(stream, layer, kept), self.mix[layer])
+            opened = self._normed(stream, 2 * layer + 1, self.expand[layer])
+            gate, value = opened.chunk(2, dim=-1)
+            stream = stream + _through(silu(gate) * value, self.contract[layer])
+        return self._normed(stream, 2 * size.layers, self.unembedding)
 
-    def _by_head(self, part: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch heads tokens each"]:
-        return part.unflatten(-1, (self.size.heads, -1)).transpose(1, 2)
+    def _normed(self, stream: Tensor, number: int, weights: Tensor) -> Tensor:
+        """Normalised, then through a matrix, with the gains of the normalisation taken into the matrix."""
+        return _through(rms_norm(stream, (self.size.width,)), self.gains[number] * weights)
+
+    def _attended(self, stream: Tensor, layer: int, kept: int) -> Float[Tensor, "decoders batch kept width"]:
+        width, length = self.size.width, stream.shape[2]
+        normed = rms_norm(stream, (width,))
+        weights = self.gains[2 * layer] * self.attend[layer]
+        queries = self._by_head(_through(normed[:, :, -kept:], weights[..., :width]))
+        keys, values = map(self._by_head, _through(normed, weights[..., width:]).chunk(2, dim=-1))
+        queries = rotate(queries, length - kept, self.size.rotary)
+        keys = rotate(keys, 0, self.size.rotary)
+        if kept == length:
+            mixed = scaled_dot_product_attention(queries, keys, values, is_causal=True)
+        else:
+            seen = torch.ones(kept, length, dtype=torch.bool, device=stream.device).tril(length - kept)
+            mixed = scaled_dot_product_attention(queries, keys, values, attn_mask=seen)
+        return mixed.transpose(1, 2).flatten(2).unflatten(0, stream.shape[:2])
+
+    def _by_head(self, part: Float[Tensor, "decoders batch tokens width"]) -> Float[Tensor, "rows heads tokens each"]:
+        return part.flatten(0, 1).unflatten(-1, (self.size.heads, -1)).transpose(1, 2)
+
+
+def _through(
+    rows: Float[Tensor, "decoders batch tokens inputs"], weights: Float[Tensor, "decoders inputs outputs"]
+) -> Float[Tensor, "decoders batch tokens outputs"]:
+    """Each decoder's rows through its own matrix."""
+    return rows.flatten(1, 2).bmm(weights).unflatten(1, rows.shape[1:3])

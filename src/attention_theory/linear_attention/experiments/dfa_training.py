@@ -2,10 +2,13 @@
 
 The tables of all automata of a size are dealt into three kinds: half of them are for training, a quarter tells when to
 stop, and with the last quarter the result is measured. No table is of two kinds.
+
+A run is known by its seed, which draws its weights, its examples, its tests, and which tables are of which kind.
+Several runs go on side by side, as a stack of decoders; each ends by itself.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Int
@@ -13,7 +16,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from attention_theory.linear_attention.experiments.automata import StringForm, automata_of_parts, write_strings
-from attention_theory.linear_attention.experiments.decoder import Decoder, DecoderSize
+from attention_theory.linear_attention.experiments.decoder import Decoders, DecoderSize
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import require
 
@@ -21,6 +24,40 @@ from attention_theory.validation import require
 TARGET = 0.99
 #: The parts of all tables that are trained on, that end the training, and that are kept for the result.
 TRAINING, STOPPING, RESULT = (0, 1), (2,), (3,)
+#: A test is made only while so many of the tokens of the last strings trained on are right: it would fail below.
+PROMISING = 0.98
+#: Runs with fewer of their tokens right, the brackets among them, have learned nothing.
+IDLE = 0.75
+#: The learning rate rises over so many examples.
+WARM_UP = 960
+#: Strings drawn at once.
+_DRAWN = 512
+
+
+@dataclass(frozen=True)
+class Training:
+    """How decoders are trained, the same at every size of the automata.
+
+    Attributes:
+        batch: strings in a step.
+        rate: AdamW's learning rate, reached over the first :data:`WARM_UP` strings; no weight decay.
+        every: strings between tests for stopping.
+        tested: strings in a test for stopping; the result is measured on twice as many.
+        patience: strings after which runs are given up if none of them has learned anything.
+
+    Raises:
+        ParameterError: a number below 1, or fewer than 2 tested strings.
+    """
+
+    batch: int = 8
+    rate: float = 0.002
+    every: int = 96
+    tested: int = 256
+    patience: int = 4000
+
+    def __post_init__(self) -> None:
+        require(batch=(self.batch, 1, None), every=(self.every, 1, None), tested=(self.tested, 2, None))
+        require(rate=(self.rate, 1e-7, 1.0), patience=(self.patience, 1, None))
 
 
 @dataclass(frozen=True)
@@ -32,7 +69,7 @@ class Reached:
             Where there are few strings of a size, some were seen more than once.
         history: share of right next tokens over the histories of the automata kept for the result.
         states: the same over the states that have to be looked up.
-        other_tables: share of right history tokens where the prompt shows another automaton's table.
+        other_tables: share of right history tokens where the prompt shows another automaton's table, on half as many.
         curve: examples seen and share of right history tokens at each test for stopping.
     """
 
@@ -46,114 +83,201 @@ class Reached:
 def one_pass(
     form: StringForm,
     size: DecoderSize,
-    batch: int,
-    steps: int,
-    rate: float,
-    seed: int,
-    every: int = 10,
-    tested: int = 256,
-) -> Reached:
+    training: Training,
+    most: int,
+    seeds: Sequence[int],
+    device: torch.device | str = "cpu",
+) -> list[Reached]:
     """Train on examples drawn as they come, until strings of kept tables are continued right in 99 of 100 tokens.
 
     Args:
         form: the strings.
-        size: the decoder.
-        batch: strings in a step.
-        steps: most steps.
-        rate: AdamW's learning rate, reached over 30 steps; no weight decay.
-        seed: draws weights, examples, the strings of the tests, and which tables are kept from training.
-        every: steps between tests.
-        tested: strings in a test for stopping; the result is measured on four times as many.
+        size: the decoders.
+        training: how they are trained.
+        most: strings after which a run ends in any case.
+        seeds: the seed of each run.
+        device: where to train.
 
     Raises:
-        ParameterError: a batch, steps or steps between tests below 1, or fewer than 2 tested strings.
+        ParameterError: fewer strings than a batch, or no seed.
     """
-    require(batch=(batch, 1, None), steps=(steps, 1, None), every=(every, 1, None), tested=(tested, 2, None))
-    draws = generator(seed)
-    batches = (write_strings(*automata_of_parts(TRAINING, batch, form, draws, seed), form) for _ in range(steps))
-    return _train(form, size, batches, rate, seed, every, tested)
+    require(most=(most, training.batch, None))
+    sources = [_fresh(form, seed, training.batch) for seed in seeds]
+    return _Stack(form, size, training, seeds, device).train(sources, most)
 
 
 def data_sets(
     form: StringForm,
     size: DecoderSize,
+    training: Training,
     examples: Sequence[int],
-    batch: int,
     epochs: int,
-    rate: float,
-    seed: int,
-    tested: int = 256,
+    seeds: Sequence[int],
     device: torch.device | str = "cpu",
-) -> Reached:
+) -> list[Reached]:
     """The paper's way: one training for each number of examples, in order, up to the first that reaches the target.
 
     Args:
-        form, size, batch, rate, seed, tested: as in :func:`one_pass`.
-        examples: the numbers N of examples to try.
+        form, size, training, seeds, device: as in :func:`one_pass`, but a test is made after each pass, and nothing is
+            given up before the last.
+        examples: the numbers N of examples to try; what is reached is one of them.
         epochs: passes through the data; a training stops early at the target.
-        device: where to train.
 
     Raises:
-        ParameterError: no number of examples, a number, batch or epochs below 1, or fewer than 2 tested strings.
+        ParameterError: no number of examples, a number or epochs below 1, or no seed.
     """
-    require(examples=(list(examples), 1, None), epochs=(epochs, 1, None), batch=(batch, 1, None))
-    require(tested=(tested, 2, None))
-    for count in examples:
-        draws = generator(seed)
-        strings = write_strings(*automata_of_parts(TRAINING, count, form, draws, seed), form)
-        orders = (torch.randperm(count, generator=draws) for _ in range(epochs))
-        batches = (strings[part] for order in orders for part in order.split(batch))
-        an_epoch = max(1, -(-count // batch))
-        found = _train(form, size, batches, rate, seed, an_epoch, tested, device)
-        if found.examples is not None:
-            break
-    reached = count if found.examples is not None else None
-    return Reached(reached, found.history, found.states, found.other_tables, found.curve)
+    require(examples=(list(examples), 1, None), epochs=(epochs, 1, None), decoders=(len(seeds), 1, None))
+    return [_least_set(form, size, training, examples, epochs, seed, device) for seed in seeds]
 
 
-def _train(
+def _least_set(
     form: StringForm,
     size: DecoderSize,
-    batches: Iterable[Int[Tensor, "batch length"]],
-    rate: float,
+    training: Training,
+    examples: Sequence[int],
+    epochs: int,
     seed: int,
-    every: int,
-    tested: int,
-    device: torch.device | str = "cpu",
+    device: torch.device | str,
 ) -> Reached:
-    model = Decoder(size, seed).to(device)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
-    (tests,) = streams(seed, 1)
-    test_draws = generator(tests)
-    stopping = write_strings(*automata_of_parts(STOPPING, tested, form, test_draws, seed), form).to(device)
-    history = stopping.shape[1] - form.prompt
-    seen, curve, examples = 0, [], None
-    for step, strings in enumerate(_moved(batches, device), start=1):
-        optimiser.param_groups[0]["lr"] = rate * min(1.0, step / 30)
-        logits = model(strings[:, :-1], history)
-        loss = cross_entropy(logits.flatten(0, 1), strings[:, -history:].flatten())
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        seen += len(strings)
-        if step % every == 0:
-            curve.append((seen, _right(model, stopping, history).double().mean().item()))
-            if curve[-1][1] >= TARGET:
-                examples = seen
+    for count in examples:
+        source = _passes(form, seed, count, training.batch, epochs)
+        by_pass = replace(training, every=count, patience=count * epochs)
+        (found,) = _Stack(form, size, by_pass, [seed], device).train([source], count * epochs)
+        if found.examples is not None:
+            return Reached(count, found.history, found.states, found.other_tables, found.curve)
+    return found
+
+
+def _fresh(form: StringForm, seed: int, batch: int) -> Iterator[Int[Tensor, "batch length"]]:
+    draws = generator(seed)
+    while True:
+        drawn = max(batch, _DRAWN // batch * batch)
+        yield from write_strings(*automata_of_parts(TRAINING, drawn, form, draws, seed), form).split(batch)
+
+
+def _passes(form: StringForm, seed: int, count: int, batch: int, epochs: int) -> Iterator[Int[Tensor, "part length"]]:
+    draws = generator(seed)
+    strings = write_strings(*automata_of_parts(TRAINING, count, form, draws, seed), form)
+    for _ in range(epochs):
+        yield from (strings[part] for part in torch.randperm(count, generator=draws).split(batch))
+
+
+class _Stack:
+    """Runs side by side. Those that have reached the target leave the stack."""
+
+    def __init__(
+        self,
+        form: StringForm,
+        size: DecoderSize,
+        training: Training,
+        seeds: Sequence[int],
+        device: torch.device | str,
+    ) -> None:
+        self.form, self.training, self.device = form, training, device
+        self.seeds = list(seeds)
+        self.model = Decoders(size, seeds).to(device)
+        self.optimiser = _adam(self.model, training.rate)
+        self.test_draws = {seed: generator(streams(seed, 1)[0]) for seed in seeds}
+        self.stopping = torch.stack([self._kept(STOPPING, training.tested, seed) for seed in seeds]).to(device)
+        self.recent = torch.zeros(len(seeds), dtype=torch.float64, device=device)
+        self.curves: dict[int, list[tuple[int, float]]] = {seed: [] for seed in seeds}
+
+    @property
+    def history(self) -> int:
+        return self.form.length - self.form.prompt
+
+    def train(self, sources: Sequence[Iterator[Tensor]], most: int) -> list[Reached]:
+        """What each run has reached after at most so many strings, which the sources hold."""
+        live = dict(zip(self.seeds, sources, strict=True))
+        done: dict[int, Reached] = {}
+        order, seen, next_test = self.seeds, 0, self.training.every
+        while live and seen < most:
+            strings = torch.stack([next(live[seed]) for seed in self.seeds]).to(self.device)
+            seen += strings.shape[1]
+            self._step(strings, seen)
+            if seen < next_test:
+                continue
+            next_test += self.training.every * -(-(seen - next_test + 1) // self.training.every)
+            reached = self._tested(seen)
+            for place in reached:
+                done[self.seeds[place]] = self._result(place, seen)
+                del live[self.seeds[place]]
+            if seen >= self.training.patience and self.recent.max() < IDLE:
                 break
-    tables, words = automata_of_parts(RESULT, 4 * tested, form, test_draws, seed)
-    right = _right(model, write_strings(tables, words, form).to(device), history)
-    shown = write_strings(tables, words, form, shown=tables.roll(1, dims=0)).to(device)
-    misled = _right(model, shown, history).double().mean().item()
-    states = right[:, form.state_places].double().mean().item()
-    return Reached(examples, right.double().mean().item(), states, misled, curve)
+            if reached and live:
+                self._keep([place for place in range(len(self.seeds)) if place not in reached])
+        done |= {seed: self._result(place, None) for place, seed in enumerate(self.seeds) if seed in live}
+        return [done[seed] for seed in order]
+
+    def _step(self, strings: Int[Tensor, "runs batch length"], seen: int) -> None:
+        self.optimiser.param_groups[0]["lr"] = self.training.rate * min(1.0, seen / WARM_UP)
+        logits = self.model(strings[..., :-1], self.history)
+        targets = strings[..., -self.history :]
+        losses = cross_entropy(logits.flatten(0, 2), targets.flatten(), reduction="none")
+        self.optimiser.zero_grad()
+        losses.unflatten(0, (len(strings), -1)).mean(dim=1).sum().backward()  # each run by its own loss
+        self.optimiser.step()
+        right = (logits.detach().argmax(dim=-1) == targets).double().mean(dim=(1, 2))
+        self.recent.lerp_(right, min(1.0, strings.shape[1] / self.training.every))
+
+    def _tested(self, seen: int) -> list[int]:
+        """The places of the runs that pass the test for stopping, which only the promising ones take."""
+        promising = (self.recent >= PROMISING).nonzero().flatten().tolist()
+        if not promising:
+            return []
+        right = _right(_part(self.model, promising), self.stopping[promising], self.history)
+        shares = right.double().mean(dim=(1, 2)).tolist()
+        for place, share in zip(promising, shares, strict=True):
+            self.curves[self.seeds[place]].append((seen, share))
+        return [place for place, share in zip(promising, shares, strict=True) if share >= TARGET]
+
+    def _result(self, place: int, examples: int | None) -> Reached:
+        seed, model = self.seeds[place], _part(self.model, [place])
+        tables, words = automata_of_parts(RESULT, 2 * self.training.tested, self.form, self.test_draws[seed], seed)
+        honest = write_strings(tables, words, self.form).to(self.device)[None]
+        misled = write_strings(tables, words, self.form, shown=tables.roll(1, dims=0)).to(self.device)[None]
+        misled = misled[:, : self.training.tested]
+        right = _right(model, honest, self.history)
+        return Reached(
+            examples=examples,
+            history=right.double().mean().item(),
+            states=right[..., self.form.state_places].double().mean().item(),
+            other_tables=_right(model, misled, self.history).double().mean().item(),
+            curve=self.curves[seed],
+        )
+
+    def _keep(self, places: list[int]) -> None:
+        """Go on with these runs alone: their weights, and what the optimiser knows of them."""
+        model = _part(self.model, places)
+        optimiser = _adam(model, self.training.rate)
+        for old, new in zip(self.model.parameters(), model.parameters(), strict=True):
+            state = self.optimiser.state[old]
+            averages = {name: state[name][places].clone() for name in ("exp_avg", "exp_avg_sq")}
+            optimiser.state[new] = {"step": state["step"], **averages}
+        self.model, self.optimiser = model, optimiser
+        self.seeds = [self.seeds[place] for place in places]
+        self.stopping, self.recent = self.stopping[places], self.recent[places]
+
+    def _kept(self, parts: tuple[int, ...], count: int, seed: int) -> Int[Tensor, "count length"]:
+        return write_strings(*automata_of_parts(parts, count, self.form, self.test_draws[seed], seed), self.form)
 
 
-def _moved(batches: Iterable[Tensor], device: torch.device | str) -> Iterator[Tensor]:
-    return (strings.to(device) for strings in batches)
+def _adam(model: Decoders, rate: float) -> torch.optim.AdamW:
+    return torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
+
+
+def _part(model: Decoders, places: list[int]) -> Decoders:
+    """A stack of some of the decoders, with copies of their weights."""
+    part = Decoders(model.size, [0] * len(places)).to(model.unembedding.device)
+    with torch.no_grad():
+        for ours, theirs in zip(part.parameters(), model.parameters(), strict=True):
+            ours.copy_(theirs[places])
+    return part
 
 
 @torch.no_grad()
-def _right(model: Decoder, strings: Int[Tensor, "count length"], history: int) -> Bool[Tensor, "count history"]:
+def _right(
+    model: Decoders, strings: Int[Tensor, "runs count length"], history: int
+) -> Bool[Tensor, "runs count history"]:
     """Which tokens of the histories are predicted, each from the true tokens before it."""
-    return model(strings[:, :-1], history).argmax(dim=-1) == strings[:, -history:]
+    return model(strings[..., :-1], history).argmax(dim=-1) == strings[..., -history:]
