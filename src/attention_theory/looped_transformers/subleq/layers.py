@@ -1,10 +1,13 @@
-"""The layers of SUBLEQ as a looped transformer: the paper's ten (Appendix G), and six and four that do it too."""
+"""The layers of SUBLEQ as a looped transformer: the paper's ten (Appendix G), and six and four that do it too.
+
+Four more keep an integer in one real row, and have the width of Lemma 1 as it is stated.
+"""
 
 from collections.abc import Collection, Sequence
 
 from attention_theory.looped_transformers.machine.access import GATE, accept_read, accept_write, fetch
 from attention_theory.looped_transformers.machine.adder import add
-from attention_theory.looped_transformers.machine.branch import flag_of_bits, select_counter
+from attention_theory.looped_transformers.machine.branch import flag_of_bits, flag_of_integer, select_counter
 from attention_theory.looped_transformers.machine.correction import correct
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Rows, combine, moves
@@ -134,6 +137,53 @@ def four_layers(rows: Rows) -> list[Layer]:
     for name in ("instruction", "first", "second", "following", "flag"):
         select.clear(rows[name])
     for name in ("command", "memory", "encoding"):
+        correct(select, rows[name])
+    return [read, subtract, write, select]
+
+
+def real_rows(address_bits: int) -> Rows:
+    """``8 L + 6`` rows for integers of any size: an integer is one entry, addresses stay binary."""
+    return Rows(
+        command=3 * address_bits,
+        memory=1,
+        first=1,
+        second=1,
+        instruction=3 * address_bits,
+        counter=address_bits,
+        encoding=address_bits,
+        buffer=1,
+        indicator=1,
+        idle=1,
+    )
+
+
+def real_layers(rows: Rows, bits: int) -> list[Layer]:
+    """Four layers on integers of N bits in one row each, with the reads of :func:`four_layers` and the paper's write.
+
+    The difference takes one unit of each sign, and the flag is eq. (3). What N bits cost is in the weights: the gate
+    that is closed in the scratchpad has to exceed every difference of two integers, ``2**(N + 1)``. Integers are not
+    rounded, since a few ReLU units cannot: Step 6 is for the rows of addresses only.
+    """
+    indicator, counter = rows["indicator"][0], rows["counter"]
+    first, second, memory = rows["first"], rows["second"], rows["memory"]
+    read = Layer(rows, "read the instruction, counter + 1")
+    _fetch_into_empty(read, rows, "instruction", counter, rows["command"], rows["instruction"])
+    add(read, [(counter, 1)], counter, constant=1, indicator=indicator)
+    subtract = Layer(rows, "read mem[a] and mem[b], subtract")
+    _fetch_into_empty(subtract, rows, "mem[a]", _pointer(rows, 0), memory, first)
+    _fetch_into_empty(subtract, rows, "mem[b]", _pointer(rows, 1), memory, second)
+    for sign in (1.0, -1.0):
+        subtract.unit("subtract", {first[0]: sign}, {second[0]: -sign})
+    subtract.clear(first)
+    write = Layer(rows, "write to mem[b], flag")
+    fetch(write, "mem[b]", _pointer(rows, 1), rows["encoding"], memory, second, rows["buffer"])
+    accept_write(write, memory, rows["buffer"], indicator, gate=2.0 ** (bits + 1))
+    flag_of_integer(write, second[0], first[0], indicator)
+    select = Layer(rows, "select the next counter, clear, correct errors")
+    select_counter(select, counter, _pointer(rows, 2), counter, first[0], indicator, ramps=True)
+    for name in ("instruction", "first", "second"):
+        select.clear(rows[name])
+    for name in ("command", "encoding"):
         correct(select, rows[name])
     return [read, subtract, write, select]
 

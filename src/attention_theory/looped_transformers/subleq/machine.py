@@ -20,6 +20,8 @@ from attention_theory.looped_transformers.subleq.layers import (
     PLACES,
     four_layers,
     four_rows,
+    real_layers,
+    real_rows,
     six_layers,
     ten_layers,
     ten_rows,
@@ -36,6 +38,8 @@ class SubleqMachine(LoopedTransformer):
         address_bits: L, bits of an address: at most ``2**L`` columns.
         bits: N, bits of an integer.
         depth: 10 for the paper's construction; 6 and 4 merge layers (see ``six_layers`` and ``four_layers``).
+        real: keep an integer in one real row, not in a row for each bit (see ``real_layers``): right as long as no
+            result leaves the N bits. For the machine of depth 4 only.
         scratch: scratchpad columns, at least 1; all but the first are idle, and only the ten-layer machine has them.
         form: of the places where Appendix G is wrong in print, :data:`~...subleq.layers.PLACES`.
         gate: the constant C of reads and write; below 2 it is too small (for a control).
@@ -56,30 +60,32 @@ class SubleqMachine(LoopedTransformer):
         form: Forms = "correct",
         gate: float = GATE,
         rounded: bool = True,
+        real: bool = False,
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
     ) -> None:
         require(
             address_bits=(address_bits, 2, 20),
             bits=(bits, 2, 50),
-            depth=(depth, {10, 6, 4}),
             scratch=(scratch, 1, None),
         )
         printed = printed_places(form, PLACES)
         if depth != 10 and (printed or gate != GATE or not rounded or scratch != 1):
             raise ParameterError("form, gate, rounded and idle scratchpad columns are for the machine of depth 10 only")
-        self.address_bits, self.bits, self.scratch = address_bits, bits, scratch
+        require(depth=(depth, {4} if real else {10, 6, 4}))
+        self.address_bits, self.bits, self.scratch, self.real = address_bits, bits, scratch, real
         self.dtype, self.device = dtype, torch.device(device)
-        rows = four_rows(address_bits, bits) if depth == 4 else ten_rows(address_bits, bits)
-        build = {
-            10: lambda: ten_layers(rows, printed, gate, rounded),
-            6: lambda: six_layers(rows),
-            4: lambda: four_layers(rows),
-        }
-        layers = build[depth]()
+        if real:
+            layers = real_layers(real_rows(address_bits), bits)
+        elif depth == 4:
+            layers = four_layers(four_rows(address_bits, bits))
+        elif depth == 6:
+            layers = six_layers(ten_rows(address_bits, bits))
+        else:
+            layers = ten_layers(ten_rows(address_bits, bits), printed, gate, rounded)
         #: The layer that writes to the memory, counted from 0.
         self.writing_layer = next(place for place, layer in enumerate(layers) if layer.name.startswith("write"))
-        super().__init__(rows, layers, dtype, device)
+        super().__init__(layers[0].rows, layers, dtype, device)
 
     def load(self, source: SubleqProgram | Sequence[SubleqProgram]) -> Float[Tensor, "... columns rows"]:
         """The state from which a program runs (eq. 5), or one state for each of several of the same shape.
@@ -101,7 +107,8 @@ class SubleqMachine(LoopedTransformer):
         if "idle" in rows.blocks:
             rows.of(state, "idle")[self.scratch :] = 1
         memory = torch.tensor(source.memory, device=self.device)
-        rows.of(state, "memory")[self.scratch : self.scratch + cells] = to_bits(memory, self.bits, self.dtype)
+        stored = memory[:, None].to(self.dtype) if self.real else to_bits(memory, self.bits, self.dtype)
+        rows.of(state, "memory")[self.scratch : self.scratch + cells] = stored
         first = self.scratch + cells
         offsets = torch.tensor([self.scratch, self.scratch, first], device=self.device)
         shifted = torch.tensor(source.code, device=self.device) + offsets
@@ -115,6 +122,7 @@ class SubleqMachine(LoopedTransformer):
         return from_bits(code) - self.scratch - len(source.memory)
 
     def memory(self, state: Float[Tensor, "... columns rows"], source: SubleqProgram) -> Int[Tensor, "... cells"]:
-        """The integers in the memory."""
+        """The integers in the memory; where they are real rows, the nearest ones."""
         cells = slice(self.scratch, self.scratch + len(source.memory))
-        return from_bits(self.rows.of(state, "memory")[..., cells, :], signed=True)
+        stored = self.rows.of(state, "memory")[..., cells, :]
+        return stored[..., 0].round().long() if self.real else from_bits(stored, signed=True)

@@ -28,7 +28,7 @@ class SubleqRunner:
     """Run programs of one shape side by side on a machine with one scratchpad column.
 
     Args:
-        machine: in float64, on the CPU, with one scratchpad column.
+        machine: in float64, on the CPU, with one scratchpad column and a row for each bit.
         programs: one or more, as :meth:`SubleqMachine.load` takes them.
         temperature: multiplies the scores.
 
@@ -37,7 +37,7 @@ class SubleqRunner:
     """
 
     def __init__(self, machine: SubleqMachine, programs: Sequence[SubleqProgram], temperature: float = 30.0) -> None:
-        require(scratch=(machine.scratch, 1, 1), temperature=(temperature, 0.0, None))
+        require(scratch=(machine.scratch, 1, 1), real=(machine.real, {False}), temperature=(temperature, 0.0, None))
         if machine.dtype != torch.float64 or machine.device.type != "cpu":
             raise ParameterError(f"the machine must be float64 on the CPU, got {machine.dtype} on {machine.device}")
         self.machine, self.program, rows = machine, programs[0], machine.rows

@@ -1,8 +1,12 @@
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.validation import ParameterError
 
 
@@ -44,3 +48,36 @@ def test_bad_input_is_refused() -> None:
         SubleqMachine(3, 4, depth=4, gate=1.0)
     with pytest.raises(ParameterError, match="idle"):
         SubleqMachine(3, 4, depth=6, scratch=2)
+
+
+@pytest.mark.parametrize("rule", ["softmax", "hardmax"])
+def test_a_real_row_for_an_integer_does_what_a_row_for_each_bit_does(rule: str) -> None:
+    """Integers of 7 bits stay within 48 bits for 40 steps: a step doubles the largest at most."""
+    machine = SubleqMachine(5, 48, depth=4, real=True)
+    sources = [random_program(10, 16, 7, seed) for seed in range(20)]
+    assert conformance(machine, sources, 40, rule=rule, dense=True).wrong == 0  # type: ignore[arg-type]
+
+
+@given(address_bits=st.integers(2, 12), bits=st.integers(2, 50))
+@settings(max_examples=20, deadline=None)
+def test_the_rows_of_real_integers_do_not_grow_with_their_length(address_bits: int, bits: int) -> None:
+    machine = SubleqMachine(address_bits, bits, depth=4, real=True)
+    assert machine.rows.size == 8 * address_bits + 6
+    assert len(machine.layers) == 4
+
+
+def test_a_result_beyond_the_gates_is_lost_with_real_rows() -> None:
+    """The gate of N bits is closed for integers of N bits only."""
+    machine = SubleqMachine(5, 4, depth=4, real=True)
+    doubling = program([-7, 7], [(2, 3, 1), (3, 2, 2), (2, 3, 3), (3, 2, 4)])
+    run, state = interpret(doubling, 30, 10), machine.load(doubling)
+    for _ in range(len(run)):
+        state = machine.cycle(state, 30.0)
+    assert not torch.equal(machine.memory(state, doubling), run.memories[-1])
+
+
+def test_real_rows_are_of_the_machine_of_four_layers() -> None:
+    with pytest.raises(ParameterError, match="depth"):
+        SubleqMachine(4, 8, depth=10, real=True)
+    with pytest.raises(ParameterError, match="real"):
+        SubleqRunner(SubleqMachine(4, 8, depth=4, real=True), [random_program(2, 3, 4, 0)])
