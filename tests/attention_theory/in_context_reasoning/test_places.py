@@ -48,3 +48,19 @@ def test_reading_and_writing_are_transposes() -> None:
 def test_both_ways_to_write_agree_to_the_last_digit(dtype: torch.dtype) -> None:
     values = (100 * normal(3, COUNT, LENGTH, seed=8).exp()).to(dtype)
     assert torch.equal(Places(TOKENS, SIZE, True).write(values), Places(TOKENS, SIZE, False).write(values))
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_models_may_have_sentences_of_their_own(in_order: bool) -> None:
+    task = Task(SIZE, 2, 3, LENGTH, noisy=True)
+    tokens = torch.stack([sample_sentences(task, COUNT, seed).tokens for seed in range(3)])
+    places = Places(tokens, SIZE, in_order)
+    lookup, values = normal(3, COUNT, 2 * SIZE, seed=2), normal(3, COUNT, LENGTH, seed=3)
+    matrix, features = normal(3, 2 * SIZE, 5, seed=4), normal(3, COUNT, 5, seed=5)
+    assert len(places) == COUNT
+    for model, sentences in enumerate(tokens):
+        alone = Places(sentences, SIZE)
+        assert torch.equal(places.read(lookup)[model], alone.read(lookup[model]))
+        assert torch.equal(places.write(values)[model], alone.write(values[model]))
+        assert torch.equal(places.at_last(matrix)[model], alone.at_last(matrix[model]))
+        assert torch.equal(places.by_last(features)[model], alone.by_last(features[model]))
