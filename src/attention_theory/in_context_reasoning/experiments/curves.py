@@ -43,13 +43,17 @@ def rate_of(
 ) -> Rate:
     """The :class:`Rate` of a curve from where it first comes below ``high`` to where it first comes below ``low``.
 
-    A curve that never comes below ``low`` is read to its end.
+    A curve that never comes below ``low`` is read to its end. One that has hardly come below ``high`` by then has no
+    rate: all three numbers are 0.
 
     Raises:
-        ParameterError: fewer than four records in between, or an excess among them that is not positive.
+        ParameterError: fewer than four records in between, for want of records and not of steps, or an excess among
+            them that is not positive.
     """
     at = torch.as_tensor(times, dtype=torch.float64)
     begin, end = _first_below(excess, high), _first_below(excess, low)
+    if end == len(excess) < begin + LEAST_RECORDS:
+        return Rate(0.0, 0.0, 0.0)
     if end - begin < LEAST_RECORDS:
         raise ParameterError(
             f"a rate needs {LEAST_RECORDS} records between {high:.3g} and {low:.3g}, got {end - begin}"

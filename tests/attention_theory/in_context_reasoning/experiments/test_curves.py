@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
-from attention_theory.in_context_reasoning.experiments.curves import growth, rate_of, share_left
+from attention_theory.in_context_reasoning.experiments.curves import Rate, growth, rate_of, share_left
 from attention_theory.in_context_reasoning.training import History
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.validation import ParameterError
@@ -36,6 +36,7 @@ def test_a_stretch_ends_where_the_curve_first_comes_below() -> None:
         rate_of(TIMES, excess - 1e-3, 1.0, -1.0)
     with pytest.raises(ParameterError, match="records"):
         rate_of(TIMES, excess, 1e-3, 5e-4)
+    assert rate_of(TIMES, 1 + excess, 0.5, 1e-4) == Rate(0.0, 0.0, 0.0)
 
 
 def history(*curves: list[float]) -> History:
