@@ -76,21 +76,29 @@ def train_seeds(
     sources = [_Source(task, noise, batch, evaluation, seed, device) for seed in seeds]
     runs = [Training(VARIANTS[name], noise, rate) for name in names]
     group = [_repeated(stack.runs, task, len(seeds), dtype, device) for stack in stacks(runs, task)]
-    held_out = [[source.held_out[kind].tokens for source in sources] for kind in range(2)]
+    all_copies = {_copies(one, seeds) for one in group}
+    held_out = {
+        copies: [
+            _places([source.held_out[kind].tokens for source in sources], copies, task.tokens) for kind in range(2)
+        ]
+        for copies in all_copies
+    }
     marks, records = [], []
     for step in range(steps + 1):
         batches = [source.batches(step) for source in sources]
         tokens = [sentences.tokens.to(device) for sentences, _ in batches]
         labels = torch.cat([labels for _, labels in batches]).to(device)
-        places = {copies: _places(tokens, copies, task.tokens) for copies in {_copies(one, seeds) for one in group}}
-        if step % record_every == 0 or step == steps:
+        places = {copies: _places(tokens, copies, task.tokens) for copies in all_copies}
+        measured = []
+        for one in group:
+            copies = _copies(one, seeds)
+            if step % record_every == 0 or step == steps:
+                measured.append(_measure(one, task, sources, held_out[copies], places[copies], labels))
+            if step < steps:
+                _step(one, places[copies], labels, arithmetic)
+        if measured:
             marks.append(step)
-            records.append(
-                [_measure(one, task, sources, held_out, places[_copies(one, seeds)], labels) for one in group]
-            )
-        if step < steps:
-            for one in group:
-                _step(one, places[_copies(one, seeds)], labels, arithmetic)
+            records.append(measured)
     return [_history(group, marks, records, index, len(seeds)) for index in range(len(seeds))]
 
 
@@ -133,16 +141,13 @@ def _measure(
     stack: Stack,
     task: Task,
     sources: list[_Source],
-    held_out: list[list[Tensor]],
+    held_out: list[Places],
     coming: Places,
     labels: Int[Tensor, "seeds batch"],
 ) -> list[dict[str, Tensor]]:
     """The measures of each seed's runs."""
     seeds = len(sources)
-    passes = [
-        forward(_places(tokens, len(stack.runs) // seeds, task.tokens), stack.weights, stack.architecture)
-        for tokens in held_out
-    ]
+    passes = [forward(places, stack.weights, stack.architecture) for places in held_out]
     logits = forward(coming, stack.weights, stack.architecture).logits
     found = []
     for index, source in enumerate(sources):
