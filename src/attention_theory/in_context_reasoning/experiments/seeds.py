@@ -84,21 +84,22 @@ def train_seeds(
         for copies in all_copies
     }
     marks, records = [], []
-    for step in range(steps + 1):
-        batches = [source.batches(step) for source in sources]
-        tokens = [sentences.tokens.to(device) for sentences, _ in batches]
-        labels = torch.cat([labels for _, labels in batches]).to(device)
-        places = {copies: _places(tokens, copies, task.tokens) for copies in all_copies}
-        measured = []
-        for one in group:
-            copies = _copies(one, seeds)
-            if step % record_every == 0 or step == steps:
-                measured.append(_measure(one, task, sources, held_out[copies], places[copies], labels))
-            if step < steps:
-                _step(one, places[copies], labels, arithmetic)
-        if measured:
-            marks.append(step)
-            records.append(measured)
+    with torch.inference_mode():  # no slope is taken of anything here, and small operations cost less
+        for step in range(steps + 1):
+            batches = [source.batches(step) for source in sources]
+            tokens = [sentences.tokens.to(device) for sentences, _ in batches]
+            labels = torch.cat([labels for _, labels in batches]).to(device)
+            places = {copies: _places(tokens, copies, task.tokens) for copies in all_copies}
+            measured = []
+            for one in group:
+                copies = _copies(one, seeds)
+                if step % record_every == 0 or step == steps:
+                    measured.append(_measure(one, task, sources, held_out[copies], places[copies], labels))
+                if step < steps:
+                    _step(one, places[copies], labels, arithmetic)
+            if measured:
+                marks.append(step)
+                records.append(measured)
     return [_history(group, marks, records, index, len(seeds)) for index in range(len(seeds))]
 
 
