@@ -4,23 +4,23 @@
 #
 # Three ReLU models see the same 2048 labelled sentences over and over. The fully reparameterised one has a single
 # number to learn and cannot overfit. The other two can: their labels are noisy, and with enough parameters a model can
-# learn by heart which sentences ended in $\tau$. The paper says two things about what comes of it. On sentences with the
-# trained outputs all three generalise. On unseen outputs they do so the better the more they are reparameterised.
+# learn by heart which sentences ended in $\tau$. The paper says two things about what comes of it. On sentences with
+# the trained outputs all three generalise. On unseen outputs they do so the better the more they are reparameterised.
 #
 # How near the Bayes risk is "successfully" generalised? The scale is a model that knows which words are outputs, and
-# not which of them it is. It is $(1-\alpha)\ln|\mathcal O|$ above the Bayes risk: 1.11 at $\alpha=0.2$, and no more than
-# 0.28 at $\alpha=0.8$. So an excess is told as the share of this way that is left: 1 for such a model, 0 for the Bayes
-# risk. A model that generalises has come at least half of the way.
+# not which of them it is. It is $(1-\alpha)\ln|\mathcal O|$ above the Bayes risk: 1.11 at $\alpha=0.2$, and no more
+# than 0.28 at $\alpha=0.8$. So an excess is told as the share of this way that is left: 1 for such a model, 0 for the
+# Bayes risk. A model that generalises has come at least half of the way.
 #
 # The sentences of a panel are all drawn by one rule, that of the text: the words around the bigrams are neither
 # triggers nor outputs. Under the other reading, that output words may be fillers, the models are trained as well and
 # shown beside it. Slopes are computed by subtraction in float32, as in an ordinary training loop.
 #
 # **Size.** Sentences, vocabulary and sample are those of the paper. It trains for 100 epochs and does not say how many
-# sentences go into a step; here they are 20 epochs of 128 sentences a step, 320 steps. At full size they are 100 of 512.
+# sentences go into a step; here they are 20 epochs of 128 sentences a step, 320 steps. At full size they are 100 of
+# 512.
 
 # %%
-import matplotlib.pyplot as plt
 import torch
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
@@ -89,8 +89,8 @@ def trained(fillers, count):
 text, other = trained("neutral", seeds), trained("outputs allowed", other_seeds)
 
 # %% [markdown]
-# The paper's four panels. A line is the mean over the data sets, and the band around it spans them. The two dotted lines
-# are the Bayes risk and, above it, the plateau of a model that does not know which output it is.
+# The paper's four panels. A line is the mean over the data sets, and the band around it spans them. The two dotted
+# lines are the Bayes risk and, above it, the plateau of a model that does not know which output it is.
 
 
 # %%
@@ -117,8 +117,8 @@ axes[0, 1].legend(fontsize=8)
 show.figure(
     fig,
     name="figure-2",
-    caption="On trained outputs (a, c) the reparameterised models come down to the Bayes risk. The Origin model does so "
-    "at α = 0.2, and at 0.8 it stays near the plateau, the upper dotted line. On unseen outputs (b, d) the full "
+    caption="On trained outputs (a, c) the reparameterised models come down to the Bayes risk. The Origin model does "
+    "so at α = 0.2, and at 0.8 it stays near the plateau, the upper dotted line. On unseen outputs (b, d) the full "
     "reparameterisation is as good as on trained ones, W alone less so, and the Origin model fails.",
     alt="Four panels of loss against epoch. In the left ones two curves end near the lower dotted line; the third "
     "comes down in the upper panel and stays near the upper dotted line in the lower one. In the right ones, on a "
@@ -153,22 +153,17 @@ show.table(
 # %% [markdown]
 # Where the labels have been learnt by heart, the loss on a model's own labels ends below that on fresh sentences:
 
+
 # %%
+def by_heart(histories, name, alpha):
+    """How far the loss on a model's own labels ends below that on fresh sentences, by data set."""
+    return [one.end("population", name, alpha, rate) - one.end("labels", name, alpha, rate) for one in histories]
+
+
 show.table(
     ["model", "fillers", *(f"α = {alpha}" for alpha in levels)],
     [
-        [
-            *(name, rule),
-            *(
-                spread(
-                    [
-                        one.end("population", name, alpha, rate) - one.end("labels", name, alpha, rate)
-                        for one in histories
-                    ]
-                )
-                for alpha in levels
-            ),
-        ]
+        [name, rule, *(spread(by_heart(histories, name, alpha)) for alpha in levels)]
         for name in names
         for rule, histories in (("as in the text", text), ("outputs too", other))
     ],
@@ -182,8 +177,8 @@ show.table(
 #
 # **Figure 2(a) (2048 sentences, α = 0.2: population loss)** *Section 5.3*
 #
-# Reparam-ReLU-FA, Reparam-ReLU-W-FA and Origin-ReLU-FA come near the Bayes risk on trained outputs. The Origin model
-# learns noisy labels by heart: its loss on its own labels ends far below that on fresh sentences.
+# Trained on 2048 sentences, Reparam-ReLU-FA, Reparam-ReLU-W-FA and Origin-ReLU-FA generalise to fresh sentences with
+# the same outputs.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -192,8 +187,12 @@ show.table(
 #
 # **Figure 2(c) (2048 sentences, α = 0.8: population loss)** *Section 5.3*
 #
-# As Figure 2(a), with $\alpha=0.8$. (At full size the Origin model ends nearer to a model that does not know which
-# output it is than to the Bayes risk.)
+# **As printed.** All three models successfully generalise to in-distribution sentences.
+#
+# **As run here.** The two reparameterised models generalise to fresh sentences with the same outputs. The Origin model
+# comes less than half of the way from the plateau of a model that does not know which output it is.
+#
+# The two reparameterised ones do.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -241,7 +240,8 @@ claim.verdict()
 #
 # **Figure 2(b) (2048 sentences, α = 0.2: unseen outputs)** *Section 5.3*
 #
-# On unseen outputs the full reparameterisation is at the Bayes risk, W only above it, and Origin fails.
+# On unseen outputs the full reparameterisation generalises perfectly, $W$ alone better than the Origin model but not
+# perfectly, and the Origin model fails.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -255,22 +255,37 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 # "Figures 2b and 2d shows a increasing trend in generalization to unseen output words as the models are more restricted
-# to appropriate reparameterization." The models of one data set share its sentences, so what counts is the difference of
-# two of them, data set by data set. The full reparameterisation is to be perfect, $W$ alone better and not perfect, and
-# the Origin model to fail: no better than the plateau.
-
+# to appropriate reparameterization." The models of one data set share its sentences, so what counts is the difference
+# of two of them, data set by data set. The full reparameterisation is to be perfect, $W$ alone better and not perfect,
+# and the Origin model to fail: no better than the plateau.
 
 # %%
-def judge(letter, alpha):
-    """The claim of one panel: the order of the three, and where its ends are."""
+for letter, alpha in (("b", 0.2), ("d", 0.8)):
     claim = Claim(f"in-context-reasoning/figure-2{letter}")
-    shares = {name: torch.tensor(left(text, "unseen", name, alpha), dtype=torch.float64) for name in names}
+    shares = {name: torch.tensor(left(text, "unseen", name, alpha)) for name in names}
     claim.estimate(f"{full}: share that is left", shares[full], "<=", 0.05)
     claim.estimate(f"{only_w} minus {full}", shares[only_w] - shares[full], ">=", 0.05)
     claim.estimate(f"{origin} minus {only_w}", shares[origin] - shares[only_w], ">=", 0.05)
     claim.estimate(f"{origin}: share that is left", shares[origin], ">=", 1)
-    seen = torch.tensor(left(text, "population", origin, alpha), dtype=torch.float64)
-    claim.estimate(
-        f"{origin} minus {only_w}, trained outputs less {0.5}", seen - seen - 0.5, ">=", 0.05, role="control"
-    )
-    return claim
+    begin = {name: torch.tensor(untrained("unseen", name, alpha)) for name in names}
+    claim.estimate(f"untrained, {only_w} minus {full}", begin[only_w] - begin[full], ">=", 0.05, role="control")
+    claim.estimate(f"{full}: share that is left", shares[full], ">=", 1, role="control")
+    for name in (only_w, origin):
+        claim.number(
+            f"{name}, outputs as fillers: share that is left", sum(left(other, "unseen", name, alpha)) / other_seeds
+        )
+    claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# On unseen outputs the three models come in the order that the paper gives, at both noise levels and under both rules
+# of the fillers, by margins far beyond the spread of the data sets. On trained outputs the two reparameterised ones
+# generalise, and the Origin model does at $\alpha=0.2$. At $\alpha=0.8$ its loss looks near the Bayes risk, since
+# everything does: a model that does not know the output is only 0.28 above. Measured on that scale it has gone less
+# than half of the way.
+#
+# ## To try
+# - Set `length = 64`: shorter sentences are easier, and at $\alpha=0.8$ the Origin model comes farther down from the
+#   plateau on trained outputs.
+# - Set `passes = 10`: with half of the steps the Origin model has not left the plateau at $\alpha=0.8$, while the full
+#   reparameterisation is at the Bayes risk already.
