@@ -92,21 +92,17 @@ times = torch.tensor(text[0.0][0].steps, dtype=torch.float64)
 
 # %%
 def draw(axis, histories, names, measure, noise, target=None):
-    """The models' curves, each with its name at its end; over a target, on a logarithmic axis."""
+    """The models' curves, and where each ends; over a target, on a logarithmic axis."""
     ends = {}
     for name in names:
         curves = torch.stack([history.of(measure, name, noise, rate) for history in histories]) - (target or 0.0)
-        if target is not None:
-            curves = curves.where(curves > 1e-6, math.nan)
-        middle, shown = curves.mean(dim=0), curves.mean(dim=0).isfinite()
-        colour = show.COLOURS[models.index(name)]
-        axis.plot(times, middle, color=colour, label=name)
-        axis.fill_between(times, curves.amin(dim=0), curves.amax(dim=0), color=colour, alpha=0.25, linewidth=0)
-        ends[name] = times[shown][-1].item(), middle[shown][-1].item(), colour
-    if target is not None:
-        axis.set(yscale="log", ylim=(1e-6, None))
-    axis.set(xlabel="iteration t", xlim=(0, steps))
-    label_ends(axis, ends)
+        shown = len(times) if target is None else int((curves > 1e-6).all(dim=0).cumprod(dim=0).sum())
+        at, curves, colour = times[:shown], curves[:, :shown], show.COLOURS[models.index(name)]
+        axis.plot(at, curves.mean(dim=0), color=colour, label=name)
+        axis.fill_between(at, curves.amin(dim=0), curves.amax(dim=0), color=colour, alpha=0.25, linewidth=0)
+        ends[name] = at[-1].item(), curves[:, -1].mean().item(), colour
+    axis.set(xlabel="iteration t", xlim=(0, steps), yscale="linear" if target is None else "log")
+    return ends
 
 
 # %% [markdown]
@@ -124,20 +120,28 @@ def label_ends(axis, ends):
         axis.text(1.02, below, name, transform=axis.transAxes, color=ends[name][2], fontsize=7, va="center")
 
 
+# %% [markdown]
+# Losses are drawn above their target; probabilities where there are models to show one of.
+
+
+# %%
 def panels(name, histories, noise, names, caption, alt):
-    """The losses above their target, and a probability where there are models to show one of."""
-    columns = 3 if softmax in names else 2
+    """One row of the figure."""
+    columns, target = 3 if softmax in names else 2, bayes_risk(noise)
     fig, axes = show.axes(1, columns, width=3.7 * columns, height=2.9)
-    target, above = bayes_risk(noise), f" above {bayes_risk(noise):.3f}" if noise else ""
-    draw(axes[0], histories, names, "population", noise, target)
-    draw(axes[1], histories, names, "unseen", noise, None if noise else target)
-    axes[0].set(ylabel=f"population loss{above}")
+    ends = [draw(axes[0], histories, names, "population", noise, target)]
+    ends.append(draw(axes[1], histories, names, "unseen", noise, None if noise else target))
+    axes[0].set(ylabel=f"population loss above {target:.3g}")
     axes[1].set(ylabel="loss on unseen words")
     if columns == 3:
-        draw(axes[2], histories, [full, softmax], "p_noise" if noise else "p_output", noise)
+        ends.append(draw(axes[2], histories, [full, softmax], "p_noise" if noise else "p_output", noise))
         axes[2].set(ylabel=f"probability of {'τ' if noise else 'the output'}", ylim=(0, 1.05))
-    for axis, level in ([(axes[1], target)] if noise else []) + [(one, noise or 1.0) for one in axes[2:]]:
-        axis.axhline(level, color="0.4", linestyle=":", linewidth=1)
+    if noise:
+        axes[1].axhline(target, color="0.4", linestyle=":", linewidth=1)
+    for axis in axes[2:]:
+        axis.axhline(noise or 1.0, color="0.4", linestyle=":", linewidth=1)
+    for axis, names_at in zip(axes, ends, strict=True):
+        label_ends(axis, names_at)
     show.figure(fig, name=name, caption=caption, alt=alt)
 
 
@@ -237,6 +241,10 @@ def mean(values):
     return sum(values) / len(values)
 
 
+# %% [markdown]
+# By model, noise level and arithmetic:
+
+# %%
 runs_of = {(0.0, "subtraction"): text[0.0], (0.0, "exact"): exact, (alpha, "subtraction"): text[alpha]}
 found = {
     (noise, name, slopes): rates(histories, name, noise, gap_to_bayes(noise))
@@ -348,7 +356,7 @@ claim.verdict()
 # would be two hundredths.
 
 # %%
-WAYS = {
+ways = {
     ("fillers as in the text", 0.0): text[0.0],
     ("the same, exact slopes", 0.0): exact,
     ("outputs as fillers", 0.0): other[0.0],
@@ -357,7 +365,7 @@ WAYS = {
 }
 grown = {
     (name, way, noise): [growth(history, "unseen", name, noise, rate) for history in histories]
-    for (way, noise), histories in WAYS.items()
+    for (way, noise), histories in ways.items()
     for name in models
     if name in {run.variant.name for run in histories[0].runs}
 }
@@ -370,8 +378,8 @@ show.table(
     ["model", "α", "run", "loss at the start", "loss at the end", "slope in the last half", "by seed, in 10⁻⁴"],
     [
         [
-            *(name, noise, way, WAYS[way, noise][0].of("unseen", name, noise, rate)[0]),
-            mean([history.end("unseen", name, noise, rate) for history in WAYS[way, noise]]),
+            *(name, noise, way, ways[way, noise][0].of("unseen", name, noise, rate)[0]),
+            mean([history.end("unseen", name, noise, rate) for history in ways[way, noise]]),
             *(mean(each), " ".join(f"{1e4 * one:.2g}" for one in each)),
         ]
         for (name, way, noise), each in grown.items()

@@ -108,6 +108,10 @@ def panel(axis, histories, measure, alpha):
         axis.set(ylim=(bayes_risk(alpha) - 0.1, bayes_risk(alpha) + 1.6 * gap_to_bayes(alpha)))
 
 
+# %% [markdown]
+# All four, with the fillers of the text:
+
+# %%
 fig, axes = show.axes(2, 2, width=8.0, height=5.6)
 panels = [(alpha, measure) for alpha in levels for measure in ("population", "unseen")]
 for axis, (alpha, measure), letter in zip(axes.flat, panels, "abcd", strict=True):
