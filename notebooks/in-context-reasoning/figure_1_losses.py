@@ -112,6 +112,7 @@ def draw(axis, histories, names, measure, noise, target=None):
 # %%
 def label_ends(axis, ends):
     """Every curve's name beside the axis, at the height of its end, moved up where names would touch."""
+    axis.autoscale_view()
     to_axis = axis.transData + axis.transAxes.inverted()
     heights = {name: to_axis.transform((x, y))[1] for name, (x, y, _) in ends.items()}
     below = -1.0
