@@ -25,8 +25,9 @@ def test_seeds_side_by_side_are_runs_one_after_the_other(noise: float, arithmeti
     )
     for seed, found in zip((3, 5), together, strict=True):
         batches = block_batches(task, noise, 8, streams(seed, 3)[0])
-        options = {"arithmetic": arithmetic, "evaluation": 12, "record_every": 10}
-        alone = train(runs, task, STEPS, 8, seed, batches=batches, **options)
+        alone = train(
+            runs, task, STEPS, 8, seed, batches=batches, arithmetic=arithmetic, evaluation=12, record_every=10
+        )
         assert found.steps == alone.steps
         for name in NAMES:
             for measure in MEASURES:
