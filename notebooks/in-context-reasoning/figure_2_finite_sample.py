@@ -228,15 +228,18 @@ claim.verdict()
 claim = Claim("in-context-reasoning/figure-2c")
 claim.estimate(f"{full}: share that is left", left(text, "population", full, 0.8), "<=", 0.05)
 claim.estimate(f"{only_w}: share that is left", left(text, "population", only_w, 0.8), "<=", 0.5)
-claim.estimate(f"{origin}: share that is left", left(text, "population", origin, 0.8), "<=", 0.5, role="printed")
+stays = left(text, "population", origin, 0.8)
+claim.estimate(f"{origin}: share that is left, as it stays behind", stays, ">=", 0.5)
+claim.estimate(f"{origin}: share that is left", stays, "<=", 0.5, role="printed")
 for name in (only_w, origin):
     claim.number(f"{name}, outputs as fillers: the same", sum(left(other, "population", name, 0.8)) / other_seeds)
 claim.estimate(f"{only_w}, untrained: the same", untrained("population", only_w, 0.8), "<=", 0.5, role="control")
 claim.verdict()
 
 # %% [markdown]
-# At $\alpha=0.8$ every fifth sentence says anything of its output, and a step of fixed length along the slope of the
-# others leads nowhere. With all matrices trained the model has not left the plateau for good.
+# At $\alpha=0.8$ every fifth sentence says anything of its output, and a step of fixed length along the slopes of the
+# others leads nowhere: the model with all matrices trained is about as far above the Bayes risk as one that does not
+# know the output. More epochs do not mend that, as the last paragraph of this page says how to see.
 #
 # ## On unseen outputs
 # <!-- claim in-context-reasoning/figure-2b -->
@@ -290,6 +293,6 @@ for letter, alpha in (("b", 0.2), ("d", 0.8)):
 #
 # ## To try
 # - Set `length = 64`: shorter sentences are easier, and at $\alpha=0.8$ the Origin model comes farther down from the
-#   plateau on trained outputs.
-# - Set `passes = 10`: with half of the steps the Origin model has not left the plateau at $\alpha=0.8$, while the full
-#   reparameterisation is at the Bayes risk already.
+#   plateau on trained outputs, to about half of the way.
+# - Set `passes = 100`, as in the paper: the Origin model learns labels by heart. The loss on its own labels falls far
+#   below that on fresh sentences, and its share at $\alpha=0.8$ rises above 1. (This takes two minutes.)
