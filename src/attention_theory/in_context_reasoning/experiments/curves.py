@@ -50,7 +50,7 @@ def rate_of(
         ParameterError: fewer than four records in between, for want of records and not of steps, or an excess among
             them that is not positive.
     """
-    at = torch.as_tensor(times, dtype=torch.float64)
+    at = torch.as_tensor(times, dtype=torch.float64, device=excess.device)
     begin, end = _first_below(excess, high), _first_below(excess, low)
     if end == len(excess) < begin + LEAST_RECORDS:
         return Rate(0.0, 0.0, 0.0)
