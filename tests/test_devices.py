@@ -56,6 +56,7 @@ from attention_theory.training import train_many
 SIZES = {"psi": 6, "width_squared": 4, "out_width": 4, "points": 3, "seeds": 3, "batch": 8, "samples": 8}
 #: Arguments that must not be what the annotation says alone.
 ARGUMENTS: dict[str, dict[str, Any]] = {
+    "in_context_reasoning.experiments.curves.rate_of": {"high": 2.0, "low": -9.0},
     "linear_attention.learning.error_bounds.draw_directions": {"count": 3},
     "linear_attention.learning.quadratic.fit": {"labels": torch.zeros(8, 2)},  # a fit to noise takes seconds
     "linear_attention.machines.turing.simulate": {"head": 1},

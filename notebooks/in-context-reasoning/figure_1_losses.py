@@ -2,121 +2,49 @@
 # # Figure 1 · Losses and probabilities during training
 # *Nguyen, Nguyen-Tang: Figure 1, Section 5.*
 #
-# <!-- claim in-context-reasoning/figure-1a -->
-# <blockquote>
+# Figure 1 shows training itself: the population loss, the loss on words that were never outputs, and a probability,
+# without label noise in the upper row and with $\alpha=0.8$ in the lower one. The paper reads three things off it.
+# Models that converge do so at a linear rate, which on a logarithmic axis is a straight line. On unseen words the loss
+# of the original models, whose matrices are all trained, even diverges. And softmax attention does not come to the
+# expected probabilities, since no logit of an output exceeds 1. Each is a statement about the shape of a curve, so each
+# is read off the curves of several seeds, with its interval.
 #
-# **Figure 1 (Population loss, noiseless)** *Section 5*
+# Some things are not in the text.
 #
-# The loss of Reparam-Linear-FA falls along a straight line of slope $-\eta/\sqrt5$ on a logarithmic axis.
-# Reparam-Softmax-FA stays at $\ln(1+59/e)=3.1226$, Origin-Softmax-F on its plateau.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim in-context-reasoning/figure-1b -->
-# <blockquote>
-#
-# **Figure 1 (Unseen outputs, noiseless)** *Section 5*
-#
-# **As printed.** Reparam-Linear-W-FA does not generalise to unseen outputs (Section 5.2 and Table 1).
-#
-# **As run here.** The loss of Reparam-Linear-FA on unseen outputs goes to 0 with its population loss; that of the
-# Origin models grows. Reparam-Linear-W-FA goes to 0 as well when its slopes are computed exactly, and grows when they
-# are rounded. (That it is in this figure is known from the authors' code, not from the text.)
-#
-# With exact slopes it does.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim in-context-reasoning/figure-1c -->
-# <blockquote>
-#
-# **Figure 1 (Probability of the output, noiseless)** *Section 5*
-#
-# On unseen words the probability of the output goes to 1 for Reparam-Linear-FA and to $e/(e+59)=0.0440$ for
-# Reparam-Softmax-FA.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim in-context-reasoning/figure-1d -->
-# <blockquote>
-#
-# **Figure 1 (Population loss, α = 0.8)** *Section 5*
-#
-# The excess of Reparam-Linear-FA over the Bayes risk falls along a straight line of slope $-\eta$; Reparam-Softmax-FA
-# stays near 2.162.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim in-context-reasoning/figure-1e -->
-# <blockquote>
-#
-# **Figure 1 (Unseen outputs, α = 0.8)** *Section 5*
-#
-# **As printed.** The loss on unseen outputs diverges for the original models.
-#
-# **As run here.** On unseen outputs Reparam-Linear-FA reaches the Bayes risk; Reparam-Linear-W-FA and the Origin models
-# do not. Section 5.2 says that the loss of the Origin models even diverges.
-#
-# With noise that of Origin-Linear-FA stays far above the Bayes risk and does not grow.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim in-context-reasoning/figure-1f -->
-# <blockquote>
-#
-# **Figure 1 (Probability of the noise token, α = 0.8)** *Section 5*
-#
-# On unseen words the mean probability of $\tau$ goes to 0.8 for Reparam-Linear-FA and to 0.152 for Reparam-Softmax-FA.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Six panels: population loss, loss on unseen outputs and a probability, noiseless above and with $\alpha=0.8$ below.
-# Fillers are neutral words, as printed, but for Origin-Softmax-F: with neutral fillers that model only needs time to
-# leave its plateau (the page on Table 1), so its fillers are neutral and output words. $\eta=0.1$, which the paper does
-# not state for this figure. The straight lines of the theorems are to be seen as straight lines, so losses are drawn on
-# a logarithmic axis, above their target.
-#
-# Which models the figure has the text does not say, but for Reparam-Softmax-FA and "original, non-reparameterised"
-# ones; the five here are those that the authors' code draws. By Appendix D.2.1 one of them, Reparam-Linear-W-FA,
-# belongs to Figure 9 alone; it is what differs from print in the second panel.
-#
-# The triggers of a batch do not come equally often, which takes about $(|\mathcal Q|-1)/(2\,\text{batch})$ off the mean
-# step without noise: 1.6 % at this size. This was put into the target after a first run had missed the theorem's slope
-# by 2.1 %, where 2 % is allowed; at full size the slope is within 1 % of the theorem's own.
-#
-# Section 5.2 says of Figures 1b and 1e that the loss on unseen words *diverges* for the Origin models. Without noise it
-# does. With noise one of the two falls a little while training goes on.
-#
-# **Size.** The paper takes 2000 steps of 512 sentences; this page takes 600 of 128.
+# - **The models.** The text names Reparam-Softmax-FA and "original, non-reparameterized models". The five here are
+#   those that the authors' code draws. By Appendix D.2.1 one of them, Reparam-Linear-W-FA, is not in Figure 1 but has
+#   Figure 9 to itself. It is drawn, and its loss on unseen words is judged on the page on Figure 9.
+# - **The fillers.** Section 5 draws the words around the bigrams from $[N]\setminus(\mathcal Q\cup\mathcal O)$. In
+#   another reading, under which Table 1 comes out row by row, output words may be fillers too. The panels of the first
+#   two figures here follow the text, and those of the third the other reading; no panel mixes them.
+# - **The learning rate** is 0.1 here, one of the two that Appendix D.1 names.
+# - **Arithmetic.** Slopes are computed by subtraction in float32, as in an ordinary training loop. Where that matters,
+#   which is without label noise, slopes that are exact at any size are run beside it.
 
 # %%
 import math
 
 import torch
 
-from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernoulli_kl, softmax_limit
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, softmax_limit
+from attention_theory.in_context_reasoning.experiments.curves import growth, rate_of, share_left
+from attention_theory.in_context_reasoning.experiments.seeds import train_seeds
+from attention_theory.in_context_reasoning.table_1 import gap_to_bayes
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.training import History, train
-from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
-length = 256  # H, at least 16
-batch = 128  # sentences a step, at least 16; the paper has 512
-steps = 600  # T, at least 400, and the product of eta and T at least 55; the paper has 2000
+length = 128  # H, at least 16; the paper has 256
+batch = 32  # sentences a step, at least 16; the paper has 512
+steps = 600  # T, at least 400; the paper has 2000
 rate = 0.1  # eta, from 0.05 to 0.5
 alpha = 0.8  # noise level of the lower row, from 0.05 to 0.95
-evaluation = 256  # sentences in each evaluation set, at least 64
-seed = 0  # at least 0
-device = "cpu"  # one of "cpu", "cuda"
+evaluation = 64  # sentences in each evaluation set of a seed, at least 64
+seeds = 5  # runs of every model, at least 2; the paper has 5
+seed = 0  # of the first run, at least 0
+device = "cpu"  # where the models are, one of "cpu", "cuda"
 
 # %%
 require(
@@ -127,158 +55,445 @@ require(
     rate=(rate, 0.05, 0.5),
     alpha=(alpha, 0.05, 0.95),
     evaluation=(evaluation, 64, None),
+    seeds=(seeds, 2, None),
     seed=(seed, 0, None),
     device=(device, {"cpu", "cuda"}),
 )
-require(rate_times_steps=(rate * steps, 55.0, None))  # float32 must be seen to stall
 full, softmax, only_w = "Reparam-Linear-FA", "Reparam-Softmax-FA", "Reparam-Linear-W-FA"
-origin, no_sum = "Origin-Linear-FA", "Origin-Softmax-F"
-names = (full, softmax, only_w, origin, no_sum)
+linear, no_sum = "Origin-Linear-FA", "Origin-Softmax-F"
+models, original, converging = [full, softmax, only_w, linear, no_sum], [linear, no_sum], [full, only_w, linear]
 
-
-def run(which, noise: float, fillers: str = "neutral", **options) -> History:
-    """The named models at one noise level, measured every ten steps."""
-    task = Task(tokens, length=length, noisy=noise > 0, fillers=fillers)
-    settings = {"batch": batch, "seed": seed, "evaluation": evaluation, "record_every": 10, "dtype": torch.float32}
-    runs = [Training(VARIANTS[name], noise, rate) for name in which]
-    return train(runs, task, steps, device=device, **(settings | options))
-
-
-clean, noisy = run(names[:-1], 0.0), run(names[:-1], alpha)
-stuck = {noise: run((no_sum,), noise, "outputs allowed") for noise in (0.0, alpha)}
-rounded = run((full, only_w), 0.0, arithmetic="subtraction")
-wrong = run((full,), alpha, gammas={alpha: 0.0})
-times = torch.tensor(clean.steps, dtype=torch.float64)
-risk = bayes_risk(alpha)
-
-
-def of(history: History, measure: str, name: str, noise: float) -> torch.Tensor:
-    return (stuck[noise] if name == no_sum else history).of(measure, name, noise, rate)
-
-
-def slope(excess: torch.Tensor, high: float, low: float) -> float:
-    """The slope of the logarithm between two heights."""
-    inside = ((excess < high) & (excess > low)).nonzero().squeeze(1)
-    first, last = inside[0], inside[-1]
-    return ((excess[last].log() - excess[first].log()) / (times[last] - times[first])).item()
+# %% [markdown]
+# ## The runs
+# Every seed has sentences of its own, which its models share. All models begin at zero and take steps of length $\eta$
+# for each tensor.
 
 
 # %%
-fig, axes = show.axes(2, 3, width=10.0, height=5.6)
-for row, (history, noise, target) in enumerate(((clean, 0.0, 0.0), (noisy, alpha, risk))):
-    for column, measure in enumerate(("population", "unseen")):
-        for name in names:
-            excess = of(history, measure, name, noise) - target
-            axes[row, column].semilogy(times, excess.clamp_min(1e-12), label=name)
-        above = f" above {target:.3f}" if target else ""
-        axes[row, column].set(xlabel="iteration t", ylabel=f"{measure} loss{above}", ylim=(1e-12, 100))
-    measure = "p_noise" if noise else "p_output"
-    for name, colour in ((full, show.COLOURS[0]), (softmax, show.COLOURS[1])):
-        axes[row, 2].plot(times, of(history, measure, name, noise), color=colour)
-    axes[row, 2].axhline(noise or 1.0, color="0.4", linestyle=":", label="expected")
-    axes[row, 2].set(xlabel="iteration t", ylabel="probability of " + ("τ" if noise else "y"), ylim=(0, 1.05))
-    axes[row, 2].legend()
-axes[0, 1].semilogy(
-    times,
-    rounded.of("unseen", only_w, 0.0, rate),
-    color=show.COLOURS[2],
-    linestyle="--",
-    label="the same, rounded slopes",
+def trained(names, noise, fillers="neutral", arithmetic="subtraction"):
+    """The histories of the models by seed, at one noise level, under one rule of the fillers."""
+    task = Task(tokens, length=length, noisy=noise > 0, fillers=fillers)
+    options = {"arithmetic": arithmetic, "evaluation": evaluation, "device": device}
+    often = max(1, round(2 / rate))
+    runs = range(seed, seed + seeds)
+    return train_seeds(names, task, noise, rate, steps, batch, runs, record_every=often, **options)
+
+
+text = {noise: trained(models, noise) for noise in (0.0, alpha)}
+other = {noise: trained(original, noise, "outputs allowed") for noise in (0.0, alpha)}
+exact = trained([linear], 0.0, arithmetic="log-domain")
+times = torch.tensor(text[0.0][0].steps, dtype=torch.float64)
+
+# %% [markdown]
+# ## The panels
+# A line is the mean over the seeds, and the band around it spans them. Where the axis is logarithmic it ends at
+# $10^{-6}$: below, float32 does not tell a loss from its target, and curves are left off.
+
+
+# %%
+def draw(axis, histories, names, measure, noise, target=None):
+    """The models' curves, and where each ends; over a target, on a logarithmic axis."""
+    ends = {}
+    for name in names:
+        curves = torch.stack([history.of(measure, name, noise, rate) for history in histories]) - (target or 0.0)
+        shown = len(times) if target is None else int((curves > 1e-6).all(dim=0).cumprod(dim=0).sum())
+        at, curves, colour = times[:shown], curves[:, :shown], show.COLOURS[models.index(name)]
+        axis.plot(at, curves.mean(dim=0), color=colour, label=name)
+        axis.fill_between(at, curves.amin(dim=0), curves.amax(dim=0), color=colour, alpha=0.25, linewidth=0)
+        ends[name] = at[-1].item(), curves[:, -1].mean().item(), colour
+    axis.set(xlabel="iteration t", xlim=(0, steps), yscale="linear" if target is None else "log")
+    return ends
+
+
+# %% [markdown]
+# The names stand at the right edge of a panel, in the order in which the curves end.
+
+
+# %%
+def label_ends(axis, ends):
+    """Every curve's name beside the axis, at the height of its end, moved up where names would touch."""
+    axis.autoscale_view()
+    to_axis = axis.transData + axis.transAxes.inverted()
+    heights = {name: to_axis.transform((x, y))[1] for name, (x, y, _) in ends.items()}
+    below = -1.0
+    for name in sorted(ends, key=lambda name: (heights[name], -ends[name][0])):
+        below = max(heights[name], below + 0.085)
+        axis.text(1.02, below, name, transform=axis.transAxes, color=ends[name][2], fontsize=7, va="center")
+
+
+# %% [markdown]
+# Losses are drawn above their target; probabilities where there are models to show one of.
+
+
+# %%
+def panels(name, histories, noise, names, caption, alt):
+    """One row of the figure."""
+    columns, target = 3 if softmax in names else 2, bayes_risk(noise)
+    fig, axes = show.axes(1, columns, width=3.7 * columns, height=2.9)
+    ends = [draw(axes[0], histories, names, "population", noise, target)]
+    ends.append(draw(axes[1], histories, names, "unseen", noise, None if noise else target))
+    axes[0].set(ylabel=f"population loss above {target:.3g}")
+    axes[1].set(ylabel="loss on unseen words")
+    if columns == 3:
+        ends.append(draw(axes[2], histories, [full, softmax], "p_noise" if noise else "p_output", noise))
+        axes[2].set(ylabel=f"probability of {'τ' if noise else 'the output'}", ylim=(0, 1.05))
+    if noise:
+        axes[1].axhline(target, color="0.4", linestyle=":", linewidth=1)
+    for axis in axes[2:]:
+        axis.axhline(noise or 1.0, color="0.4", linestyle=":", linewidth=1)
+    for axis, names_at in zip(axes, ends, strict=True):
+        label_ends(axis, names_at)
+    show.figure(fig, name=name, caption=caption, alt=alt)
+
+
+# %% [markdown]
+# The upper row of the paper's figure, without label noise, fillers as in the text:
+
+# %%
+panels(
+    "noiseless",
+    text[0.0],
+    0.0,
+    models,
+    "Without label noise. Two reparameterised models fall along straight lines, and Origin-Linear-FA faster than that. "
+    "On unseen words the original models end above their start. Dotted: probability 1, which softmax does not reach.",
+    "Three panels. Left: three curves fall steeply on a logarithmic axis, two stay high. Middle: the curve of "
+    "Reparam-Linear-FA falls, those of the original models rise. Right: one probability goes to one, the other stays "
+    "near 0.04.",
 )
-axes[0, 0].legend(fontsize=7)
-axes[0, 1].legend(fontsize=7)
-show.figure(
-    fig,
-    name="figure-1",
-    caption="Upper row noiseless, lower row α = 0.8, in the paper's order. The reparameterised linear model (blue) is "
-    "a straight line down to its target on trained and on unseen words alike. Softmax stays where it is. The models "
-    "with all matrices trained grow on unseen words. Dashed: the model trained in W alone, with slopes computed by "
-    "subtraction. In the lower row the blue line ends at 4e-8, where float32 no longer tells the slopes of y and of τ "
-    "apart.",
-    alt="Six panels of curves over iterations. Blue lines fall straight on logarithmic axes; orange ones are flat; "
-    "others rise on unseen words; probabilities go to one and to 0.8 for the linear model and stay near 0.04 and 0.15 "
-    "for softmax.",
+
+# %% [markdown]
+# The lower row, with label noise:
+
+# %%
+panels(
+    "noisy",
+    text[alpha],
+    alpha,
+    models,
+    f"With label noise, α = {alpha}. Only Reparam-Linear-FA is a straight line; the models with trained matrices come "
+    "to rest above the Bayes risk (dotted in the middle panel). On unseen words Origin-Softmax-F rises after a dip.",
+    "Three panels. Left: one straight line falls on a logarithmic axis, two curves bend and come to rest, two stay "
+    "high. Middle: losses on a linear axis above a dotted line, one of them rising. Right: one probability goes to the "
+    "noise level, the other stays below.",
 )
+
+# %% [markdown]
+# The losses of the original models once more, with output words among the fillers:
+
+# %%
+for noise, name in ((0.0, "noiseless"), (alpha, "noisy")):
+    panels(
+        f"{name}-outputs-as-fillers",
+        other[noise],
+        noise,
+        original,
+        f"The original models, α = {noise}, with output words among the fillers.",
+        "Two panels: population losses on a logarithmic axis, and losses on unseen words.",
+    )
+
+# %% [markdown]
+# ## Is the rate linear?
+# <!-- claim in-context-reasoning/figure-1a -->
+# <blockquote>
+#
+# **Figure 1 (Population loss, noiseless)** *Section 5; Section 5.1*
+#
+# Models that converge do so at a linear rate: the loss of Reparam-Linear-FA falls along a straight line of slope
+# $-\eta/\sqrt5$ on a logarithmic axis, and those of Origin-Linear-FA and Reparam-Linear-W-FA as fast or faster.
+# Reparam-Softmax-FA stays at $\ln(1+59/e)=3.1226$.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim in-context-reasoning/figure-1d -->
+# <blockquote>
+#
+# **Figure 1 (Population loss, α = 0.8)** *Section 5; Section 5.1*
+#
+# **As printed.** For the models that converge to the Bayes risk the rate is linear (Section 5.1; Table 1 counts
+# Origin-Linear-FA and Reparam-Linear-W-FA among them).
+#
+# **As run here.** The excess of Reparam-Linear-FA over the Bayes risk falls along a straight line of slope $-\eta$;
+# Reparam-Softmax-FA stays near 2.162. Origin-Linear-FA and Reparam-Linear-W-FA come near the Bayes risk, and then to
+# rest above it.
+#
+# So it is for the fully reparameterised model. The curves of the two others bend: near the Bayes risk, steps of fixed
+# length along noisy slopes do not take them nearer.
+#
+# </blockquote>
+# <!-- /claim -->
+# "Figures 1a and 1d show that for the models that converge to Bayes risk, their convergence rate is indeed linear",
+# says Section 5.1. Three of the five models have ticks in Table 1. Each is read from where it first comes below the
+# plateau of a model that does not know which output it is, $(1-\alpha)\ln|\mathcal O|$ above the target, to $10^{-5}$
+# or to its end. At a linear rate the logarithm of the excess falls as steeply in the later half of that stretch as in
+# the earlier one. This ratio, the *bend*, is 1 on a straight line, more where the loss falls ever faster, and near 0
+# where it has come to rest. A model that converges at a linear rate or faster has a bend of at least one half; that bar
+# was set when first runs had been seen.
+
+
+# %%
+def rates(histories, name, noise, high):
+    """How the population loss falls from a height above its target, by seed."""
+    curves = [history.of("population", name, noise, rate) - bayes_risk(noise) for history in histories]
+    return [rate_of(times, curve, high, 1e-5) for curve in curves]
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+# %% [markdown]
+# By model, noise level and arithmetic:
+
+# %%
+runs_of = {(0.0, "subtraction"): text[0.0], (0.0, "exact"): exact, (alpha, "subtraction"): text[alpha]}
+found = {
+    (noise, name, slopes): rates(histories, name, noise, gap_to_bayes(noise))
+    for (noise, slopes), histories in runs_of.items()
+    for name in converging
+    if name == linear or slopes == "subtraction"
+}
+show.table(
+    ["model", "α", "slopes", "slope of ln(excess), a step", "bend", "bend by seed", "straightness"],
+    [
+        [
+            *(name, noise, slopes, mean([one.per_step for one in each]), mean([one.bend for one in each])),
+            " ".join(f"{one.bend:.2g}" for one in each),
+            mean([one.straightness for one in each]),
+        ]
+        for (noise, name, slopes), each in found.items()
+    ],
+    caption="How the population loss falls: means over the seeds. Straightness is the share of the variance of "
+    "ln(excess) that a line explains",
+)
+
+# %% [markdown]
+# Without noise all three fall at a linear rate or faster. Origin-Linear-FA is the faster one, in either arithmetic:
+# two of its matrices grow at once. With noise the model of the theorem falls along a straight line, and the two that
+# train matrices do not: they come near the Bayes risk soon and then stay, since a step of fixed length along a slope
+# that is mostly noise does not take them nearer. To call that a linear rate, as the paper does, one has to look at the
+# first part of the curve alone.
+#
+# The theorem's own slopes are $-\eta/\sqrt5$ without noise, for five triggers, and $-\eta$ with it. The triggers of a
+# batch do not come equally often, which takes about $(|\mathcal Q|-1)/(2\,\text{batch})$ off the mean step without
+# noise; that was put into the target after a first run had missed it. Softmax is the control: its loss comes to rest at
+# $\ln(1+(N-1)/e)$ without noise, and far above the Bayes risk with it.
+
+
+# %%
+def bends(name, noise, slopes="subtraction"):
+    return [one.bend for one in found[noise, name, slopes]]
+
+
+theorem = {0.0: -rate / math.sqrt(5) * (1 - 4 / (2 * batch)), alpha: -rate}
+steep = {noise: [one.per_step / theorem[noise] for one in rates(text[noise], full, noise, 0.1)] for noise in theorem}
+at_rest = {noise: softmax_limit(noise, tokens - 1 - (noise > 0), True) for noise in (0.0, alpha)}
+ends = {noise: [history.end("population", softmax, noise, rate) for history in text[noise]] for noise in text}
+resting = [
+    rate_of(history.steps, history.of("population", softmax, 0.0, rate), 10.0, 1e-5).bend for history in text[0.0]
+]
+
+# %% [markdown]
+# Without noise:
 
 # %%
 claim = Claim("in-context-reasoning/figure-1a")
-line = of(clean, "population", full, 0.0)
-claim.check(
-    "Reparam-Linear-FA: slope of ln L over -η/√5",
-    slope(line, 1e-1, 1e-5) / (-rate / math.sqrt(5)),
-    "==",
-    1 - 4 / (2 * batch),
-    0.02,
-)
-floor = softmax_limit(0.0, tokens - 1, True).loss
-claim.check(
-    "Reparam-Softmax-FA: loss at the end minus ln(1 + (N-1)/e)",
-    of(clean, "population", softmax, 0.0)[-1] - floor,
-    "==",
-    0,
-    1e-3,
-)
-plateau = of(clean, "population", no_sum, 0.0)[-1]
-claim.check("Origin-Softmax-F: on its plateau, loss", plateau, ">=", 1.0)
-claim.check("Origin-Linear-FA: loss at the end", of(clean, "population", origin, 0.0)[-1], "<=", 0.05)
-stalled = rounded.of("population", full, 0.0, rate)
-claim.control("float32, subtraction: loss at the end as low as exact", (stalled[-1] / line[-1]).log(), "<=", 1.0)
+claim.estimate(f"{full}: slope of ln L over the theorem's", steep[0.0], "==", 1, tolerance=0.02)
+for name in converging:
+    claim.estimate(f"{name}: bend", bends(name, 0.0), ">=", 0.5)
+claim.estimate(f"{linear}, exact slopes: bend", bends(linear, 0.0, "exact"), ">=", 0.5)
+claim.estimate(f"{softmax}: loss at the end", ends[0.0], "==", at_rest[0.0].loss, tolerance=1e-2)
+claim.estimate(f"{softmax}: bend", resting, ">=", 0.5, role="control")
+for rule, histories in (("as in the text", text[0.0]), ("outputs too", other[0.0])):
+    losses = mean([history.end("population", no_sum, 0.0, rate) for history in histories])
+    claim.number(f"{no_sum}, fillers {rule}: loss at the end", losses)
 claim.verdict()
 
-claim = Claim("in-context-reasoning/figure-1b")
-gap = (of(clean, "unseen", full, 0.0)[-1] - line[-1]).abs()
-claim.check("Reparam-Linear-FA: unseen minus population loss", gap, "<=", 0.05)
-for name in (origin, no_sum):
-    values = of(clean, "unseen", name, 0.0)
-    claim.check(f"{name}: unseen loss grows from its start by", values[-1] - values[0], ">=", 2.0)
-lost = of(clean, "unseen", only_w, 0.0)[-1]
-claim.printed("Reparam-Linear-W-FA, exact slopes: unseen words are lost, loss at the end", lost, ">=", 0.05)
-claim.control(
-    "Reparam-Linear-W-FA, rounded slopes: unseen words are kept, loss",
-    rounded.of("unseen", only_w, 0.0, rate)[-1],
-    "<=",
-    0.05,
-)
-claim.verdict()
-
-claim = Claim("in-context-reasoning/figure-1c")
-p_full, p_softmax = (of(clean, "p_output", name, 0.0) for name in (full, softmax))
-claim.check("Reparam-Linear-FA: probability of an unseen word", p_full[-1], ">=", 0.999)
-claim.check("Reparam-Softmax-FA: the same", p_softmax[-1], "==", softmax_limit(0.0, tokens - 1, True).p_output, 1e-3)
-claim.check("untrained: the same", p_full[0], "==", 1 / tokens, 1e-12)
-claim.control("Reparam-Softmax-FA: reaches one half", p_softmax.max(), ">=", 0.5)
-claim.verdict()
+# %% [markdown]
+# With noise:
 
 # %%
 claim = Claim("in-context-reasoning/figure-1d")
-excess = of(noisy, "population", full, alpha) - risk
-claim.check("Reparam-Linear-FA: slope of the excess over -η", slope(excess, 1e-1, 1e-7) / -rate, "==", 1, 0.02)
-limit = softmax_limit(alpha, tokens - 2, True)
-claim.check("Reparam-Softmax-FA: loss at the end", of(noisy, "population", softmax, alpha)[-1], "==", limit.loss, 1e-2)
-left = wrong.of("population", full, alpha, rate)[-1] - risk
-claim.check("γ set for α = 0.5: excess at the end minus KL(α||.5)", left - bernoulli_kl(alpha, 0.5), "==", 0, 1e-6)
-claim.control("γ set for α = 0.5: excess at the end", left, "<=", 0.05)
+claim.estimate(f"{full}: slope of ln(excess) over -η", steep[alpha], "==", 1, tolerance=0.02)
+claim.estimate(f"{full}: bend", bends(full, alpha), ">=", 0.5)
+for name in (only_w, linear):
+    claim.estimate(f"{name}: bend, as it comes to rest", bends(name, alpha), "<=", 0.5)
+    claim.estimate(f"{name}: bend, as at a linear rate", bends(name, alpha), ">=", 0.5, role="printed")
+claim.estimate(f"{softmax}: loss at the end", ends[alpha], "==", at_rest[alpha].loss, tolerance=1e-2)
+claim.control(f"{softmax}: loss above the Bayes risk", min(ends[alpha]) - bayes_risk(alpha), "<=", 1e-5)
+for name in (only_w, linear, no_sum):
+    left = mean([share_left(history, "population", name, alpha, rate) for history in text[alpha]])
+    claim.number(f"{name}: share of the way from the plateau that is left", left)
 claim.verdict()
 
+# %% [markdown]
+# ## Does the loss on unseen words diverge?
+# <!-- claim in-context-reasoning/figure-1b -->
+# <blockquote>
+#
+# **Figure 1 (Unseen outputs, noiseless)** *Section 5; Section 5.2*
+#
+# The loss of Reparam-Linear-FA on unseen outputs goes to 0 with its population loss; that of the original models
+# diverges.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim in-context-reasoning/figure-1e -->
+# <blockquote>
+#
+# **Figure 1 (Unseen outputs, α = 0.8)** *Section 5; Section 5.2*
+#
+# **As printed.** The loss on unseen outputs diverges for the original models.
+#
+# **As run here.** On unseen outputs Reparam-Linear-FA reaches the Bayes risk, and the original models stay farther
+# above it than a model that does not know which output it is. The loss of Origin-Softmax-F grows.
+#
+# For Origin-Softmax-F, under both rules of the fillers. With fillers as in the text that of Origin-Linear-FA falls
+# while training goes on; with outputs as fillers it does neither clearly.
+#
+# </blockquote>
+# <!-- /claim -->
+# A loss that diverges grows. So what counts is its slope over the last half of the run: a loss that falls there does
+# not diverge, however high it stands. The slope must be above $10^{-5}$ a step, which over the 2000 steps of the paper
+# would be two hundredths.
+
+# %%
+ways = {
+    ("fillers as in the text", 0.0): text[0.0],
+    ("the same, exact slopes", 0.0): exact,
+    ("outputs as fillers", 0.0): other[0.0],
+    ("fillers as in the text", alpha): text[alpha],
+    ("outputs as fillers", alpha): other[alpha],
+}
+grown = {
+    (name, way, noise): [growth(history, "unseen", name, noise, rate) for history in histories]
+    for (way, noise), histories in ways.items()
+    for name in models
+    if name in {run.variant.name for run in histories[0].runs}
+}
+
+# %% [markdown]
+# By model, rule of the fillers and arithmetic:
+
+# %%
+show.table(
+    ["model", "α", "run", "loss at the start", "loss at the end", "slope in the last half", "by seed, in 10⁻⁴"],
+    [
+        [
+            *(name, noise, way, ways[way, noise][0].of("unseen", name, noise, rate)[0]),
+            mean([history.end("unseen", name, noise, rate) for history in ways[way, noise]]),
+            *(mean(each), " ".join(f"{1e4 * one:.2g}" for one in each)),
+        ]
+        for (name, way, noise), each in grown.items()
+        if name not in (full, softmax)
+    ],
+    caption="The loss on unseen words; ends are means over the last quarter of the records and the seeds",
+)
+
+# %% [markdown]
+# Without noise both original models end above their start and grow. With exact slopes Origin-Linear-FA grows the
+# faster, and for ever. In an ordinary loop its slopes round to zero once its population loss is small; then the loss
+# on unseen words first comes down a little, and grows again along round-off. With outputs as fillers whether that has
+# begun within these steps is left open.
+#
+# With noise the two part. Origin-Softmax-F grows under both rules, though from a dip far below its start. The loss of
+# Origin-Linear-FA does not: under the rule of the text it falls, and under the other it does neither clearly. It stays
+# far above the Bayes risk all the same. So what Section 5.2 reads off Figure 1e is so for one of the two.
+
+# %%
+claim = Claim("in-context-reasoning/figure-1b")
+way = "fillers as in the text"
+gaps = [abs(one.end("unseen", full, 0.0, rate) - one.end("population", full, 0.0, rate)) for one in text[0.0]]
+claim.estimate(f"{full}: unseen minus population loss", gaps, "<=", 0.01)
+for name in original:
+    claim.estimate(f"{name}: slope of the unseen loss", grown[name, way, 0.0], ">=", 1e-5)
+    above = [history.end("unseen", name, 0.0, rate) - math.log(tokens) for history in text[0.0]]
+    claim.estimate(f"{name}: unseen loss at the end, above its start", above, ">=", 0)
+claim.estimate(f"{linear}, exact: the same slope", grown[linear, "the same, exact slopes", 0.0], ">=", 1e-5)
+claim.estimate(f"{no_sum}, outputs as fillers: the same slope", grown[no_sum, "outputs as fillers", 0.0], ">=", 1e-5)
+claim.estimate(f"{full}: the same slope", grown[full, way, 0.0], ">=", 1e-5, role="control")
+claim.number(f"{linear}, outputs as fillers: the same slope", mean(grown[linear, "outputs as fillers", 0.0]))
+claim.verdict()
+
+# %% [markdown]
+# With noise, as printed of both original models:
+
+# %%
 claim = Claim("in-context-reasoning/figure-1e")
-claim.check(
-    "Reparam-Linear-FA: unseen loss above the Bayes risk", of(noisy, "unseen", full, alpha)[-1] - risk, "<=", 0.05
-)
-claim.control("Reparam-Linear-W-FA: the same", of(noisy, "unseen", only_w, alpha)[-1] - risk, "<=", 0.05)
-claim.control("Origin-Linear-FA: the same", of(noisy, "unseen", origin, alpha)[-1] - risk, "<=", 0.05)
-for name in (origin, no_sum):
-    claim.check(f"{name}: unseen loss", of(noisy, "unseen", name, alpha)[-1], ">=", 1.0)
-quarter = len(times) // 4  # means over a quarter of the records, which steadies them
-late = of(noisy, "unseen", origin, alpha)[quarter:]
-grown = late[-quarter:].mean() - late[:quarter].mean()
-claim.printed("Origin-Linear-FA: unseen loss, last quarter less second, as it diverges", grown, ">", 0)
-claim.number("Reparam-Linear-W-FA: unseen loss", of(noisy, "unseen", only_w, alpha)[-1])
+above = [history.end("unseen", full, alpha, rate) - bayes_risk(alpha) for history in text[alpha]]
+claim.estimate(f"{full}: unseen loss above the Bayes risk", above, "<=", 0.01)
+for rule in (way, "outputs as fillers"):
+    claim.estimate(f"{no_sum}, {rule}: slope of the unseen loss", grown[no_sum, rule, alpha], ">=", 1e-5)
+falling = grown[linear, way, alpha]
+claim.estimate(f"{linear}, {way}: slope of the unseen loss, as it falls", falling, "<=", 0)
+claim.estimate(f"{linear}, {way}: slope of the unseen loss", falling, ">=", 1e-5, role="printed")
+claim.number(f"{linear}, outputs as fillers: the same slope", mean(grown[linear, "outputs as fillers", alpha]))
+for name in original:
+    left = [share_left(history, "unseen", name, alpha, rate) for history in text[alpha]]
+    claim.estimate(f"{name}: share of the way from the plateau that is left, unseen words", left, ">=", 1)
+left = [share_left(history, "unseen", full, alpha, rate) for history in text[alpha]]
+claim.estimate(f"{full}: the same share", left, ">=", 1, role="control")
+claim.estimate(f"{full}: slope of the unseen loss", grown[full, way, alpha], ">=", 1e-5, role="control")
 claim.verdict()
 
-claim = Claim("in-context-reasoning/figure-1f")
-claim.check(
-    "Reparam-Linear-FA: probability of τ, unseen words", of(noisy, "p_noise", full, alpha)[-1], "==", alpha, 2e-3
-)
-claim.check("Reparam-Softmax-FA: the same", of(noisy, "p_noise", softmax, alpha)[-1], "==", limit.p_noise, 2e-3)
-claim.control("Reparam-Softmax-FA: reaches α", of(noisy, "p_noise", softmax, alpha)[-1], "==", alpha, 2e-3)
+# %% [markdown]
+# ## The probabilities
+# <!-- claim in-context-reasoning/figure-1c -->
+# <blockquote>
+#
+# **Figure 1 (Probability of the output, noiseless)** *Section 5; Section 5.1*
+#
+# On unseen words the probability of the output goes to 1 for Reparam-Linear-FA and to $e/(e+59)=0.0440$ for
+# Reparam-Softmax-FA, whose logits do not exceed 1.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim in-context-reasoning/figure-1f -->
+# <blockquote>
+#
+# **Figure 1 (Probability of the noise token, α = 0.8)** *Section 5; Section 5.1*
+#
+# On unseen words the mean probability of $\tau$ goes to 0.8 for Reparam-Linear-FA and to 0.152 for Reparam-Softmax-FA.
+#
+# </blockquote>
+# <!-- /claim -->
+# On unseen words, as in the right panels. What softmax comes to has a closed form: all attention on the output, so that
+# its logit is 1.
+
+
+# %%
+def probabilities(measure, name, noise):
+    return [history.end(measure, name, noise, rate) for history in text[noise]]
+
+
+claim = Claim("in-context-reasoning/figure-1c")
+claim.estimate(f"{full}: probability of the output", probabilities("p_output", full, 0.0), ">=", 0.99)
+low = probabilities("p_output", softmax, 0.0)
+claim.estimate(f"{softmax}: the same", low, "==", at_rest[0.0].p_output, tolerance=1e-3)
+claim.estimate(f"{softmax}: the same", low, ">=", 0.99, role="control")
 claim.verdict()
+
+# %% [markdown]
+# With noise it is the probability of $\tau$, which ought to be $\alpha$.
+
+# %%
+claim = Claim("in-context-reasoning/figure-1f")
+claim.estimate(f"{full}: probability of τ", probabilities("p_noise", full, alpha), "==", alpha, tolerance=2e-3)
+low = probabilities("p_noise", softmax, alpha)
+claim.estimate(f"{softmax}: the same", low, "==", at_rest[alpha].p_noise, tolerance=2e-3)
+claim.estimate(f"{softmax}: the same", low, "==", alpha, tolerance=2e-3, role="control")
+claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# The fully reparameterised model does what the theorems say, to the slope of its line, and softmax stops where its
+# closed form says. Without noise every model that converges does so at a linear rate or faster. With noise those that
+# train matrices come near the Bayes risk and then to rest, so that "linear" is true of their beginnings. Without
+# noise the losses of the original models on unseen words diverge; with it one of two does, under either rule of the
+# fillers.
+#
+# ## To try
+# - Set `steps = 400`: in an ordinary loop the loss of Origin-Linear-FA on unseen words without noise comes down at the
+#   end, since its slopes have just rounded to zero, and its divergence is not seen. With exact slopes it is. With noise
+#   the curves that come to rest have not yet done so clearly.
+# - Set `alpha = 0.2`: the straight line has the same slope $-\eta$, and the probability of $\tau$ goes to 0.2.

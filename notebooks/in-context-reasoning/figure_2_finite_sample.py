@@ -2,38 +2,256 @@
 # # Figure 2 · Training on 2048 sentences
 # *Nguyen, Nguyen-Tang: Figure 2, Section 5.3.*
 #
+# Three ReLU models see the same 2048 labelled sentences over and over. The fully reparameterised one has a single
+# number to learn and cannot overfit. The other two can: their labels are noisy, and with enough parameters a model can
+# learn by heart which sentences ended in $\tau$. The paper says two things about what comes of it. On sentences with
+# the trained outputs all three generalise. On unseen outputs they do so the better the more they are reparameterised.
+#
+# How near the Bayes risk is "successfully" generalised? The scale is a model that knows which words are outputs, and
+# not which of them it is. It is $(1-\alpha)\ln|\mathcal O|$ above the Bayes risk: 1.11 at $\alpha=0.2$, and no more
+# than 0.28 at $\alpha=0.8$. So an excess is told as the share of this way that is left: 1 for such a model, 0 for the
+# Bayes risk. A model that generalises has come at least half of the way.
+#
+# The sentences of a panel are all drawn by one rule, that of the text: the words around the bigrams are neither
+# triggers nor outputs. Under the other reading, that output words may be fillers, the models are trained as well and
+# shown beside it. Slopes are computed by subtraction in float32, as in an ordinary training loop.
+#
+# **Size.** Sentences, vocabulary and sample are those of the paper. It trains for 100 epochs and does not say how many
+# sentences go into a step; here they are 20 epochs of 128 sentences a step, 320 steps. At full size they are 100 of
+# 512.
+
+# %%
+import torch
+
+from attention_theory.in_context_reasoning.closed_form import bayes_risk
+from attention_theory.in_context_reasoning.experiments.curves import share_left
+from attention_theory.in_context_reasoning.table_1 import gap_to_bayes
+from attention_theory.in_context_reasoning.task import Task
+from attention_theory.in_context_reasoning.training import train_on_sample
+from attention_theory.in_context_reasoning.variants import VARIANTS, Training
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+tokens = 60  # size of the vocabulary with the noise token, at least 15
+length = 256  # H, at least 16
+samples = 2_048  # M, at least 512
+passes = 20  # epochs, at least 10; the paper has 100
+batch = 128  # sentences a step, from 64 to samples
+rate = 0.1  # eta, from 0.01 to 0.5
+evaluation = 128  # sentences in each evaluation set, at least 64; the paper has 20480 and 512
+seeds = 5  # data sets, at least 2
+other_seeds = 2  # data sets with outputs as fillers, at least 2
+seed = 0  # of the first data set, at least 0
+device = "cpu"  # where the models are, one of "cpu", "cuda"
+
+# %%
+require(
+    tokens=(tokens, 15, None),
+    length=(length, 16, None),
+    samples=(samples, 512, None),
+    passes=(passes, 10, None),
+    batch=(batch, 64, samples),
+    rate=(rate, 0.01, 0.5),
+    evaluation=(evaluation, 64, None),
+    seeds=(seeds, 2, None),
+    other_seeds=(other_seeds, 2, None),
+    seed=(seed, 0, None),
+    device=(device, {"cpu", "cuda"}),
+)
+full, only_w, origin = "Reparam-ReLU-FA", "Reparam-ReLU-W-FA", "Origin-ReLU-FA"
+names, levels = (full, only_w, origin), (0.2, 0.8)
+
+# %% [markdown]
+# ## The runs
+# Every data set has its own sentences and labels, and its own sentences for the evaluation. Both noise levels are
+# trained on the same sentences.
+
+# %%
+models = [Training(VARIANTS[name], alpha, rate) for name in names for alpha in levels]
+per_epoch = samples // batch
+options = {
+    "evaluation": evaluation,
+    "arithmetic": "subtraction",
+    "dtype": torch.float32,
+    "record_every": max(1, passes // 10) * per_epoch,
+    "device": device,
+}
+
+
+def trained(fillers, count):
+    """The histories of all models, by data set."""
+    task = Task(tokens, length=length, noisy=True, fillers=fillers)
+    first = range(seed, seed + count)
+    return [train_on_sample(models, task, samples, passes, batch, each, **options) for each in first]
+
+
+text, other = trained("neutral", seeds), trained("outputs allowed", other_seeds)
+
+# %% [markdown]
+# The paper's four panels. A line is the mean over the data sets, and the band around it spans them. The two dotted
+# lines are the Bayes risk and, above it, the plateau of a model that does not know which output it is.
+
+
+# %%
+def panel(axis, histories, measure, alpha):
+    """One measure of all models at one noise level."""
+    for name, colour, marker in zip(names, show.COLOURS, show.MARKERS, strict=False):
+        curves = torch.stack([history.of(measure, name, alpha, rate) for history in histories])
+        epochs = [step / per_epoch for step in histories[0].steps]
+        axis.plot(epochs, curves.mean(dim=0), marker=marker, color=colour, label=name)
+        axis.fill_between(epochs, curves.amin(dim=0), curves.amax(dim=0), color=colour, alpha=0.25, linewidth=0)
+    for level in (bayes_risk(alpha), bayes_risk(alpha) + gap_to_bayes(alpha)):
+        axis.axhline(level, color="0.4", linestyle=":")
+    axis.set(xlabel="epoch", ylabel=f"{measure} loss", yscale="log" if measure == "unseen" else "linear")
+    if measure == "population":
+        axis.set(ylim=(bayes_risk(alpha) - 0.1, bayes_risk(alpha) + 1.6 * gap_to_bayes(alpha)))
+
+
+# %% [markdown]
+# All four, with the fillers of the text:
+
+# %%
+fig, axes = show.axes(2, 2, width=8.0, height=5.6)
+panels = [(alpha, measure) for alpha in levels for measure in ("population", "unseen")]
+for axis, (alpha, measure), letter in zip(axes.flat, panels, "abcd", strict=True):
+    panel(axis, text, measure, alpha)
+    axis.set_title(f"({letter}) α = {alpha}")
+axes[0, 1].legend(fontsize=8)
+show.figure(
+    fig,
+    name="figure-2",
+    caption="On trained outputs (a, c) the reparameterised models come down to the Bayes risk. The Origin model does "
+    "so at α = 0.2, and at 0.8 it stays near the plateau, the upper dotted line. On unseen outputs (b, d) the full "
+    "reparameterisation is as good as on trained ones, W alone less so, and the Origin model fails.",
+    alt="Four panels of loss against epoch. In the left ones two curves end near the lower dotted line; the third "
+    "comes down in the upper panel and stays near the upper dotted line in the lower one. In the right ones, on a "
+    "logarithmic axis, one curve lies on the line, one a little above, and one far above.",
+)
+
+# %% [markdown]
+# ## What is left of the way
+# Under both rules of the fillers, at the end of training:
+
+
+# %%
+def left(histories, measure, name, alpha):
+    """The share of the way from the plateau to the Bayes risk that is left, by data set."""
+    return [share_left(history, measure, name, alpha, rate) for history in histories]
+
+
+def spread(values):
+    return f"{sum(values) / len(values):.3f} ({min(values):.3f} to {max(values):.3f})"
+
+
+show.table(
+    ["model", "fillers", *(f"{measure}, α = {alpha}" for alpha, measure in panels)],
+    [
+        [name, rule, *(spread(left(histories, measure, name, alpha)) for alpha, measure in panels)]
+        for name in names
+        for rule, histories in (("as in the text", text), ("outputs too", other))
+    ],
+    caption="Share of the way from the plateau to the Bayes risk that is left: mean (least to largest) over data sets",
+)
+
+# %% [markdown]
+# Where the labels have been learnt by heart, the loss on a model's own labels ends below that on fresh sentences:
+
+
+# %%
+def by_heart(histories, name, alpha):
+    """How far the loss on a model's own labels ends below that on fresh sentences, by data set."""
+    return [one.end("population", name, alpha, rate) - one.end("labels", name, alpha, rate) for one in histories]
+
+
+show.table(
+    ["model", "fillers", *(f"α = {alpha}" for alpha in levels)],
+    [
+        [name, rule, *(spread(by_heart(histories, name, alpha)) for alpha in levels)]
+        for name in names
+        for rule, histories in (("as in the text", text), ("outputs too", other))
+    ],
+    caption="Population loss minus loss on the sentences and labels of the coming step",
+)
+
+# %% [markdown]
+# ## On trained outputs
 # <!-- claim in-context-reasoning/figure-2a -->
 # <blockquote>
 #
 # **Figure 2(a) (2048 sentences, α = 0.2: population loss)** *Section 5.3*
 #
-# Reparam-ReLU-FA, Reparam-ReLU-W-FA and Origin-ReLU-FA come near the Bayes risk on trained outputs. The Origin model
-# learns noisy labels by heart: its loss on its own labels ends far below that on fresh sentences.
+# Trained on 2048 sentences, Reparam-ReLU-FA, Reparam-ReLU-W-FA and Origin-ReLU-FA generalise to fresh sentences with
+# the same outputs.
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# <!-- claim in-context-reasoning/figure-2b -->
-# <blockquote>
-#
-# **Figure 2(b) (2048 sentences, α = 0.2: unseen outputs)** *Section 5.3*
-#
-# On unseen outputs the full reparameterisation is at the Bayes risk, W only above it, and Origin fails.
-#
-# </blockquote>
-# <!-- /claim -->
-#
 # <!-- claim in-context-reasoning/figure-2c -->
 # <blockquote>
 #
 # **Figure 2(c) (2048 sentences, α = 0.8: population loss)** *Section 5.3*
 #
-# As Figure 2(a), with $\alpha=0.8$. (At full size the Origin model ends nearer to a model that does not know which
-# output it is than to the Bayes risk.)
+# **As printed.** All three models successfully generalise to in-distribution sentences.
+#
+# **As run here.** The two reparameterised models generalise to fresh sentences with the same outputs. The Origin model
+# comes less than half of the way from the plateau of a model that does not know which output it is.
+#
+# The two reparameterised ones do.
 #
 # </blockquote>
 # <!-- /claim -->
+# "Figures 2a and 2c indicate that after being trained on a finite dataset, all three models successfully generalize to
+# in-distribution sentences." Half of the way from the plateau to the Bayes risk is asked of each, in the mean over data
+# sets; of the full reparameterisation, nearly all of it. At $\alpha=0.8$ the Origin model does not come so far, which
+# was known from earlier runs. A model before training is the control.
+
+
+# %%
+def untrained(measure, name, alpha):
+    """The same share before the first step."""
+    return [(one.of(measure, name, alpha, rate)[0].item() - bayes_risk(alpha)) / gap_to_bayes(alpha) for one in text]
+
+
+claim = Claim("in-context-reasoning/figure-2a")
+claim.estimate(f"{full}: share that is left", left(text, "population", full, 0.2), "<=", 0.05)
+for name in (only_w, origin):
+    claim.estimate(f"{name}: share that is left", left(text, "population", name, 0.2), "<=", 0.5)
+    claim.number(f"{name}, outputs as fillers: the same", sum(left(other, "population", name, 0.2)) / other_seeds)
+claim.estimate(f"{origin}, untrained: the same", untrained("population", origin, 0.2), "<=", 0.5, role="control")
+claim.estimate(f"{origin}, unseen outputs: the same", left(text, "unseen", origin, 0.2), "<=", 0.5, role="control")
+claim.verdict()
+
+# %% [markdown]
+# With more noise:
+
+# %%
+claim = Claim("in-context-reasoning/figure-2c")
+claim.estimate(f"{full}: share that is left", left(text, "population", full, 0.8), "<=", 0.05)
+claim.estimate(f"{only_w}: share that is left", left(text, "population", only_w, 0.8), "<=", 0.5)
+stays = left(text, "population", origin, 0.8)
+claim.estimate(f"{origin}: share that is left, as it stays behind", stays, ">=", 0.5)
+claim.estimate(f"{origin}: share that is left", stays, "<=", 0.5, role="printed")
+for name in (only_w, origin):
+    claim.number(f"{name}, outputs as fillers: the same", sum(left(other, "population", name, 0.8)) / other_seeds)
+claim.estimate(f"{only_w}, untrained: the same", untrained("population", only_w, 0.8), "<=", 0.5, role="control")
+claim.verdict()
+
+# %% [markdown]
+# At $\alpha=0.8$ every fifth sentence says anything of its output, and a step of fixed length along the slopes of the
+# others leads nowhere: the model with all matrices trained is about as far above the Bayes risk as one that does not
+# know the output. More epochs do not mend that, as the last paragraph of this page says how to see.
 #
+# ## On unseen outputs
+# <!-- claim in-context-reasoning/figure-2b -->
+# <blockquote>
+#
+# **Figure 2(b) (2048 sentences, α = 0.2: unseen outputs)** *Section 5.3*
+#
+# On unseen outputs the full reparameterisation generalises perfectly, $W$ alone better than the Origin model but not
+# perfectly, and the Origin model fails.
+#
+# </blockquote>
+# <!-- /claim -->
 # <!-- claim in-context-reasoning/figure-2d -->
 # <blockquote>
 #
@@ -43,186 +261,38 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# Three ReLU models see the same 2048 labelled sentences a hundred times. The fully reparameterised one has a single
-# number to learn and cannot overfit. The other two can: their labels are noisy, and with enough parameters a model
-# can learn by heart which sentences ended in $\tau$. Then its loss on its own labels falls below its loss on fresh
-# sentences. So "all three generalise in-distribution", as the paper puts it, is true up to an excess that the panels
-# show; and on unseen outputs they come in the order full, W only, Origin. To tell what is learnt by heart from what is
-# slow, the Origin model is trained once more on sentences that are never seen twice.
-#
-# **Size.** Sentences of 128 words instead of 256, three seeds; otherwise as printed.
+# "Figures 2b and 2d shows a increasing trend in generalization to unseen output words as the models are more restricted
+# to appropriate reparameterization." The models of one data set share its sentences, so what counts is the difference
+# of two of them, data set by data set. The full reparameterisation is to be perfect, $W$ alone better and not perfect,
+# and the Origin model to fail: no better than the plateau.
 
 # %%
-import math
-
-import torch
-
-from attention_theory.in_context_reasoning.closed_form import bayes_risk
-from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.training import History, mean_history, train, train_on_sample
-from attention_theory.in_context_reasoning.variants import VARIANTS, Training
-from attention_theory.validation import require
-from bookpress import Claim, show
-
-# %% tags=["parameters"]
-tokens = 60  # size of the vocabulary with the noise token, at least 15
-length = 128  # H, at least 16; the paper has 256
-samples = 2_048  # M, at least 512
-passes = 100  # epochs, at least 20
-batch = 512  # sentences a step, from 64 to samples
-rate = 0.1  # eta, from 0.01 to 0.5
-evaluation = 256  # sentences in each evaluation set, at least 64; the paper has 20480 and 512
-seeds = 3  # data sets, at least 1
-device = "cpu"  # one of "cpu", "cuda"
-
-# %%
-require(
-    tokens=(tokens, 15, None),
-    length=(length, 16, None),
-    samples=(samples, 512, None),
-    passes=(passes, 20, None),
-    batch=(batch, 64, samples),
-    rate=(rate, 0.01, 0.5),
-    evaluation=(evaluation, 64, None),
-    seeds=(seeds, 1, None),
-    device=(device, {"cpu", "cuda"}),
-)
-full, only_w, origin = "Reparam-ReLU-FA", "Reparam-ReLU-W-FA", "Origin-ReLU-FA"
-names, levels = (full, only_w, origin), (0.2, 0.8)
-task = Task(tokens, length=length, noisy=True)
-runs = [Training(VARIANTS[name], alpha, rate) for name in names for alpha in levels]
-per_epoch = samples // batch
-each = [
-    train_on_sample(
-        runs,
-        task,
-        samples,
-        passes,
-        batch,
-        seed,
-        evaluation=evaluation,
-        dtype=torch.float32,
-        record_every=5 * per_epoch,
-        device=device,
-    )
-    for seed in range(seeds)
-]
-history = mean_history(each)
-never_twice = [Training(VARIANTS[origin], alpha, rate) for alpha in levels]
-fresh = train(
-    never_twice,
-    task,
-    history.steps[-1],
-    batch,
-    evaluation=evaluation,
-    dtype=torch.float32,
-    record_every=5 * per_epoch,
-    device=device,
-)
-again = {"population": "population loss", "unseen": "unseen loss"}
-
-# %%
-fig, axes = show.axes(1, 4, width=11.0, height=3.0)
-panels = [(alpha, measure) for alpha in levels for measure in again]
-for axis, (alpha, measure), letter in zip(axes, panels, "abcd", strict=True):
-    for name, marker in zip(names, show.MARKERS, strict=False):
-        axis.plot(
-            [step / per_epoch for step in history.steps],
-            history.of(measure, name, alpha, rate),
-            marker + "-",
-            label=name,
-        )
-    axis.axhline(bayes_risk(alpha), color="0.4", linestyle=":")
-    axis.set(xlabel="epoch", ylabel=again[measure], title=f"({letter}) α = {alpha}")
-    axis.set_ylim(0.4, 1.2 if measure == "population" else None)
-axes[0].legend(fontsize=7)
-show.figure(
-    fig,
-    name="figure-2",
-    caption="The paper's four panels; dotted, the Bayes risk. On trained outputs (a, c) the reparameterised models "
-    "come down to it and the Origin model stays above. On unseen outputs (b, d) the full reparameterisation is as good "
-    "as on trained ones, W alone less so, and the Origin model fails.",
-    alt="Four panels of loss against epoch. In the first and third two curves end at a dotted line and one above it; "
-    "in the second and fourth one curve lies on the line, one a little above, and one far above.",
-)
-
-# %% [markdown]
-# The excess of each model over the Bayes risk, mean over the seeds; then what was learnt by heart.
-
-
-# %%
-def by_heart(of: History, name: str, alpha: float) -> float:
-    """How far the loss on a model's own labels ends below that on fresh sentences."""
-    return of.end("population", name, alpha, rate) - of.end("labels", name, alpha, rate)
-
-
-def rise(of: History, name: str, alpha: float) -> float:
-    """How far the population loss ends above its least value."""
-    return of.end("population", name, alpha, rate) - of.of("population", name, alpha, rate).min().item()
-
-
-def excess(measure: str, name: str, alpha: float) -> float:
-    return history.end(measure, name, alpha, rate) - bayes_risk(alpha)
-
-
-show.table(
-    ["model", *(f"{measure}, α = {alpha}" for alpha, measure in panels)],
-    [[name, *(excess(measure, name, alpha) for alpha, measure in panels)] for name in names],
-    caption="Excess over the Bayes risk at the end",
-)
-kept = [(name, history, name, alpha) for name in names for alpha in levels]
-kept += [(f"{origin}, no sentence twice", fresh, origin, alpha) for alpha in levels]
-show.table(
-    ["model", "α", "loss on its labels", "population loss", "difference", "rise of the population loss"],
-    [
-        [
-            label,
-            alpha,
-            *(of.end(measure, name, alpha, rate) for measure in ("labels", "population")),
-            by_heart(of, name, alpha),
-            rise(of, name, alpha),
-        ]
-        for label, of, name, alpha in kept
-    ],
-    caption="At the end of training; the rise is from the least population loss on the way",
-)
-
-# %% [markdown]
-# The Origin model has learnt labels by heart: its loss on them is far below its loss on fresh sentences, and the gap is
-# gone where no sentence comes twice. The excess alone would not tell, part of it being slowness: the model has one
-# without any sentence coming twice, too. The rise is small. The model trained in $W$ alone has a small gap at
-# $\alpha=0.8$. The full reparameterisation has nothing to learn by heart with, and its difference is the luck of the
-# draw of the labels.
-#
-# How near is near? A model that knows which words are outputs, and not which of them it is, has the excess
-# $(1-\alpha)\ln|\mathcal O|$: 1.11 at $\alpha=0.2$, 0.28 at $\alpha=0.8$. Half of the way from there to the Bayes risk
-# is asked of a model that generalises. The Origin model comes that far here, with sentences of 128 words. At full size,
-# on record with 256 words, it does at $\alpha=0.2$, and at $\alpha=0.8$ it ends 0.235 above the Bayes risk, which is
-# not half of the way.
-
-# %%
-heart = "population loss minus loss on its own labels"
-for letter, alpha in (("a", 0.2), ("c", 0.8)):
-    claim = Claim(f"in-context-reasoning/figure-2{letter}")
-    half_way = (1 - alpha) * math.log(len(task.output_words)) / 2
-    claim.check(f"{full}: excess", abs(excess("population", full, alpha)), "<=", 0.02)
-    claim.check(f"{only_w}: excess", excess("population", only_w, alpha), "<=", half_way)
-    claim.check(f"{origin}: excess", excess("population", origin, alpha), "<=", half_way)
-    claim.check(f"{origin}: {heart}", by_heart(history, origin, alpha), ">=", 0.05)
-    claim.control(f"{origin}, no sentence twice: {heart}", by_heart(fresh, origin, alpha), ">=", 0.05)
-    for name in (full, origin):
-        claim.number(f"{name}: loss", history.end("population", name, alpha, rate))
-    claim.verdict()
-
 for letter, alpha in (("b", 0.2), ("d", 0.8)):
     claim = Claim(f"in-context-reasoning/figure-2{letter}")
-    claim.check(f"{full}: excess on unseen outputs", abs(excess("unseen", full, alpha)), "<=", 0.03)
-    losses = [[one.end("unseen", name, alpha, rate) for name in names] for one in each]
-    ordered = [best < middle < worst for best, middle, worst in losses]
-    claim.check("data sets with the order full < W only < Origin", sum(ordered), "==", seeds)
-    claim.check(f"{origin}: loss on unseen outputs", history.end("unseen", origin, alpha, rate), ">=", 2.0)
-    claim.control(f"{origin}: excess on unseen outputs", excess("unseen", origin, alpha), "<=", 0.03)
-    for name in names:
-        claim.number(f"{name}: loss on unseen outputs", history.end("unseen", name, alpha, rate))
+    shares = {name: torch.tensor(left(text, "unseen", name, alpha)) for name in names}
+    claim.estimate(f"{full}: share that is left", shares[full], "<=", 0.05)
+    claim.estimate(f"{only_w} minus {full}", shares[only_w] - shares[full], ">=", 0.05)
+    claim.estimate(f"{origin} minus {only_w}", shares[origin] - shares[only_w], ">=", 0.05)
+    claim.estimate(f"{origin}: share that is left", shares[origin], ">=", 1)
+    begin = {name: torch.tensor(untrained("unseen", name, alpha)) for name in names}
+    claim.estimate(f"untrained, {only_w} minus {full}", begin[only_w] - begin[full], ">=", 0.05, role="control")
+    claim.estimate(f"{full}: share that is left", shares[full], ">=", 1, role="control")
+    for name in (only_w, origin):
+        claim.number(
+            f"{name}, outputs as fillers: share that is left", sum(left(other, "unseen", name, alpha)) / other_seeds
+        )
     claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# On unseen outputs the three models come in the order that the paper gives, at both noise levels and under both rules
+# of the fillers, by margins far beyond the spread of the data sets. On trained outputs the two reparameterised ones
+# generalise, and the Origin model does at $\alpha=0.2$. At $\alpha=0.8$ its loss looks near the Bayes risk, since
+# everything does: a model that does not know the output is only 0.28 above. Measured on that scale it has gone less
+# than half of the way.
+#
+# ## To try
+# - Set `length = 64`: shorter sentences are easier, and at $\alpha=0.8$ the Origin model comes farther down from the
+#   plateau on trained outputs, to about half of the way.
+# - Set `passes = 100`, as in the paper: the Origin model learns labels by heart. The loss on its own labels falls far
+#   below that on fresh sentences, and its share at $\alpha=0.8$ rises above 1. (This takes two minutes.)

@@ -24,8 +24,9 @@ def codes_of(tokens: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("models", [(), (3,), (2, 3)])
-def test_sums_are_products_with_the_codes(models: tuple[int, ...]) -> None:
-    places, codes = Places(TOKENS, SIZE), codes_of(TOKENS)
+@pytest.mark.parametrize("in_order", [False, True])
+def test_sums_are_products_with_the_codes(models: tuple[int, ...], in_order: bool) -> None:
+    places, codes = Places(TOKENS, SIZE, in_order), codes_of(TOKENS)
     assert len(places) == COUNT
     lookup = normal(*models, COUNT, 2 * SIZE, seed=2)
     assert (places.read(lookup) - torch.einsum("shc,...sc->...sh", codes, lookup)).abs().max() < 1e-14
@@ -41,3 +42,25 @@ def test_reading_and_writing_are_transposes() -> None:
     places = Places(TOKENS, SIZE)
     lookup, values = normal(4, COUNT, 2 * SIZE, seed=6), normal(4, COUNT, LENGTH, seed=7)
     assert abs((places.read(lookup) * values).sum() - (places.write(values) * lookup).sum()) < 1e-12
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_both_ways_to_write_agree_to_the_last_digit(dtype: torch.dtype) -> None:
+    values = (100 * normal(3, COUNT, LENGTH, seed=8).exp()).to(dtype)
+    assert torch.equal(Places(TOKENS, SIZE, True).write(values), Places(TOKENS, SIZE, False).write(values))
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_models_may_have_sentences_of_their_own(in_order: bool) -> None:
+    task = Task(SIZE, 2, 3, LENGTH, noisy=True)
+    tokens = torch.stack([sample_sentences(task, COUNT, seed).tokens for seed in range(3)])
+    places = Places(tokens, SIZE, in_order)
+    lookup, values = normal(3, COUNT, 2 * SIZE, seed=2), normal(3, COUNT, LENGTH, seed=3)
+    matrix, features = normal(3, 2 * SIZE, 5, seed=4), normal(3, COUNT, 5, seed=5)
+    assert len(places) == COUNT
+    for model, sentences in enumerate(tokens):
+        alone = Places(sentences, SIZE)
+        assert torch.equal(places.read(lookup)[model], alone.read(lookup[model]))
+        assert torch.equal(places.write(values)[model], alone.write(values[model]))
+        assert torch.equal(places.at_last(matrix)[model], alone.at_last(matrix[model]))
+        assert torch.equal(places.by_last(features)[model], alone.by_last(features[model]))

@@ -1,0 +1,50 @@
+"""Seeds side by side against one after the other."""
+
+import pytest
+import torch
+
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
+from attention_theory.in_context_reasoning.experiments.seeds import BLOCK, block_batches, train_seeds
+from attention_theory.in_context_reasoning.task import Task, violations
+from attention_theory.in_context_reasoning.training import MEASURES, train
+from attention_theory.in_context_reasoning.variants import VARIANTS, Training
+from attention_theory.randomness import streams
+from attention_theory.validation import ParameterError
+
+NAMES = ["Reparam-Linear-FA", "Reparam-ReLU-W-FA", "Origin-Linear-F", "Origin-Linear-FA", "Origin-Softmax-F"]
+STEPS = BLOCK + 5
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.8])
+@pytest.mark.parametrize("arithmetic", ["subtraction", "log-domain"])
+def test_seeds_side_by_side_are_runs_one_after_the_other(noise: float, arithmetic: Arithmetic) -> None:
+    task = Task(14, 2, 3, 16, noisy=noise > 0)
+    runs = [Training(VARIANTS[name], noise, 0.1) for name in NAMES]
+    together = train_seeds(
+        NAMES, task, noise, 0.1, STEPS, 8, [3, 5], arithmetic=arithmetic, dtype=torch.float64, evaluation=12
+    )
+    for seed, found in zip((3, 5), together, strict=True):
+        batches = block_batches(task, noise, 8, streams(seed, 3)[0])
+        alone = train(
+            runs, task, STEPS, 8, seed, batches=batches, arithmetic=arithmetic, evaluation=12, record_every=10
+        )
+        assert found.steps == alone.steps
+        for name in NAMES:
+            for measure in MEASURES:
+                one, other = (each.of(measure, name, noise, 0.1) for each in (found, alone))
+                assert (one - other).abs().max() < 1e-9, (name, measure)
+
+
+def test_blocks_are_new_sentences_at_every_step() -> None:
+    task = Task(14, 2, 3, 16, noisy=True)
+    next_batch = block_batches(task, 0.5, 8, 0)
+    drawn = [next_batch(step)[0] for step in range(2 * BLOCK)]
+    assert len({sentences.tokens.numpy().tobytes() for sentences in drawn}) == 2 * BLOCK
+    assert not any(broken.any() for sentences in drawn for broken in violations(sentences, task).values())
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ParameterError, match="seeds"):
+        train_seeds(NAMES, Task(14, 2, 3, 16), 0.0, 0.1, 1, 8, [])
+    with pytest.raises(ParameterError, match="names"):
+        train_seeds(["GPT"], Task(14, 2, 3, 16), 0.0, 0.1, 1, 8, [0])
