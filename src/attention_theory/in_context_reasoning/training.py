@@ -280,8 +280,26 @@ def _measure(
     coming: list[Places],
     labels: Int[Tensor, "runs batch"],
 ) -> dict[str, Float[Tensor, " runs"]]:
-    noise = torch.tensor([run.noise for run in stack.runs], dtype=torch.float64, device=labels.device)[:, None]
     seen, unseen = (_layers(pieces, stack) for pieces in places)
+    return measures(stack.runs, task, held_out, [seen, unseen], _layers(coming, stack).logits, labels)
+
+
+def measures(
+    runs: list[Training],
+    task: Task,
+    held_out: list[Sentences],
+    passes: list[Pass],
+    coming: Float[Tensor, "runs batch tokens"],
+    labels: Int[Tensor, "runs batch"],
+) -> dict[str, Float[Tensor, " runs"]]:
+    """Every one of :data:`MEASURES` of stacked runs.
+
+    Args:
+        held_out, passes: the evaluation sentences, those with trained outputs first, and the layers' logits on them.
+        coming, labels: logits and labels of the coming step.
+    """
+    noise = torch.tensor([run.noise for run in runs], dtype=torch.float64, device=labels.device)[:, None]
+    seen, unseen = passes
     output = held_out[0].output
     log_p = unseen.logits.double().log_softmax(dim=-1)
     at_noise = log_p[..., task.noise_token].exp() if task.noisy else torch.zeros_like(log_p[..., 0])
@@ -291,7 +309,7 @@ def _measure(
     per_sentence = {
         "population": expected_loss(seen.logits.double(), output, task.noise_token, noise),
         "unseen": expected_loss(unseen.logits.double(), held_out[1].output, task.noise_token, noise),
-        "labels": cross_entropy(_layers(coming, stack).logits.double(), labels).losses,
+        "labels": cross_entropy(coming.double(), labels).losses,
         "p_output": _at(log_p, held_out[1].output).exp(),
         "p_noise": at_noise,
         "attention_output": attention_output,

@@ -1,0 +1,40 @@
+"""Counts of bigrams against the gather form, which looks at every position."""
+
+import torch
+
+from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
+from attention_theory.in_context_reasoning.experiments.bigrams import count_bigrams, layers, slopes
+from attention_theory.in_context_reasoning.model import Architecture, Weights, forward, gradients
+from attention_theory.in_context_reasoning.task import Task, sample_sentences
+from attention_theory.randomness import generator, normal
+
+SIZE = 14
+
+
+def test_layers_and_slopes_are_those_of_the_gather_form() -> None:
+    task = Task(SIZE, 2, 3, 20, noisy=True)
+    sentences = sample_sentences(task, 9, 0)
+    counts = count_bigrams(sentences.tokens, SIZE)
+    draw = generator(1)
+    shapes = ((3, SIZE, 2 * SIZE), (3, 2 * SIZE, 2 * SIZE), (3, SIZE, 2 * SIZE))
+    weights = Weights(*(normal(*shape, seed=draw) for shape in shapes))
+    done = forward(sentences.tokens, weights, Architecture())
+    attended, attention, feed_forward = layers(counts, weights)
+    assert (attended - done.attended).abs().max() < 1e-11
+    assert (attention - done.attention).abs().max() < 1e-10
+    assert (feed_forward - done.feed_forward).abs().max() < 1e-10
+    error = cross_entropy(0.01 * done.logits, sentences.output).error
+    for all_layers in (True, False):
+        expected = gradients(sentences.tokens, weights, Architecture(), done, error, all_layers)
+        found = slopes(counts, weights, attended, error, all_layers)
+        for one, other in zip(found.matrices, expected.matrices, strict=True):
+            assert (one - other).abs().max() < 1e-10
+
+
+def test_counts_are_those_of_a_sentence_by_hand() -> None:
+    counts = count_bigrams(torch.tensor([[0, 2, 0, 2, 1]]), 3)
+    assert counts.words.tolist() == [[2, 1, 2]]
+    assert counts.before.tolist() == [[2, 0, 2]]
+    assert counts.pairs[0].tolist() == [[0, 0, 1], [0, 0, 1], [2, 0, 0]]
+    assert counts.last.tolist() == [[1, 3 + 2]]
+    assert len(counts.pick(slice(0, 1))) == len(counts) == 1
