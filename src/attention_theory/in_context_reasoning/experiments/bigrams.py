@@ -6,7 +6,9 @@ words and of words before on two diagonals, and of bigrams between the two. It i
 that are seen again and again are counted once, however long they are.
 """
 
+import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
@@ -17,18 +19,18 @@ from attention_theory.in_context_reasoning.model import Weights
 
 @dataclass(frozen=True)
 class Bigrams:
-    """The counts of sentences over N words.
+    """The Gram matrices of sentences over N words, with 2N codes; the same number of entries in each, sorted by rows.
 
     Attributes:
-        words: how often each word stands in the sentence.
-        before: how often each word stands before another one.
-        pairs: how often the word of the row follows the word of the column.
+        columns: the columns of the entries.
+        entries: the entries. A bigram that occurs twice is two ones in one place.
+        bounds: where each row begins among the entries; the first row begins at 0, and the last ends at the end.
         last: the two codes in ``x_H``: of the last word, and N plus that of the word before it.
     """
 
-    words: Float[Tensor, "sentences words"]
-    before: Float[Tensor, "sentences words"]
-    pairs: Float[Tensor, "sentences words words"]
+    columns: Int[Tensor, "sentences entries"]
+    entries: Float[Tensor, "sentences entries"]
+    bounds: Int[Tensor, "sentences codes"]
     last: Int[Tensor, "sentences 2"]
 
     def __len__(self) -> int:
@@ -36,16 +38,25 @@ class Bigrams:
 
     def pick(self, rows: Tensor | slice) -> "Bigrams":
         """Some of the sentences, by their numbers."""
-        return Bigrams(self.words[rows], self.before[rows], self.pairs[rows], self.last[rows])
+        return Bigrams(self.columns[rows], self.entries[rows], self.bounds[rows], self.last[rows])
+
+    @cached_property
+    def matrix(self) -> Tensor:
+        """The Gram matrices as the blocks of one sparse matrix."""
+        count, codes = self.bounds.shape
+        first = torch.arange(count, dtype=torch.int32, device=self.last.device)[:, None]
+        starts = (self.bounds + self.columns.shape[1] * first).flatten()
+        end = starts.new_tensor([self.columns.numel()])
+        columns = (self.columns + codes * first).flatten()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # PyTorch calls its sparse matrices a trial
+            sizes = (count * codes, count * codes)
+            return torch.sparse_csr_tensor(torch.cat([starts, end]), columns, self.entries.flatten(), sizes)
 
     def gram(self, vectors: Float[Tensor, "models sentences codes"]) -> Float[Tensor, "models sentences codes"]:
         """``(sum_h x_h x_h^T) v`` for a vector v a model and sentence."""
-        size = self.words.shape[1]
-        columns = vectors.permute(1, 2, 0)
-        of_word, of_previous = columns[:, :size], columns[:, size:]
-        top = torch.bmm(self.pairs, of_previous) + self.words[..., None] * of_word
-        bottom = torch.bmm(self.pairs.mT, of_word) + self.before[..., None] * of_previous
-        return torch.cat([top, bottom], dim=1).permute(2, 0, 1)
+        product = self.matrix @ vectors.flatten(1).mT.contiguous()
+        return product.mT.contiguous().view(vectors.shape)
 
     def at_last(self, matrix: Float[Tensor, "models codes features"]) -> Float[Tensor, "models sentences features"]:
         """``x_H^T matrix``, a row a sentence."""
@@ -53,23 +64,23 @@ class Bigrams:
 
     def by_last(self, values: Float[Tensor, "models sentences features"]) -> Float[Tensor, "models codes features"]:
         """The sum over the sentences of ``x_H values^T``."""
-        codes = 2 * self.words.shape[1]
-        total = values.new_zeros(len(values), codes, values.shape[-1])
+        total = values.new_zeros(len(values), self.bounds.shape[1], values.shape[-1])
         return total.index_add_(1, self.last[:, 0], values).index_add_(1, self.last[:, 1], values)
 
 
-def count_bigrams(
-    tokens: Int[Tensor, "sentences length"], size: int, dtype: torch.dtype = torch.float64
-) -> Bigrams:
+def count_bigrams(tokens: Int[Tensor, "sentences length"], size: int, dtype: torch.dtype = torch.float64) -> Bigrams:
     """The :class:`Bigrams` of sentences over ``size`` words."""
-    first, second = tokens[:, :-1], tokens[:, 1:]
-    count = torch.arange(len(tokens), device=tokens.device)[:, None]
-    places = ((count * size + second) * size + first).flatten()
-    pairs = torch.bincount(places, minlength=len(tokens) * size * size).view(-1, size, size).to(dtype)
-    before = pairs.sum(dim=1)
-    words = before.scatter_add(1, tokens[:, -1:], torch.ones_like(before[:, :1]))
-    last = torch.stack([tokens[:, -1], size + tokens[:, -2]], dim=1)
-    return Bigrams(words, before, pairs, last)
+    words, before = tokens[:, 1:], size + tokens[:, :-1]
+    diagonal = torch.arange(2 * size, device=tokens.device).expand(len(tokens), -1)
+    counts = torch.zeros(len(tokens), 2 * size, dtype=dtype, device=tokens.device)
+    for codes in (tokens, before):
+        counts.scatter_add_(1, codes, torch.ones_like(codes, dtype=dtype))
+    ones = torch.ones_like(words, dtype=dtype)
+    places, order = torch.cat([words, before, diagonal], dim=1).sort(dim=1, stable=True)
+    columns = torch.cat([before, words, diagonal], dim=1).gather(1, order).int()
+    entries = torch.cat([ones, ones, counts], dim=1).gather(1, order)
+    bounds = torch.searchsorted(places, diagonal.contiguous()).int()
+    return Bigrams(columns, entries, bounds, torch.stack([tokens[:, -1], before[:, -1]], dim=1))
 
 
 def layers(

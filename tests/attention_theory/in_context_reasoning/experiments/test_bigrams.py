@@ -31,10 +31,17 @@ def test_layers_and_slopes_are_those_of_the_gather_form() -> None:
             assert (one - other).abs().max() < 1e-10
 
 
-def test_counts_are_those_of_a_sentence_by_hand() -> None:
-    counts = count_bigrams(torch.tensor([[0, 2, 0, 2, 1]]), 3)
-    assert counts.words.tolist() == [[2, 1, 2]]
-    assert counts.before.tolist() == [[2, 0, 2]]
-    assert counts.pairs[0].tolist() == [[0, 0, 1], [0, 0, 1], [2, 0, 0]]
+def test_a_gram_matrix_by_hand() -> None:
+    """Words 0 2 0 2 1: word 2 follows 0 twice, 0 follows 2 once, and 1 follows 2 once."""
+    counts = count_bigrams(torch.tensor([[0, 1, 2, 0, 1], [0, 2, 0, 2, 1]]), 3).pick(slice(1, 2))
+    pairs = torch.tensor([[0, 0, 1], [0, 0, 1], [2, 0, 0]])
+    expected = torch.cat(
+        [
+            torch.cat([torch.tensor([2, 1, 2]).diag(), pairs], dim=1),
+            torch.cat([pairs.T, torch.tensor([2, 0, 2]).diag()], dim=1),
+        ]
+    )
+    vectors = torch.eye(6, dtype=torch.float64)[:, None]
+    assert torch.equal(counts.gram(vectors)[:, 0], expected.double())
     assert counts.last.tolist() == [[1, 3 + 2]]
-    assert len(counts.pick(slice(0, 1))) == len(counts) == 1
+    assert len(counts) == 1
