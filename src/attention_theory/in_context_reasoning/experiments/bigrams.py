@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.in_context_reasoning.model import Weights
+from attention_theory.in_context_reasoning.model import Pass, Weights
 
 
 @dataclass(frozen=True)
@@ -83,17 +83,25 @@ def count_bigrams(tokens: Int[Tensor, "sentences length"], size: int, dtype: tor
     return Bigrams(columns, entries, bounds, torch.stack([tokens[:, -1], before[:, -1]], dim=1))
 
 
-def layers(
-    counts: Bigrams, weights: Weights
-) -> tuple[
-    Float[Tensor, "models sentences codes"],
-    Float[Tensor, "models sentences words"],
-    Float[Tensor, "models sentences words"],
-]:
-    """The attended sum and the logits ξ_A and ξ_F of stacked linear models with FA (Eq. 1; weights in the codes)."""
-    attended = counts.gram(counts.at_last(weights.query_key))
+def attend(counts: Bigrams, weights: Weights) -> Float[Tensor, "models sentences codes"]:
+    """The attended sums of stacked linear models (Eq. 1; weights in the codes)."""
+    return counts.gram(counts.at_last(weights.query_key))
+
+
+def layers(counts: Bigrams, weights: Weights) -> Pass:
+    """What :func:`attend` gives and the logits ξ_A and ξ_F of models with FA, without what there is for each position."""
+    attended = attend(counts, weights)
     of_last = counts.at_last(weights.feed_forward.mT)
-    return attended, attended @ weights.value.mT, of_last + attended @ weights.feed_forward.mT
+    nothing = attended[..., :0]
+    attention, feed_forward = (attended @ matrix.mT for matrix in (weights.value, weights.feed_forward))
+    return Pass(nothing, nothing, attended, attention, of_last + feed_forward)
+
+
+def logits_of(
+    counts: Bigrams, weights: Weights, attended: Float[Tensor, "models sentences codes"]
+) -> Float[Tensor, "models sentences words"]:
+    """The logits ξ of :func:`layers` without those of the layers: one product where these take two."""
+    return attended @ (weights.value + weights.feed_forward).mT + counts.at_last(weights.feed_forward.mT)
 
 
 def slopes(
@@ -101,17 +109,17 @@ def slopes(
     weights: Weights,
     attended: Float[Tensor, "models sentences codes"],
     error: Float[Tensor, "models sentences words"],
-    layers_too: bool = True,
+    all_layers: bool = True,
 ) -> Weights:
     """The slope of ``sum(error * logits) / sentences`` in V, W, F, where ``error`` is the loss's slope in the logits.
 
     Args:
-        attended: what :func:`layers` gave at these weights.
-        layers_too: also the slopes in V and F; without it they are returned as zeros.
+        attended: what :func:`attend` gave at these weights.
+        all_layers: also the slopes in V and F; without it they are returned as zeros.
     """
     slope = error / len(counts)
     query_key = counts.by_last(counts.gram(slope @ (weights.value + weights.feed_forward)))
-    if not layers_too:
+    if not all_layers:
         return Weights(torch.zeros_like(weights.value), query_key, torch.zeros_like(weights.feed_forward))
     value = slope.mT @ attended
     return Weights(value, query_key, counts.by_last(slope).mT + value)

@@ -5,8 +5,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy
-from attention_theory.in_context_reasoning.experiments.bigrams import Bigrams, count_bigrams, layers, slopes
-from attention_theory.in_context_reasoning.model import Pass
+from attention_theory.in_context_reasoning.experiments.bigrams import (
+    Bigrams,
+    attend,
+    count_bigrams,
+    layers,
+    logits_of,
+    slopes,
+)
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.training import MEASURES, History, estimated_gammas, measures
 from attention_theory.in_context_reasoning.variants import Stack, Training, level_of, stacks
@@ -104,8 +110,8 @@ def _counted(sentences: Sentences, task: Task, dtype: torch.dtype, device: torch
 
 def _step(stack: Stack, counts: Bigrams, labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> None:
     """One normalised step of every run of a stack."""
-    attended, attention, feed_forward = layers(counts, stack.weights)
-    loss = cross_entropy(attention + feed_forward, labels, arithmetic)
+    attended = attend(counts, stack.weights)
+    loss = cross_entropy(logits_of(counts, stack.weights, attended), labels, arithmetic)
     stack.step(slopes(counts, stack.weights, attended, loss.error, stack.trained == "all"))
 
 
@@ -117,11 +123,5 @@ def _measure(
     coming: Bigrams,
     labels: Int[Tensor, "runs batch"],
 ) -> dict[str, Float[Tensor, " runs"]]:
-    seen, unseen, next_pass = (_as_pass(counts, stack) for counts in (*counted, coming))
+    seen, unseen, next_pass = (layers(counts, stack.weights) for counts in (*counted, coming))
     return measures(stack.runs, task, held_out, [seen, unseen], next_pass.logits, labels)
-
-
-def _as_pass(counts: Bigrams, stack: Stack) -> Pass:
-    attended, attention, feed_forward = layers(counts, stack.weights)
-    nothing = attended[..., :0]
-    return Pass(nothing, nothing, attended, attention, feed_forward)

@@ -3,7 +3,7 @@
 import torch
 
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
-from attention_theory.in_context_reasoning.experiments.bigrams import count_bigrams, layers, slopes
+from attention_theory.in_context_reasoning.experiments.bigrams import attend, count_bigrams, layers, logits_of, slopes
 from attention_theory.in_context_reasoning.model import Architecture, Weights, forward, gradients
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
 from attention_theory.randomness import generator, normal
@@ -19,15 +19,18 @@ def test_layers_and_slopes_are_those_of_the_gather_form() -> None:
     shapes = ((3, SIZE, 2 * SIZE), (3, 2 * SIZE, 2 * SIZE), (3, SIZE, 2 * SIZE))
     weights = Weights(*(normal(*shape, seed=draw) for shape in shapes))
     done = forward(sentences.tokens, weights, Architecture())
-    attended, attention, feed_forward = layers(counts, weights)
+    found = layers(counts, weights)
+    attended = attend(counts, weights)
+    assert torch.equal(found.attended, attended)
     assert (attended - done.attended).abs().max() < 1e-11
-    assert (attention - done.attention).abs().max() < 1e-10
-    assert (feed_forward - done.feed_forward).abs().max() < 1e-10
+    assert (found.attention - done.attention).abs().max() < 1e-10
+    assert (found.feed_forward - done.feed_forward).abs().max() < 1e-10
+    assert (logits_of(counts, weights, attended) - done.logits).abs().max() < 1e-10
     error = cross_entropy(0.01 * done.logits, sentences.output).error
     for all_layers in (True, False):
         expected = gradients(sentences.tokens, weights, Architecture(), done, error, all_layers)
-        found = slopes(counts, weights, attended, error, all_layers)
-        for one, other in zip(found.matrices, expected.matrices, strict=True):
+        ours = slopes(counts, weights, attended, error, all_layers)
+        for one, other in zip(ours.matrices, expected.matrices, strict=True):
             assert (one - other).abs().max() < 1e-10
 
 
