@@ -89,7 +89,7 @@ def attend(counts: Bigrams, weights: Weights) -> Float[Tensor, "models sentences
 
 
 def layers(counts: Bigrams, weights: Weights) -> Pass:
-    """What :func:`attend` gives and the logits ξ_A and ξ_F of models with FA, without what there is for each position."""
+    """What :func:`attend` gives and the logits ξ_A and ξ_F of models with FA; scores and weights are left out."""
     attended = attend(counts, weights)
     of_last = counts.at_last(weights.feed_forward.mT)
     nothing = attended[..., :0]
