@@ -141,8 +141,8 @@ show.figure(
 # %% [markdown]
 # ## Two ends
 # Not all runs end alike. At $\alpha = 0.5$ attention may come to predict $y$, while the feed-forward layer predicts
-# $\tau$ on some sentences only; or the feed-forward layer may come to predict $\tau$, while attention predicts $y$ on some
-# sentences only. Neither end has a claim to be the right one, for the loss sees the sum of the layers.
+# $\tau$ on some sentences only; or the feed-forward layer may come to predict $\tau$, while attention predicts $y$ on
+# some sentences only. Neither end has a claim to be the right one, for the loss sees the sum of the layers.
 
 # %%
 fig, axes = show.axes(1, 2, width=8.0, sharey=True)
@@ -166,9 +166,9 @@ show.figure(
 # ## What the evidence says
 # That two drawn curves coincide is taken to mean that they are less than a twentieth of their height apart; that a
 # layer predicts its token, that it does on nineteen sentences of twenty. "Fails" is on less than half of them, and
-# "does not always", on less than 99 of 100. These bars were set when runs had been seen. At $\alpha = 0.2$ and $0.8$ the
-# interval of the mean over runs must be clear of them. At $\alpha = 0.5$, where runs differ, the figure shows one that
-# the paper had: among ours there must be one like it.
+# "does not always", on less than 99 of 100. These bars were set when runs had been seen. At $\alpha = 0.2$ and $0.8$
+# the interval of the mean over runs must be clear of them. At $\alpha = 0.5$, where runs differ, the figure shows one
+# that the paper had: among ours there must be one like it.
 
 # %%
 nearest = min(range(seeds), key=lambda run: apart(text, "attention", 0.5)[run])
@@ -204,9 +204,9 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # What is drawn can be had: at $\alpha = 0.2$ the curves of attention coincide, at $0.8$ those of the feed-forward
-# layer, and at no level do both layers predict their tokens. At $0.5$ the model has two ends, and which of them a run comes to
-# hangs on the sample and the order of its sentences; the paper's figure is one of the two. "Perfectly" is true of drawn
-# means, and on every sentence in some runs only.
+# layer, and at no level do both layers predict their tokens. At $0.5$ the model has two ends, and which of them a run
+# comes to hangs on the sample and the order of its sentences; the paper's figure is one of the two. "Perfectly" is true
+# of drawn means, and on every sentence in some runs only.
 #
 # ## To try
 # - Set `passes = 25`: most runs have not chosen yet, and at $\alpha = 0.5$ attention predicts $y$ on few sentences.
