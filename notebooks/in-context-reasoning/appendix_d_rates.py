@@ -27,7 +27,7 @@ from bookpress import Claim, show
 tokens = 30  # size of the vocabulary with the noise token, at least 15
 length = 32  # H, at least 16
 batch = 32  # sentences a step, at least 16; the paper has 512
-steps = 300  # T, at least 200; the paper has 2000
+steps = 200  # T, at least 100; the paper has 2000
 seeds = 5  # runs of every model, at least 2
 tolerance = 0.05  # nats above its end at which a loss has converged, from 0.01 to 0.2
 seed = 0  # seed of every draw, at least 0
@@ -38,13 +38,13 @@ require(
     tokens=(tokens, 15, None),
     length=(length, 16, None),
     batch=(batch, 16, None),
-    steps=(steps, 200, None),
+    steps=(steps, 100, None),
     seeds=(seeds, 2, None),
     tolerance=(tolerance, 0.01, 0.2),
     seed=(seed, 0, None),
     device=(device, {"cpu", "cuda"}),
 )
-rates = [0.05, 0.1, 0.2, 0.35, 0.5]
+rates, race_rates = [0.05, 0.1, 0.2, 0.35, 0.5], [0.1, 0.2, 0.3, 0.4, 0.5]
 alpha = 0.5  # where labels are noisy
 task = Task(tokens, length=length)
 of_runs = streams(seed, seeds)
@@ -157,21 +157,21 @@ claim.verdict()
 # %%
 full = families["full"]
 other = "Origin-Linear-F"
-levels = [0.0, 0.5]
+levels = [0.0, alpha]
 often = {"record_every": 1, "evaluation": 16, "device": device}
-race = train_grid(full, task, levels, rates, steps, batch, of_runs[0], **often)
-slow = train_grid([other], task, [0.5], rates, steps, batch, of_runs[0], **often)
+race = train_grid(full, task, levels, race_rates, steps, batch, of_runs[0], **often)
+slow = train_grid([other], task, [alpha], race_rates, steps, batch, of_runs[0], **often)
 
 
-def counted(name, alpha):
-    """Steps until the loss is within the tolerance of its end, by rate."""
-    goal = closed_end(name, alpha, tokens) + tolerance
-    return [steps_to(race, name, alpha, eta, goal) for eta in rates]
+def counted(name, level):
+    """Steps until the loss is within the tolerance of its end, by rate; one more than all steps if never."""
+    goal = closed_end(name, level, tokens) + tolerance
+    return [steps_to(race, name, level, eta, goal) for eta in race_rates]
 
 
 show.table(
-    ["model", "α", *(f"η = {eta}" for eta in rates)],
-    [[name, alpha, *counted(name, alpha)] for name in full for alpha in levels],
+    ["model", "α", *(f"η = {eta}" for eta in race_rates)],
+    [[name, level, *counted(name, level)] for name in full for level in levels],
     caption=f"Steps until the loss is within {tolerance} of its end",
 )
 
@@ -182,8 +182,8 @@ show.table(
 # %%
 fig, axis = show.axes(width=6.0)
 for name in full:
-    for alpha, line in zip(levels, ("-", "--"), strict=True):
-        axis.loglog(rates, counted(name, alpha), line, marker="o", markersize=3, label=f"{name}, α = {alpha}")
+    for level, line in zip(levels, ("-", "--"), strict=True):
+        axis.loglog(race_rates, counted(name, level), line, marker="o", markersize=3, label=f"{name}, α = {level}")
 axis.set(xlabel="rate η", ylabel="steps to converge")
 axis.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=7)
 show.figure(
@@ -201,11 +201,10 @@ show.figure(
 
 
 # %%
-def of_control(eta):
-    """Steps of the control until it is near the lowest of its losses at all rates; one more than all if never."""
-    lowest = min(slow.of("population", other, 0.5, rate).min().item() for rate in rates)
-    near = (slow.of("population", other, 0.5, eta) <= lowest + tolerance).nonzero()
-    return slow.steps[int(near[0])] if len(near) else steps + 1
+def of_control():
+    """Steps of the control until it is near the lowest of its losses at all rates, by rate."""
+    lowest = min(slow.of("population", other, alpha, eta).min().item() for eta in race_rates)
+    return [steps_to(slow, other, alpha, eta, lowest + tolerance) for eta in race_rates]
 
 
 def rise(found):
@@ -213,15 +212,23 @@ def rise(found):
     return max(later - earlier for earlier, later in itertools.pairwise(found))
 
 
+def walked(name, back=0):
+    """The λ to which the steps that were counted, less some, lead at each rate."""
+    return [(count - back) * eta for count, eta in zip(counted(name, alpha), race_rates, strict=True)]
+
+
+# %% [markdown]
+# A goal $\lambda^*$ that is the same for every rate lies above $\eta(t-1)$ and not above $\eta t$, for the steps $t$
+# counted at each. That there is one is asked of the models with FA, whose slope never changes its sign.
+
 # %%
 claim = Claim("in-context-reasoning/remark-d-2-1-rates")
-cases = {f"{name}, α = {alpha}": rise(counted(name, alpha)) for name in full for alpha in levels}
+cases = {f"{name}, α = {level}": rise(counted(name, level)) for name in full for level in levels}
 claim.check("change in steps from a rate to the next larger one", cases, "<", 0)
-claim.control(f"{other}, α = 0.5: the same", rise([of_control(eta) for eta in rates]), "<", 0)
+claim.control(f"{other}, α = {alpha}: the same", rise(of_control()), "<", 0)
 for name in (name for name in full if name.endswith("FA")):
-    passed = [count * eta for count, eta in zip(counted(name, 0.5), rates, strict=True)]
-    common = max((count - 1) * eta for count, eta in zip(counted(name, 0.5), rates, strict=True))
-    claim.check(f"{name}, α = 0.5: one λ for all rates, lowest minus highest bound", min(passed) - common, ">=", -1e-9)
+    room = min(walked(name)) - max(walked(name, back=1))
+    claim.check(f"{name}, α = {alpha}: room for one λ for all rates", room, ">=", -1e-9)
 claim.verdict()
 
 # %% [markdown]
