@@ -169,7 +169,8 @@ show.table(
 # ## What the evidence says
 # Losses are judged at the better rate, by the margin of the page of Table 1, which was set there; the same for the
 # shares of sentences in Figure 10, as the remark would have it for every experiment. It must fail for two rates in
-# place of two seeds. First runs had been seen when it was settled that ends be judged so.
+# place of two seeds. At the batch of this page the margin is wide. First runs had been seen when it was settled that
+# ends be judged so.
 
 # %%
 claim = Claim("in-context-reasoning/remark-d-1-seeds")
