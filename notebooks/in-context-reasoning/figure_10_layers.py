@@ -3,6 +3,21 @@
 # *Nguyen, Nguyen-Tang: Figure 10, Appendix D.2.2.*
 #
 # <!-- claim in-context-reasoning/figure-10 -->
+# <blockquote>
+#
+# **Figure 10 (The layers of Origin-Linear-FA)** *Appendix D.2.2*
+#
+# **As printed.** For $\alpha\le0.5$ attention predicts $y$ perfectly. The model is called Origin-Softmax-FA, and the
+# feed-forward layer is compared by $\xi_{F,\tau}=\max_j\xi_{F,\tau}$.
+#
+# **As run here.** By mean logits, at $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not always
+# predict $\tau$; at $\alpha=0.8$ the feed-forward layer predicts $\tau$ and attention fails at $y$. At $\alpha=0.5$ a
+# run ends in one of these two ways.
+#
+# At $\alpha=0.2$ by the drawn means, and on every sentence in some runs only; at $\alpha=0.5$ in some runs. The figure
+# shows Origin-Linear-FA, and the comparison is with $\max_j\xi_{F,j}$.
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # Attention and the feed-forward layer both read the attended sum. The loss sees the sum of their logits and nothing

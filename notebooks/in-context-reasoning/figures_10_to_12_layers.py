@@ -109,6 +109,14 @@ def by_run(values):
 # %% [markdown]
 # ## Figure 11
 # <!-- claim in-context-reasoning/figure-11 -->
+# <blockquote>
+#
+# **Figure 11 (The layers of Reparam-Linear-W-FA)** *Appendix D.2.2*
+#
+# Attention predicts $y$ and the feed-forward layer $\tau$ at every noise level, on every sentence. (So it is with
+# fillers as in Section 5. With output words among the fillers attention loses $y$ on some sentences at $\alpha=0.8$.)
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # Mean logits over the steps, for every run with fillers as in the text.
@@ -175,6 +183,14 @@ claim.verdict()
 # %% [markdown]
 # ## Figure 12
 # <!-- claim in-context-reasoning/figure-12 -->
+# <blockquote>
+#
+# **Figure 12 (The layers of Reparam-Linear-FA)** *Appendix D.2.2*
+#
+# The layers are separated on every sentence, with logits $\eta t$ at $y$ and $\eta t+\hat\gamma$ at $\tau$, as Theorem
+# 4.5 and its proof have it.
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # Theorem 4.5 says that the layers of the full reparameterisation are separated as soon as $\eta t > \max(0,
@@ -246,6 +262,16 @@ claim.verdict()
 # %% [markdown]
 # ## The third panels
 # <!-- claim in-context-reasoning/figures-10-to-12-third -->
+# <blockquote>
+#
+# **Figures 10 to 12 (Losses of the models whose layers are looked at)** *Appendix D.2.2; Sections 5.2 and 5.3*
+#
+# On trained outputs the losses of Reparam-Linear-FA and Reparam-Linear-W-FA come near the Bayes risk. On unseen words
+# the first stays there, the second ends higher, and Origin-Linear-FA highest of all, above a model that does not know
+# the output. (Neither captions nor text say what these panels show; by the authors' code it is the two losses. At
+# $\alpha=0.8$ Origin-Linear-FA does not come near on trained outputs either.)
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # Each row of Figures 10 to 12 has a third panel, of which neither captions nor text speak. By the authors' code it
