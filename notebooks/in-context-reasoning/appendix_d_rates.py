@@ -103,6 +103,11 @@ def of_family(family):
     return [sum(values) / len(values) for values in zip(*map(sensitivity, families[family]), strict=True)]
 
 
+# %% [markdown]
+# For every model, and for each family:
+
+
+# %%
 def listed(values):
     return ", ".join(f"{value:.2f}" for value in values)
 

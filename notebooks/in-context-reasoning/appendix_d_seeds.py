@@ -106,6 +106,10 @@ def apart(name, alpha):
     return spread(min((ends(name, alpha, eta) for eta in rates), key=sum))
 
 
+# %% [markdown]
+# The least and the most over the runs:
+
+# %%
 show.table(
     ["model", *(f"α = {alpha}, η = {eta}" for alpha in levels for eta in rates)],
     [
@@ -172,6 +176,11 @@ of_figure = [
     )
     for stream in of_runs
 ]
+
+# %% [markdown]
+# What the layers predict at the end of each run, and where its loss is:
+
+# %%
 shares = {layer: [share(run, layer, origin, 0.5, 0.1) for run in of_figure] for layer in ("attention", "feed_forward")}
 losses = [left_of_the_way(run, origin, 0.5, 0.1) for run in of_figure]
 show.table(

@@ -112,6 +112,10 @@ def listed(values):
     return ", ".join(f"{value:.2f}" for value in values)
 
 
+# %% [markdown]
+# Every run, one number each:
+
+# %%
 show.table(
     ["fillers", "α", "attention at y", "feed-forward at τ", "curves of attention apart", "of the feed-forward layer"],
     [
@@ -126,24 +130,27 @@ show.table(
 # ## As the paper draws it
 # Mean logits over the steps, a column for each noise level. All runs with fillers as in the text are drawn.
 
+
+# %%
+def panel(axis, layer, token, symbol, alpha):
+    """The mean logit at the layer's token and the mean of its largest one, a pair of curves for each run."""
+    for index, history in enumerate(histories[text]):
+        own, largest = (history.of(f"{layer}_{kind}", name, alpha, rate) for kind in (token, "largest"))
+        first = index == 0
+        axis.plot(history.steps, largest, "--", color=show.COLOURS[1], label=f"max {symbol}" if first else None)
+        axis.plot(history.steps, own, color=show.COLOURS[0], label=f"{symbol} at {layers[layer]}" if first else None)
+    axis.set(title=f"α = {alpha}", ylabel="mean logit", xlabel="step")
+
+
+# %% [markdown]
+# Attention stands above, the feed-forward layer below.
+
 # %%
 fig, axes = show.axes(2, 3, width=9.0, height=4.8, sharex=True)
-for row, (layer, token, symbol) in zip(
-    axes, (("attention", "output", "ξ_A"), ("feed_forward", "noise", "ξ_F")), strict=True
-):
+for row, of_layer in zip(axes, (("attention", "output", "ξ_A"), ("feed_forward", "noise", "ξ_F")), strict=True):
     for axis, alpha in zip(row, levels, strict=True):
-        for index, history in enumerate(histories[text]):
-            own = history.of(f"{layer}_{token}", name, alpha, rate)
-            largest = history.of(f"{layer}_largest", name, alpha, rate)
-            first = index == 0
-            axis.plot(history.steps, largest, "--", color=show.COLOURS[1], label=f"max {symbol}" if first else None)
-            axis.plot(
-                history.steps, own, color=show.COLOURS[0], label=f"{symbol} at {layers[layer]}" if first else None
-            )
-        axis.set(title=f"α = {alpha}", ylabel="mean logit")
+        panel(axis, *of_layer, alpha)
     row[0].legend(fontsize=8)
-for axis in axes[1]:
-    axis.set(xlabel="step")
 show.figure(
     fig,
     name="figure-10",
