@@ -1,5 +1,7 @@
 """Training on counts against training on sentences, from the same draws."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -14,7 +16,7 @@ TASK = Task(14, 2, 3, 16, noisy=True)
 
 def test_training_on_counts_is_training_on_sentences() -> None:
     runs = [Training(VARIANTS[name], alpha, 0.1) for name in LINEAR for alpha in (0.2, 0.8)]
-    options = {"evaluation": 24, "dtype": torch.float64, "record_every": 4}
+    options: dict[str, Any] = {"evaluation": 24, "dtype": torch.float64, "record_every": 4}
     fast = train_linear_on_sample(runs, TASK, 64, 5, 16, 3, arithmetic="subtraction", **options)
     slow = train_on_sample(runs, TASK, 64, 5, 16, 3, arithmetic="subtraction", **options)
     assert fast.steps == slow.steps
