@@ -1,65 +1,31 @@
 # %% [markdown]
-# # Figures 10 to 12 · What each layer learns to predict
-# *Nguyen, Nguyen-Tang: Figures 10 to 12, Appendix D.2.2.*
+# # Figures 11 and 12 · Layers that are told apart
+# *Nguyen, Nguyen-Tang: Figures 11 and 12, and the third panels of Figures 10 to 12; Appendix D.2.2.*
 #
-# <!-- claim in-context-reasoning/figure-10 -->
-# <blockquote>
+# In the paper's reparameterisation $V$ is the identity, so that attention votes for words that it attends to, and $F$
+# adds what it attends to on $\tau$ alone. That is enough to tell the layers apart: attention cannot favour $\tau$ in
+# $F$'s place, and $F$ cannot favour $y$. Whether $W$ is trained in full (Figure 11) or as one number (Figure 12),
+# attention is to predict $y$ and the feed-forward layer $\tau$, at every noise level. The appendix calls this
+# separation *perfect*, so it is counted here on every sentence, in every run.
 #
-# **Figure 10 (The layers of Origin-Linear-FA)** *Appendix D.2.2*
+# That layers do different things does not mean that they do them well. The figures' third panels show losses, and
+# on words that were never outputs these part the three models.
 #
-# **As printed.** For $\alpha\le0.5$ attention predicts $y$ perfectly. The model is called Origin-Softmax-FA, and the
-# feed-forward layer is compared by $\xi_{F,\tau}=\max_j\xi_{F,\tau}$.
-#
-# **As run here.** At $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not always predict $\tau$; at
-# $\alpha=0.8$ it is the other way round. At $\alpha=0.5$ the share of sentences on which attention predicts $y$ depends
-# on the run: about one half in some, above nine tenths in others.
-#
-# Not on every sentence at $\alpha=0.5$. The figure shows Origin-Linear-FA, and the comparison is with
-# $\max_j\xi_{F,j}$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim in-context-reasoning/figure-11 -->
-# <blockquote>
-#
-# **Figure 11 (The layers of Reparam-Linear-W-FA)** *Appendix D.2.2*
-#
-# Attention predicts $y$ and the feed-forward layer $\tau$ at every noise level.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim in-context-reasoning/figure-12 -->
-# <blockquote>
-#
-# **Figure 12 (The layers of Reparam-Linear-FA)** *Appendix D.2.2*
-#
-# The layers are separated on every sentence, with logits $\eta t$ at $y$ and $\eta t+\hat\gamma$ at $\tau$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Attention is said to predict the output if its largest logit is at $y$, and the feed-forward layer the noise if its
-# largest is at $\tau$. The paper draws mean logits, $\xi_{A,y}$ beside $\max_j\xi_{A,j}$ and $\xi_{F,\tau}$ beside
-# $\max_j\xi_{F,j}$, for three linear models with FA. A mean hides on how many sentences the two agree, so we count
-# those, and those on which both layers do so strictly, condition (8). For the Origin model the text says that attention
-# predicts $y$ "perfectly" for $\alpha\le0.5$. At $0.2$ it nearly does. At $0.5$ it does on a share of the sentences
-# that depends on the draw of the data and of the start: it is about one half in some runs and above nine tenths in
-# others, in which the drawn means all but coincide. One run is shown.
-#
-# The text names Origin-*Softmax*-FA where the figures show Origin-*Linear*-FA, and writes $\max_j\xi_{F,\tau}$ for
-# $\max_j\xi_{F,j}$. **Size**: as printed, one seed, with 256 evaluation sentences instead of 20480.
+# **Size**: $M=2048$ sentences as in the paper, a third of its 100 epochs (at full size all), five runs. The slopes are
+# those of an ordinary training loop, by subtraction in float32, but for Figure 12, which float32 does not carry.
 
 # %%
 import math
 
 import torch
 
+from attention_theory.in_context_reasoning.closed_form import bayes_risk
+from attention_theory.in_context_reasoning.experiments.linear_sample import LINEAR, train_linear_on_sample
 from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius
+from attention_theory.in_context_reasoning.table_1 import gap_to_bayes
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.training import train_on_sample
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training
+from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -67,11 +33,13 @@ from bookpress import Claim, show
 tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 256  # H, at least 16
 samples = 2_048  # M, at least 512
-passes = 100  # epochs, at least 50 and so few that the product of eta and the steps is at most 40
+passes = 32  # epochs, at least 20 and so few that the product of eta and the steps is at most 40
 batch = 512  # sentences a step, from 64 to samples
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 256  # evaluation sentences, at least 64; the paper has 20480
-seed = 0  # at least 0
+seeds = 5  # runs, at least 2
+other_seeds = 1  # of these, also with outputs among the fillers, at least 1
+seed = 0  # seed of every draw, at least 0
 device = "cpu"  # one of "cpu", "cuda"
 
 # %%
@@ -79,131 +47,308 @@ require(
     tokens=(tokens, 15, None),
     length=(length, 16, None),
     samples=(samples, 512, None),
-    passes=(passes, 50, None),
+    passes=(passes, 20, None),
     batch=(batch, 64, samples),
     rate=(rate, 0.01, 0.5),
     evaluation=(evaluation, 64, None),
+    seeds=(seeds, 2, None),
+    other_seeds=(other_seeds, 1, None),
     seed=(seed, 0, None),
     device=(device, {"cpu", "cuda"}),
 )
-per_epoch = samples // batch
-require(rate_times_steps=(rate * passes * per_epoch, 0.0, 40.0))  # beyond it float64 does not carry Figure 12
-origin, only_w, full = "Origin-Linear-FA", "Reparam-Linear-W-FA", "Reparam-Linear-FA"
-levels = (0.2, 0.5, 0.8)
-task = Task(tokens, length=length, noisy=True)
-runs = [Training(VARIANTS[name], alpha, rate) for name in (origin, only_w) for alpha in levels]
-options = {"evaluation": evaluation, "device": device}
-history = train_on_sample(runs, task, samples, passes, batch, seed, dtype=torch.float32, **options)
-exact_runs = [Training(VARIANTS[full], alpha, rate) for alpha in levels]
-exact = train_on_sample(exact_runs, task, samples, passes, batch, seed, **options)
-steps = history.steps[-1]
+steps = passes * (samples // batch)
+require(rate_times_steps=(rate * steps, 0.0, 40.0))  # beyond it float64 does not carry Figure 12
+origin, only_w, full = LINEAR
+levels, text, other = (0.2, 0.5, 0.8), "neutral", "outputs allowed"
+sizes = {"evaluation": evaluation, "record_every": max(1, steps // 10), "device": device}
 
-
-def of(measure: str, name: str, alpha: float) -> torch.Tensor:
-    return (exact if name == full else history).of(measure, name, alpha, rate)
+# %% [markdown]
+# ## The runs
+# Figure 12's model moves one number, by steps of length $\eta$ whatever the batch, so it takes a quarter of the batch,
+# and a quarter of the epochs, for as many steps. Its slope is what is left when the slopes of $y$ and of $\tau$, both
+# of order one, have cancelled: about $e^{-\lambda}$. That drowns in rounding near $\lambda = 20$ in float32 and near 40
+# in float64.
 
 
 # %%
-def draw(name: str, title: str, caption: str) -> None:
-    """One of the three figures: a row of panels for each layer, a column for each noise level."""
-    fig, axes = show.axes(2, 3, width=9.0, height=4.6)
-    for column, alpha in enumerate(levels):
-        for row, (token, layer, symbol) in enumerate(
-            (("output", "attention", "ξ_A"), ("noise", "feed_forward", "ξ_F"))
-        ):
-            axis = axes[row, column]
-            axis.plot(
-                history.steps, of(f"{layer}_{token}", name, alpha), label=f"{symbol} at {'y' if row == 0 else 'τ'}"
-            )
-            axis.plot(history.steps, of(f"{layer}_largest", name, alpha), "--", label=f"max {symbol}")
-            hits = of(f"{layer}_hits", name, alpha)[-1].item()
-            axis.set(title=f"α = {alpha}: largest on {hits:.0%}", xlabel="step", ylabel="mean logit")
-            axis.legend(fontsize=7)
-    show.figure(
-        fig,
-        name=title.lower().replace(" ", "-"),
-        caption=f"{title}: {name}. {caption} Above attention, below the feed-forward layer; where the curves coincide "
-        "the layer predicts its token on every sentence. Titles give the share of sentences on which it does, at the "
-        "end.",
-        alt=f"Six panels for {name}: mean logit of the layer's own token and the mean of its largest logit, over "
-        "steps.",
+def train(names, fillers, stream, part=1, **options):
+    """Some of the models at the three noise levels on one sample; a batch may be a part of the full one."""
+    runs = [Training(VARIANTS[name], alpha, rate) for name in names for alpha in levels]
+    task = Task(tokens, length=length, noisy=True, fillers=fillers)
+    return train_linear_on_sample(
+        runs, task, samples, max(1, passes // part), batch // part, stream, **sizes, **options
     )
 
 
-draw(origin, "Figure 10", "The layers do not separate at any noise level.")
-draw(only_w, "Figure 11", "Both layers predict their token.")
-draw(full, "Figure 12", "Perfect separation.")
-hits = ("attention_hits", "feed_forward_hits")
-shares = (*hits, "separated")
-show.table(
-    ["model", *(f"α = {alpha}: attention at y / feed-forward at τ / condition (8)" for alpha in levels)],
-    [
-        [name, *(" / ".join(f"{of(m, name, alpha)[-1].item():.3f}" for m in shares) for alpha in levels)]
-        for name in (origin, only_w, full)
-    ],
-    caption="Share of sentences on which each layer's largest logit is at its token, and on which condition (8) holds",
-)
+of_runs = streams(seed, seeds)
+histories = [train([origin, only_w], text, stream) for stream in of_runs]
+walks = [train([full], text, stream, part=4, dtype=torch.float64) for stream in of_runs]
+others = [train([only_w], other, stream) for stream in of_runs[:other_seeds]]
+
+# %% [markdown]
+# What is left of the way from the plateau of a model that does not know the output, 1, down to the Bayes risk, 0, and
+# the share of sentences with separated layers (condition 8), at the end:
+
 
 # %%
-claim = Claim("in-context-reasoning/figure-10")
-ends = {alpha: [of(m, origin, alpha)[-1].item() for m in shares] for alpha in levels}
-claim.check("α = 0.2: attention at y", ends[0.2][0], ">=", 0.9)
-for alpha in (0.2, 0.5):
-    claim.check(f"α = {alpha}: feed-forward not always at τ, share", ends[alpha][1], "<", 1)
-claim.check("α = 0.8: feed-forward at τ", ends[0.8][1], ">=", 0.9)
-claim.check("α = 0.8: attention fails at y, share", ends[0.8][0], "<=", 0.5)
-for alpha in levels:
-    claim.check(f"α = {alpha}: share of sentences with separated layers", ends[alpha][2], "<=", 0.9)
-claim.printed("the text's 'perfectly' at α = 0.5: attention at y", ends[0.5][0], ">=", 0.99)
-start = {alpha: [of(m, origin, alpha)[0].item() for m in hits] for alpha in levels}
-claim.control("α = 0.2 before training: attention at y", start[0.2][0], ">=", 0.9)
-claim.control("α = 0.8 before training: feed-forward at τ", start[0.8][1], ">=", 0.9)
-claim.control(
-    f"{only_w}, α = 0.5: share of sentences with separated layers", of("separated", only_w, 0.5)[-1], "<=", 0.9
+def of(measure, name, alpha, among=None):
+    """A measure at the end of every run."""
+    among = among or (walks if name == full else histories)
+    return [history.of(measure, name, alpha, rate)[-1].item() for history in among]
+
+
+def left(measure, name, alpha):
+    """The share of the way to the Bayes risk that is left, by run."""
+    return [(loss - bayes_risk(alpha)) / gap_to_bayes(alpha) for loss in of(measure, name, alpha)]
+
+
+def by_run(values):
+    return {f"run {index}": value for index, value in enumerate(values)}
+
+
+# %% [markdown]
+# ## Figure 11
+# <!-- claim in-context-reasoning/figure-11 -->
+# <blockquote>
+#
+# **Figure 11 (The layers of Reparam-Linear-W-FA)** *Appendix D.2.2*
+#
+# Attention predicts $y$ and the feed-forward layer $\tau$ at every noise level, on every sentence. (So it is with
+# fillers as in Section 5. With output words among the fillers attention loses $y$ on some sentences at $\alpha=0.8$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Mean logits over the steps, for every run with fillers as in the text.
+
+
+# %%
+def draw(name, title, caption):
+    """Mean logits of both layers at each noise level, a curve for each run."""
+    fig, axes = show.axes(2, 3, width=9.0, height=4.6, sharex=True)
+    rows = (("attention", "output", "ξ_A", "y"), ("feed_forward", "noise", "ξ_F", "τ"))
+    for row, (layer, token, symbol, word) in zip(axes, rows, strict=True):
+        for axis, alpha in zip(row, levels, strict=True):
+            for index, history in enumerate(walks if name == full else histories):
+                for curve, line, label in ((token, "-", f"{symbol} at {word}"), ("largest", "--", f"max {symbol}")):
+                    series = history.of(f"{layer}_{curve}", name, alpha, rate)
+                    colour = show.COLOURS[line == "--"]
+                    axis.plot(history.steps, series, line, color=colour, label=label if index == 0 else None)
+            axis.set(title=f"α = {alpha}", ylabel="mean logit", xlabel="step")
+        row[0].legend(fontsize=8)
+    alt = "Six panels in which solid and dashed curves coincide in the end."
+    show.figure(fig, name=title.lower().replace(" ", "-"), caption=f"{title}: {name}. {caption}", alt=alt)
+
+
+# %% [markdown]
+# Where a solid curve lies on a dashed one, the layer predicts its token on every sentence.
+
+# %%
+draw(only_w, "Figure 11", "Attention (above) and the feed-forward layer (below) both predict their token.")
+
+# %% [markdown]
+# The table counts sentences, under both rules for the fillers. In the second one, output words among the fillers are
+# attended to as well.
+
+# %%
+show.table(
+    ["model", "fillers", "runs", *(f"α = {alpha}" for alpha in levels)],
+    [
+        [name, fillers, len(among)]
+        + [", ".join(f"{value:.3f}" for value in of("separated", name, alpha, among)) for alpha in levels]
+        for name, fillers, among in (
+            (only_w, text, histories),
+            (only_w, other, others),
+            (full, text, walks),
+            (origin, text, histories),
+        )
+    ],
+    caption="Share of sentences on which the layers are separated, condition (8), by run",
 )
-for alpha in levels:
-    for layer, ours in zip(("attention at y", "feed-forward at τ"), ends[alpha], strict=False):
-        claim.number(f"α = {alpha}: {layer}, share", ours)
-claim.verdict()
+
+# %% [markdown]
+# Perfect is every sentence, in every run. The Origin model on the same samples must fall short. With outputs among the
+# fillers the share is shown: the more steps are taken, the more sentences attention loses at $\alpha = 0.8$.
 
 # %%
 claim = Claim("in-context-reasoning/figure-11")
 for alpha in levels:
-    claim.check(
-        f"α = {alpha}: share of sentences with separated layers", of("separated", only_w, alpha)[-1], ">=", 0.93
-    )
-    claim.control(f"Origin-Linear-FA, same data, α = {alpha}: the same", ends[alpha][2], ">=", 0.93)
+    claim.check(f"α = {alpha}: separated layers, share", by_run(of("separated", only_w, alpha)), "==", 1)
+    claim.control(f"α = {alpha}: {origin}, same samples", by_run(of("separated", origin, alpha)), "==", 1)
+for alpha in levels:
+    least = min(of("separated", only_w, alpha, others))
+    claim.number(f"α = {alpha}, outputs among the fillers: least share", least)
 claim.verdict()
 
 # %% [markdown]
-# The full reparameterisation walks $\lambda=\eta t$, so its logits are known: $\eta t$ and $\eta t+\hat\gamma$, where
-# $\hat\alpha=\sigma(\hat\gamma)$ is a whole number of labels over $M$. Its slope is what is left when the slopes of $y$
-# and of $\tau$, both of order one, have cancelled: about $e^{-\lambda}$. That drowns in rounding near $\lambda=20$ in
-# float32 and near 40 in float64, where the figure ends, and the steps stop dead. So the walk is held against the line
-# up to $\eta t=36$, where the slope is still above the rounding of float64, $2^{-53}$. The log domain does not help
-# against this cancellation. With slopes by subtraction the steps stop about there too or go on, slower or at full
-# length, by the luck of the rounding.
+# ## Figure 12
+# <!-- claim in-context-reasoning/figure-12 -->
+# <blockquote>
+#
+# **Figure 12 (The layers of Reparam-Linear-FA)** *Appendix D.2.2*
+#
+# The layers are separated on every sentence, with logits $\eta t$ at $y$ and $\eta t+\hat\gamma$ at $\tau$, as Theorem
+# 4.5 and its proof have it.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Theorem 4.5 says that the layers of the full reparameterisation are separated as soon as $\eta t > \max(0,
+# -\hat\gamma)$, and its proof gives the logits: $\lambda_t=\eta t$ at $y$, and $\eta t+\hat\gamma$ at $\tau$, where
+# $\hat\alpha=\sigma(\hat\gamma)$ is a whole number of labels over $M$.
+
+# %%
+draw(full, "Figure 12", "Straight lines of slope η: λ = η t.")
+
+# %% [markdown]
+# The walk is held against the line up to $\eta t=36$, where its slope is still above the rounding of float64. The
+# difference of the two logits must be the odds of a whole number of labels, near $\alpha$ (within what Hoeffding's
+# bound leaves once in a thousand times).
+
+
+# %%
+def walk_on_line(alpha):
+    """The logit at y over η t, for the last record with η t at most 36."""
+    found = []
+    for history in walks:
+        mark = max(index for index, step in enumerate(history.steps) if rate * step <= 36)
+        at_y = history.of("attention_output", full, alpha, rate)[mark].item()
+        found.append(at_y / (rate * history.steps[mark]))
+    return found
+
+
+def estimates(alpha):
+    """α̂ from the difference of the two logits."""
+    pairs = zip(of("attention_output", full, alpha), of("feed_forward_noise", full, alpha), strict=True)
+    return [1 / (1 + math.exp(at_y - at_noise)) for at_y, at_noise in pairs]
+
+
+def before(alpha):
+    """Condition (8) at the first record, before any step."""
+    return [history.of("separated", full, alpha, rate)[0].item() for history in walks]
+
+
+# %% [markdown]
+# As a control, before the first step nothing is separated; and in float32, with many more steps, the walk must stop.
+
+# %%
+long = math.ceil(60 / rate / (samples // (batch // 4)))  # epochs that would take λ to 60
+small = {"evaluation": 64, "device": device}
+far = train_linear_on_sample(
+    [Training(VARIANTS[full], 0.5, rate)],
+    Task(tokens, length=16, noisy=True),
+    samples,
+    long,
+    batch // 4,
+    of_runs[0],
+    **small,
+)
+stop = far.of("attention_output", full, 0.5, rate)[-1] / (rate * far.steps[-1])
 
 # %%
 claim = Claim("in-context-reasoning/figure-12")
-mark = max(index for index, step in enumerate(history.steps) if rate * step <= 36)
+radius = hoeffding_radius(samples, 1e-3)
 for alpha in levels:
-    claim.check(f"α = {alpha}: share of sentences with separated layers", of("separated", full, alpha)[-1], "==", 1)
-    at_y, at_noise = (of(m, full, alpha)[mark].item() for m in ("attention_output", "feed_forward_noise"))
-    claim.check(f"α = {alpha}: ξ_A at y over η t", at_y / (rate * history.steps[mark]), "==", 1, 1e-2)
-    share = 1 / (1 + math.exp(at_y - at_noise))
-    count = share * samples
-    claim.check(f"α = {alpha}: M σ(ξ_F at τ - ξ_A at y) minus a whole number", count - round(count), "==", 0, 1e-6)
-    claim.check(f"α = {alpha}: α̂ from it minus α", abs(share - alpha), "<=", hoeffding_radius(samples, 1e-3))
-claim.number("α = 0.2: ξ_A at y at the end", of("attention_output", full, 0.2)[-1])
-claim.number("α = 0.2: ξ_F at τ at the end", of("feed_forward_noise", full, 0.2)[-1])
-long = math.ceil(60 / (rate * per_epoch))  # passes that would take λ to 60
-rest = {"seed": seed, "evaluation": 64, "device": device}
-walk = train_on_sample(exact_runs, task, samples, long, batch, dtype=torch.float32, **rest)
-for alpha in levels:
-    stop = walk.of("attention_output", full, alpha, rate)[-1]
-    claim.control(f"float32, α = {alpha}: ξ_A at y over η t", stop / (rate * walk.steps[-1]), "==", 1, 1e-2)
-walk = train_on_sample(exact_runs[-1:], task, samples, long, batch, arithmetic="subtraction", **rest)
-stray = walk.of("attention_output", full, 0.8, rate)[-1]
-claim.number("subtraction, float64, α = 0.8: ξ_A at y at the end, a matter of luck", stray)
+    claim.check(f"α = {alpha}: separated layers, share", by_run(of("separated", full, alpha)), "==", 1)
+    claim.control(f"α = {alpha}: the same before any step", by_run(before(alpha)), "==", 1)
+    claim.check(f"α = {alpha}: ξ_A at y over η t", by_run(walk_on_line(alpha)), "==", 1, 1e-2)
+    whole = [samples * value - round(samples * value) for value in estimates(alpha)]
+    claim.check(f"α = {alpha}: M σ(ξ_F at τ - ξ_A at y) minus a whole number", by_run(whole), "==", 0, 1e-6)
+    off = [abs(value - alpha) for value in estimates(alpha)]
+    claim.check(f"α = {alpha}: α̂ from it minus α", by_run(off), "<=", radius)
+claim.control("float32, to η t = 60: ξ_A at y over η t", stop, "==", 1, 1e-2)
 claim.verdict()
+
+# %% [markdown]
+# ## The third panels
+# <!-- claim in-context-reasoning/figures-10-to-12-third -->
+# <blockquote>
+#
+# **Figures 10 to 12 (Losses of the models whose layers are looked at)** *Appendix D.2.2; Sections 5.2 and 5.3*
+#
+# On trained outputs the losses of Reparam-Linear-FA and Reparam-Linear-W-FA come near the Bayes risk. On unseen words
+# the first stays there, the second ends higher, and Origin-Linear-FA highest of all, above a model that does not know
+# the output. (Neither captions nor text say what these panels show; by the authors' code it is the two losses. At
+# $\alpha=0.8$ Origin-Linear-FA does not come near on trained outputs either.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Each row of Figures 10 to 12 has a third panel, of which neither captions nor text speak. By the authors' code it
+# shows the population loss and the loss on unseen words of the same run. So what is asked of them here is what Sections
+# 5.2 and 5.3 say of models of these three kinds: on trained outputs they come near the Bayes risk, and on unseen words
+# the Origin model fails, the one with $W$ trained does better and not perfectly, and the full one is perfect.
+
+# %%
+fig, axes = show.axes(1, 3, width=9.0, height=3.2)
+shown = ((origin, show.COLOURS[1]), (only_w, show.COLOURS[0]), (full, show.COLOURS[2]))
+for axis, alpha in zip(axes, levels, strict=True):
+    for name, colour in shown:
+        for index, history in enumerate(walks if name == full else histories):
+            for measure, line in (("population", "-"), ("unseen", "--")):
+                label = f"{name}, {measure}" if index == 0 else None
+                axis.plot(history.steps, history.of(measure, name, alpha, rate), line, color=colour, label=label)
+    axis.axhline(bayes_risk(alpha), color=show.COLOURS[6], linewidth=0.6)
+    axis.set(title=f"α = {alpha}", xlabel="step", ylabel="loss")
+axes[2].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=7)
+show.figure(
+    fig,
+    name="third-panels",
+    caption="Losses of the three models, a curve for each run: solid on trained outputs, dashed on words that were "
+    "never outputs. Thin horizontal line: the Bayes risk.",
+    alt="Three panels. Solid curves come down to near a horizontal line; of the dashed ones those of one model rise "
+    "far above the others.",
+)
+
+# %% [markdown]
+# Near is half of the way or more from the plateau of a model that does not know the output, as on the page of Figure 2;
+# to fail is to end above that plateau, and perfect, within a hundredth of the way. The bars are those of other pages of
+# this chapter.
+
+# %%
+ends = {name: {alpha: left("population", name, alpha) for alpha in levels} for name in LINEAR}
+unseen = {name: {alpha: left("unseen", name, alpha) for alpha in levels} for name in LINEAR}
+show.table(
+    ["model", "words", *(f"α = {alpha}" for alpha in levels)],
+    [
+        [name, words, *(", ".join(f"{value:.2f}" for value in found[name][alpha]) for alpha in levels)]
+        for name in LINEAR
+        for words, found in (("trained", ends), ("unseen", unseen))
+    ],
+    caption="What is left of the way from the plateau, 1, to the Bayes risk, 0, at the end of each run",
+)
+
+# %% [markdown]
+# What is asked of a mean over runs is asked of its interval. Where the Origin model ends on trained outputs is shown
+# and not judged: Section 5.3 says that such a model generalises to them, but of ReLU attention.
+
+# %%
+claim = Claim("in-context-reasoning/figures-10-to-12-third")
+for alpha in levels:
+    claim.check(f"α = {alpha}, {full}: left, trained words", by_run(ends[full][alpha]), "<=", 0.01)
+    claim.check(f"α = {alpha}, {full}: left, unseen words", by_run(unseen[full][alpha]), "<=", 0.01)
+    claim.estimate(f"α = {alpha}, {only_w}: left, trained words", ends[only_w][alpha], "<=", 0.5)
+    claim.estimate(f"α = {alpha}, {origin}: left, unseen words", unseen[origin][alpha], ">=", 1)
+    claim.control(f"α = {alpha}, {full}: the same", by_run(unseen[full][alpha]), ">=", 1)
+    less = [b - a for a, b in zip(unseen[only_w][alpha], unseen[origin][alpha], strict=True)]
+    claim.estimate(f"α = {alpha}: unseen words, {origin} less {only_w}", less, ">", 0)
+    claim.control(f"α = {alpha}, {only_w}: left, unseen words", by_run(unseen[only_w][alpha]), "<=", 0.01)
+for alpha in levels:
+    found = ends[origin][alpha]
+    claim.number(f"α = {alpha}, {origin}: left, trained words, mean over runs", sum(found) / seeds)
+claim.stand_in("what the panels show is known from the authors' code alone; they are held against Sections 5.2 and 5.3")
+claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# With $F$ of the reparameterisation the layers are told apart: with fillers as in the text they are separated on every
+# sentence, in every run, whether $W$ is trained in full or as one number. With outputs among the fillers attention
+# loses a few sentences at the highest noise level. Separated layers are not enough for unseen words: a model that
+# trains $W$ is then perfectly separated on trained outputs, and its loss on other words still is far above the Bayes
+# risk.
+#
+# ## To try
+# - Set `passes = 100`, as in the paper: with outputs among the fillers, at $\alpha = 0.8$, attention loses $y$ on one
+#   sentence in ten.
+# - Set `passes = 50`: at $\alpha = 0.5$ the Origin model has left the plateau on trained outputs, and on unseen words
+#   it stays as far above as before.

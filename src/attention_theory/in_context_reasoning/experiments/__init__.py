@@ -1,1 +1,1 @@
-"""The experiments of Section 5 and Appendix D: training on counts, and how losses and ends are read off runs."""
+"""The experiments of Section 5 and Appendix D: training by seeds and on counts, and what is read off the runs."""

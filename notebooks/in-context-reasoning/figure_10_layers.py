@@ -1,0 +1,235 @@
+# %% [markdown]
+# # Figure 10 · Two layers that nothing tells apart
+# *Nguyen, Nguyen-Tang: Figure 10, Appendix D.2.2.*
+#
+# <!-- claim in-context-reasoning/figure-10 -->
+# <blockquote>
+#
+# **Figure 10 (The layers of Origin-Linear-FA)** *Appendix D.2.2*
+#
+# **As printed.** For $\alpha\le0.5$ attention predicts $y$ perfectly. The model is called Origin-Softmax-FA, and the
+# feed-forward layer is compared by $\xi_{F,\tau}=\max_j\xi_{F,\tau}$.
+#
+# **As run here.** By mean logits, at $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not always
+# predict $\tau$; at $\alpha=0.8$ the feed-forward layer predicts $\tau$ and attention fails at $y$. At $\alpha=0.5$ a
+# run ends in one of these two ways.
+#
+# At $\alpha=0.2$ by the drawn means, and on every sentence in some runs only; at $\alpha=0.5$ in some runs. The figure
+# shows Origin-Linear-FA, and the comparison is with $\max_j\xi_{F,j}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Attention and the feed-forward layer both read the attended sum. The loss sees the sum of their logits and nothing
+# else, so it has no reason to leave $y$ to one and $\tau$ to the other. What does tell the layers apart is small: the
+# feed-forward layer also sees $x_H$. In a model whose three matrices are all trained, which layer comes to predict what
+# is left to the labels and to luck.
+#
+# The paper draws mean logits over the sentences: $\xi_{A,y}$ beside $\max_j\xi_{A,j}$, and $\xi_{F,\tau}$ beside
+# $\max_j\xi_{F,j}$. Where the two curves coincide, a layer is said to have learnt to predict its token. A mean hides on
+# how many sentences it does, so those are counted here too. The text names Origin-*Softmax*-FA where the figure shows
+# Origin-*Linear*-FA, and writes $\max_j\xi_{F,\tau}$ for $\max_j\xi_{F,j}$; the figure's caption and the axes put both
+# right.
+#
+# **Size**: $M=2048$ sentences as in the paper, half of its 100 epochs (at full size all), five runs for each of two
+# readings of the fillers. The slopes are those of an ordinary training loop, by subtraction in float32. With linear
+# attention a sentence is known by the counts of its bigrams, which makes the training several times faster.
+
+# %%
+from attention_theory.in_context_reasoning.experiments.layer_ends import share, shortfall
+from attention_theory.in_context_reasoning.experiments.linear_sample import train_linear_on_sample
+from attention_theory.in_context_reasoning.task import Task
+from attention_theory.in_context_reasoning.variants import VARIANTS, Training
+from attention_theory.randomness import streams
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+tokens = 60  # size of the vocabulary with the noise token, at least 15
+length = 256  # H, at least 16
+samples = 2_048  # M, at least 512
+passes = 50  # epochs, at least 20; the paper has 100
+batch = 512  # sentences a step, from 64 to samples
+rate = 0.1  # eta, from 0.01 to 0.5
+evaluation = 256  # evaluation sentences, at least 64; the paper has 20480
+seeds = 5  # runs with each kind of fillers, at least 2
+seed = 0  # seed of every draw, at least 0
+device = "cpu"  # one of "cpu", "cuda"
+
+# %%
+require(
+    tokens=(tokens, 15, None),
+    length=(length, 16, None),
+    samples=(samples, 512, None),
+    passes=(passes, 20, None),
+    batch=(batch, 64, samples),
+    rate=(rate, 0.01, 0.5),
+    evaluation=(evaluation, 64, None),
+    seeds=(seeds, 2, None),
+    seed=(seed, 0, None),
+    device=(device, {"cpu", "cuda"}),
+)
+name, levels = "Origin-Linear-FA", (0.2, 0.5, 0.8)
+text, other = "neutral", "outputs allowed"
+tried = {text: levels, other: levels[:2]}
+every = max(1, passes * (samples // batch) // 10)
+layers = {"attention": "y", "feed_forward": "τ"}
+
+# %% [markdown]
+# ## The runs
+# Section 5 has fillers that are neither triggers nor outputs. Under the other rule of this chapter's pages, which
+# Definition 2.1 allows too, outputs may be fillers; the highest noise level is left out there.
+
+
+# %%
+def train(fillers, stream):
+    """The model at each noise level on one sample."""
+    runs = [Training(VARIANTS[name], alpha, rate) for alpha in tried[fillers]]
+    task = Task(tokens, length=length, noisy=True, fillers=fillers)
+    options = {"evaluation": evaluation, "record_every": every, "device": device}
+    return train_linear_on_sample(runs, task, samples, passes, batch, stream, **options)
+
+
+histories = {fillers: [train(fillers, stream) for stream in streams(seed, seeds)] for fillers in (text, other)}
+
+# %% [markdown]
+# At the end of each run: on how many sentences a layer predicts its token, and how far the drawn curves are apart, as a
+# share of the higher one.
+
+
+# %%
+def shares(fillers, layer, alpha):
+    """The share of sentences by run."""
+    return [share(history, layer, name, alpha, rate) for history in histories[fillers]]
+
+
+def apart(fillers, layer, alpha):
+    """The shortfall of the mean logit at the layer's token by run."""
+    return [shortfall(history, layer, name, alpha, rate)[-1].item() for history in histories[fillers]]
+
+
+def listed(values):
+    return ", ".join(f"{value:.2f}" for value in values)
+
+
+# %% [markdown]
+# Every run, one number each:
+
+# %%
+show.table(
+    ["fillers", "α", "attention at y", "feed-forward at τ", "curves of attention apart", "of the feed-forward layer"],
+    [
+        [fillers, alpha, *(listed(found(fillers, layer, alpha)) for found in (shares, apart) for layer in layers)]
+        for fillers in histories
+        for alpha in tried[fillers]
+    ],
+    caption="Every run: shares of sentences on which the layer predicts its token, and the gap between drawn curves",
+)
+
+# %% [markdown]
+# ## As the paper draws it
+# Mean logits over the steps, a column for each noise level. All runs with fillers as in the text are drawn.
+
+
+# %%
+def panel(axis, layer, token, symbol, alpha):
+    """The mean logit at the layer's token and the mean of its largest one, a pair of curves for each run."""
+    for index, history in enumerate(histories[text]):
+        own, largest = (history.of(f"{layer}_{kind}", name, alpha, rate) for kind in (token, "largest"))
+        first = index == 0
+        axis.plot(history.steps, largest, "--", color=show.COLOURS[1], label=f"max {symbol}" if first else None)
+        axis.plot(history.steps, own, color=show.COLOURS[0], label=f"{symbol} at {layers[layer]}" if first else None)
+    axis.set(title=f"α = {alpha}", ylabel="mean logit", xlabel="step")
+
+
+# %% [markdown]
+# Attention stands above, the feed-forward layer below.
+
+# %%
+fig, axes = show.axes(2, 3, width=9.0, height=4.8, sharex=True)
+for row, of_layer in zip(axes, (("attention", "output", "ξ_A"), ("feed_forward", "noise", "ξ_F")), strict=True):
+    for axis, alpha in zip(row, levels, strict=True):
+        panel(axis, *of_layer, alpha)
+    row[0].legend(fontsize=8)
+show.figure(
+    fig,
+    name="figure-10",
+    caption="Figure 10: the mean logit at the layer's own token and the mean of its largest one, for every run. Above "
+    "attention, which loses y at the highest noise level; below the feed-forward layer, which finds τ there.",
+    alt="Six panels. Solid and dashed curves coincide for attention at the lowest noise level and for the feed-forward "
+    "layer at the highest, and at the middle one in some runs each; elsewhere the solid ones lie lower.",
+)
+
+# %% [markdown]
+# ## Two ends
+# Not all runs end alike. At $\alpha = 0.5$ attention may come to predict $y$, while the feed-forward layer predicts
+# $\tau$ on some sentences only; or the feed-forward layer may come to predict $\tau$, while attention predicts $y$ on
+# some sentences only. Neither end has a claim to be the right one, for the loss sees the sum of the layers.
+
+# %%
+fig, axes = show.axes(1, 2, width=8.0, sharey=True)
+for axis, fillers in zip(axes, histories, strict=True):
+    for alpha, marker in zip(tried[fillers], "osD", strict=False):
+        points = [shares(fillers, layer, alpha) for layer in layers]
+        axis.plot(*points, marker, fillstyle="none", label=f"α = {alpha}")
+    axis.set(title=f"fillers: {fillers}", xlabel="share of sentences, attention at y", xlim=(-0.05, 1.05))
+axes[0].set(ylabel="share, feed-forward at τ")
+axes[0].legend(fontsize=8)
+show.figure(
+    fig,
+    name="two-ends",
+    caption="A mark for each run. Perfect separation is the corner on the upper right, and no run is there. At α = 0.5 "
+    "a run may end on the right, as in the paper's figure, or on the left above.",
+    alt="Two panels of marks. Circles lie on the lower right, diamonds in the upper left corner, and squares in both "
+    "places.",
+)
+
+# %% [markdown]
+# ## What the evidence says
+# That two drawn curves coincide is taken to mean that they are less than a twentieth of their height apart; that a
+# layer predicts its token, that it does on nineteen sentences of twenty. "Fails" is on less than half of them, and
+# "does not always", on less than 99 of 100. These bars were set when runs had been seen. At $\alpha = 0.2$ and $0.8$
+# the interval of the mean over runs must be clear of them. At $\alpha = 0.5$, where runs differ, the figure shows one
+# that the paper had: among ours there must be one like it.
+
+# %%
+nearest = min(range(seeds), key=lambda run: apart(text, "attention", 0.5)[run])
+like_it = [gap <= 0.05 for gap in apart(text, "attention", 0.5)]
+alone = {"0.2": apart(text, "attention", 0.2), "0.8": apart(text, "attention", 0.8)}
+
+# %% [markdown]
+# "Perfectly", for $\alpha \le 0.5$, is taken by the letter as well: on every sentence, in every run. Each bar must fail
+# where the paper says that the layer does.
+
+# %%
+claim = Claim("in-context-reasoning/figure-10")
+as_control = {"role": "control"}
+claim.estimate("α = 0.2: curves of attention apart", alone["0.2"], "<=", 0.05)
+claim.estimate("α = 0.8: the same", alone["0.8"], "<=", 0.05, **as_control)
+claim.estimate("α = 0.2: feed-forward at τ, share", shares(text, "feed_forward", 0.2), "<=", 0.99)
+claim.estimate("α = 0.8: the same", shares(text, "feed_forward", 0.8), "<=", 0.99, **as_control)
+claim.estimate("α = 0.8: feed-forward at τ, share", shares(text, "feed_forward", 0.8), ">=", 0.95)
+claim.estimate("α = 0.8: attention at y, share", shares(text, "attention", 0.8), "<=", 0.5)
+claim.estimate("α = 0.2: the same", shares(text, "attention", 0.2), "<=", 0.5, **as_control)
+claim.check("α = 0.5, nearest run: curves of attention apart", apart(text, "attention", 0.5)[nearest], "<=", 0.05)
+claim.check("α = 0.5, the same run: feed-forward at τ", shares(text, "feed_forward", 0.5)[nearest], "<=", 0.99)
+for alpha in (0.2, 0.5):
+    by_run = {f"run {index}": value for index, value in enumerate(shares(text, "attention", alpha))}
+    claim.printed(f"α = {alpha}: attention at y on every sentence, share", by_run, ">=", 1)
+claim.number("α = 0.5: runs whose curves of attention coincide", sum(like_it))
+for fillers in histories:
+    found = shares(fillers, "attention", 0.5)
+    claim.number(f"{fillers}, α = 0.5: attention at y, least share", min(found))
+    claim.number(f"{fillers}, α = 0.5: attention at y, largest share", max(found))
+claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# What is drawn can be had: at $\alpha = 0.2$ the curves of attention coincide, at $0.8$ those of the feed-forward
+# layer, and at no level do both layers predict their tokens. At $0.5$ the model has two ends, and which of them a run
+# comes to hangs on the sample and the order of its sentences; the paper's figure is one of the two. "Perfectly" is true
+# of drawn means, and on every sentence in some runs only.
+#
+# ## To try
+# - Set `passes = 25`: most runs have not chosen yet, and at $\alpha = 0.5$ attention predicts $y$ on few sentences.
+# - Set `seed = 1`: other samples, and other runs at $\alpha = 0.5$ end on the right.

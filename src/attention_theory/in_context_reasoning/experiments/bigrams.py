@@ -1,0 +1,125 @@
+"""What linear attention sees of a sentence: how often each word stands in it, and how often it follows each other.
+
+With σ the identity the attended sum of Eq. (1) is ``sum_h x_h x_h^T W^T x_H``, and so a product with the Gram matrix
+``sum_h x_h x_h^T`` of the sentence. In the codes of a word and of the word before it that matrix holds counts alone: of
+words and of words before on two diagonals, and of bigrams between the two. It is the same at every step, so sentences
+that are seen again and again are counted once, however long they are.
+"""
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attention_theory.in_context_reasoning.model import Pass, Weights
+
+
+@dataclass(frozen=True)
+class Bigrams:
+    """The Gram matrices of sentences over N words, with 2N codes; the same number of entries in each, sorted by rows.
+
+    Attributes:
+        columns: the columns of the entries.
+        entries: the entries. A bigram that occurs twice is two ones in one place.
+        bounds: where each row begins among the entries; the first row begins at 0, and the last ends at the end.
+        last: the two codes in ``x_H``: of the last word, and N plus that of the word before it.
+    """
+
+    columns: Int[Tensor, "sentences entries"]
+    entries: Float[Tensor, "sentences entries"]
+    bounds: Int[Tensor, "sentences codes"]
+    last: Int[Tensor, "sentences 2"]
+
+    def __len__(self) -> int:
+        return len(self.last)
+
+    def pick(self, rows: Tensor | slice) -> "Bigrams":
+        """Some of the sentences, by their numbers."""
+        return Bigrams(self.columns[rows], self.entries[rows], self.bounds[rows], self.last[rows])
+
+    @cached_property
+    def matrix(self) -> Tensor:
+        """The Gram matrices as the blocks of one sparse matrix."""
+        count, codes = self.bounds.shape
+        first = torch.arange(count, dtype=torch.int32, device=self.last.device)[:, None]
+        starts = (self.bounds + self.columns.shape[1] * first).flatten()
+        end = starts.new_tensor([self.columns.numel()])
+        columns = (self.columns + codes * first).flatten()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # PyTorch calls its sparse matrices a trial
+            sizes = (count * codes, count * codes)
+            return torch.sparse_csr_tensor(torch.cat([starts, end]), columns, self.entries.flatten(), sizes)
+
+    def gram(self, vectors: Float[Tensor, "models sentences codes"]) -> Float[Tensor, "models sentences codes"]:
+        """``(sum_h x_h x_h^T) v`` for a vector v a model and sentence."""
+        product = self.matrix @ vectors.flatten(1).mT.contiguous()
+        return product.mT.contiguous().view(vectors.shape)
+
+    def at_last(self, matrix: Float[Tensor, "models codes features"]) -> Float[Tensor, "models sentences features"]:
+        """``x_H^T matrix``, a row a sentence."""
+        return matrix[:, self.last[:, 0]] + matrix[:, self.last[:, 1]]
+
+    def by_last(self, values: Float[Tensor, "models sentences features"]) -> Float[Tensor, "models codes features"]:
+        """The sum over the sentences of ``x_H values^T``."""
+        total = values.new_zeros(len(values), self.bounds.shape[1], values.shape[-1])
+        return total.index_add_(1, self.last[:, 0], values).index_add_(1, self.last[:, 1], values)
+
+
+def count_bigrams(tokens: Int[Tensor, "sentences length"], size: int, dtype: torch.dtype = torch.float64) -> Bigrams:
+    """The :class:`Bigrams` of sentences over ``size`` words."""
+    words, before = tokens[:, 1:], size + tokens[:, :-1]
+    diagonal = torch.arange(2 * size, device=tokens.device).expand(len(tokens), -1)
+    counts = torch.zeros(len(tokens), 2 * size, dtype=dtype, device=tokens.device)
+    for codes in (tokens, before):
+        counts.scatter_add_(1, codes, torch.ones_like(codes, dtype=dtype))
+    ones = torch.ones_like(words, dtype=dtype)
+    places, order = torch.cat([words, before, diagonal], dim=1).sort(dim=1, stable=True)
+    columns = torch.cat([before, words, diagonal], dim=1).gather(1, order).int()
+    entries = torch.cat([ones, ones, counts], dim=1).gather(1, order)
+    bounds = torch.searchsorted(places, diagonal.contiguous()).int()
+    return Bigrams(columns, entries, bounds, torch.stack([tokens[:, -1], before[:, -1]], dim=1))
+
+
+def attend(counts: Bigrams, weights: Weights) -> Float[Tensor, "models sentences codes"]:
+    """The attended sums of stacked linear models (Eq. 1; weights in the codes)."""
+    return counts.gram(counts.at_last(weights.query_key))
+
+
+def layers(counts: Bigrams, weights: Weights) -> Pass:
+    """What :func:`attend` gives and the logits ξ_A and ξ_F of models with FA; scores and weights are left out."""
+    attended = attend(counts, weights)
+    of_last = counts.at_last(weights.feed_forward.mT)
+    nothing = attended[..., :0]
+    attention, feed_forward = (attended @ matrix.mT for matrix in (weights.value, weights.feed_forward))
+    return Pass(nothing, nothing, attended, attention, of_last + feed_forward)
+
+
+def logits_of(
+    counts: Bigrams, weights: Weights, attended: Float[Tensor, "models sentences codes"]
+) -> Float[Tensor, "models sentences words"]:
+    """The logits ξ of :func:`layers` without those of the layers: one product where these take two."""
+    return attended @ (weights.value + weights.feed_forward).mT + counts.at_last(weights.feed_forward.mT)
+
+
+def slopes(
+    counts: Bigrams,
+    weights: Weights,
+    attended: Float[Tensor, "models sentences codes"],
+    error: Float[Tensor, "models sentences words"],
+    all_layers: bool = True,
+) -> Weights:
+    """The slope of ``sum(error * logits) / sentences`` in V, W, F, where ``error`` is the loss's slope in the logits.
+
+    Args:
+        attended: what :func:`attend` gave at these weights.
+        all_layers: also the slopes in V and F; without it they are returned as zeros.
+    """
+    slope = error / len(counts)
+    query_key = counts.by_last(counts.gram(slope @ (weights.value + weights.feed_forward)))
+    if not all_layers:
+        return Weights(torch.zeros_like(weights.value), query_key, torch.zeros_like(weights.feed_forward))
+    value = slope.mT @ attended
+    return Weights(value, query_key, counts.by_last(slope).mT + value)
