@@ -1,7 +1,9 @@
 """The deeper students of Section 6.1, stacked over runs: layers of linear attention, and a full transformer layer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -56,7 +58,7 @@ def linear_layers(
     models: Parameters, tokens: Float[Tensor, "models batch tokens width"]
 ) -> Float[Tensor, "models batch tokens"]:
     """Each layer adds its causal output to its input; the last layer gives one number at each position."""
-    stream = tokens.permute(0, 3, 1, 2)  # features before positions, so that every product runs over many positions
+    stream = tokens.permute(0, 3, 1, 2).contiguous()  # features first, so that every product runs over many positions
     *inner, last = range(models["queries"].shape[1])
     for layer in inner:
         found = _read(models["queries"][:, layer], stream)
@@ -82,11 +84,59 @@ def _read(
     width, length = stream.shape[1], stream.shape[-1]
     keys = _mix(queries.flatten(1, 2), stream).unflatten(1, (-1, width))
     if width**2 <= length:
-        products = (stream[:, :, None] * stream[:, None]).cumsum(dim=-1)
-        return (products[:, None] * keys[:, :, None]).sum(dim=3)
+        return _Answers.apply(keys, stream)
     rows, seen = keys.permute(0, 1, 3, 4, 2), stream.permute(0, 2, 3, 1)[:, None]
     found = attention(rows, seen, seen, "linear", causal_mask(length, stream.device))
     return found.permute(0, 1, 4, 2, 3)
+
+
+class _Answers(torch.autograd.Function):
+    """``G_t k_t`` for keys k of every head, with ``G_t`` the sum of ``x_s x_sᵀ`` over the tokens x of the stream up to t.
+
+    With an upstream gradient g, that of ``k_t`` is ``G_t g_t``. That of ``x_s`` is ``R_s x_s``, where R adds up
+    ``g_t k_tᵀ + k_t g_tᵀ`` over the heads and all t from s on. Both sums have an entry for each pair of coordinates,
+    of which every pair is taken once, and nothing but G is kept between the passes.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        keys: Float[Tensor, "models heads width batch tokens"],
+        stream: Float[Tensor, "models width batch tokens"],
+    ) -> Float[Tensor, "models heads width batch tokens"]:
+        sums = [(stream[:, i] * stream[:, j]).cumsum(dim=-1) for i, j in _pairs_of(stream)]
+        ctx.save_for_backward(keys, stream, *sums)
+        return _Answers._times(sums, keys)
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Float[Tensor, "models heads width batch tokens"]) -> tuple[Tensor, Tensor | None]:
+        keys, stream, *sums = ctx.saved_tensors
+        of_keys = _Answers._times(sums, upstream)
+        if not ctx.needs_input_grad[1]:
+            return of_keys, None
+        of_stream = torch.zeros_like(stream)
+        for i, j in _pairs_of(stream):
+            both = (upstream[:, :, i] * keys[:, :, j]).addcmul_(upstream[:, :, j], keys[:, :, i])
+            later = both.sum(dim=1).flip(-1).cumsum(dim=-1).flip(-1)
+            of_stream[:, i].addcmul_(later, stream[:, j])
+            if i < j:
+                of_stream[:, j].addcmul_(later, stream[:, i])
+        return of_keys, of_stream
+
+    @staticmethod
+    def _times(sums: Sequence[Tensor], keys: Tensor) -> Tensor:
+        """The symmetric matrices, given by their entries on and above the diagonal, times the vectors of each head."""
+        found = torch.zeros_like(keys)
+        for (i, j), entry in zip(_pairs_of(keys[:, 0]), sums, strict=True):
+            found[:, :, i].addcmul_(entry[:, None], keys[:, :, j])
+            if i < j:
+                found[:, :, j].addcmul_(entry[:, None], keys[:, :, i])
+        return found
+
+
+def _pairs_of(stream: Float[Tensor, "models width batch tokens"]) -> Iterator[tuple[int, int]]:
+    """Every pair of coordinates once, ``i <= j``."""
+    return combinations_with_replacement(range(stream.shape[1]), 2)
 
 
 def _read_merged(
