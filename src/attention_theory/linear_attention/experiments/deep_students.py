@@ -61,12 +61,12 @@ def linear_layers(
     stream = tokens.permute(0, 3, 1, 2).contiguous()  # features first, so that every product runs over many positions
     *inner, last = range(models["queries"].shape[1])
     for layer in inner:
-        found = _read(models["queries"][:, layer], stream)
-        stream = stream + _mix(models["values"][:, layer].transpose(1, 2).flatten(2), found)
+        values = models["values"][:, layer].transpose(1, 2).flatten(2)
+        stream = stream + _layer(values, models["queries"][:, layer], stream)
     asked, wanted = models["queries"][:, last], models["read"]
     if asked.shape[1] > asked.shape[-1]:
         return _read_merged(wanted, asked, stream)
-    return _mix(wanted.flatten(1)[:, None], _read(asked, stream))[:, 0]
+    return _layer(wanted.flatten(1)[:, None], asked, stream)[:, 0]
 
 
 def _mix(
@@ -77,66 +77,78 @@ def _mix(
     return (matrix @ stream.reshape(len(stream), matrix.shape[-1], -1)).unflatten(-1, places)
 
 
-def _read(
-    queries: Float[Tensor, "models heads width width"], stream: Float[Tensor, "models width batch tokens"]
-) -> Float[Tensor, "models heads width batch tokens"]:
-    """``G_t Q_h z_t``, by Gram matrices of the tokens up to each, or by scores of pairs where these are fewer."""
+def _layer(
+    values: Float[Tensor, "models out heads_width"],
+    queries: Float[Tensor, "models heads width width"],
+    stream: Float[Tensor, "models width batch tokens"],
+) -> Float[Tensor, "models out batch tokens"]:
+    """``Σ_h V_h G_t Q_h z_t``, by Gram matrices of the tokens up to each, or by scores of pairs if these are fewer."""
     width, length = stream.shape[1], stream.shape[-1]
-    keys = _mix(queries.flatten(1, 2), stream).unflatten(1, (-1, width))
     if width**2 <= length:
-        return _Answers.apply(keys, stream)
+        return _GramLayer.apply(values, queries.flatten(1, 2), stream)
+    keys = _mix(queries.flatten(1, 2), stream).unflatten(1, (-1, width))
     rows, seen = keys.permute(0, 1, 3, 4, 2), stream.permute(0, 2, 3, 1)[:, None]
     found = attention(rows, seen, seen, "linear", causal_mask(length, stream.device))
-    return found.permute(0, 1, 4, 2, 3)
+    return _mix(values, found.permute(0, 1, 4, 2, 3))
 
 
-class _Answers(torch.autograd.Function):
-    """``G_t k_t`` for keys k of every head, with ``G_t`` the sum of ``x_s x_sᵀ`` over the tokens x of the stream up to t.
+class _GramLayer(torch.autograd.Function):
+    """A layer by ``G_t``, the sum of ``x_s x_sᵀ`` over the tokens x of the stream up to t, and its backward pass.
 
-    With an upstream gradient g, that of ``k_t`` is ``G_t g_t``. That of ``x_s`` is ``R_s x_s``, where R adds up
-    ``g_t k_tᵀ + k_t g_tᵀ`` over the heads and all t from s on. Both sums have an entry for each pair of coordinates,
-    of which every pair is taken once, and nothing but G is kept between the passes.
+    Let k be the keys ``Q_h x`` and f what is found for them, ``G k``. With the gradient ``g`` of f that of k is
+    ``G g``. That of ``x_s`` is ``R_s x_s``, where R adds up ``g_t k_tᵀ + k_t g_tᵀ`` over the heads and all t from s on,
+    besides what comes through the keys. G and R are symmetric: every pair of coordinates is taken once.
     """
 
     @staticmethod
     def forward(
         ctx: Any,
-        keys: Float[Tensor, "models heads width batch tokens"],
+        values: Float[Tensor, "models out heads_width"],
+        queries: Float[Tensor, "models heads_width width"],
         stream: Float[Tensor, "models width batch tokens"],
-    ) -> Float[Tensor, "models heads width batch tokens"]:
-        sums = [(stream[:, i] * stream[:, j]).cumsum(dim=-1) for i, j in _pairs_of(stream)]
-        ctx.save_for_backward(keys, stream, *sums)
-        return _Answers._times(sums, keys)
+    ) -> Float[Tensor, "models out batch tokens"]:
+        sums = [(stream[:, i] * stream[:, j]).cumsum(dim=-1) for i, j in _pairs(stream.shape[1])]
+        keys = _mix(queries, stream).unflatten(1, (-1, stream.shape[1]))
+        found = _times(sums, keys)
+        ctx.save_for_backward(values, queries, stream, keys, found, *sums)
+        return _mix(values, found)
 
     @staticmethod
-    def backward(ctx: Any, upstream: Float[Tensor, "models heads width batch tokens"]) -> tuple[Tensor, Tensor | None]:
-        keys, stream, *sums = ctx.saved_tensors
-        of_keys = _Answers._times(sums, upstream)
-        if not ctx.needs_input_grad[1]:
-            return of_keys, None
-        of_stream = torch.zeros_like(stream)
-        for i, j in _pairs_of(stream):
-            both = (upstream[:, :, i] * keys[:, :, j]).addcmul_(upstream[:, :, j], keys[:, :, i])
-            later = both.sum(dim=1).flip(-1).cumsum(dim=-1).flip(-1)
-            of_stream[:, i].addcmul_(later, stream[:, j])
+    def backward(ctx: Any, upstream: Float[Tensor, "models out batch tokens"]) -> tuple[Tensor, Tensor, Tensor | None]:
+        values, queries, stream, keys, found, *sums = ctx.saved_tensors
+        of_found = _mix(values.mT, upstream).view_as(found)
+        of_keys = _times(sums, of_found)
+        of_values = upstream.reshape(len(upstream), upstream.shape[1], -1) @ found.flatten(1, 2).flatten(2).mT
+        of_queries = of_keys.flatten(1, 2).flatten(2) @ stream.flatten(2).mT
+        if not ctx.needs_input_grad[2]:
+            return of_values, of_queries, None
+        of_stream = _mix(queries.mT, of_keys)
+        for i, j in _pairs(stream.shape[1]):
+            both = of_found[:, :, i] * keys[:, :, j]
+            if i < j:
+                both.addcmul_(of_found[:, :, j], keys[:, :, i])
+            later = (both.sum(dim=1) if both.shape[1] > 1 else both[:, 0]).flip(-1).cumsum(dim=-1).flip(-1)
+            of_stream[:, i].addcmul_(later, stream[:, j], value=1 if i < j else 2)
             if i < j:
                 of_stream[:, j].addcmul_(later, stream[:, i])
-        return of_keys, of_stream
-
-    @staticmethod
-    def _times(sums: Sequence[Tensor], keys: Tensor) -> Tensor:
-        """The symmetric matrices, given by their entries on and above the diagonal, times the vectors of each head."""
-        found = torch.zeros_like(keys)
-        for (i, j), entry in zip(_pairs_of(keys[:, 0]), sums, strict=True):
-            found[:, :, i].addcmul_(entry[:, None], keys[:, :, j])
-            if i < j:
-                found[:, :, j].addcmul_(entry[:, None], keys[:, :, i])
-        return found
+        return of_values, of_queries, of_stream
 
 
-def _pairs_of(stream: Float[Tensor, "models width batch tokens"]) -> Iterator[tuple[int, int]]:
+def _times(
+    sums: Sequence[Float[Tensor, "models batch tokens"]], keys: Float[Tensor, "models heads width batch tokens"]
+) -> Float[Tensor, "models heads width batch tokens"]:
+    """Symmetric matrices, given by their entries on and above the diagonal, times the vectors of each head."""
+    found = torch.zeros_like(keys)
+    for (i, j), entry in zip(_pairs(keys.shape[2]), sums, strict=True):
+        found[:, :, i].addcmul_(entry[:, None], keys[:, :, j])
+        if i < j:
+            found[:, :, j].addcmul_(entry[:, None], keys[:, :, i])
+    return found
+
+
+def _pairs(width: int) -> Iterator[tuple[int, int]]:
     """Every pair of coordinates once, ``i <= j``."""
-    return combinations_with_replacement(range(stream.shape[1]), 2)
+    return combinations_with_replacement(range(width), 2)
 
 
 def _read_merged(
@@ -238,12 +250,15 @@ def train_stack(
         window: steps over which errors are averaged; those of a pass unless given.
     """
     tasks = data.tasks.to(next(iter(start.values())).dtype)
-    every = torch.arange(len(tasks.tokens), device=tasks.tokens.device)[:, None]
+    runs, sequences = tasks.labels.shape[:2]
+    tokens, labels = tasks.tokens.mT.flatten(0, 1).contiguous(), tasks.labels.flatten(0, 1)
+    places = data.batches + sequences * torch.arange(runs, device=labels.device)[:, None]
 
     def loss(models: Parameters, step: int) -> Tensor:
-        rows = data.batches[min(step, len(data.batches) - 1)]
-        outputs = student(models, tasks.tokens[every, rows])
-        return (outputs - tasks.labels[every, rows]).square().mean(dim=(1, 2))
+        rows = places[min(step, len(places) - 1)]
+        inputs, wanted = (of.index_select(0, rows.flatten()).unflatten(0, rows.shape) for of in (tokens, labels))
+        apart = (student(models, inputs.mT) - wanted).flatten(1)
+        return torch.linalg.vecdot(apart, apart) / apart.shape[1]
 
     trained = train_many(loss, start, len(data.batches), rate, weight_decay=weight_decay, record_every=1)
     curves = pass_means(trained.history[:-1].double(), window or data.steps_each) / data.tasks.power
