@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import chain, combinations
 from typing import Any
 
 import torch
@@ -62,34 +62,41 @@ def linear_layers(
     *inner, last = range(models["queries"].shape[1])
     for layer in inner:
         values = models["values"][:, layer].transpose(1, 2).flatten(2)
-        stream = stream + _layer(values, models["queries"][:, layer], stream)
+        stream = _layer(values, models["queries"][:, layer], stream, adds=True)
     asked, wanted = models["queries"][:, last], models["read"]
     if asked.shape[1] > asked.shape[-1]:
         return _read_merged(wanted, asked, stream)
-    return _layer(wanted.flatten(1)[:, None], asked, stream)[:, 0]
+    return _layer(wanted.flatten(1)[:, None], asked, stream, adds=False)[:, 0]
 
 
 def _mix(
-    matrix: Float[Tensor, "models out features"], stream: Float[Tensor, "models *features batch tokens"]
+    matrix: Float[Tensor, "models out features"],
+    stream: Float[Tensor, "models *features batch tokens"],
+    onto: Float[Tensor, "models out batch tokens"] | None = None,
 ) -> Float[Tensor, "models out batch tokens"]:
-    """A matrix of each model on all of its positions."""
-    places = stream.shape[-2:]
-    return (matrix @ stream.reshape(len(stream), matrix.shape[-1], -1)).unflatten(-1, places)
+    """A matrix of each model on all of its positions, added to what is given."""
+    places, flat = stream.shape[-2:], stream.reshape(len(stream), matrix.shape[-1], -1)
+    mixed = matrix @ flat if onto is None else torch.baddbmm(onto.flatten(2), matrix, flat)
+    return mixed.unflatten(-1, places)
 
 
 def _layer(
     values: Float[Tensor, "models out heads_width"],
     queries: Float[Tensor, "models heads width width"],
     stream: Float[Tensor, "models width batch tokens"],
+    adds: bool,
 ) -> Float[Tensor, "models out batch tokens"]:
-    """``Σ_h V_h G_t Q_h z_t``, by Gram matrices of the tokens up to each, or by scores of pairs if these are fewer."""
+    """``Σ_h V_h G_t Q_h z_t``, by Gram matrices of the tokens up to each, or by scores of pairs if these are fewer.
+
+    With ``adds`` the stream is added to it.
+    """
     width, length = stream.shape[1], stream.shape[-1]
     if width**2 <= length:
-        return _GramLayer.apply(values, queries.flatten(1, 2), stream)
+        return _GramLayer.apply(values, queries.flatten(1, 2), stream, adds)
     keys = _mix(queries.flatten(1, 2), stream).unflatten(1, (-1, width))
     rows, seen = keys.permute(0, 1, 3, 4, 2), stream.permute(0, 2, 3, 1)[:, None]
     found = attention(rows, seen, seen, "linear", causal_mask(length, stream.device))
-    return _mix(values, found.permute(0, 1, 4, 2, 3))
+    return _mix(values, found.permute(0, 1, 4, 2, 3), stream if adds else None)
 
 
 class _GramLayer(torch.autograd.Function):
@@ -106,23 +113,27 @@ class _GramLayer(torch.autograd.Function):
         values: Float[Tensor, "models out heads_width"],
         queries: Float[Tensor, "models heads_width width"],
         stream: Float[Tensor, "models width batch tokens"],
+        adds: bool,
     ) -> Float[Tensor, "models out batch tokens"]:
         sums = [(stream[:, i] * stream[:, j]).cumsum(dim=-1) for i, j in _pairs(stream.shape[1])]
         keys = _mix(queries, stream).unflatten(1, (-1, stream.shape[1]))
         found = _times(sums, keys)
         ctx.save_for_backward(values, queries, stream, keys, found, *sums)
-        return _mix(values, found)
+        ctx.adds = adds
+        return _mix(values, found, stream if adds else None)
 
     @staticmethod
-    def backward(ctx: Any, upstream: Float[Tensor, "models out batch tokens"]) -> tuple[Tensor, Tensor, Tensor | None]:
+    def backward(
+        ctx: Any, upstream: Float[Tensor, "models out batch tokens"]
+    ) -> tuple[Tensor, Tensor, Tensor | None, None]:
         values, queries, stream, keys, found, *sums = ctx.saved_tensors
         of_found = _mix(values.mT, upstream).view_as(found)
         of_keys = _times(sums, of_found)
         of_values = upstream.reshape(len(upstream), upstream.shape[1], -1) @ found.flatten(1, 2).flatten(2).mT
         of_queries = of_keys.flatten(1, 2).flatten(2) @ stream.flatten(2).mT
         if not ctx.needs_input_grad[2]:
-            return of_values, of_queries, None
-        of_stream = _mix(queries.mT, of_keys)
+            return of_values, of_queries, None, None
+        of_stream = _mix(queries.mT, of_keys, upstream if ctx.adds else None)
         for i, j in _pairs(stream.shape[1]):
             both = of_found[:, :, i] * keys[:, :, j]
             if i < j:
@@ -131,24 +142,26 @@ class _GramLayer(torch.autograd.Function):
             of_stream[:, i].addcmul_(later, stream[:, j], value=1 if i < j else 2)
             if i < j:
                 of_stream[:, j].addcmul_(later, stream[:, i])
-        return of_values, of_queries, of_stream
+        return of_values, of_queries, of_stream, None
 
 
 def _times(
     sums: Sequence[Float[Tensor, "models batch tokens"]], keys: Float[Tensor, "models heads width batch tokens"]
 ) -> Float[Tensor, "models heads width batch tokens"]:
     """Symmetric matrices, given by their entries on and above the diagonal, times the vectors of each head."""
-    found = torch.zeros_like(keys)
+    found = torch.empty_like(keys)
     for (i, j), entry in zip(_pairs(keys.shape[2]), sums, strict=True):
-        found[:, :, i].addcmul_(entry[:, None], keys[:, :, j])
-        if i < j:
+        if i == j:
+            torch.mul(entry[:, None], keys[:, :, i], out=found[:, :, i])
+        else:
+            found[:, :, i].addcmul_(entry[:, None], keys[:, :, j])
             found[:, :, j].addcmul_(entry[:, None], keys[:, :, i])
     return found
 
 
 def _pairs(width: int) -> Iterator[tuple[int, int]]:
-    """Every pair of coordinates once, ``i <= j``."""
-    return combinations_with_replacement(range(width), 2)
+    """Every pair of coordinates once, ``i <= j``; those on the diagonal first."""
+    return chain(((one, one) for one in range(width)), combinations(range(width), 2))
 
 
 def _read_merged(
