@@ -248,7 +248,7 @@ def train_stack(
     student: Student,
     start: Parameters,
     data: RunData,
-    rate: float,
+    rate: float | Float[Tensor, " runs"],
     weight_decay: float = 0.0,
     window: int | None = None,
 ) -> StackRuns:
@@ -258,7 +258,7 @@ def train_stack(
         student: the forward pass.
         start: the stacked parameters to begin from, on the device of the data; their type is that of the training.
         data: what the runs are trained on.
-        rate: the learning rate.
+        rate: the learning rate, one for all or one for each run.
         weight_decay: decoupled decay, as a multiple of the rate: AdamW.
         window: steps over which errors are averaged; those of a pass unless given.
     """
