@@ -124,11 +124,11 @@ claim.verdict()
 # %% [markdown]
 # ## The search space
 # Appendix D.1 lists what was tried. Below it stands beside what the notebooks of Figure 1 run, all by mini-batches: at
-# laptop size, as in this book, and with the parameters that are set down for full size. The optimiser has three names in the paper: SGD in Section 6.1, Adam above the table and AdamW in it. The
-# last two differ by a weight decay, of which no value is given. The book trains with Adam, and heads with AdamW beside
-# it: its usual decay keeps every student away from the teacher ({doc}`/notebooks/linear-attention/figure_1a_heads`).
-# Not given either: the number of sequences, the number of epochs, the start of the students, and the seeds beyond
-# "three runs".
+# laptop size, as in this book, and with the parameters that are set down for full size. The optimiser has three names
+# in the paper: SGD in Section 6.1, Adam above the table and AdamW in it. The last two differ by a weight decay, of
+# which no value is given. The book trains with Adam, and heads with AdamW beside it: its usual decay keeps every
+# student away from the teacher ({doc}`/notebooks/linear-attention/figure_1a_heads`). Not given either: the number of
+# sequences, the number of epochs, the start of the students, and the seeds beyond "three runs".
 #
 # <!-- claim linear-attention/table-d-1 -->
 # <blockquote>
