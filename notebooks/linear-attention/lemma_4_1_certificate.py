@@ -324,14 +324,14 @@ show.figure(
 # $p : \Omega \to \mathbb{R}^\psi$, one row for all outputs, and then has a row $p_a$ for each. And it asks for
 # $\lambda_{\min} > 0$ "if there exists $b \in [n]$", with a $b$ that nothing before or after it has. In the proof of
 # Lemma 4.2 such a $b$ is the token whose entry is the third factor, which in Eq. 15 is the last one. That some token
-# will do is not meant: here are eight inputs whose last token has a zero in its second entry. With the first token in
-# its place the features span everything, and with the last one the entries $\ell = 2$ are zero.
+# will do is not meant: here are inputs of seven tokens whose last one has a zero in its second entry. With the first
+# token in its place the features span everything, and with the last one those with $\ell = 2$ are zero.
 
 # %%
 identity = coefficients(teacher) @ certificate_features(fresh).mT
 one_row = identity.mean(dim=0, keepdim=True).expand_as(identity)
 solved = least_squares(certificate_features(data[8]), mhla(teacher, data[8]))
-flat = data[8].clone()
+flat = fresh.clone()
 flat[:, -1, 1] = 0
 by_token = {"first": certificate(flat.flip(1)), "last": certificate(flat)}
 
