@@ -442,6 +442,6 @@ claim.verdict()
 # few parameters, and $d^2$ heads never are.
 #
 # ## To try
-# - Set `starts = 200`: the zero-loss fits become many, those of one head at $N = 3$ spread farther, and at $N \ge 6$
-#   none leaves the teacher.
+# - Set `starts = 200`: the zero-loss fits become many, those of four heads spread farther where the certificate is
+#   silent, and at $N \ge 6$ none leaves the teacher.
 # - Set `n = 2`: two tokens are enough for all that is said here.
