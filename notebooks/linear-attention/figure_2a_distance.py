@@ -406,5 +406,6 @@ claim.verdict()
 #
 # ## To try
 # - Set `samples = 4096`: at 99.5% there are now fewer Gaussian tables than the kernel has dimensions. $\lambda_{\min}$
-#   is 0 there, too, and elimination is as lost as at the left end.
+#   is 0 there, too, and elimination is lost. Every other $\lambda_{\min}$ is smaller than the paper's, descent ends
+#   farther from the teacher, and of the figure only a part is left.
 # - Set `d = 3`: the kernel has 16 dimensions, and all curves keep their shapes.

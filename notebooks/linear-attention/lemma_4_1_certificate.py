@@ -49,6 +49,12 @@
 # $\lambda_{\min}(\Lambda_D) > 0$, then all empirical risk minimisers, with any number of heads that realizes the data,
 # compute the same function on all inputs.
 #
+# **In the paper's proof.** $p$ has the shape $\psi$, one row for all outputs, and least squares is unique "if there
+# exists $b \in [n]$ such that" $\lambda_{\min} > 0$, with a $b$ that nothing else has.
+#
+# **Corrected.** $d \times \psi$, with a row $p_a$ for each output as in Eqs. 41 and 42; and no $b$, for the token in
+# the features is the last one (Eq. 15). With some other token the condition does not give uniqueness.
+#
 # </blockquote>
 # <!-- /claim -->
 
@@ -312,12 +318,35 @@ show.figure(
 
 # %% [markdown]
 # From $N = \psi = 6$ on all fits of zero loss are the teacher; at $N = 3$ there are fits of zero loss that are not.
+#
+# The paper's proof rewrites the output as $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$ (Eqs. 41 to 45) and calls on
+# least squares, which has one solution where $\lambda_{\min} > 0$. Two things in it are written wrongly. It announces
+# $p : \Omega \to \mathbb{R}^\psi$, one row for all outputs, and then has a row $p_a$ for each. And it asks for
+# $\lambda_{\min} > 0$ "if there exists $b \in [n]$", with a $b$ that nothing before or after it has. In the proof of
+# Lemma 4.2 such a $b$ is the token whose entry is the third factor, which in Eq. 15 is the last one. That some token
+# will do is not meant: here are inputs of seven tokens whose last one has a zero in its second entry. With the first
+# token in its place the features span everything, and with the last one those with $\ell = 2$ are zero.
 
 # %%
 identity = coefficients(teacher) @ certificate_features(fresh).mT
+one_row = identity.mean(dim=0, keepdim=True).expand_as(identity)
+solved = least_squares(certificate_features(data[8]), mhla(teacher, data[8]))
+flat = fresh.clone()
+flat[:, -1, 1] = 0
+by_token = {"first": certificate(flat.flip(1)), "last": certificate(flat)}
+
+# %% [markdown]
+# The best row for all outputs together is the mean of the rows; least squares is tried at $N = 8$.
+
+# %%
 claim = Claim("linear-attention/lemma-4-1")
 eq_45 = relative_error(identity.mT, mhla(teacher, fresh))
 claim.check("Eq. 45: ⟨p, H(Z)⟩ and the output, difference", eq_45, "<=", 1e-12, of="proof")
+gap_of_rows = relative_error(one_row.mT, mhla(teacher, fresh))
+claim.misprint("p with ψ entries: ⟨p, H(Z)⟩ and the output, difference", gap_of_rows, "<=", 1e-12, of="proof")
+claim.check("N = 8: least squares and p, distance", (solved - coefficients(teacher)).norm(), "<=", 1e-11, of="proof")
+claim.check("some b: nullity of the features with token b = 1", by_token["first"].nullity, "==", 0, of="proof")
+claim.misprint("on the same data: nullity of those of Eq. 15", by_token["last"].nullity, "==", 0, of="proof")
 claim.check("N = 6: certificate holds", certificates[6].holds, "==", True)
 for heads in (1, all_heads):
     distances = found[6, heads]["distances"]
@@ -413,6 +442,6 @@ claim.verdict()
 # few parameters, and $d^2$ heads never are.
 #
 # ## To try
-# - Set `starts = 200`: the zero-loss fits become many, those of one head at $N = 3$ spread farther, and at $N \ge 6$
-#   none leaves the teacher.
+# - Set `starts = 200`: the zero-loss fits become many, those of four heads spread farther where the certificate is
+#   silent, and at $N \ge 6$ none leaves the teacher.
 # - Set `n = 2`: two tokens are enough for all that is said here.

@@ -343,12 +343,26 @@ last_two = every[:, :, -1].prod(dim=1)  # z_1n z_2n, over all inputs of two rows
 with_pair = three.moment(2) * (every.prod(dim=1).sum(dim=1) * last_two).mean().item() / 2**0.5
 
 # %% [markdown]
+# The one calculation that the paper shows is that of Eq. 51. It takes the mean of $(\|z_j\|^2 - nm_2)^2$, which is
+# right, and multiplies it with the mean of $z_{\ell n}^2$. For $\ell = j$ this factor is not independent of the other.
+# The repair adds up token by token, as the proof above does. Both are set beside the mean over all $3^n$ rows of
+# entries $-1$, 0 and 1.
+
+# %%
+row = torch.cartesian_prod(*[torch.tensor(three.values, dtype=torch.float64)] * n)
+square = (row.square().sum(dim=1) - n * three.moment(2)).square()
+m2, m4, m6 = (three.moment(degree) for degree in (2, 4, 6))
+by_printed_step = ((n**2 - n) * m2**2 + n * m4 - n**2 * m2**2) / n
+by_tokens = ((n - 1) * (m4 - m2**2) * m2 + m6 - 2 * m2 * m4 + m2**3) / n
+eq_51 = (square * row[:, -1].square()).mean() / n
+exact_values = {name: value for name, (value, _, _) in measured.items()}
+right_values = {name: right for name, (_, _, right) in measured.items()}
+
+# %% [markdown]
 # A product where the printed value is right says nothing, so only those where it differs are judged as printed.
 
 # %%
 claim = Claim("linear-attention/lemma-4-2-moments")
-exact_values = {name: value for name, (value, _, _) in measured.items()}
-right_values = {name: right for name, (_, _, right) in measured.items()}
 claim.check("correct forms", exact_values, "==", right_values, tolerance=1e-10)
 for name, (value, printed, right) in measured.items():
     if name.startswith("normal") and printed not in ("near zero", right):
@@ -361,6 +375,11 @@ claim.check("linear feature and single 1, l = 1, normal: m_2 (m_4 - m_2²) / √
 claim.printed("as printed: the same, 0", with_single, "==", 0, 1e-10)
 pair_due = three.moment(2) ** 3 / 2**0.5
 claim.check("linear feature 2 and pair 12, l = 1, uniform, n = 2: m_2³ / √n", with_pair, "==", pair_due, 1e-10)
+claim.check(
+    "Eq. 51, its first factor, all rows of -1, 0, 1", square.mean() / n, "==", by_printed_step, 1e-10, of="proof"
+)
+claim.printed("Eq. 51, l = j: the mean is that of its factors", eq_51, "==", by_printed_step * m2, 1e-10, of="proof")
+claim.check("Eq. 51, l = j: the mean, token by token", eq_51, "==", by_tokens, 1e-10, of="proof")
 claim.verdict()
 
 # %% [markdown]

@@ -473,6 +473,10 @@ def tape_is_right(tokens, step):
     return (read.letters == letters_due).all(dim=1) & (read.states == states_due).all(dim=1)
 
 
+# %% [markdown]
+# One row for each number of machines and step:
+
+# %%
 rights = {
     (count, t): tape_is_right(executed[count].tokens, t).double().mean().item() for count in long_counts for t in (1, 2)
 }

@@ -129,16 +129,28 @@ print("share of runs exact without one head:", [round(one, 3) for one in without
 # %% [markdown]
 # ## Learned
 # Now the heads are forgotten. Algorithm 1 in kernel form learns from the runs of a number of automata, and the learned
-# model runs automata that are not among them, by itself, each token rounded.
+# model runs automata that are not among them, by itself, each token rounded. The automata of the test are drawn first,
+# and those to learn from among all others. There are not always many: with two states and two letters there are
+# sixteen. So at most a quarter of all there are is set aside, and runs of others are left out of the test.
 
 # %%
 task = AutomatonExecutor(states, letters, word)
-training = drawn(task, max(counts))
 fresh = drawn(task, held_out)
-new = torch.tensor([not (training[0] == table).flatten(1).all(dim=1).any() for table in fresh[0]])
-fresh = tuple(part[new] for part in fresh)
+different, place = torch.unique(fresh[0], dim=0, return_inverse=True)
+quarter = states ** (states * letters) // 4
+set_aside = torch.randperm(len(different), generator=source)[place] < quarter
+fresh = tuple(part[set_aside] for part in fresh)
+many = drawn(task, 100 + 4 * max(counts))
+others = (many[0][:, None] != fresh[0]).flatten(2).any(dim=2).all(dim=1)
+training = tuple(part[others][: max(counts)] for part in many)
+
+# %% [markdown]
+# One model for each number of automata, all tested on the same runs.
+
+# %%
 runs, truth = task.run(task.prompts(*training)), task.run(task.prompts(*fresh))
 models = {count: learn_runs(runs[:count], task.prompt_tokens) for count in counts}
+tested = len(fresh[0].unique(dim=0))
 executed = {count: execute_learned(model, truth, task.prompt_tokens, task.read) for count, model in models.items()}
 show.table(
     ["automata", "ε", "4 ε Φ", "share of runs wrong", "share of outputs determined", "rank of the data", "ψ"],
@@ -146,7 +158,7 @@ show.table(
         [k, one.error, one.bound, one.mismatch, one.determined.double().mean(), models[k].rank, psi(task.width)]
         for k, one in executed.items()
     ],
-    caption=f"d = {task.width}; {int(new.sum())} automata that were not in the data.",
+    caption=f"d = {task.width}; {len(fresh[0])} runs of {tested} automata that are not in the data.",
 )
 
 # %% [markdown]
@@ -183,5 +195,6 @@ claim.verdict()
 # small part of the number of features: on other inputs than runs most of the function is open.
 #
 # ## To try
-# - Set `letters` to 3: the run is exact with one head more, and learning takes more automata.
+# - Set `letters` to 3: the run is exact with one head more, and learning takes more automata: with 200 it is wrong on
+#   some new ones, and the claim is undecided at these parameters.
 # - Set `counts` to `[2, 5]`: the data determine little, and most runs go wrong.

@@ -1,4 +1,4 @@
-"""Intervals for what is estimated from draws: Student's for means, Clopper and Pearson's for shares."""
+"""Intervals for what is estimated from draws: Student's for means, Welch's for differences, Clopper and Pearson's."""
 
 import math
 from collections.abc import Sequence
@@ -33,6 +33,33 @@ def student(value: Any, error: Any, freedom: Any) -> tuple[Any, Any]:
 
     reach = stdtrit(freedom, (1 + CONFIDENCE) / 2) * error
     return value - reach, value + reach
+
+
+def interval_of_difference(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
+    """Welch's interval of the difference of two means, of two sets of independent draws of any numbers and spreads.
+
+    Draws of the two sets that go together make it wider than it need be.
+
+    Raises:
+        ValueError: fewer than two draws in a set, or a draw that is not finite.
+    """
+    sets = [[float(draw) for draw in draws] for draws in (first, second)]
+    if not all(math.isfinite(draw) for draws in sets for draw in draws):
+        raise ValueError("every draw must be finite")
+    if min(map(len, sets)) < 2:
+        raise ValueError(f"an interval needs at least two draws of each, got {len(first)} and {len(second)}")
+    from scipy.special import stdtrit
+
+    means = [math.fsum(draws) / len(draws) for draws in sets]
+    of_means = [
+        math.fsum((draw - mean) ** 2 for draw in draws) / (len(draws) - 1) / len(draws)
+        for draws, mean in zip(sets, means, strict=True)
+    ]
+    variance = sum(of_means)
+    parts = sum(one**2 / (len(draws) - 1) for one, draws in zip(of_means, sets, strict=True))
+    freedom = variance**2 / parts if parts else 1.0
+    reach = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * math.sqrt(variance)
+    return means[0] - means[1] - reach, means[0] - means[1] + reach
 
 
 def _share(hits: float, count: int) -> tuple[float, float]:

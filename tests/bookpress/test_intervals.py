@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from bookpress.intervals import CONFIDENCE, decide, interval_of, student
+from bookpress.intervals import CONFIDENCE, decide, interval_of, interval_of_difference, student
 
 
 @pytest.mark.parametrize(("draws", "truth"), [(5, 0.3), (40, 0.3), (200, 0.02)])
@@ -22,6 +23,25 @@ def test_the_interval_of_a_mean_holds_it_as_often_as_it_says() -> None:
         low <= 1 <= high for low, high in (interval_of((1 + source.normal(size=5)).tolist()) for _ in range(4000))
     )
     assert abs(kept / 4000 - CONFIDENCE) <= 4 * (CONFIDENCE * (1 - CONFIDENCE) / 4000) ** 0.5
+
+
+def test_the_interval_of_a_difference_holds_it_as_often_as_it_says() -> None:
+    """Four draws against forty, of which the forty are spread ten times as wide."""
+    source = np.random.default_rng(0)
+    pairs = [(1 + source.normal(size=4), 10 * source.normal(size=40)) for _ in range(4000)]
+    kept = sum(low <= 1 <= high for low, high in (interval_of_difference(*map(list, pair)) for pair in pairs))
+    assert abs(kept / 4000 - CONFIDENCE) <= 4 * (CONFIDENCE * (1 - CONFIDENCE) / 4000) ** 0.5
+
+
+def test_a_difference_is_that_of_welch() -> None:
+    """Against scipy, and refused where there is too little to go by."""
+    first, second = [3.0, 4.0, 8.0], [1.0, 1.5, 1.0, 2.0]
+    interval = stats.ttest_ind(first, second, equal_var=False).confidence_interval(CONFIDENCE)
+    assert interval_of_difference(first, second) == pytest.approx((interval.low, interval.high))
+    with pytest.raises(ValueError, match="at least two draws"):
+        interval_of_difference([1.0], second)
+    with pytest.raises(ValueError, match="finite"):
+        interval_of_difference([1.0, float("nan")], second)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """The deeper students of Section 6.1, stacked over runs: layers of linear attention, and a full transformer layer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -56,37 +58,110 @@ def linear_layers(
     models: Parameters, tokens: Float[Tensor, "models batch tokens width"]
 ) -> Float[Tensor, "models batch tokens"]:
     """Each layer adds its causal output to its input; the last layer gives one number at each position."""
-    stream = tokens.permute(0, 3, 1, 2)  # features before positions, so that every product runs over many positions
+    stream = tokens.permute(0, 3, 1, 2).contiguous()  # features first, so that every product runs over many positions
     *inner, last = range(models["queries"].shape[1])
     for layer in inner:
-        found = _read(models["queries"][:, layer], stream)
-        stream = stream + _mix(models["values"][:, layer].transpose(1, 2).flatten(2), found)
+        values = models["values"][:, layer].transpose(1, 2).flatten(2)
+        stream = _layer(values, models["queries"][:, layer], stream, adds=True)
     asked, wanted = models["queries"][:, last], models["read"]
     if asked.shape[1] > asked.shape[-1]:
         return _read_merged(wanted, asked, stream)
-    return _mix(wanted.flatten(1)[:, None], _read(asked, stream))[:, 0]
+    return _layer(wanted.flatten(1)[:, None], asked, stream, adds=False)[:, 0]
 
 
 def _mix(
-    matrix: Float[Tensor, "models out features"], stream: Float[Tensor, "models *features batch tokens"]
+    matrix: Float[Tensor, "models out features"],
+    stream: Float[Tensor, "models *features batch tokens"],
+    onto: Float[Tensor, "models out batch tokens"] | None = None,
 ) -> Float[Tensor, "models out batch tokens"]:
-    """A matrix of each model on all of its positions."""
-    places = stream.shape[-2:]
-    return (matrix @ stream.reshape(len(stream), matrix.shape[-1], -1)).unflatten(-1, places)
+    """A matrix of each model on all of its positions, added to what is given."""
+    places, flat = stream.shape[-2:], stream.reshape(len(stream), matrix.shape[-1], -1)
+    mixed = matrix @ flat if onto is None else torch.baddbmm(onto.flatten(2), matrix, flat)
+    return mixed.unflatten(-1, places)
 
 
-def _read(
-    queries: Float[Tensor, "models heads width width"], stream: Float[Tensor, "models width batch tokens"]
-) -> Float[Tensor, "models heads width batch tokens"]:
-    """``G_t Q_h z_t``, by Gram matrices of the tokens up to each, or by scores of pairs where these are fewer."""
+def _layer(
+    values: Float[Tensor, "models out heads_width"],
+    queries: Float[Tensor, "models heads width width"],
+    stream: Float[Tensor, "models width batch tokens"],
+    adds: bool,
+) -> Float[Tensor, "models out batch tokens"]:
+    """``Σ_h V_h G_t Q_h z_t``, by Gram matrices of the tokens up to each, or by scores of pairs if these are fewer.
+
+    With ``adds`` the stream is added to it.
+    """
     width, length = stream.shape[1], stream.shape[-1]
-    keys = _mix(queries.flatten(1, 2), stream).unflatten(1, (-1, width))
     if width**2 <= length:
-        products = (stream[:, :, None] * stream[:, None]).cumsum(dim=-1)
-        return (products[:, None] * keys[:, :, None]).sum(dim=3)
+        return _GramLayer.apply(values, queries.flatten(1, 2), stream, adds)
+    keys = _mix(queries.flatten(1, 2), stream).unflatten(1, (-1, width))
     rows, seen = keys.permute(0, 1, 3, 4, 2), stream.permute(0, 2, 3, 1)[:, None]
     found = attention(rows, seen, seen, "linear", causal_mask(length, stream.device))
-    return found.permute(0, 1, 4, 2, 3)
+    return _mix(values, found.permute(0, 1, 4, 2, 3), stream if adds else None)
+
+
+class _GramLayer(torch.autograd.Function):
+    """A layer by ``G_t``, the sum of ``x_s x_sᵀ`` over the tokens x of the stream up to t, and its backward pass.
+
+    Let k be the keys ``Q_h x`` and f what is found for them, ``G k``. With the gradient ``g`` of f that of k is
+    ``G g``. That of ``x_s`` is ``R_s x_s``, where R adds up ``g_t k_tᵀ + k_t g_tᵀ`` over the heads and all t from s on,
+    besides what comes through the keys. G and R are symmetric: every pair of coordinates is taken once.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        values: Float[Tensor, "models out heads_width"],
+        queries: Float[Tensor, "models heads_width width"],
+        stream: Float[Tensor, "models width batch tokens"],
+        adds: bool,
+    ) -> Float[Tensor, "models out batch tokens"]:
+        sums = [(stream[:, i] * stream[:, j]).cumsum(dim=-1) for i, j in _pairs(stream.shape[1])]
+        keys = _mix(queries, stream).unflatten(1, (-1, stream.shape[1]))
+        found = _times(sums, keys)
+        ctx.save_for_backward(values, queries, stream, keys, found, *sums)
+        ctx.adds = adds
+        return _mix(values, found, stream if adds else None)
+
+    @staticmethod
+    def backward(
+        ctx: Any, upstream: Float[Tensor, "models out batch tokens"]
+    ) -> tuple[Tensor, Tensor, Tensor | None, None]:
+        values, queries, stream, keys, found, *sums = ctx.saved_tensors
+        of_found = _mix(values.mT, upstream).view_as(found)
+        of_keys = _times(sums, of_found)
+        of_values = upstream.reshape(len(upstream), upstream.shape[1], -1) @ found.flatten(1, 2).flatten(2).mT
+        of_queries = of_keys.flatten(1, 2).flatten(2) @ stream.flatten(2).mT
+        if not ctx.needs_input_grad[2]:
+            return of_values, of_queries, None, None
+        of_stream = _mix(queries.mT, of_keys, upstream if ctx.adds else None)
+        for i, j in _pairs(stream.shape[1]):
+            both = of_found[:, :, i] * keys[:, :, j]
+            if i < j:
+                both.addcmul_(of_found[:, :, j], keys[:, :, i])
+            later = (both.sum(dim=1) if both.shape[1] > 1 else both[:, 0]).flip(-1).cumsum(dim=-1).flip(-1)
+            of_stream[:, i].addcmul_(later, stream[:, j], value=1 if i < j else 2)
+            if i < j:
+                of_stream[:, j].addcmul_(later, stream[:, i])
+        return of_values, of_queries, of_stream, None
+
+
+def _times(
+    sums: Sequence[Float[Tensor, "models batch tokens"]], keys: Float[Tensor, "models heads width batch tokens"]
+) -> Float[Tensor, "models heads width batch tokens"]:
+    """Symmetric matrices, given by their entries on and above the diagonal, times the vectors of each head."""
+    found = torch.empty_like(keys)
+    for (i, j), entry in zip(_pairs(keys.shape[2]), sums, strict=True):
+        if i == j:
+            torch.mul(entry[:, None], keys[:, :, i], out=found[:, :, i])
+        else:
+            found[:, :, i].addcmul_(entry[:, None], keys[:, :, j])
+            found[:, :, j].addcmul_(entry[:, None], keys[:, :, i])
+    return found
+
+
+def _pairs(width: int) -> Iterator[tuple[int, int]]:
+    """Every pair of coordinates once, ``i <= j``; those on the diagonal first."""
+    return chain(((one, one) for one in range(width)), combinations(range(width), 2))
 
 
 def _read_merged(
@@ -173,7 +248,7 @@ def train_stack(
     student: Student,
     start: Parameters,
     data: RunData,
-    rate: float,
+    rate: float | Float[Tensor, " runs"],
     weight_decay: float = 0.0,
     window: int | None = None,
 ) -> StackRuns:
@@ -183,17 +258,20 @@ def train_stack(
         student: the forward pass.
         start: the stacked parameters to begin from, on the device of the data; their type is that of the training.
         data: what the runs are trained on.
-        rate: the learning rate.
+        rate: the learning rate, one for all or one for each run.
         weight_decay: decoupled decay, as a multiple of the rate: AdamW.
         window: steps over which errors are averaged; those of a pass unless given.
     """
     tasks = data.tasks.to(next(iter(start.values())).dtype)
-    every = torch.arange(len(tasks.tokens), device=tasks.tokens.device)[:, None]
+    runs, sequences = tasks.labels.shape[:2]
+    tokens, labels = tasks.tokens.mT.flatten(0, 1).contiguous(), tasks.labels.flatten(0, 1)
+    places = data.batches + sequences * torch.arange(runs, device=labels.device)[:, None]
 
     def loss(models: Parameters, step: int) -> Tensor:
-        rows = data.batches[min(step, len(data.batches) - 1)]
-        outputs = student(models, tasks.tokens[every, rows])
-        return (outputs - tasks.labels[every, rows]).square().mean(dim=(1, 2))
+        rows = places[min(step, len(places) - 1)]
+        inputs, wanted = (of.index_select(0, rows.flatten()).unflatten(0, rows.shape) for of in (tokens, labels))
+        apart = (student(models, inputs.mT) - wanted).flatten(1)
+        return torch.linalg.vecdot(apart, apart) / apart.shape[1]
 
     trained = train_many(loss, start, len(data.batches), rate, weight_decay=weight_decay, record_every=1)
     curves = pass_means(trained.history[:-1].double(), window or data.steps_each) / data.tasks.power

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
 from attention_theory.linear_attention.experiments.teacher_task import Tasks, teacher_tasks
+from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.randomness import Seed, streams
 
 
@@ -39,6 +40,20 @@ class RunData:
     def to(self, device: torch.device | str) -> "RunData":
         """The same on another device."""
         return RunData(self.tasks.to(device), self.batches.to(device), self.seeds)
+
+    def several(self, times: int) -> "RunData":
+        """All runs several times over, side by side, for students that differ in how they are trained."""
+        heads = self.tasks.teachers
+        teachers = Heads(*(part.repeat(times, *[1] * (part.ndim - 1)) for part in (heads.values, heads.queries)))
+        tasks = Tasks(teachers, self.tasks.tokens.repeat(times, 1, 1, 1), self.tasks.labels.repeat(times, 1, 1))
+        return RunData(tasks, self.batches.repeat(1, times, 1), list(self.seeds) * times)
+
+    def first_runs(self, count: int) -> "RunData":
+        """The first runs alone."""
+        heads, tasks = self.tasks.teachers, self.tasks
+        teachers = Heads(heads.values[:count], heads.queries[:count])
+        first = Tasks(teachers, tasks.tokens[:count], tasks.labels[:count])
+        return RunData(first, self.batches[:, :count], self.seeds[:count])
 
     def first_passes(self, count: int) -> "RunData":
         """The beginning of the same training."""

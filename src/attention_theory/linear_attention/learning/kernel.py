@@ -16,6 +16,7 @@ it cannot give is the certificate of Lemma 4.1 from fewer than ψ samples: that 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import torch
@@ -105,14 +106,14 @@ class KernelFit:
         """The rank of the Gram matrix, and of Λ_D."""
         return len(self.basis)
 
-    @property
+    @cached_property
     def dual(self) -> Float[Tensor, "rank out"]:
         """The weights α of the features of the basis samples: ``Ŵ = Σ_i α_i ⊗ 𝒳(Z_i)``."""
         return torch.linalg.solve_triangular(self.factor.mT, self.coefficients, upper=True)
 
     def predict(self, cross: Float[Tensor, "inputs samples"]) -> Float[Tensor, "inputs out"]:
         """The outputs at inputs whose kernel with the samples is ``cross``."""
-        return self.coordinates(cross) @ self.coefficients
+        return cross[:, self.basis] @ self.dual
 
     def outside(
         self, cross: Float[Tensor, "inputs samples"], own: Float[Tensor, " inputs"]

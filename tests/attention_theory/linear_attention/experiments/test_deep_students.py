@@ -49,6 +49,19 @@ def test_layers_add_to_their_input(width: int, heads: int, layers: int) -> None:
         torch.testing.assert_close(outputs[place], expected)
 
 
+@pytest.mark.parametrize("heads", [1, 2])
+def test_layers_have_the_gradient_of_finite_differences(heads: int) -> None:
+    models = linear_layers_start(2, 3, heads, [4, 5], EXACT)
+    names = list(models)
+    leaves = [value.requires_grad_() for value in models.values()]
+    tokens = normal(2, 2, 5, 2, seed=0).requires_grad_()
+
+    def outputs(inputs: torch.Tensor, *values: torch.Tensor) -> torch.Tensor:
+        return linear_layers(dict(zip(names, values, strict=True)), inputs)
+
+    assert torch.autograd.gradcheck(outputs, (tokens, *leaves))
+
+
 def test_the_transformer_looks_back_only() -> None:
     models = transformer_start(2, 8, [1, 2], EXACT)
     outputs = transformer(models, TASKS.tokens)

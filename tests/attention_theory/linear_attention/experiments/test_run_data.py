@@ -15,6 +15,20 @@ def test_fewer_runs_are_the_first_ones() -> None:
     assert len({tuple(one.flatten().tolist()) for one in three.batches.unbind(1)}) == 3
 
 
+def test_the_first_runs_alone_and_all_several_times() -> None:
+    three = draw_runs(2, 3, seed=5, sequences=8, tokens=6, batch=4, passes=3)
+    two, twice = three.first_runs(2), three.several(2)
+    assert torch.equal(two.tasks.tokens, three.tasks.tokens[:2])
+    assert torch.equal(two.tasks.power, three.tasks.power[:2])
+    assert torch.equal(two.batches, three.batches[:, :2])
+    assert two.seeds == three.seeds[:2]
+    for half in (slice(3), slice(3, 6)):
+        assert torch.equal(twice.tasks.labels[half], three.tasks.labels)
+        assert torch.equal(twice.tasks.teachers.values[half], three.tasks.teachers.values)
+        assert torch.equal(twice.batches[:, half], three.batches)
+        assert twice.seeds[half] == three.seeds
+
+
 def test_passes_and_steps() -> None:
     data = draw_runs(2, 1, seed=0, sequences=10, tokens=4, batch=4, passes=6)
     assert data.shape == (1, 10, 4, 2)
