@@ -75,7 +75,7 @@ EXEMPT = {
     )
 } | {
     "linear_attention.experiments.growth.growth_line": "the numbers of a line are Python's own",
-    "linear_attention.experiments.one_layer_students.run_heads": "it trains in the type it is told, measures in float64",
+    "linear_attention.experiments.one_layer_students.run_heads": "it trains in the type told, measures in float64",
 }
 #: So many functions can be called with arguments made from their annotations; fewer would be a check that fell asleep.
 LEAST_CALLED = 190
