@@ -191,6 +191,23 @@ show.table(
 
 # %% [markdown]
 # ## What the evidence says
+# That losses of trained matrices end alike is measured, and no theorem. Two parts of the corrected remark are proved.
+#
+# <details><summary>Proof of Remark on seeds (Appendix D.1), as far as there is one</summary>
+#
+# *The loss does not determine what the layers predict.* In an FA model with linear attention the logits of a sentence
+# are $Vs+F(s+x_H)$, where $s$ is the attended sum. A column is $E$ of its word and $\tilde E$ of the word before, all
+# orthonormal. Let $U$ be a matrix that sees $E(y)$ of output words $y$ only. The last word is a trigger, so that
+# $Ux_H=0$, and $V+U$ and $F-U$ give the same logits on every sentence, hence the same loss; attention's own logits
+# change by $Us$. Attended sums hold output words, so $U$ can move the largest of these logits to any word. Two runs may
+# thus end at one loss with layers that predict different words.
+#
+# *The ends of fully reparameterised models do not depend on the seed.* A step of length $\eta$ moves one number for
+# each trigger. By Theorems 3.2 and 4.3 these numbers depend on the sentences only through how often each trigger comes
+# in a batch. $\blacksquare$
+#
+# </details>
+#
 # Losses are judged at the better rate, by the margin of the page of Table 1, which was set there; the same for the
 # shares of sentences in Figure 10, as the remark would have it for every experiment. It must fail for two rates in
 # place of two seeds. At the batch of this page the margin is wide, four tenths of the way. That ends be judged so was

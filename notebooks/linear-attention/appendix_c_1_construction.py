@@ -150,9 +150,14 @@ print(f"{compared.machines} of {machines + 1} machines exact in all {steps + 1} 
 read = [universal.read(history[:1], step) for step in range(steps + 1)]
 tape = torch.stack([one.letters[0] for one in read])
 step_of, cell_of = (torch.stack([one.states[0] for one in read]) < states).nonzero(as_tuple=True)
+signs = [letter.replace("_", "·") for letter in own.letters]
+
+# %% [markdown]
+# A row is one step of the machine; the frame marks the head, with the name of its state.
+
+# %%
 fig, axis = show.axes(1, 1, width=5.2, height=4.6)
 axis.imshow(tape, cmap="Greys", vmin=0, vmax=3 * letters, aspect="auto")
-signs = [letter.replace("_", "·") for letter in own.letters]
 axis.scatter(cell_of, step_of, marker="s", s=700, facecolor="none", edgecolor=show.COLOURS[1], linewidth=2)
 for step, one in enumerate(read):
     for cell, (letter, state) in enumerate(zip(one.letters[0].tolist(), one.states[0].tolist(), strict=True)):
@@ -213,12 +218,17 @@ for size in sizes:
     largest = max(largest, int(result.history.abs().max()))
     terabytes = 2 * 8 * len(many.heads) * many.width**2 / 1e12
     table.append([*size, many.width, len(many.heads), many.tokens, f"{result.machines} of 10", terabytes])
+entries = sum(len(head.source) + len(head.value) for head in many.heads)
+
+# %% [markdown]
+# A row for each size, with what dense matrices would need:
+
+# %%
 show.table(
     ["states", "letters", "window", "steps", "d", "H", "tokens", "machines exact", "dense heads, TB"],
     table,
     caption="One set of heads a row, ten random machines each, every configuration compared.",
 )
-entries = sum(len(head.source) + len(head.value) for head in many.heads)
 print(
     f"the heads of the last row have {entries:,} entries that are not zero: {entries * 16 / 1e6:.1f} MB of row numbers"
 )

@@ -741,7 +741,11 @@ for (width, scaling, epsilon), taken in steps.items():
     if scaling == scalings[-1]:
         badly_scaled[case] = over_printed
 
+# %% [markdown]
+# The direct solver has no steps to count, and its ratio is a formula.
 
+
+# %%
 def direct_ratio(width, tokens, epsilon):
     """Multiplications of the direct solver over the printed time, with d⁴/ε samples."""
     count = math.ceil(width**4 / epsilon)
