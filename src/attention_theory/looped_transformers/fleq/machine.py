@@ -103,6 +103,33 @@ class FleqMachine:
                 break
         return FleqRun(counters, memories[1:], counters[-1:] == [program.halt])
 
+    def run_many(self, programs: Sequence[FleqProgram], max_cycles: int = 1_000) -> list[FleqRun]:
+        """Run programs of the machine's size side by side; each ends as in :meth:`run`.
+
+        Raises:
+            ParameterError: no program, or one that is not of the machine's size.
+        """
+        require(programs=(len(programs), 1, None))
+        state = torch.stack([self.layout.pack(program) for program in programs])
+        counters: list[list[int]] = [[] for _ in programs]
+        memories: list[list[Tensor]] = [[] for _ in programs]
+        going = list(range(len(programs)))
+        while going and len(counters[going[0]]) < max_cycles:
+            state = self.cycle(state)
+            for one, number in zip(state, going, strict=True):
+                counters[number].append(self.layout.counter(one))
+                memories[number].append(self.layout.memory(one))
+            goes_on = [
+                counters[number][-1] != programs[number].halt and bool(torch.isfinite(memories[number][-1]).all())
+                for number in going
+            ]
+            state = state[goes_on]
+            going = [number for number, on in zip(going, goes_on, strict=True) if on]
+        return [
+            FleqRun(counters[number], memories[number], counters[number][-1] == program.halt)
+            for number, program in enumerate(programs)
+        ]
+
 
 @dataclass(frozen=True)
 class FleqComparison:

@@ -9,12 +9,12 @@ machine = LoopedTransformer(rows, [layer, ...])
 state = machine.cycle(state, temperature=30.0)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.layers import Rule, attention
@@ -57,6 +57,11 @@ class DenseHead:
     query: Float[Tensor, "k rows"]
     value: Float[Tensor, "rows rows"]
 
+    @cached_property
+    def written(self) -> Int[Tensor, " written"]:
+        """The rows to which the head adds anything; the others of ``V`` are zero and need no work."""
+        return self.value.ne(0).any(1).nonzero().flatten()
+
 
 @dataclass(frozen=True)
 class DenseLayer:
@@ -80,10 +85,11 @@ class DenseLayer:
         self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
         """Eq. (1a): every column attends to every column; ``temperature`` multiplies the scores."""
-        result = state
+        result = state.clone() if self.heads else state
         for head in self.heads:
             queries, keys = state @ head.query.mT, state @ head.key.mT
-            result = result + attention(queries, keys, state @ head.value.mT, rule, scale=temperature)
+            values = state @ head.value[head.written].mT
+            result[..., head.written] += attention(queries, keys, values, rule, scale=temperature)
         return result
 
     def feed_forward(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
@@ -188,6 +194,17 @@ class LoopedTransformer:
         for layer in self.dense:
             state = layer(state, temperature, rule)
         return state
+
+    def same_weights(self, other: "LoopedTransformer") -> bool:
+        """Whether all matrices of two machines are equal bit for bit."""
+        ours, theirs = list(self._matrices()), list(other._matrices())
+        return len(ours) == len(theirs) and all(map(torch.equal, ours, theirs))
+
+    def _matrices(self) -> Iterator[Tensor]:
+        for layer in self.dense:
+            for head in layer.heads:
+                yield from (head.key, head.query, head.value)
+            yield from (layer.w1, layer.b1, layer.w2, layer.b2)
 
     def run(
         self, state: Float[Tensor, "... columns rows"], cycles: int, temperature: float, rule: Rule = "softmax"
