@@ -190,8 +190,8 @@ for _ in range(len(references["Newton's inverse"].counters)):
 turned = (layout.memory(state) - references["Newton's inverse"].memory).abs().max().nan_to_num(math.inf)
 
 # %% [markdown]
-# A product adds about $10^{-7}$ times its size; with at most a hundred cycles on entries of size 10 or less that makes
-# the bound of $10^{-4}$.
+# A product adds about $10^{-7}$ times its size; some hundred cycles on entries of size 10 or less make that the bound
+# of $10^{-4}$.
 
 # %%
 claim = Claim("looped-transformers/remark-one-frozen")

@@ -58,9 +58,33 @@ class DenseHead:
     value: Float[Tensor, "rows rows"]
 
     @cached_property
-    def written(self) -> Int[Tensor, " written"]:
-        """The rows to which the head adds anything; the others of ``V`` are zero and need no work."""
-        return self.value.ne(0).any(1).nonzero().flatten()
+    def narrow(self) -> tuple["Part", "Part", "Part", Int[Tensor, " written"]]:
+        """Key, query and value without their zero columns, and the rows to which the head adds anything."""
+        written = _nonzero_rows(self.value)
+        return Part.of(self.key), Part.of(self.query), Part.of(self.value[written]), written
+
+
+@dataclass(frozen=True)
+class Part:
+    """The columns of a matrix that are not zero, and the rows of the state that they read.
+
+    Most of a layer's matrices are zero, since it has to do with a few of the rows.
+    """
+
+    matrix: Float[Tensor, "outputs read"]
+    read: Int[Tensor, " read"]
+
+    @classmethod
+    def of(cls, matrix: Float[Tensor, "outputs rows"]) -> "Part":
+        read = _nonzero_rows(matrix.mT)
+        return cls(matrix[:, read].contiguous(), read)
+
+    def __call__(self, state: Float[Tensor, "... rows"]) -> Float[Tensor, "... outputs"]:
+        return state[..., self.read] @ self.matrix.mT
+
+
+def _nonzero_rows(matrix: Float[Tensor, "rows others"]) -> Int[Tensor, " nonzero"]:
+    return matrix.ne(0).any(1).nonzero().flatten()
 
 
 @dataclass(frozen=True)
@@ -87,16 +111,24 @@ class DenseLayer:
         """Eq. (1a): every column attends to every column; ``temperature`` multiplies the scores."""
         result = state.clone() if self.heads else state
         for head in self.heads:
-            queries, keys = state @ head.query.mT, state @ head.key.mT
-            values = state @ head.value[head.written].mT
-            result[..., head.written] += attention(queries, keys, values, rule, scale=temperature)
+            key, query, value, written = head.narrow
+            result[..., written] += attention(query(state), key(state), value(state), rule, scale=temperature)
         return result
 
     def feed_forward(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
         """Eq. (1b), given the result of eq. (1a)."""
         if not len(self.b1):
             return state + self.b2
-        return state + torch.relu(state @ self.w1.mT + self.b1) @ self.w2.mT + self.b2
+        inner, outer, written = self.narrow
+        result = state.clone()
+        result[..., written] += torch.relu(inner(state) + self.b1) @ outer.mT
+        return result + self.b2
+
+    @cached_property
+    def narrow(self) -> tuple[Part, Float[Tensor, "written hidden"], Int[Tensor, " written"]]:
+        """W1 without its zero columns, W2 without its zero rows, and the rows that W2 writes."""
+        written = _nonzero_rows(self.w2)
+        return Part.of(self.w1), self.w2[written], written
 
     def __call__(
         self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
