@@ -157,7 +157,8 @@ claim.verdict()
 # *How far off may it be?* Every product is off by a little: with the constant $c$ of its block an entry $z$ by at most
 # $cz^2/2+\rho/c$, where $\rho$ is what rounding adds in 53 bits. Let $s_i$ be the singular values of $AX$, all between
 # 0 and 1, and $r_i=1-s_i$. To first order an error $\delta$ of $X$ becomes $\delta(2I-AX)-XA\delta$ in a step. Between
-# the $i$-th and the $j$-th singular direction that is $\delta_{ij}(r_i+r_j)$; the term $\delta A\delta$ was left out. So
+# the $i$-th and the $j$-th singular direction that is $\delta_{ij}(r_i+r_j)$; the term $\delta A\delta$ was left out.
+# So
 #
 # $$\|\delta_{k+1}\|\le 2\max_i r_i\,\|\delta_k\|+\|A\|\,\|\delta_k\|^2+e_k ,$$
 #
@@ -189,8 +190,8 @@ bounds = newton_error_bound(batch, rounds + 1, slope=1e-7)
 wrong_counters = sum(ours.counters != theirs.counters for ours, theirs in zip(runs, references, strict=True))
 
 # %% [markdown]
-# Left, the residual after each update, for the first two matrices: it falls quadratically until it meets the floor. Right,
-# the error of $X$ for all matrices, beside the bound of each.
+# Left, the residual after each update, for the first two matrices: it falls quadratically until it meets the floor.
+# Right, the error of $X$ for all matrices, beside the bound of each.
 
 
 # %%
@@ -206,18 +207,23 @@ axes[1].loglog(condition, off, "o", label="transformer", markersize=4)
 axes[1].loglog(condition, bounds, "k_", label="bound")
 axes[1].set(xlabel="condition number of A", ylabel="error of X")
 axes[1].legend()
-show.figure(fig, name="newton", caption="Left: residuals; dotted, the exact program. Right: the error against the exact "
-    "program's X for every matrix; it grows with the condition and stays below the bound.",
+show.figure(
+    fig,
+    name="newton",
+    caption="Left: residuals; dotted, the exact program. Right: the error against the exact program's X for every "
+    "matrix; it grows with the condition and stays below the bound.",
     alt="Left: two curves that fall ever faster and then level off near ten to the minus seven; dotted lines go on to "
-    "ten to the minus sixteen. Right: a cloud of dots that rises with the condition number, under a cloud of dashes.")  # fmt: skip
+    "ten to the minus sixteen. Right: a cloud of dots that rises with the condition number, under a cloud of dashes.",
+)
 
 # %% [markdown]
 # ## What sets the floor
 # Three more runs. The constant $c$: where rounding is small the error is proportional to it, and in 53 bits something
-# near $10^{-6}$ or $10^{-7}$ is best. The temperature factor: at the same $c$ it does nothing once reading is exact. The
-# lemma says that the temperature drives the error to zero. It takes $c$ as well, the "free parameter" that Lemmas 9 and
-# 23 name. And where must it fail? $X$ begins at $\sigma/\|A\|^2$ in the direction where $A$ is least. If that is less than
-# what the first product adds, its sign is left to chance, and with the wrong one Newton's iteration runs away.
+# near $10^{-6}$ or $10^{-7}$ is best. The temperature factor: at the same $c$ it does nothing once reading is exact.
+# The lemma says that the temperature drives the error to zero. It takes $c$ as well, the "free parameter" that Lemmas 9
+# and 23 name. And where must it fail? $X$ begins at $\sigma/\|A\|^2$ in the direction where $A$ is least. If that is
+# less than what the first product adds, its sign is left to chance, and with the wrong one Newton's iteration runs
+# away.
 
 # %%
 short = newton_program(symmetric, 4)
@@ -283,8 +289,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# One head in each of 12 layers runs the iteration; the counter is right in every cycle, whatever the matrix. The error is
-# the floor of the products times what the matrix makes of it, at most about the square of its condition number, and
+# One head in each of 12 layers runs the iteration; the counter is right in every cycle, whatever the matrix. The error
+# is the floor of the products times what the matrix makes of it, at most about the square of its condition number, and
 # stays below a bound that can be computed beforehand. The temperature alone does not drive it to zero: the constant of
 # the product block has to go along, and 53 bits set it a limit. Of the listing three lines had to be repaired.
 #

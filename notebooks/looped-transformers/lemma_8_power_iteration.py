@@ -254,10 +254,10 @@ claim.verdict()
 #
 # *How far off may it be?* A product's entry $z$ is off by at most $cz^2/2+\rho/c$, as in Lemma 7. Multiplying by a
 # matrix of norm 1 lets no error grow, so that after $T$ steps $b$ is off by at most $T$ such errors, and $S=\|b\|^2$ by
-# about $2\|b\|$ times that. In the inverse root an error of $x$ is multiplied by $\frac32|1-Sx^2|$ in a step, and one of
-# $S$ by $x^3/2$; the step's own four products add theirs, times $x$. At the end $x=S^{-1/2}$: the error of the result is
-# about $S^{-3/2}$ times the floor. The less the start has in common with the top eigenvector, the smaller is $S$. The
-# bound below is this recursion, with its terms of second order, run on the exact iterates.
+# about $2\|b\|$ times that. In the inverse root an error of $x$ is multiplied by $\frac32|1-Sx^2|$ in a step, and one
+# of $S$ by $x^3/2$; the step's own four products add theirs, times $x$. At the end $x=S^{-1/2}$: the error of the
+# result is about $S^{-3/2}$ times the floor. The less the start has in common with the top eigenvector, the smaller is
+# $S$. The bound below is this recursion, with its terms of second order, run on the exact iterates.
 
 # %%
 random = torch.randn(draws, d, d, generator=source, dtype=torch.float64)
@@ -278,8 +278,8 @@ bounds = torch.stack([power_error_bound(one, steps, slope=1e-7) for one in batch
 wrong_counters = sum(ours.counters != theirs.counters for ours, theirs in zip(runs, references, strict=True))
 
 # %% [markdown]
-# Left, the whole memory beside the exact program's, cycle by cycle, for the first matrix: off by the floor from the first
-# product on. Right, the error of the result for all matrices, beside the bound of each.
+# Left, the whole memory beside the exact program's, cycle by cycle, for the first matrix: off by the floor from the
+# first product on. Right, the error of the result for all matrices, beside the bound of each.
 
 # %%
 fig, axes = show.axes(1, 2, width=8.0)
@@ -300,9 +300,9 @@ show.figure(
 )
 
 # %% [markdown]
-# Where must it fail? If the start has next to nothing of the top eigenvector, $S$ is less than the floor, and the machine
-# cannot tell it from 0: the inverse root runs away. The exact program takes the root without trouble. Two dials are
-# turned as in Lemma 7: $c$, and the temperature factor, which at the same $c$ does nothing.
+# Where must it fail? If the start has next to nothing of the top eigenvector, $S$ is less than the floor, and the
+# machine cannot tell it from 0: the inverse root runs away. The exact program takes the root without trouble. Two dials
+# are turned as in Lemma 7: $c$, and the temperature factor, which at the same $c$ does nothing.
 
 # %%
 tilted = torch.cat([start[:, None], torch.randn(d, d - 1, generator=source, dtype=torch.float64)], dim=1)
@@ -360,8 +360,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# One head in each of 12 layers runs the program, with the right counter in every cycle and an error below a bound that is
-# known beforehand: the floor of the products, magnified by the inverse root about $S^{-3/2}$ times. What spoils the
+# One head in each of 12 layers runs the program, with the right counter in every cycle and an error below a bound that
+# is known beforehand: the floor of the products, magnified by the inverse root about $S^{-3/2}$ times. What spoils the
 # result is a start that is nearly orthogonal to the eigenvector. The algorithm is right as printed; its program needs
 # two lines repaired, a matrix of norm 1, and for matrices far from symmetric a count of its own for the second loop.
 #
