@@ -153,6 +153,12 @@ def beside(machines):
 
 ours, plain, mixed = beside(one_head), beside(several), beside(unselected)
 wide = {name: summarise(machine.transformer) for name, machine in several.items()}
+
+# %% [markdown]
+# Heads are those of the widest layer; the deviation is the largest of memory from the interpreter's while the counter
+# is right.
+
+# %%
 columns = ["program", "layers", "heads", "deviation", "heads, plain reading", "deviation", "without the selection"]
 show.table(
     columns,
@@ -168,7 +174,6 @@ show.table(
         ]
         for name, one in list(counts.items())[:4]
     ],
-    caption="Heads are those of the widest layer; the deviation is the largest of memory from the interpreter's.",
 )
 
 # %% [markdown]
