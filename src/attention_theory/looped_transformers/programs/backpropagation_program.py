@@ -87,9 +87,9 @@ def listing_beside(size: int) -> list[tuple[str, str]]:
     """
     require(size=(size, 1, None))
     rows: list[tuple[str, str]] = []
-    for pair in zip(_listing(size, PLACES), _listing(size, ()), strict=True):
-        ours = [[_aligned(line) for line in chunk.split("\n")] for chunk in pair]
-        rows += zip_longest(*ours, fillvalue="")
+    for printed, repaired in zip(_listing(size, PLACES), _listing(size, ()), strict=True):
+        left, right = ([_aligned(line) for line in chunk.split("\n")] for chunk in (printed, repaired))
+        rows += zip_longest(left, right, fillvalue="")
     return [row for row in rows if any(row)]
 
 

@@ -108,7 +108,7 @@ def test_bad_parameters_are_refused() -> None:
     with pytest.raises(ParameterError, match="temperature"):
         FleqMachine(program, temperature=0.0)
     with pytest.raises(ParameterError, match="heads"):
-        FleqLayout(4, 20, 5, standard_blocks(program), 40.0, heads="two")
+        FleqLayout(4, 20, 5, standard_blocks(program), 40.0, heads="two")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="place 'none'"):
         FleqMachine(program, form={"none": "printed"})
     with pytest.raises(ParameterError, match="cells"):
