@@ -44,7 +44,7 @@ def sum_program(width, value=1.0, flag="flag"):
 
 
 def watch(program, **options):
-    machine = FleqMachine(program, temperature=temperature, **options)
+    machine = FleqMachine(program, temperature=temperature, heads="several", **options)
     moments = trace(machine.transformer, machine.layout.pack(program), temperature=temperature)
     return machine.layout, {moment.name.split()[0]: moment.state for moment in moments}
 
@@ -95,7 +95,7 @@ newton_reference = interpret(newton)
 
 
 def in_program(**options):
-    machine = FleqMachine(newton, temperature=temperature, **options)
+    machine = FleqMachine(newton, temperature=temperature, heads="several", **options)
     return compare(machine.run(newton, 2 * len(newton_reference.counters)), newton_reference)
 
 
@@ -244,10 +244,10 @@ claim.verdict()
 
 # %%
 programs = {flag: sum_program(d, flag) for flag in (-2.0, -1.0, 0.0, 1.0, 2.0)}
-stepper = FleqMachine(programs[0.0], temperature=temperature)
+stepper = FleqMachine(programs[0.0], temperature=temperature, heads="several")
 cases = [(flag, stepper.run(one, 1).counters[0]) for flag, one in programs.items()]
 show.table(["flag", "next instruction"], cases, caption="The target is instruction 3.")
-left = FleqMachine(newton, temperature=temperature, cleared=False)
+left = FleqMachine(newton, temperature=temperature, heads="several", cleared=False)
 kept = compare(left.run(newton, len(newton_reference.counters)), newton_reference)
 
 claim = Claim("looped-transformers/fleq-step-7")

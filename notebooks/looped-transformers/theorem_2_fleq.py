@@ -18,7 +18,8 @@
 # With $M$ function blocks of $l_1,\dots,l_M$ layers there is a transformer of $9+\max_i l_i$ layers and $O(Md+\log n)$
 # rows that, looped, executes one instruction a pass: $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$, then a
 # jump to $p$ if $\mathrm{mem}[\mathit{flag}]\le 0$, where the flag is an integer. The error vanishes as the temperature
-# factor grows, apart from that of the blocks. A layer has as many heads as the blocks active in it have together.
+# factor grows, apart from that of the blocks. A layer has at most as many heads as the blocks active in it have
+# together.
 #
 # **In the paper's proof.** In step 1 of the proof, column $i$ of the scratchpad reads from $a+i$, $b+i-d$, $c+i-2d$;
 # the first mask is $\sigma(2d+d_w-i+1)-\sigma(2d+d_w-i)$. The instruction of the informal Theorem 1 has no $p$.
@@ -39,11 +40,17 @@
 # transposes, subtractions, a counter and a jump. The interpreter beside it says what should happen.
 
 # %%
+from itertools import pairwise
+
 import torch
 
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.product import ProductBlock, product_error
+from attention_theory.looped_transformers.blocks.sigmoid import RowSigmoidBlock
+from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.conformance import fleq_conformance, random_fleq_program
 from attention_theory.looped_transformers.fleq.language import interpret, variable
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
@@ -55,13 +62,20 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-d = 4  # largest matrix held, from 3 to 16
+d = 4  # largest matrix held, from 3 to 8
 rounds = 3  # T of the program: it makes T + 1 iterations, at least 1
+random_programs = 500  # random programs on one machine, from 20 to 10000
 temperature = 40.0  # factor on the scores, at least 20
 seed = 0  # of the matrices, at least 0
 
 # %%
-require(d=(d, 3, 16), rounds=(rounds, 1, None), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+require(d=(d, 3, 8), rounds=(rounds, 1, None), random_programs=(random_programs, 20, 10_000))
+require(temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+
+# %% [markdown]
+# The program as text:
+
+# %%
 source = generator(seed)
 
 
@@ -77,7 +91,8 @@ print(CORRECT)
 # ## The machine and its input
 # Below is the state that the machine starts from, as the paper draws it: one column a token, rows in named blocks.
 # The scratchpad is at the left, then the memory, then the program. All rows are shown; small blocks that lie side by
-# side share a name.
+# side share a name. Each block has copies of the marks that it uses, filled if it is the one that is chosen: so all
+# blocks can share one head in a layer (Lemma 7).
 
 # %%
 program = newton_program(matrix, rounds)
@@ -100,6 +115,9 @@ show.figure(
     "ones, the instructions; the middle part the matrices; the left part only addresses and the counter. The lower "
     "half, the function blocks, is empty but for fixed patterns of the product block.",
 )
+
+# %% [markdown]
+# The layers, and what each of them does:
 
 # %%
 counts = summarise(machine.transformer)
@@ -149,7 +167,11 @@ parts = [
     slice(layout.first_instruction, None),
 ]
 
+# %% [markdown]
+# The state after the second layer is set beside that pattern.
 
+
+# %%
 def off_pattern(one):
     """Parts of the listed blocks that are filled where the paper's matrix is empty, or empty where it is filled."""
     wanted = [(name, part, mark) for name, marks in pattern.items() for part, mark in zip(parts, marks, strict=True)]
@@ -174,9 +196,7 @@ for figure_id in ("figure-5", "figure-7"):
 
 # %%
 reference = interpret(program)
-run = machine.run(program, 200)
-with_products = compare(run, reference)
-
+with_products = compare(machine.run(program, 200), reference)
 plain = assemble(
     """
     again: x = add(x, y)
@@ -190,7 +210,11 @@ plain = assemble(
 )
 plain_reference = interpret(plain)
 
+# %% [markdown]
+# The temperature factor decides whether a column finds the one that it asks for.
 
+
+# %%
 def plain_at(heat):
     return compare(FleqMachine(plain, temperature=heat).run(plain, 60), plain_reference)
 
@@ -203,6 +227,9 @@ show.table(
     [[heat, one.cycles, one.counters_agree, one.deviation] for heat, one in zip(heats, by_heat, strict=True)],
     caption=f"The program without products: {len(plain_reference.counters)} cycles are right.",
 )
+
+# %% [markdown]
+# How far the memory is off after each cycle:
 
 # %%
 fig, axis = show.axes()
@@ -221,15 +248,38 @@ show.figure(
 )
 
 # %% [markdown]
+# ## Random programs
+# Two programs could be right by luck. So one machine, with five blocks and its weights fixed, is given random programs:
+# any function, any operands and width, jumps to anywhere on integers that are counted up and down. Each is followed for
+# up to sixteen cycles, or until an entry exceeds 4. The counter must be the interpreter's in each; and each cycle's
+# memory must be what its instruction makes, exactly, of the memory before it. Sums, transposes and sigmoids may be off
+# by rounding behind gates, products by their law: $cz^2/2+10^{-14}/c$ for an entry $z$, here at most 4.
+
+# %%
+sums = [SumBlock("add", 1), SumBlock("sub", 1)]
+names = ("mul", "add", "sub", "transpose", "rowsigmoid")
+sources = [random_fleq_program(names, 8, 3, source) for _ in range(random_programs)]
+frozen = FleqMachine(sources[0], [ProductBlock(), *sums, TransposeBlock(), RowSigmoidBlock()], temperature=temperature)
+batches = [fleq_conformance(frozen, sources[k : k + 50], 16) for k in range(0, random_programs, 50)]
+wrong_programs, compared = sum(one.wrong for one in batches), sum(one.cycles for one in batches)
+off = {name: max(one.deviations.get(name, 0.0) for one in batches) for name in names}
+executed = {name: sum(one.executed.get(name, 0) for one in batches) for name in names}
+show.table(
+    ["function", "executed", "largest error of a cycle"],
+    [[name, executed[name], off[name]] for name in names],
+    caption=f"{random_programs} random programs, {compared} cycles, {wrong_programs} programs with a wrong counter.",
+)
+
+# %% [markdown]
 # ## What is wrong in print
 # The theorem is right. Two formulas of its proof do not work as printed; each is put back alone here. The pointers of
 # the operands are one column too far, because column $i$ is counted from 1 and $p_a+i$ should be $p_a+i-1$. The first
 # mask has the bound $2d+d_w$ where $d_w$ is meant. The lines around both of them say so.
 #
-# The theorem counts as many heads as the blocks have together. Step 2 of its proof reads $a$, $b$ and $c$ with three
-# heads, and the sums of this book have two. Neither is needed: no column wants more than one of $a$, $b$, $c$, so that
-# one pointer and one head do for reading, and a head that asks for a column of each operand finds half their sum. Built
-# so, the machine is run once more.
+# The theorem counts as many heads as the blocks have together; step 2 of its proof reads $a$, $b$ and $c$ with three
+# heads more, and the plain sums have two. Neither is needed: no column wants more than one of $a$, $b$, $c$, so that
+# one pointer and one head do for reading, and a head that asks for a column of each operand finds half their sum. The
+# machine of this page goes further: its blocks share their heads. The plain reading is run beside it.
 
 # %%
 limit = 2 * len(reference.counters)
@@ -242,34 +292,43 @@ def faulty(**options):
 
 offsets, mask = faulty(form={"pointers": "printed"}), faulty(form={"first mask": "printed"})
 cold, low_gate = faulty(temperature=5.0), faulty(gate=1.0)
+several = FleqMachine(program, heads="several", temperature=temperature)
+several_result, several_counts = compare(several.run(program, limit), reference), summarise(several.transformer)
 blocks = standard_blocks(program)
-lean = FleqMachine(program, standard_blocks(program, sum_heads=1), temperature=temperature, one_reader=True)
-lean_result, lean_counts = compare(lean.run(program, limit), reference), summarise(lean.transformer)
-of_blocks = len(lean.layout.blocks)  # each of them has one head a layer
-sizes = [FleqLayout(k, n, 50, blocks[:m], temperature) for k in (4, 8, 16) for m in (1, 2, 4) for n in (100, 3500)]
-per_bit = [one.rows.size / one.bits for one in sizes]
-per_unit = [one.rows.size / (len(one.blocks) * one.size + one.bits) for one in sizes]
+of_blocks = len(layout.blocks)  # each of them has one head a layer
+
+# %% [markdown]
+# The number of rows is to be $O(Md+\log n)$: linear in each of the two. It is counted for several sizes: it grows by
+# the same number for each bit of an address; and at four blocks it at most doubles when $d$ doubles.
+
+# %%
+by_bits = [FleqLayout(d, 2**k, 50, blocks, temperature) for k in range(7, 13)]
+per_bit = {(b.rows.size - a.rows.size) / (b.bits - a.bits) for a, b in pairwise(by_bits) if b.bits > a.bits}
+by_size = {k: FleqLayout(k, 100, 50, blocks, temperature).rows.size for k in (4, 8, 16, 32)}
+
+# %% [markdown]
+# The verdict on the theorem, and on its proof:
+
+# %%
 claim = Claim("looped-transformers/theorem-2")
 claim.check("layers", counts.layers, "==", 9 + max(block.depth for block in blocks))
-claim.check("rows over Md + log n, largest for d to 16, M to 4, n to 4000", max(per_unit), "<=", 20)
-claim.control("rows over log n, largest", max(per_bit), "<=", 20)
-claim.check("counter right in every cycle, with products", with_products.counters_agree, "==", True)
-claim.check("largest deviation, with products", with_products.deviation, "<=", 1e-5)
-claim.check("counter right in every cycle, without products", without_products.counters_agree, "==", True)
-claim.check("largest deviation, without products", without_products.deviation, "<=", 3e-12)
-claim.check("one head for reading: counter right in every cycle", lean_result.counters_agree, "==", True)
-claim.check("one head for reading: largest deviation", lean_result.deviation, "<=", 1e-5)
-claim.check("one head for reading: layers", lean_counts.layers, "==", counts.layers)
-claim.check("one head for reading: heads in the widest layer, the blocks' sum", lean_counts.heads, "<=", of_blocks)
+claim.check("heads in the widest layer: at most the blocks' together", counts.heads, "<=", of_blocks)
+claim.check("different numbers of rows for a bit more", len(per_bit), "==", 1)
+claim.check("rows, growth when d doubles, to 32", max(by_size[2 * k] / by_size[k] for k in (4, 8, 16)), "<=", 2)
+agree = {"with products": with_products, "without products": without_products, "plain reading": several_result}
+for name, one in agree.items():
+    claim.check(f"counter right in every cycle, {name}", one.counters_agree, "==", True)
+    claim.check(f"largest deviation, {name}", one.deviation, "<=", 3e-12 if "without" in name else 1e-5)
+claim.check(f"random programs with a wrong counter, of {random_programs}", wrong_programs, "==", 0)
+claim.check("random programs, largest error of a product", off["mul"], "<=", 1e-7 * 4**2 / 2 + 1e-7)
+claim.check("random programs, largest error of the others", max(off[name] for name in names[1:]), "<=", 1e-11)
 claim.check("counter right at temperature 20", by_heat[heats.index(20.0)].counters_agree, "==", True)
-claim.control("counter right in every cycle at temperature 5", cold.counters_agree and cold.deviation < 1, "==", True)
+claim.control("temperature 5: counter right in every cycle", cold.counters_agree and cold.deviation < 1, "==", True)
 claim.control("gate constant 1, below the data: largest deviation", low_gate.deviation, "<=", 1e-5)
-counters = with_products.counters_agree and without_products.counters_agree
-claim.check("the seven steps: counter right in every cycle", counters, "==", True, of="proof")
+claim.check("the seven steps: counter right in every cycle", several_result.counters_agree, "==", True, of="proof")
 for label, run in (("pointers p+i", offsets), ("first mask", mask)):
     claim.misprint(f"{label} as printed: counter right in every cycle", run.counters_agree, "==", True, of="proof")
-claim.number("cycles before the first mask as printed loses the counter", mask.first_departure)
-claim.number("heads in the widest layer", counts.heads)
+claim.number("heads in the widest layer, plain reading", several_counts.heads)
 claim.verdict()
 
 # %% [markdown]
@@ -303,6 +362,10 @@ stray = small_a.clone()
 stray[..., 2] = 1
 moved = (run_block(blocks[0], stray, small_b, temperature).result - padded).abs().max()
 
+# %% [markdown]
+# The blocks are what they are to be, the product within its law.
+
+# %%
 claim = Claim("looped-transformers/definition-1")
 claim.check("blocks without products, largest difference to the function", worst, "<=", 1e-11)
 misfit = (error - law).abs().max() / error.abs().max()
@@ -358,6 +421,10 @@ full, kept = one_product(right, 2)  # all of one width, packed side by side
 narrow, spared = one_product(right[:, :1], 2)
 _, overwritten = one_product(right[:, :1], 1)
 
+# %% [markdown]
+# With one column too few the neighbour is overwritten.
+
+# %%
 claim = Claim("looped-transformers/remark-1")
 claim.check("2 by 2 product in a d by d machine, error", (full[:2, :2] - (left.mT @ right)).abs().max(), "<=", 1e-5)
 claim.check("rows of the result beyond 2", full[2:, :2].abs().max(), "<=", 1e-5)
@@ -367,6 +434,10 @@ claim.check("2 by 2 with 2 by 1, two columns each: error", (narrow[:2, :1] - exa
 claim.check("2 by 2 with 2 by 1, two columns each: change of the neighbour", spared, "<=", 1e-5)
 claim.control("2 by 2 with 2 by 1, one column for the smaller: change of the neighbour", overwritten, "<=", 1e-5)
 claim.verdict()
+
+# %% [markdown]
+# Corollary 1: an instruction that only computes has a flag cell that holds 1; one that only jumps has dummies for
+# operands.
 
 # %%
 halves = assemble(
@@ -385,6 +456,10 @@ half_run = FleqMachine(halves, temperature=temperature).run(halves, 10)
 half = compare(half_run, interpret(halves))
 flagged = FleqMachine(wrong_flag, temperature=temperature).run(wrong_flag, 10)
 
+# %% [markdown]
+# With a flag cell of 0 the instruction that was only to compute jumps.
+
+# %%
 claim = Claim("looped-transformers/corollary-1")
 claim.check("counter right in every cycle", half.counters_agree, "==", True)
 claim.check("instructions executed", half.cycles, "==", 3)
@@ -392,3 +467,13 @@ claim.check("largest deviation in memory", half.deviation, "<=", 1e-11)
 claim.check("a flag cell of 1, dummy operands, as printed: deviation", half.deviation, "<=", 1e-11, of="proof")
 claim.control("flag cell 0 in place of 1: next instruction", flagged.counters[0], "==", 1)
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# The theorem holds: with nine layers and those of the deepest block the machine follows the interpreter in every cycle
+# of every program tried, random ones included, and each cycle adds no more than the error of its function block. Two
+# formulas of the proof are misprinted. The heads need not add up: blocks that share them do the same.
+#
+# ## To try
+# - Set `temperature = 20.0`: the counter is still right everywhere.
+# - Set `random_programs = 2000`: four times as many programs, and none of them goes wrong.

@@ -111,14 +111,13 @@ def gated_move(
     gates: Combination,
     closed: float = 0.0,
     gain: float = 1.0,
-    shift: float = 0.0,
 ) -> None:
-    """Add ``gain * (source + shift)`` into ``target`` in the columns where ``gates + closed`` is 0.
+    """Add ``gain * source`` into ``target`` in the columns where ``gates + closed`` is 0.
 
-    Where that is below ``-|source + shift|`` both units are silent.
+    Where that is below ``-|source|`` both units are silent.
     """
     for sign in (1.0, -1.0):
-        layer.unit("move", {source: sign, **gates}, {target: sign * gain}, bias=sign * shift + closed)
+        layer.unit("move", {source: sign, **gates}, {target: sign * gain}, bias=closed)
 
 
 def copy_to_result(layer: Layer, source: list[int], target: list[int], place: str, rows: Rows) -> None:

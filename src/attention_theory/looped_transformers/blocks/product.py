@@ -96,9 +96,12 @@ class ProductBlock(FunctionBlock):
             queries += [{row: self.height} for row in identity] + [{row: 1.0} for row in ones]
             layer.head(f"gram {sign:+.0f}", keys, queries, moves(kept, landing, sign * scale))
         gain, shift = (0.5, 0.0) if self.two_sided else (1.0, -1.0)
+        closed = {rows[f"not {self.right}"][0]: FAR_CLOSED}
         for source, row in zip(landing, gram, strict=True):
-            gates = {rows[f"not {self.right}"][0]: FAR_CLOSED}
-            gated_move(layer, source, row, gates, gain=gain / self.slope, shift=shift)
+            for sign in (1.0, -1.0):
+                less_one = dict.fromkeys(identity, sign * shift)  # in the columns of A and B one of these rows is 1
+                inputs = {source: sign, **closed} | (less_one if shift else {})
+                layer.unit("z", inputs, {row: sign * gain / self.slope})
         layer.clear([] if self.form == "printed" else gram)
 
     def _place(self, layer: Layer) -> None:

@@ -182,7 +182,7 @@ def interpret(program: FleqProgram, max_steps: int = 10_000, functions: Mapping[
             code[instruction.instruction] = _moved(code[instruction.instruction], instruction)
             counter += 1
         else:
-            memory = _computed(instruction, memory, functions)
+            memory = execute(instruction, memory, functions)
             jumps = memory[instruction.flag, 0] <= 0
             counter = instruction.target if jumps else counter + 1
         counters.append(counter)
@@ -192,7 +192,14 @@ def interpret(program: FleqProgram, max_steps: int = 10_000, functions: Mapping[
     return FleqRun(counters, memories, counter == program.halt)
 
 
-def _computed(instruction: Instruction, memory: Tensor, functions: Mapping[str, Function]) -> Tensor:
+def execute(
+    instruction: Instruction, memory: Float[Tensor, "cells d"], functions: Mapping[str, Function] = FUNCTIONS
+) -> Float[Tensor, "cells d"]:
+    """The memory after one instruction, exactly.
+
+    Raises:
+        ParameterError: a result that would be written past the last cell.
+    """
     a = _read(memory, instruction.a, instruction.width)
     b = _read(memory, instruction.b, instruction.width)
     result = functions[instruction.function](a, b)

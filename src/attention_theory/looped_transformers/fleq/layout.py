@@ -6,6 +6,7 @@ significant first. The scratchpad and the rest have address rows of their own, z
 
 import math
 from collections.abc import Sequence
+from typing import get_args
 
 import torch
 from jaxtyping import Float
@@ -20,6 +21,7 @@ from attention_theory.looped_transformers.blocks.base import (
     template_sizes,
 )
 from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction
+from attention_theory.looped_transformers.fleq.one_head import Copies, Heads, rows_to_copy
 from attention_theory.rows import Rows
 from attention_theory.validation import require
 
@@ -36,16 +38,24 @@ class FleqLayout:
         instructions: instruction columns, the halt included.
         blocks: the function blocks, in the order of their numbers.
         temperature: factor on the scores.
+        heads: with ``one`` there are rows for the copies that the chosen block fills.
 
     Raises:
-        ParameterError: d below 2, no cell, no instruction, or a temperature that is not positive.
+        ParameterError: d below 2, no cell, no instruction, a temperature that is not positive, or another choice of
+            heads.
     """
 
     def __init__(
-        self, size: int, cells: int, instructions: int, blocks: Sequence[FunctionBlock], temperature: float
+        self,
+        size: int,
+        cells: int,
+        instructions: int,
+        blocks: Sequence[FunctionBlock],
+        temperature: float,
+        heads: Heads = "one",
     ) -> None:
         require(size=(size, 2, None), cells=(cells, 1, None), instructions=(instructions, 1, None))
-        require(temperature=(temperature, 1e-6, None))
+        require(temperature=(temperature, 1e-6, None), heads=(heads, get_args(Heads)))
         self.size, self.cells, self.blocks = size, cells, list(blocks)
         self.scratch = scratch_columns(size)
         self.first_instruction = self.scratch + cells
@@ -62,8 +72,18 @@ class FleqLayout:
         for block in self.blocks:
             inside |= block.sizes(self.setting)
         self.rows = Rows(**own, **template_sizes(self.setting), **inside)
+        self.copies = self._copies() if heads == "one" else {}
         self.codes = sign_code(2**self.bits, self.bits).flip(-1)
         self.function_codes = sign_code(2**self.function_bits, self.function_bits).flip(-1)
+
+    def _copies(self) -> dict[str, Copies]:
+        """New rows for each block's copies of the fixed rows that it uses: by the block's name, from row to copy."""
+        used = {block.name: rows_to_copy(block, self.rows, self.setting) for block in self.blocks}
+        return {
+            name: dict(zip(rows, self.rows.add(f"chosen {name}", len(rows)), strict=True))
+            for name, rows in used.items()
+            if rows
+        }
 
     def drawing(self) -> Rows:
         """All rows in their order for a picture, with small blocks that lie side by side under one name."""
@@ -73,7 +93,7 @@ class FleqLayout:
         sizes: dict[str, int] = {}
         for name, rows in self.rows.blocks.items():
             own = next((f"{block}: own rows" for block in blocks if name.startswith(f"{block} ")), name)
-            shown = names.get(name, own)
+            shown = "copies for the chosen" if name.startswith("chosen ") else names.get(name, own)
             sizes[shown] = sizes.get(shown, 0) + len(rows)
         return Rows(**sizes)
 

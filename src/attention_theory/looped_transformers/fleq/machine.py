@@ -15,12 +15,13 @@ from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq import steps
 from attention_theory.looped_transformers.fleq.language import FleqProgram, FleqRun
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
+from attention_theory.looped_transformers.fleq.one_head import Heads, merged_layers
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.validation import require
 
 
-def standard_blocks(program: FleqProgram, slope: float = 1e-7, sum_heads: int = 2) -> list[FunctionBlock]:
+def standard_blocks(program: FleqProgram, slope: float = 1e-7, sum_heads: int = 1) -> list[FunctionBlock]:
     """The blocks that a program of matrix functions uses, with slope c of the product and 1 or 2 heads for a sum."""
     sums = [SumBlock("add", sum_heads), SumBlock("sub", sum_heads)]
     blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock()]
@@ -34,13 +35,16 @@ class FleqMachine:
     Args:
         program: gives the numbers of memory cells and instructions, and the device; other programs of the same size
             run too.
-        blocks: the function blocks; those that the program uses unless given.
+        blocks: the function blocks; those that the program uses unless given, with sums of a single head or, for
+            ``heads="several"``, of two.
         temperature: factor on the scores.
         gate: the constant C of steps 2, 3 and 5; it has to exceed the data, and costs its own rounding error.
         form: of the places where Appendix K is wrong in print, :data:`~...fleq.steps.PLACES`.
         constant_gate: the write's gate by a constant that is added to the data (for a control).
         cleared: ``False`` leaves the copy of the instruction at the end of a cycle (for a control).
-        one_reader: read the operands with one head in place of the paper's three.
+        heads: ``one`` for Lemmas 7, 8, 9 and 23: no layer has more heads than the block that has most. ``several``
+            for the plain reading of Theorem 2: the blocks' heads side by side, and three to read the operands.
+        selected: ``False`` merges the blocks' heads and lets all blocks ask in every cycle (for a control).
 
     Raises:
         ParameterError: a parameter out of its range.
@@ -55,23 +59,27 @@ class FleqMachine:
         form: Forms = "correct",
         constant_gate: bool = False,
         cleared: bool = True,
-        one_reader: bool = False,
+        heads: Heads = "one",
+        selected: bool = True,
     ) -> None:
         require(gate=(gate, 0.0, None))
-        printed = printed_places(form, steps.PLACES)
-        blocks = standard_blocks(program) if blocks is None else blocks
+        printed, one_reader = printed_places(form, steps.PLACES), heads == "one"
+        blocks = standard_blocks(program, sum_heads=1 if one_reader else 2) if blocks is None else blocks
         self.temperature = temperature
-        self.layout = FleqLayout(program.size, len(program.memory), len(program.code), blocks, temperature)
+        self.layout = FleqLayout(program.size, len(program.memory), len(program.code), blocks, temperature, heads)
         self.block_depth = max(block.depth for block in blocks)
         layout = self.layout
         layers = [steps.read_instruction(layout, printed, one_reader), steps.read_data(layout, gate, one_reader)]
-        layers += [steps.route_to_block(layout, gate), *self._block_layers()]
+        layers += [steps.route_to_block(layout, gate), *self._block_layers(heads, selected)]
         layers += [steps.return_result(layout, gate), steps.write_result(layout, printed, constant_gate)]
         layers += steps.branch(layout, cleared)
         self.transformer = LoopedTransformer(layout.rows, layers, device=program.memory.device)
 
-    def _block_layers(self) -> list[Layer]:
+    def _block_layers(self, heads: Heads, selected: bool) -> list[Layer]:
         """Step 4: all blocks side by side, each on its own rows."""
+        if heads == "one":
+            copies = self.layout.copies if selected else {}
+            return merged_layers(self.layout.blocks, self.layout.rows, self.layout.setting, copies)
         layers = [Layer(self.layout.rows, f"4.{stage + 1} blocks") for stage in range(self.block_depth)]
         for block in self.layout.blocks:
             for stage in range(block.depth):
@@ -94,6 +102,33 @@ class FleqMachine:
             if not torch.isfinite(memories[-1]).all():
                 break
         return FleqRun(counters, memories[1:], counters[-1:] == [program.halt])
+
+    def run_many(self, programs: Sequence[FleqProgram], max_cycles: int = 1_000) -> list[FleqRun]:
+        """Run programs of the machine's size side by side; each ends as in :meth:`run`.
+
+        Raises:
+            ParameterError: no program, or one that is not of the machine's size.
+        """
+        require(programs=(len(programs), 1, None))
+        state = torch.stack([self.layout.pack(program) for program in programs])
+        counters: list[list[int]] = [[] for _ in programs]
+        memories: list[list[Tensor]] = [[] for _ in programs]
+        going = list(range(len(programs)))
+        while going and len(counters[going[0]]) < max_cycles:
+            state = self.cycle(state)
+            for one, number in zip(state, going, strict=True):
+                counters[number].append(self.layout.counter(one))
+                memories[number].append(self.layout.memory(one))
+            goes_on = [
+                counters[number][-1] != programs[number].halt and bool(torch.isfinite(memories[number][-1]).all())
+                for number in going
+            ]
+            state = state[goes_on]
+            going = [number for number, on in zip(going, goes_on, strict=True) if on]
+        return [
+            FleqRun(counters[number], memories[number], counters[number][-1] == program.halt)
+            for number, program in enumerate(programs)
+        ]
 
 
 @dataclass(frozen=True)

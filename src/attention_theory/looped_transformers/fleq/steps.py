@@ -126,7 +126,10 @@ def read_data(layout: FleqLayout, gate: float, one_reader: bool = False) -> Laye
 
 
 def route_to_block(layout: FleqLayout, gate: float) -> Layer:
-    """Step 3: the operands into the rows of the block that the instruction names; the counter's bits are rounded."""
+    """Step 3: the operands into the rows of the block that the instruction names; the counter's bits are rounded.
+
+    Where blocks share their heads the chosen one gets copies of the fixed rows that it uses, too.
+    """
     rows, size = layout.rows, layout.size
     layer = Layer(rows, "3 to the block")
     for number, block in enumerate(layout.blocks):
@@ -135,6 +138,8 @@ def route_to_block(layout: FleqLayout, gate: float) -> Layer:
         closed = -gate * (1 + layout.function_bits)
         for source, target in zip(rows["data"][:size], rows[block.name], strict=True):
             gated_move(layer, source, target, gates, closed)
+        for source, target in layout.copies.get(block.name, {}).items():
+            gated_move(layer, source, target, _chosen(layout, number, gate), -gate * layout.function_bits)
     round_signs(layer, rows["counter"])
     return layer
 
@@ -190,6 +195,7 @@ def write_result(layout: FleqLayout, printed: Collection[str] = (), constant_gat
     layer.clear([*rows["buffer"], *data])
     for block in layout.blocks:
         layer.clear(rows[block.name])
+        layer.clear(list(layout.copies.get(block.name, {}).values()))
     return layer
 
 

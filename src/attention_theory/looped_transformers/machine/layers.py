@@ -9,12 +9,12 @@ machine = LoopedTransformer(rows, [layer, ...])
 state = machine.cycle(state, temperature=30.0)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.layers import Rule, attention
@@ -57,6 +57,35 @@ class DenseHead:
     query: Float[Tensor, "k rows"]
     value: Float[Tensor, "rows rows"]
 
+    @cached_property
+    def narrow(self) -> tuple["Part", "Part", "Part", Int[Tensor, " written"]]:
+        """Key, query and value without their zero columns, and the rows to which the head adds anything."""
+        written = _nonzero_rows(self.value)
+        return Part.of(self.key), Part.of(self.query), Part.of(self.value[written]), written
+
+
+@dataclass(frozen=True)
+class Part:
+    """The columns of a matrix that are not zero, and the rows of the state that they read.
+
+    Most of a layer's matrices are zero, since it has to do with a few of the rows.
+    """
+
+    matrix: Float[Tensor, "outputs read"]
+    read: Int[Tensor, " read"]
+
+    @classmethod
+    def of(cls, matrix: Float[Tensor, "outputs rows"]) -> "Part":
+        read = _nonzero_rows(matrix.mT)
+        return cls(matrix[:, read].contiguous(), read)
+
+    def __call__(self, state: Float[Tensor, "... rows"]) -> Float[Tensor, "... outputs"]:
+        return state[..., self.read] @ self.matrix.mT
+
+
+def _nonzero_rows(matrix: Float[Tensor, "rows others"]) -> Int[Tensor, " nonzero"]:
+    return matrix.ne(0).any(1).nonzero().flatten()
+
 
 @dataclass(frozen=True)
 class DenseLayer:
@@ -80,17 +109,26 @@ class DenseLayer:
         self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
         """Eq. (1a): every column attends to every column; ``temperature`` multiplies the scores."""
-        result = state
+        result = state.clone() if self.heads else state
         for head in self.heads:
-            queries, keys = state @ head.query.mT, state @ head.key.mT
-            result = result + attention(queries, keys, state @ head.value.mT, rule, scale=temperature)
+            key, query, value, written = head.narrow
+            result[..., written] += attention(query(state), key(state), value(state), rule, scale=temperature)
         return result
 
     def feed_forward(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
         """Eq. (1b), given the result of eq. (1a)."""
         if not len(self.b1):
             return state + self.b2
-        return state + torch.relu(state @ self.w1.mT + self.b1) @ self.w2.mT + self.b2
+        inner, outer, written = self.narrow
+        result = state.clone()
+        result[..., written] += torch.relu(inner(state) + self.b1) @ outer.mT
+        return result + self.b2
+
+    @cached_property
+    def narrow(self) -> tuple[Part, Float[Tensor, "written hidden"], Int[Tensor, " written"]]:
+        """W1 without its zero columns, W2 without its zero rows, and the rows that W2 writes."""
+        written = _nonzero_rows(self.w2)
+        return Part.of(self.w1), self.w2[written], written
 
     def __call__(
         self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
@@ -188,6 +226,17 @@ class LoopedTransformer:
         for layer in self.dense:
             state = layer(state, temperature, rule)
         return state
+
+    def same_weights(self, other: "LoopedTransformer") -> bool:
+        """Whether all matrices of two machines are equal bit for bit."""
+        ours, theirs = list(self._matrices()), list(other._matrices())
+        return len(ours) == len(theirs) and all(map(torch.equal, ours, theirs))
+
+    def _matrices(self) -> Iterator[Tensor]:
+        for layer in self.dense:
+            for head in layer.heads:
+                yield from (head.key, head.query, head.value)
+            yield from (layer.w1, layer.b1, layer.w2, layer.b2)
 
     def run(
         self, state: Float[Tensor, "... columns rows"], cycles: int, temperature: float, rule: Rule = "softmax"

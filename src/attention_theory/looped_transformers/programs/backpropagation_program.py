@@ -1,5 +1,8 @@
 """Back-propagation as FLEQ programs: the paper's listing (Algorithms 15 and 16), and one for the machine (Lemma 9)."""
 
+from collections.abc import Collection
+from itertools import zip_longest
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -24,32 +27,13 @@ PLACES = (
 )
 
 
-def listing_program(
-    network: Network,
-    x: Float[Tensor, "points d"],
-    y: Float[Tensor, " points"],
-    rate: float,
-    epochs: int = 1,
-    form: Forms = "correct",
-) -> FleqProgram:
-    """Algorithms 15 and 16 in one, repaired line by line, with pointers. Hidden units and inputs: d of each.
-
-    Columns hold the vectors, as printed; the loop of lines 10 to 21 goes through the hidden units. A step is complete
-    when the label ``line35`` has been executed. ``form`` is of the places in
-    :data:`PLACES`.
-
-    Raises:
-        ParameterError: epochs below 1, an unknown fault, or hidden units that are not as many as the inputs.
-    """
-    require(epochs=(epochs, 1, None))
-    printed = printed_places(form, PLACES)
-    size = x.shape[1]
-    require(hidden=(len(network.w2), size, size))
+def _listing(size: int, printed: Collection[str]) -> list[str]:
+    """Algorithms 15 and 16, place by place; a place may take several lines."""
 
     def line(place: str, as_printed: str, correct: str) -> str:
         return as_printed if place in printed else correct
 
-    text = "\n".join([
+    return [
         "line1:  temp = transpose(w1)",
         "line2:  z = mul(temp, x1)",
         "line3:  z = add(z, b1)",
@@ -78,7 +62,7 @@ def listing_program(
         "        gb2 = mul(d2, one)",
         line("lines 26-27", "line26: gw1 = mul(d1, x1)\n gb1 = mul(d1, one)",
              "line26: xt = transpose(x1)\n gw1 = mul(dt, xt)\n gb1 = mul(dt, one)"),
-        *_updates("lines 28-35" in printed),
+        "\n".join(_updates("lines 28-35" in printed)),
         "        advance line2.b by " + str(size),
         "        advance line8.b by " + str(size),
         "        advance line26." + ("b" if "lines 26-27" in printed else "a") + " by " + str(size),
@@ -92,7 +76,51 @@ def listing_program(
         "        e = add(e, one)",
         "        if e <= 0 goto line1",
         "        halt",
-    ])  # fmt: skip
+    ]  # fmt: skip
+
+
+def listing_beside(size: int) -> list[tuple[str, str]]:
+    """The listing line by line, as printed and as repaired, with a gap where the other has more lines.
+
+    Raises:
+        ParameterError: a size below 1.
+    """
+    require(size=(size, 1, None))
+    rows: list[tuple[str, str]] = []
+    for printed, repaired in zip(_listing(size, PLACES), _listing(size, ()), strict=True):
+        left, right = ([_aligned(line) for line in chunk.split("\n")] for chunk in (printed, repaired))
+        rows += zip_longest(left, right, fillvalue="")
+    return [row for row in rows if any(row)]
+
+
+def _aligned(line: str) -> str:
+    """Labels in a column of their own."""
+    label, colon, statement = line.strip().rpartition(":")
+    return f"{label + colon:8s}{statement.strip()}".rstrip()
+
+
+def listing_program(
+    network: Network,
+    x: Float[Tensor, "points d"],
+    y: Float[Tensor, " points"],
+    rate: float,
+    epochs: int = 1,
+    form: Forms = "correct",
+) -> FleqProgram:
+    """Algorithms 15 and 16 in one, repaired line by line, with pointers. Hidden units and inputs: d of each.
+
+    Columns hold the vectors, as printed; the loop of lines 10 to 21 goes through the hidden units. A step is complete
+    when the label ``line35`` has been executed. ``form`` is of the places in
+    :data:`PLACES`.
+
+    Raises:
+        ParameterError: epochs below 1, an unknown fault, or hidden units that are not as many as the inputs.
+    """
+    require(epochs=(epochs, 1, None))
+    printed = printed_places(form, PLACES)
+    size = x.shape[1]
+    require(hidden=(len(network.w2), size, size))
+    text = "\n".join(_listing(size, printed))
     start = 0.0 if "counters" in printed else 1.0
     identity = rate * torch.eye(size, dtype=x.dtype, device=x.device)
     variables: dict[str, float | Tensor] = {
@@ -136,16 +164,7 @@ def machine_program(
     require(epochs=(epochs, 1, None))
     size = x.shape[1]
     require(hidden=(len(network.w2), size, size))
-    lines = ["epoch:"]
-    for place in range(1, len(x) + 1):
-        lines += [f"z = mul(x{place}, w1t)", "z = add(z, b1)", "a = rowsigmoid(z)", "at = transpose(a)"]
-        lines += ["w2t = transpose(w2)", "o = mul(w2t, at)", "o = add(o, b2)", f"d2 = sub(o, y{place})"]
-        lines += ["d2 = mul(eta, d2)", "d1 = mul(d2, w2)", "s = sub(ones, a)"]
-        for unit in range(size):
-            lines += [f"u = mul(a[{unit}], s[{unit}]) width 1", f"d1[{unit}] = mul(u, d1[{unit}]) width 1"]
-        lines += [f"xt = transpose(x{place})", "g = mul(xt, d1)", "w1t = sub(w1t, g)", "b1 = sub(b1, d1)"]
-        lines += ["g = mul(d2, a)", "w2 = sub(w2, g)", "b2 = sub(b2, d2)"]
-    lines += ["e = add(e, one)", "if e <= 0 goto epoch", "halt"]
+    text = machine_listing(size, len(x))
     variables: dict[str, float | Tensor] = {
         **{f"x{place}": point[:, None] for place, point in enumerate(x, start=1)},
         **{f"y{place}": float(label) for place, label in enumerate(y, start=1)},
@@ -158,7 +177,26 @@ def machine_program(
         "e": 1.0 - epochs,
         **dict.fromkeys(("z", "a", "at", "w2t", "o", "d2", "d1", "s", "u", "xt", "g"), 0.0),
     }
-    return assemble("\n".join(lines), variables, size)
+    return assemble(text, variables, size)
+
+
+def machine_listing(size: int, points: int) -> str:
+    """The program for the machine: a step for each point, then the epochs.
+
+    Raises:
+        ParameterError: size or points below 1.
+    """
+    require(size=(size, 1, None), points=(points, 1, None))
+    lines = ["epoch:"]
+    for place in range(1, points + 1):
+        lines += [f"z = mul(x{place}, w1t)", "z = add(z, b1)", "a = rowsigmoid(z)", "at = transpose(a)"]
+        lines += ["w2t = transpose(w2)", "o = mul(w2t, at)", "o = add(o, b2)", f"d2 = sub(o, y{place})"]
+        lines += ["d2 = mul(eta, d2)", "d1 = mul(d2, w2)", "s = sub(ones, a)"]
+        for unit in range(size):
+            lines += [f"u = mul(a[{unit}], s[{unit}]) width 1", f"d1[{unit}] = mul(u, d1[{unit}]) width 1"]
+        lines += [f"xt = transpose(x{place})", "g = mul(xt, d1)", "w1t = sub(w1t, g)", "b1 = sub(b1, d1)"]
+        lines += ["g = mul(d2, a)", "w2 = sub(w2, g)", "b2 = sub(b2, d2)"]
+    return "\n".join([*lines, "e = add(e, one)", "if e <= 0 goto epoch", "halt"])
 
 
 def read_network(program: FleqProgram, memory: Float[Tensor, "cells d"]) -> Network:

@@ -12,6 +12,7 @@ from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum, Sigm
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
+from attention_theory.validation import require
 
 #: Algorithm 7: sqrt(1 / (((a + b) - c) d)) / 100. A percentage is a product with 0.01 (Corollary 7).
 TEXT = """
@@ -25,9 +26,14 @@ halt
 """
 
 
-def calculator_program(a: float, b: float, c: float, d: float) -> FleqProgram:
-    """Algorithm 7 for four numbers; the result is in ``t``. Numbers need 2 by 2 cells."""
-    return assemble(TEXT, {"p": a, "q": b, "r": c, "s": d, "t": 0.0, "percent": 0.01}, size=2)
+def calculator_program(a: float, b: float, c: float, d: float, size: int = 2) -> FleqProgram:
+    """Algorithm 7 for four numbers; the result is in ``t``. Numbers need 2 by 2 cells, and may lie in larger ones.
+
+    Raises:
+        ParameterError: a size below 2.
+    """
+    require(size=(size, 2, None))
+    return assemble(TEXT, {"p": a, "q": b, "r": c, "s": d, "t": 0.0, "percent": 0.01}, size)
 
 
 def exact_trace(a: float, b: float, c: float, d: float) -> list[float]:

@@ -32,6 +32,26 @@ def _data(w: Tensor, x: Tensor, y: Tensor, rate: float) -> dict[str, float | Ten
     return {**points, **labels, "w": w[:, None], "eta": rate, "temp": 0.0, "turned": 0.0}
 
 
+def sgd_listing(size: int, form: Forms = "correct") -> str:
+    """Algorithm 13 for points of ``size`` entries; ``form`` is of the places in :data:`PLACES`.
+
+    Raises:
+        ParameterError: a size below 1, or an unknown place.
+    """
+    require(size=(size, 1, None))
+    printed = printed_places(form, PLACES)
+    products = ["temp = mul(eta, temp)", "third:  turned = transpose(x1)", "temp = mul(turned, temp)"]
+    if "lines 3-4" in printed:
+        products = ["third:  temp = mul(x1, temp)", "temp = mul(temp, eta)"]
+    lines = ["first:  temp = mul(x1, w)             # w · x_i", "second: temp = sub(temp, y1)", *products]
+    lines += ["update: w = sub(w, temp)"]
+    lines += [f"advance {label} by {size}" for label in ("first.a", "second.b", "third.a")]
+    lines += ["j = add(j, one)", "if j <= 0 goto first", "j = add(from, zero)"]
+    lines += ["rewind first.a to x1", "rewind second.b to y1", "rewind third.a to x1"]
+    lines += ["k = add(k, one)", "if k <= 0 goto first", "halt"]
+    return "\n".join(line if ":" in line else f"        {line}" for line in lines)
+
+
 def sgd_program(
     w: Float[Tensor, " d"],
     x: Float[Tensor, "points d"],
@@ -52,28 +72,7 @@ def sgd_program(
     printed = printed_places(form, PLACES)
     points, size = x.shape
     start = 0.0 if "counters" in printed else 1.0
-    if "lines 3-4" in printed:
-        gradient = "third: temp = mul(x1, temp)\n temp = mul(temp, eta)"
-    else:
-        gradient = "temp = mul(eta, temp)\n third: turned = transpose(x1)\n temp = mul(turned, temp)"
-    text = f"""
-    first:  temp = mul(x1, w)             # w · x_i
-    second: temp = sub(temp, y1)
-            {gradient}
-    update: w = sub(w, temp)
-            advance first.a by {size}
-            advance second.b by {size}
-            advance third.a by {size}
-            j = add(j, one)
-            if j <= 0 goto first
-            j = add(from, zero)
-            rewind first.a to x1
-            rewind second.b to y1
-            rewind third.a to x1
-            k = add(k, one)
-            if k <= 0 goto first
-            halt
-    """
+    text = sgd_listing(size, form)
     counters = {"j": start - points, "from": start - points, "k": start - epochs}
     return assemble(text, {**_data(w, x, y, rate), **counters}, size)
 

@@ -1,8 +1,11 @@
+import pytest
 import torch
 
 from attention_theory.looped_transformers.fleq.language import interpret, variable
-from attention_theory.looped_transformers.programs.newton import newton_program, newton_residuals
+from attention_theory.looped_transformers.fleq.machine import FleqMachine
+from attention_theory.looped_transformers.programs.newton import newton_error_bound, newton_program, newton_residuals
 from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
 
 
 def test_newton_inverts_what_the_printed_start_does_not() -> None:
@@ -27,3 +30,16 @@ def test_the_printed_newton_program_needs_symmetry() -> None:
         program = newton_program(target, 14, "printed")
         x = variable(program, interpret(program).memory, "x")
         assert bool(torch.linalg.matrix_norm(target @ x - torch.eye(4)) < 1e-10) is works
+
+
+def test_the_bound_grows_with_the_condition_and_holds_for_the_machine() -> None:
+    matrices = torch.eye(3, dtype=torch.float64) + normal(4, 3, 3, seed=5) / 3
+    bounds = newton_error_bound(matrices, 6, 1e-7)
+    programs = [newton_program(matrix, 5) for matrix in matrices]
+    for program, run, bound in zip(programs, FleqMachine(programs[0]).run_many(programs), bounds, strict=True):
+        off = variable(program, run.memory, "x") - variable(program, interpret(program).memory, "x")
+        assert torch.linalg.matrix_norm(off) <= bound
+    stretched = newton_error_bound(torch.diag(torch.tensor([1.0, 1.0, 1e-9], dtype=torch.float64)), 60, 1e-7)
+    assert stretched == torch.inf
+    with pytest.raises(ParameterError, match="slope"):
+        newton_error_bound(matrices, 6, 0.0)

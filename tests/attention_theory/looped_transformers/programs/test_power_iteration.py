@@ -1,13 +1,17 @@
+import pytest
 import torch
 
 from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.programs.power_iteration import (
     inverse_root_iterates,
+    power_error_bound,
     power_iterates,
     power_program,
     sign_free_distance,
 )
 from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
 
 
 def test_power_iteration_by_program_and_plainly() -> None:
@@ -25,3 +29,18 @@ def test_the_inverse_root_converges_below_three() -> None:
     squares = torch.tensor([0.01, 0.5, 2.9], dtype=torch.float64)
     assert torch.allclose(inverse_root_iterates(squares, 40)[-1], squares.rsqrt())
     assert inverse_root_iterates(torch.tensor(3.0).double(), 5)[-1] == 0
+
+
+def test_the_bound_holds_for_the_machine_and_grows_as_the_square_shrinks() -> None:
+    matrix = torch.diag(torch.tensor([1.0, 0.3, 0.1], dtype=torch.float64))
+    program = power_program(matrix, 4)
+    run, exact = FleqMachine(program).run(program), interpret(program)
+    off = (variable(program, run.memory, "b") - variable(program, exact.memory, "b"))[:, 0].norm()
+    assert off <= power_error_bound(matrix, 4, 1e-7) < 1e-3
+    assert power_error_bound(matrix, 12, 1e-7) > power_error_bound(matrix, 4, 1e-7)
+    start = torch.cat([torch.ones(3, 1, dtype=torch.float64), normal(3, 2, seed=1)], dim=1)
+    basis = torch.linalg.qr(start)[0]
+    hidden = basis @ torch.diag(torch.tensor([0.1, 1.0, 0.2], dtype=torch.float64)) @ basis.mT
+    assert power_error_bound(hidden, 8, 1e-7, 80) == torch.inf
+    with pytest.raises(ParameterError, match="slope"):
+        power_error_bound(matrix, 4, 0.0)
