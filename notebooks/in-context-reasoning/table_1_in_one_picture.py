@@ -69,8 +69,8 @@ tried = "Reparam-Linear-W-FA"
 
 # %% [markdown]
 # ## The task
-# One sentence, shorter than those below. The word after the bar is what comes next: without noise always, with noise in
-# a share $1-\alpha$ of the cases, and else $\tau$.
+# One sentence, shorter than those below. The output comes next: without noise always, with noise in a share $1-\alpha$
+# of the cases, and else $\tau$. The other words tell nothing.
 
 # %%
 small = Task(12, 1, 4, 12, noisy=True)
@@ -78,7 +78,7 @@ KINDS = {**{word: f"output {word}" for word in small.output_words}, 0: "**trigge
 example = sample_sentences(small, 1, seeds[0])
 shown = [KINDS.get(word, f"word {word}") for word in example.tokens[0].tolist()]
 answer = KINDS[int(example.output[0])]
-show.table(["the sentence", "then"], [[" · ".join(shown), f"| {answer}, or *τ*"]], caption="A sentence of the task")
+show.table(["the sentence", "next"], [[" · ".join(shown), f"{answer}, or *τ*"]], caption="A sentence of the task")
 
 # %% [markdown]
 # ## The picture
@@ -119,7 +119,13 @@ GROUPS = {
     "all four: yes": ["Reparam-Linear-FA", "Reparam-ReLU-FA"],
     "c  noise word\ncannot follow": ["Reparam-Linear-F", "Reparam-ReLU-F"],
     "b  logit is\nat most 1": ["Reparam-Softmax-F", "Reparam-Softmax-FA"],
-    "d  words are\nlearned one\nby one": ["Origin-Softmax-FA", "Origin-Linear-FA", "Origin-ReLU-F", "Origin-ReLU-FA", tried],
+    "d  words are\nlearned one\nby one": [
+        "Origin-Softmax-FA",
+        "Origin-Linear-FA",
+        "Origin-ReLU-F",
+        "Origin-ReLU-FA",
+        tried,
+    ],
     "d, and fillers": ["Origin-Softmax-F"],
     "a  never leaves\nthe start": ["Origin-Linear-F"],
 }
@@ -171,8 +177,9 @@ show.figure(
     caption="Table 1 as one picture. In the cells: what the paper prints. Colour: what is left of the way in the small "
     "run of this page, from nothing (faint) to all of it or more (full). Framed: cells in which the small run comes "
     "out other than printed. At the right: which of the questions a to d, below, decides the rows.",
-    alt="A grid of thirteen models by four columns in six groups. Two models are faint in all columns, two are full in "
-    "the third, two in the first and third, six in the unseen words, one of them less than the others, and one in all.",
+    alt="A grid of thirteen models by four columns, in six groups. Two models are faint in all columns, two full in "
+    "the third, two in the first and third. Five of the Origin models are full in both columns of unseen words, the "
+    "sixth in all columns. Reparam-Linear-W-FA is faint or nearly so.",
 )
 
 # %% [markdown]
@@ -188,6 +195,21 @@ show.table(
 # %% [markdown]
 # ## Why
 # <!-- claim in-context-reasoning/table-1-causes -->
+# <blockquote>
+#
+# **Table 1 (Four questions that decide the table)** *Table 1; Sections 5.1 and 5.2*
+#
+# Our own reading. Four questions decide every row of Table 1 but that of Origin-Softmax-F. (a) Does descent from zero
+# move $W$? For Origin-Linear-F it does not. (b) Can the logit of the output grow without bound? Under softmax attention
+# with $V$ fixed it is at most 1. (c) Can the logit of $\tau$ follow it? Where $F$ sees $x_H$ alone and has the form of
+# Lemma 4.1 it cannot. (d) Is a word that never was an output treated as an output is? By models that train one number a
+# trigger it is; Origin models with softmax or ReLU attention give it a probability of at most $1/N$ at all times. A
+# loss of 0 takes (a) and (b), the Bayes risk (c) as well, unseen words (d).
+#
+# The paper gives (b) as the reason for the softmax models. It says that what the feed-forward layer sees is important,
+# and not why; why unseen words are lost is left open.
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # The reading is ours. The paper gives the reason for the softmax models (question b). It finds that most models which
@@ -367,8 +389,8 @@ show.table(
 #
 # *Reparam-Linear-W-FA without noise.* Rule and paper agree on a dash, and this is the cell to trust least. The logit of
 # an unseen word grows too, only more slowly, and so its loss comes down as well while slopes are exact. The dash is the
-# work of round-off on long runs, as the same page shows. With noise logits need not grow for ever, and the dash is
-# real.
+# work of round-off on long runs, as the same page shows. With noise the logits come to rest, and that of the unseen
+# word stays behind: there the dash is real, though the wide margin of a small batch may let it pass in the picture.
 
 # %%
 alone = {
@@ -391,9 +413,13 @@ def tells(rule):
 # by its cells: all rows but that of Origin-Softmax-F must be as printed, and must not be once a question is left out.
 
 # %%
-off = {}
-for name in numbers:
-    off |= {f"{name}, α = {a}": abs(history.end("population", name, a, 0.1) - closed_end(name, a, tokens)) for a in levels}
+off = {
+    f"{name}, α = {alpha}": abs(
+        history.end("population", name, alpha, 0.1 if alpha else 0.5) - closed_end(name, alpha, tokens)
+    )
+    for name in numbers
+    for alpha in levels
+}
 as_full = abs(history.end("population", "Reparam-Linear-F", 0.2, 0.1) - closed_end("Reparam-Linear-FA", 0.2, tokens))
 still = {f"α = {alpha}": trained[alpha]["Origin-Linear-F"].slopes[:, :2].max() for alpha in trained}
 
@@ -413,22 +439,29 @@ exact = {f"{name}, α = {alpha}": abs(float.__sub__(*both_ways(name, alpha))) fo
 rest = [name for name in TABLE_1 if name != "Origin-Softmax-F"]
 
 # %% [markdown]
-# The bounds follow from the proofs, but for that of the losses, which is the table page's.
+# The bounds follow from the proofs, but for that of the losses, which is the table page's. In c the bound is the shift
+# of ReLU, which lets a weight of that size through to $\tau$; it was added when round-off alone had been seen to be too
+# narrow. Losses are taken at the larger rate without noise, to be far enough down, and at the smaller one with noise,
+# where a large step would swing around the floor.
 
 # %%
 claim = Claim("in-context-reasoning/table-1-causes")
 claim.check("a: Origin-Linear-F, slopes in V and W in all steps, largest", still, "==", 0.0)
 claim.control("a: Origin-Linear-FA, the same", trained[0.0]["Origin-Linear-FA"].slopes[:, :2].max(), "==", 0.0)
-claim.check("b: softmax, V fixed: logit of the answer", {n: largest(n) for n in numbers if "Softmax" in n}, "<=", 1 + 1e-12)
+claim.check(
+    "b: softmax, V fixed: logit of the answer", {n: largest(n) for n in numbers if "Softmax" in n}, "<=", 1 + 1e-12
+)
 claim.control("b: Reparam-Linear-FA, the same", largest("Reparam-Linear-FA"), "<=", 1 + 1e-12)
 claim.check("b, c: fully reparameterised: losses minus closed forms", off, "<=", 2e-2)
 claim.control("b, c: Reparam-Linear-F at the closed form of FA", as_full, "<=", 2e-2)
 fixed = {name: moved(name) for name in numbers if name.endswith("-F")}
-claim.check("c: F, logit of the noise word minus γ", fixed, "<=", 1e-12)
-claim.control("c: Reparam-Linear-FA, the same", moved("Reparam-Linear-FA"), "<=", 1e-12)
+claim.check("c: F, logit of the noise word minus γ", fixed, "<=", 1.001e-8)
+claim.control("c: Reparam-Linear-FA, the same", moved("Reparam-Linear-FA"), "<=", 1.001e-8)
 claim.check("d: one number a trigger, logits of both words apart", exact, "<=", 1e-9)
 claim.control(f"d: {tried}, the same", abs(float.__sub__(*both_ways(tried, 0.0))), "<=", 1e-9)
-claim.check("d: Origin models, N times the probability of unseen words", {k: tokens * p for k, p in never.items()}, "<=", 1)
+claim.check(
+    "d: Origin models, N times the probability of unseen words", {k: tokens * p for k, p in never.items()}, "<=", 1
+)
 claim.control(f"d: {tried}, the same", tokens * most(tried, 0.0), "<=", 1)
 claim.check("the rule: cells as printed, of 48", like_print(rest), "==", 48)
 for letter, question in zip("abcd", ("leaves", "grows", "follows", "alike"), strict=True):
@@ -447,3 +480,7 @@ claim.verdict()
 # The row that is left hangs on how the rest of the sentence is filled.
 #
 # ## To try
+# - Set `length = 128`: in longer sentences the row of Origin-Softmax-F is full in all columns, as the paper prints it,
+#   since the model has not left its plateau yet; without noise nor has Origin-Softmax-FA.
+# - Set `fillers = "neutral"`: the unseen words of Reparam-Linear-W-FA turn full without noise, as slopes by subtraction
+#   lose them to round-off, and only the row of Origin-Softmax-F has frames.
