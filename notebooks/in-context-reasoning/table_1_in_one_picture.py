@@ -318,9 +318,9 @@ show.table(
 )
 
 # %% [markdown]
-# The last line of the Origin models is not that unseen words stay as they were. They are pushed *down*: a word that
-# never was the answer can only lose. Its probability is at most $1/N$, in any sentence and at any time, which is what
-# the model gave it before any training.
+# In the Origin models unseen words do not just stay as they were. They are pushed *down*: a word that never was the
+# answer can only lose. Its probability is at most $1/N$, in any sentence and at any time, which is what the model gave
+# it before any training.
 #
 # <details><summary>Proof for Origin models, softmax and ReLU attention, and for Origin-Linear-F</summary>
 #
@@ -477,7 +477,7 @@ claim.verdict()
 # Four questions decide the table but for one row: whether training leaves the start, whether the logit of the output
 # can grow, whether that of the noise word can follow, and whether words are learned one by one. Only the last is about
 # unseen words, and there a trained $V$ does worse than to learn nothing: it pushes words down that never were answers.
-# The row that is left hangs on how the rest of the sentence is filled.
+# The row that is left, Origin-Softmax-F, hangs on the rest of the sentence: how long it is, and what fills it.
 #
 # ## To try
 # - Set `length = 128`: in longer sentences the row of Origin-Softmax-F is full in all columns, as the paper prints it,
