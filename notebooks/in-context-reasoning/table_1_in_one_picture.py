@@ -441,8 +441,8 @@ rest = [name for name in TABLE_1 if name != "Origin-Softmax-F"]
 # %% [markdown]
 # The bounds follow from the proofs, but for that of the losses, which is the table page's. In c the bound is the shift
 # of ReLU, which lets a weight of that size through to $\tau$; it was set when round-off alone had been seen to be too
-# narrow. Reparam-Softmax-F is left out there: softmax leaves a little weight on $\tau$, less and less as $\lambda$ grows,
-# and question b has decided the model already. Losses are taken at the larger rate without noise, to be far enough
+# narrow. Reparam-Softmax-F is left out there: softmax leaves a little weight on $\tau$, less as $\lambda$ grows, and
+# question b has decided the model already. Losses are taken at the larger rate without noise, to be far enough
 # down, and at the smaller one with noise, where a large step would swing around the floor.
 
 # %%
