@@ -15,8 +15,8 @@
 #   those that the authors' code draws. By Appendix D.2.1 one of them, Reparam-Linear-W-FA, is not in Figure 1 but has
 #   Figure 9 to itself. It is drawn, and its loss on unseen words is judged on the page on Figure 9.
 # - **The fillers.** Section 5 draws the words around the bigrams from $[N]\setminus(\mathcal Q\cup\mathcal O)$. In
-#   another reading, under which Table 1 comes out row by row, output words may be fillers too. The panels of the first
-#   two figures here follow the text, and those of the third the other reading; no panel mixes them.
+#   another reading, under which nearly all of Table 1 comes out, output words may be fillers too. The panels of the
+#   first two figures here follow the text, and those of the last two the other reading; no panel mixes them.
 # - **The learning rate** is 0.1 here, one of the two that Appendix D.1 names.
 # - **Arithmetic.** Slopes are computed by subtraction in float32, as in an ordinary training loop. Where that matters,
 #   which is without label noise, slopes that are exact at any size are run beside it.
@@ -268,11 +268,11 @@ show.table(
 )
 
 # %% [markdown]
-# Without noise all three fall at a linear rate or faster. Origin-Linear-FA is the faster one, in either arithmetic:
-# two of its matrices grow at once. With noise the model of the theorem falls along a straight line, and the two that
-# train matrices do not: they come near the Bayes risk soon and then stay, since a step of fixed length along a slope
-# that is mostly noise does not take them nearer. To call that a linear rate, as the paper does, one has to look at the
-# first part of the curve alone.
+# Without noise all three fall at a linear rate or faster. Origin-Linear-FA is the faster one, in either arithmetic: two
+# of its matrices grow at once. With noise the model of the theorem falls along a straight line, and the two that train
+# matrices do not: they come near the Bayes risk soon and then stay, since a step of fixed length along a slope that is
+# mostly noise does not take them nearer. To call that a linear rate, as the paper does, one has to look at the first
+# part of the curve alone.
 #
 # The theorem's own slopes are $-\eta/\sqrt5$ without noise, for five triggers, and $-\eta$ with it. The triggers of a
 # batch do not come equally often, which takes about $(|\mathcal Q|-1)/(2\,\text{batch})$ off the mean step without
@@ -392,8 +392,8 @@ show.table(
 
 # %% [markdown]
 # Without noise both original models end above their start and grow. With exact slopes Origin-Linear-FA grows the
-# faster, and for ever. In an ordinary loop its slopes round to zero once its population loss is small; then the loss
-# on unseen words first comes down a little, and grows again along round-off. With outputs as fillers whether that has
+# faster, and for ever. In an ordinary loop its slopes round to zero once its population loss is small; then the loss on
+# unseen words first comes down a little, and grows again along round-off. With outputs as fillers whether that has
 # begun within these steps is left open.
 #
 # With noise the two part. Origin-Softmax-F grows under both rules, though from a dip far below its start. The loss of
@@ -488,8 +488,8 @@ claim.verdict()
 # ## What was learned
 # The fully reparameterised model does what the theorems say, to the slope of its line, and softmax stops where its
 # closed form says. Without noise every model that converges does so at a linear rate or faster. With noise those that
-# train matrices come near the Bayes risk and then to rest, so that "linear" is true of their beginnings. Without
-# noise the losses of the original models on unseen words diverge; with it one of two does, under either rule of the
+# train matrices come near the Bayes risk and then to rest, so that "linear" is true of their beginnings. Without noise
+# the losses of the original models on unseen words diverge; with it that of one of two grows, under either rule of the
 # fillers.
 #
 # ## To try

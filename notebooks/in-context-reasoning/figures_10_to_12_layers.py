@@ -8,8 +8,8 @@
 # attention is to predict $y$ and the feed-forward layer $\tau$, at every noise level. The appendix calls this
 # separation *perfect*, so it is counted here on every sentence, in every run.
 #
-# That layers do different things does not mean that they do them well. The figures' third panels show losses, and
-# on words that were never outputs these part the three models.
+# That layers do different things does not mean that they do them well. The figures' third panels show losses, and on
+# words that were never outputs these part the three models.
 #
 # **Size**: $M=2048$ sentences as in the paper, a third of its 100 epochs (at full size all), five runs. The slopes are
 # those of an ordinary training loop, by subtraction in float32, but for Figure 12, which float32 does not carry.
@@ -141,7 +141,8 @@ def draw(name, title, caption):
 
 
 # %% [markdown]
-# Where a solid curve lies on a dashed one, the layer predicts its token on every sentence.
+# Where a solid curve lies on a dashed one, the layer predicts its token as far as means can tell; the table below
+# counts on how many sentences it does.
 
 # %%
 draw(only_w, "Figure 11", "Attention (above) and the feed-forward layer (below) both predict their token.")
@@ -163,12 +164,13 @@ show.table(
             (origin, text, histories),
         )
     ],
-    caption="Share of sentences on which the layers are separated, condition (8), by run",
+    caption="Share of sentences, by run, on which the layers are separated: attention is largest at y and the "
+    "feed-forward layer at τ, condition (8)",
 )
 
 # %% [markdown]
 # Perfect is every sentence, in every run. The Origin model on the same samples must fall short. With outputs among the
-# fillers the share is shown: the more steps are taken, the more sentences attention loses at $\alpha = 0.8$.
+# fillers the share is shown; in a run with 100 epochs attention lost about a tenth of the sentences at $\alpha = 0.8$.
 
 # %%
 claim = Claim("in-context-reasoning/figure-11")
@@ -285,7 +287,7 @@ shown = ((origin, show.COLOURS[1]), (only_w, show.COLOURS[0]), (full, show.COLOU
 for axis, alpha in zip(axes, levels, strict=True):
     for name, colour in shown:
         for index, history in enumerate(walks if name == full else histories):
-            for measure, line in (("population", "-"), ("unseen", "--")):
+            for measure, line in (("population", "-"), ("unseen", ":")):
                 label = f"{name}, {measure}" if index == 0 else None
                 axis.plot(history.steps, history.of(measure, name, alpha, rate), line, color=colour, label=label)
     axis.axhline(bayes_risk(alpha), color=show.COLOURS[6], linewidth=0.6)
@@ -294,10 +296,10 @@ axes[2].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=7)
 show.figure(
     fig,
     name="third-panels",
-    caption="Losses of the three models, a curve for each run: solid on trained outputs, dashed on words that were "
-    "never outputs. Thin horizontal line: the Bayes risk.",
-    alt="Three panels. Solid curves come down to near a horizontal line; of the dashed ones those of one model rise "
-    "far above the others.",
+    caption="Losses of the three models, a curve for each run, on trained outputs ('population') and on words that "
+    "were never outputs ('unseen'). Thin horizontal line: the Bayes risk.",
+    alt="Three panels, each with a bundle of curves near a horizontal line, and those of one model on unseen words far "
+    "above the others.",
 )
 
 # %% [markdown]
@@ -319,8 +321,8 @@ show.table(
 )
 
 # %% [markdown]
-# What is asked of a mean over runs is asked of its interval. Where the Origin model ends on trained outputs is shown
-# and not judged: Section 5.3 says that such a model generalises to them, but of ReLU attention.
+# A mean over runs is judged by its interval. Where the Origin model ends on trained outputs is shown and not judged:
+# Section 5.3 says that such a model generalises to them, but of ReLU attention.
 
 # %%
 claim = Claim("in-context-reasoning/figures-10-to-12-third")
@@ -343,9 +345,8 @@ claim.verdict()
 # ## What was learned
 # With $F$ of the reparameterisation the layers are told apart: with fillers as in the text they are separated on every
 # sentence, in every run, whether $W$ is trained in full or as one number. With outputs among the fillers attention
-# loses a few sentences at the highest noise level. Separated layers are not enough for unseen words: a model that
-# trains $W$ is then perfectly separated on trained outputs, and its loss on other words still is far above the Bayes
-# risk.
+# loses a few sentences. Separated layers are not enough for unseen words: a model that trains $W$ is then perfectly
+# separated on trained outputs, and its loss on other words still is far above the Bayes risk.
 #
 # ## To try
 # - Set `passes = 100`, as in the paper: with outputs among the fillers, at $\alpha = 0.8$, attention loses $y$ on one

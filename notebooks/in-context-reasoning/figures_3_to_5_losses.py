@@ -10,7 +10,7 @@
 # guess here, and that they are lacking may be the text layer's fault and not the paper's.
 #
 # All models start at zero, and slopes are computed by subtraction in float32, as an ordinary training loop does. Output
-# words may be fillers, the rule under which Table 1 comes out row by row.
+# words may be fillers, the rule under which nearly all of Table 1 comes out.
 
 # %%
 import math
