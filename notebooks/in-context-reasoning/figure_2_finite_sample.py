@@ -194,7 +194,7 @@ show.table(
 # **As printed.** All three models successfully generalise to in-distribution sentences.
 #
 # **As run here.** The two reparameterised models generalise to fresh sentences with the same outputs. The Origin model
-# comes less than half of the way from the plateau of a model that does not know which output it is.
+# has come hardly any of the way from the plateau of a model that does not know which output it is.
 #
 # The two reparameterised ones do.
 #
