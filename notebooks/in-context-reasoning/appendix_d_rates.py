@@ -58,9 +58,9 @@ of_runs = streams(seed, seeds)
 # **Remark on learning rates (The more is reparameterised, the less the rate matters)** *Appendix D.1*
 #
 # For rates from 0.05 to 0.5, "the more reparameterized a model is, the less sensitive it is to changes in the learning
-# rate": the spread over the rates of where the loss ends falls, family by family, from models that train all matrices
-# to those that train $W$ alone, and from these to the fully reparameterised ones. (One architecture at a time, the
-# order of the first two families is not settled here; in this run ReLU attention has it the other way round.)
+# rate": with linear and with ReLU attention, the spread over the rates of where the loss of an FA model ends falls from
+# the model that trains all matrices to the one that trains $W$ alone, and from that to the fully reparameterised one.
+# (The second step is clear. The first is not; with ReLU attention the order is the other one in the runs of this page.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -83,8 +83,8 @@ histories = [
 ]
 
 # %% [markdown]
-# How sensitive a model is: the spread over the rates of where its loss ends, as a share of the way from the plateau
-# of a model that does not know the output down to the Bayes risk.
+# How sensitive a model is: the spread over the rates of where its loss ends, as a share of the way from the plateau of
+# a model that does not know the output down to the Bayes risk.
 
 
 # %%
@@ -139,9 +139,11 @@ show.figure(
 )
 
 # %% [markdown]
-# Family by family the spread must fall from Origin to W alone and from there to the full reparameterisation; the
-# differences are estimated over runs. With the degrees taken in the other order the same must fail. One architecture at
-# a time, the order of the first two degrees is shown and not judged: first runs had left it open.
+# Architecture by architecture the spread must fall from Origin to W alone and from there to the full
+# reparameterisation; the differences are estimated over runs. With the degrees taken in the other order the same must
+# fail. Family by family, the means fall at both steps, but that is the work of the two Softmax models, of which there
+# is none that trains W alone: at small rates they do not leave their plateau in the time there is. So the means are
+# shown and not judged.
 
 # %%
 claim = Claim("in-context-reasoning/remark-d-1-rates")
@@ -152,14 +154,16 @@ def less(first, second):
     return [a - b for a, b in zip(first, second, strict=True)]
 
 
-claim.estimate("spread over the rates, all less W alone", less(found["all"], found["W alone"]), ">", 0)
-claim.estimate("W alone less full", less(found["W alone"], found["full"]), ">", 0)
-claim.estimate("full less all", less(found["full"], found["all"]), ">", 0, role="control")
 exact = {name: max(sensitivity(name)) for name in families["full"] if name.endswith("FA")}
 claim.check("full, FA: spread over the rates", exact, "<=", 0.01)
 for attention in ("Linear", "ReLU"):
-    pair = [sensitivity(f"{kind}-FA") for kind in (f"Origin-{attention}", f"Reparam-{attention}-W")]
-    claim.number(f"{attention}, FA, all less W alone: mean over runs", sum(less(*pair)) / seeds)
+    kinds = f"Origin-{attention}-FA", f"Reparam-{attention}-W-FA", f"Reparam-{attention}-FA"
+    origin, alone, whole = map(sensitivity, kinds)
+    claim.estimate(f"{attention}: spread over the rates, all less W alone", less(origin, alone), ">", 0)
+    claim.estimate(f"{attention}: W alone less full", less(alone, whole), ">", 0)
+    claim.estimate(f"{attention}: full less W alone", less(whole, alone), ">", 0, role="control")
+for first, second in (("all", "W alone"), ("W alone", "full")):
+    claim.number(f"means of families, {first} less {second}", sum(less(found[first], found[second])) / seeds)
 claim.verdict()
 
 # %% [markdown]
@@ -257,8 +261,8 @@ claim.verdict()
 # ## What was learned
 # What is trained as one number ends in the same place at every rate, and is there the sooner the larger the rate, since
 # its path is known and only its pace changes. Matrices that are trained in full add an error that grows with the rate,
-# or a plateau that a small rate does not leave in time. The second is what sets the family of Origin models apart from
-# those that train $W$ alone, and it is softmax attention that has it; the two ReLU models alone are in the other order.
+# or a plateau that a small rate does not leave in time. Whether it matters if all of them are trained or $W$ alone is
+# open: the differences are small, and not of one sign.
 #
 # ## To try
 # - Set `steps = 120`: without label noise no full model comes near its end at the smallest rate; the table has 121.
