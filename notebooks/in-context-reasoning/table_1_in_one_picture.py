@@ -50,6 +50,7 @@ batch = 32  # sentences a step, at least 16
 steps = 200  # T, at least 150
 seed = 0  # seed of every draw, at least 0
 fillers = "outputs allowed"  # one of "neutral", "outputs allowed"
+device = "cpu"  # where the models of the picture are trained, one of "cpu", "cuda"
 
 # %%
 require(
@@ -59,6 +60,7 @@ require(
     steps=(steps, 150, None),
     seed=(seed, 0, None),
     fillers=(fillers, {"neutral", "outputs allowed"}),
+    device=(device, {"cpu", "cuda"}),
 )
 noise, rates = [0.2, 0.5], [0.1, 0.5]
 seeds = streams(seed, 4)
@@ -89,9 +91,8 @@ show.table(["the sentence", "next"], [[" · ".join(shown), f"{answer}, or *τ*"]
 
 # %%
 levels = [0.0, *noise]
-history = train_grid(
-    TABLE_1, Task(tokens, length=length, fillers=fillers), levels, rates, steps, batch, seeds[1], evaluation=128
-)
+mixed = Task(tokens, length=length, fillers=fillers)
+history = train_grid(TABLE_1, mixed, levels, rates, steps, batch, seeds[1], evaluation=128, device=device)
 
 
 def left(name, alpha):
@@ -129,6 +130,11 @@ GROUPS = {
     "d, and fillers": ["Origin-Softmax-F"],
     "a  never leaves\nthe start": ["Origin-Linear-F"],
 }
+
+# %% [markdown]
+# Where each row stands, and which cells of the small run are other than printed:
+
+# %%
 margin = 0.1 * math.sqrt(512 / batch)
 places, middles, at = {}, {}, 0.0
 for cause, names in GROUPS.items():
@@ -303,6 +309,11 @@ def both_ways(name, alpha):
     return [logits_at(each, done.weights, done.architecture).mean().item() for each in (on, swapped)]
 
 
+# %% [markdown]
+# And what becomes of words that never were an answer:
+
+
+# %%
 def most(name, alpha):
     """The largest probability of a word that never was an answer."""
     on, task = (with_noise, noisy) if alpha else (sentences, quiet)
@@ -407,6 +418,10 @@ def tells(rule):
     return (~others.any(dim=1)).double().mean().item()
 
 
+for rule in alone:
+    print(f"fillers {rule}, 256 words: the one output word is the answer in a share of {tells(rule):.2f}")
+
+
 # %% [markdown]
 # ## What the evidence says
 # Each answer has a check of its own. What is trained is judged by what the proofs say, losses by closed forms, the rule
@@ -423,7 +438,11 @@ off = {
 as_full = abs(history.end("population", "Reparam-Linear-F", 0.2, 0.1) - closed_end("Reparam-Linear-FA", 0.2, tokens))
 still = {f"α = {alpha}": trained[alpha]["Origin-Linear-F"].slopes[:, :2].max() for alpha in trained}
 
+# %% [markdown]
+# Logits after training:
 
+
+# %%
 def largest(name):
     """The largest logit of the answer after training without noise."""
     return logits_at(sentences, trained[0.0][name].weights, trained[0.0][name].architecture).max()
@@ -437,6 +456,9 @@ def moved(name):
 
 exact = {f"{name}, α = {alpha}": abs(float.__sub__(*both_ways(name, alpha))) for name in numbers for alpha in trained}
 rest = [name for name in TABLE_1 if name != "Origin-Softmax-F"]
+bounded = {name: largest(name) for name in numbers if "Softmax" in name}
+fixed = {name: moved(name) for name in ("Reparam-Linear-F", "Reparam-ReLU-F")}
+pushed = {name: tokens * probability for name, probability in never.items()}
 
 # %% [markdown]
 # The bounds follow from the proofs, but for that of the losses, which is the table page's. In c the bound is the shift
@@ -449,28 +471,21 @@ rest = [name for name in TABLE_1 if name != "Origin-Softmax-F"]
 claim = Claim("in-context-reasoning/table-1-causes")
 claim.check("a: Origin-Linear-F, slopes in V and W in all steps, largest", still, "==", 0.0)
 claim.control("a: Origin-Linear-FA, the same", trained[0.0]["Origin-Linear-FA"].slopes[:, :2].max(), "==", 0.0)
-claim.check(
-    "b: softmax, V fixed: logit of the answer", {n: largest(n) for n in numbers if "Softmax" in n}, "<=", 1 + 1e-12
-)
+claim.check("b: softmax, V fixed: logit of the answer", bounded, "<=", 1 + 1e-12)
 claim.control("b: Reparam-Linear-FA, the same", largest("Reparam-Linear-FA"), "<=", 1 + 1e-12)
 claim.check("b, c: fully reparameterised: losses minus closed forms", off, "<=", 2e-2)
 claim.control("b, c: Reparam-Linear-F at the closed form of FA", as_full, "<=", 2e-2)
-fixed = {name: moved(name) for name in ("Reparam-Linear-F", "Reparam-ReLU-F")}
 claim.check("c: linear and ReLU, F: logit of the noise word minus γ", fixed, "<=", 1.001e-8)
 claim.control("c: Reparam-Linear-FA, the same", moved("Reparam-Linear-FA"), "<=", 1.001e-8)
 claim.check("d: one number a trigger, logits of both words apart", exact, "<=", 1e-9)
 claim.control(f"d: {tried}, the same", abs(float.__sub__(*both_ways(tried, 0.0))), "<=", 1e-9)
-claim.check(
-    "d: Origin models, N times the probability of unseen words", {k: tokens * p for k, p in never.items()}, "<=", 1
-)
+claim.check("d: Origin models, N times the probability of unseen words", pushed, "<=", 1)
 claim.control(f"d: {tried}, the same", tokens * most(tried, 0.0), "<=", 1)
 claim.check("the rule: cells as printed, of 48", like_print(rest), "==", 48)
 for letter, question in zip("abcd", ("leaves", "grows", "follows", "alike"), strict=True):
     claim.control(f"the rule without {letter}", like_print(rest, **{question: True}), "==", 48)
 claim.number("the rule: cells as printed, of 52", like_print(TABLE_1))
 claim.number("small run: cells other than printed, of 52", sum(len(otherwise(name)) for name in TABLE_1))
-for rule in alone:
-    claim.number(f"fillers {rule}, 256 words: the one output word is the answer, share", tells(rule))
 claim.verdict()
 
 # %% [markdown]
