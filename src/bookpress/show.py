@@ -143,13 +143,16 @@ def brightness_in(text: str) -> str | None:
 
 
 def _tell_apart(axis: Axes) -> None:
-    """Give named lines that differ in colour alone a dash of their own, or a marker where they have markers."""
+    """Give named lines that differ in colour alone a dash of their own, or a marker where they have markers.
+
+    A line without a name that looks as a named one does (another run of the same kind) follows it.
+    """
     samples = _samples(axis)
     alike: dict[tuple[str, str], dict[Any, list[Line2D]]] = {}
-    for line in axis.get_lines():
-        if not str(line.get_label()).startswith("_"):
-            look = (str(line.get_linestyle()), str(line.get_marker()))
-            alike.setdefault(look, {}).setdefault(line.get_color(), []).append(line)
+    for line in sorted(axis.get_lines(), key=_nameless):
+        by_colour = alike.setdefault((str(line.get_linestyle()), str(line.get_marker())), {})
+        if line.get_color() in by_colour or not _nameless(line):
+            by_colour.setdefault(line.get_color(), []).append(line)
     for (dash, marker), by_colour in alike.items():
         if len(by_colour) < 2:
             continue
@@ -161,6 +164,10 @@ def _tell_apart(axis: Axes) -> None:
                     line.set_marker(other_marker)
                 elif dash == "-" and marker == "None":
                     line.set_linestyle(other_dash)
+
+
+def _nameless(line: Line2D) -> bool:
+    return str(line.get_label()).startswith("_")
 
 
 def _samples(axis: Axes) -> dict[str, Line2D]:

@@ -70,6 +70,18 @@ def test_runs_of_one_series_stay_alike() -> None:
     assert {line.get_linestyle() for line in axis.get_lines()} == {"-"}
 
 
+def test_runs_without_a_name_follow_the_named_run_of_their_colour() -> None:
+    fig, axis = show.axes()
+    for colour in ("C0", "C1"):
+        for label in (f"_run of {colour}", colour):
+            axis.plot([0, 1], [0, 1], color=colour, label=label)
+    guide = axis.plot([0, 1], [1, 1], color="grey")[0]
+    draw(fig)
+    unnamed_0, named_0, unnamed_1, named_1 = (line._dash_pattern for line in axis.get_lines()[:4])
+    assert unnamed_0 == named_0 != named_1 == unnamed_1
+    assert guide.get_linestyle() == "-"
+
+
 def test_a_legend_without_room_goes_beside_the_axes() -> None:
     fig, axis = show.axes()
     across = np.linspace(0, 1, 50)
