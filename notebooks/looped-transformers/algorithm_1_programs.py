@@ -114,7 +114,7 @@ print(*refusals, sep="\n")
 # %%
 for name in ("multiply", "divide", "factorial", "fibonacci"):
     print(f"--- {name}\n{library_text(name)}")
-for name, shown in (("reverse", 13), ("linear_search", 20), ("bubble_sort", 24)):
+for name, shown in (("reverse", 11), ("linear_search", 19), ("bubble_sort", 21)):
     lines = library_text(name).splitlines()
     print(f"--- {name}", *lines[:shown], f"      ... {len(lines) - shown} lines more\n", sep="\n")
 

@@ -1,6 +1,7 @@
 """A SUBLEQ program written down as the paper writes one (Algorithm 6): ``Instr. 3: SUBLEQ(x, y, 4)``."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from attention_theory.looped_transformers.subleq.language import SubleqProgram
 
@@ -23,9 +24,9 @@ def notation(source: SubleqProgram, names: Mapping[int, str] | None = None) -> s
 
 def cell_names(source: SubleqProgram) -> dict[int, str]:
     """The name of each memory cell: as the program has it, ``name[k]`` within a list, or its number."""
-    starts = sorted((place, name) for name, place in source.cells.items())
-    ends = [place for place, _ in starts[1:]] + [len(source.memory)]
     names = {place: str(place) for place in range(len(source.memory))}
-    for (place, name), end in zip(starts, ends, strict=True):
-        names |= {cell: f"{name}[{cell - place}]" for cell in range(place, end)} if end - place > 1 else {place: name}
+    starts = sorted((place, name) for name, place in source.cells.items())
+    for (place, name), (end, _) in pairwise([*starts, (len(source.memory), "")]):
+        for cell in range(place, end):
+            names[cell] = f"{name}[{cell - place}]" if end - place > 1 else name
     return names
