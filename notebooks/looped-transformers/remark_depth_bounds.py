@@ -132,7 +132,7 @@ literal = [random_program(6, 10, 8, seed + number) for number in range(40)]
 on_layers = [conformance(SubleqMachine(5, 8, depth), literal, 25, temperature, dense=True).wrong for depth in (6, 4)]
 cold = conformance(SubleqMachine(5, 8, 4), literal, 25, 2.0, dense=True).wrong
 left_out = {
-    f"layer {place + 1} of {depth}": conformance(without(depth, place), literal[:20], 10, temperature, dense=True).wrong
+    f"layer {place + 1} of {depth}": conformance(without(depth, place), literal[:10], 8, temperature, dense=True).wrong
     for depth, needed in ((10, 9), (6, 5), (4, 4))
     for place in range(needed)
 }
@@ -312,7 +312,7 @@ claim.check("layers without weights", idle, "==", 0)
 claim.check("layers of the deepest block", max(block.depth for block in blocks.values()), "<=", 4)
 claim.check("layers of the deepest machine", max(one.layers for one in counts.values()), "<=", 13)
 claim.control("wrong programs, of 40, four layers at lambda = 2", cold, "==", 0)
-claim.control("wrong programs, of 20, with one layer left out, fewest", min(left_out.values()), "==", 0)
+claim.control("wrong programs, of 10, with one layer left out, fewest", min(left_out.values()), "==", 0)
 claim.verdict()
 
 # %% [markdown]
