@@ -259,21 +259,23 @@ for (n, depth), found in enough.items():
 # %% [markdown]
 # ## The exact domain
 # And how much is needed? For each $N$ and $n$, the least temperature *from which on* every step of all the random
-# programs is right, counter and memory. The lower law sets the noise of a look-up times the gain of one adder equal to
-# the margin, $2^{N+1}\cdot 2Le^{-2\lambda} = 1/4$. The ten-layer machine has two adders in a row. Where the signs of
-# the noise are unlucky their gains multiply, which gives the upper law. Luck depends on rounding, so that a temperature
-# may fail though a lower one works. From $\lambda \approx 18.4$ on a single $e^{-2\lambda}$ beside 1 is rounded away,
-# and $L$ of them from $\frac12(53\ln 2 + \ln L)$ on, 19.5 at 1024 columns; then every $N$ that the adder can hold is
-# exact. The programs run on the fast runner, which adds the weights of a look-up in another order than the layers, so
-# that near this end the two can differ by some tenths. In float32 this happens near 8, but the adder's sums need more
-# than its 24 bits from $N = 24$ on, and then no temperature helps.
+# programs is right, counter and memory. The search comes down from above what is proved to be enough, or from 20. The
+# lower law sets the noise of a look-up times the gain of one adder equal to the margin, $2^{N+1}\cdot 2Le^{-2\lambda} =
+# 1/4$. The ten-layer machine has two adders in a row. Where the signs of the noise are unlucky their gains multiply,
+# which gives the upper law. Luck depends on rounding, so that a temperature may fail though a lower one works. From
+# $\lambda \approx 18.4$ on a single $e^{-2\lambda}$ beside 1 is rounded away, and $L$ of them from $\frac12(53\ln 2 +
+# \ln L)$ on, 19.5 at 1024 columns; then every $N$ that the adder can hold is exact. The programs run on the fast
+# runner, which adds the weights of a look-up in another order than the layers, so that near this end the two can differ
+# by some tenths. In float32 this happens near 8, but the adder's sums need more than its 24 bits from $N = 24$ on, and
+# then no temperature helps.
 
 
 # %%
 def least_of(n: int, length: int, depth: int) -> float:
     """The least exact temperature of the random programs in float64."""
     machine = SubleqMachine(address_bits(n), length, depth)
-    return least_temperature(machine, random_programs(n, length, programs), steps)
+    above = math.ceil(2 * sufficient_temperature(length, address_bits(n), depth)) / 2 + 0.5
+    return least_temperature(machine, random_programs(n, length, programs), steps, high=min(20.0, above))
 
 
 def least_in_single(length: int) -> float:
