@@ -10,6 +10,16 @@
 # # Appendix G, Step 6 · Error correction, and the temperature it needs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix G, Step 6; Appendix L.*
 #
+# A soft look-up is never quite right. The last layer of the SUBLEQ machine therefore rounds every entry to $-1$, 0 or 1
+# by two ramps, one about $-1/2$ and one about $1/2$. Within a margin $\epsilon$ of a bit the result is that bit, so
+# that errors do not pile up from cycle to cycle. The paper asks for noise below 1/2, and its only condition on the
+# temperature is that of Appendix L, $\lambda>\log(Gdn^3/\epsilon)$. The length $N$ of the integers enters through the
+# number $d$ of rows only, as $\log N$.
+#
+# But the correction is the *last* layer. Before it come the adders, and an adder doubles noise at every bit, so what
+# arrives is up to $2^N$ times what was read. The temperature has to make up for it: it must grow with $N$. The page
+# measures how fast, and proves that so much is enough.
+#
 # <!-- claim looped-transformers/error-correction-step -->
 # <blockquote>
 #
@@ -30,14 +40,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# A soft look-up is never quite right. The last layer of the SUBLEQ machine therefore rounds every entry to $-1$, 0 or 1
-# by two ramps, one about $-1/2$ and one about $1/2$. Within a margin $\epsilon$ of a bit the result is that bit, so
-# that errors do not pile up from cycle to cycle. The paper asks for noise below 1/2 and a temperature above
-# $\log(Gdn^3/\epsilon)$. The length $N$ of the integers enters through the number $d$ of rows only, as $\log N$.
-#
-# But the correction is the *last* layer. Before it come the adders, and an adder doubles noise at every bit, so what
-# arrives is up to $2^N$ times what was read. The temperature has to make up for it: it must grow with $N$.
 
 # %%
 import math
@@ -51,6 +53,8 @@ from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.exact_domain import (
     least_temperature,
     noise_before_correction,
+    noise_bound,
+    sufficient_temperature,
     temperature_law,
 )
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, program, random_program
@@ -96,7 +100,13 @@ grid = torch.arange(-1024, 1025, dtype=torch.float64) / 4096  # noise up to 1/4
 on_grid = max((rounded(bit + grid) - bit).abs().max().item() for bit in bits)
 random_noise = margin * (2 * torch.rand(4000, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) - 1)
 off_grid = max((rounded(bit + random_noise) - bit).abs().max().item() for bit in bits)
+of_both = max(on_grid, off_grid)
 fine = torch.linspace(-1.5, 1.5, 601, dtype=torch.float64)
+
+# %% [markdown]
+# As a function of the entry the correction is a staircase.
+
+# %%
 fig, axis = show.axes(width=6, height=2.8)
 axis.plot(fine, rounded(fine))
 axis.plot(bits, bits, "o", color="black")
@@ -112,22 +122,29 @@ show.figure(
 # %% [markdown]
 # ## Noise before the correction
 # The hardest subtraction is that of 0, where the sum of the low bits sits at the end of a window in every bit. The last
-# instruction of every program, which halts, is one: it subtracts 0 from -1. Below, the largest noise that reaches the
-# last layer, at a fixed temperature, against $N$.
+# instruction of every program, which halts, is one: it subtracts 0 from -1. Taken below is the largest noise that
+# reaches the last layer, at a fixed temperature, against $N$.
 
 # %%
 small = min(columns)
 hard = program([-1, 0, *[3] * (small - 8)], [(0, 2, 1), (0, 3, 2)])
 noise_at = 14.0
-noise = {
-    depth: [
-        noise_before_correction(SubleqMachine(address_bits(small), length, depth), hard, noise_at, 2).max().item()
-        for length in lengths
-    ]
-    for depth in (10, 4)
-}
+
+
+def arriving(length: int, depth: int, temperature: float) -> float:
+    """The largest noise before the last layer in two cycles of the hard program, at least 0."""
+    machine = SubleqMachine(address_bits(small), length, depth)
+    return noise_before_correction(machine, hard, temperature, 2).max().item()
+
+
+noise = {depth: [arriving(length, depth, noise_at) for length in lengths] for depth in (10, 4)}
 free = [k for k, value in enumerate(noise[10]) if value < 0.05]
 growth = (math.log2(noise[10][free[-1]]) - math.log2(noise[10][free[0]])) / (lengths[free[-1]] - lengths[free[0]])
+
+# %% [markdown]
+# On a logarithmic scale it rises in a straight line.
+
+# %%
 fig, axis = show.axes(width=6, height=3)
 for depth, values in noise.items():
     axis.semilogy(lengths, values, "o-", label=f"{depth} layers")
@@ -144,16 +161,85 @@ show.figure(
 )
 
 # %% [markdown]
-# ## The exact domain
-# For each $N$ and $n$, the least temperature *from which on* every step of all the random programs is right, counter
-# and memory. A quarter of their cells hold 0 at the start. The lower law sets the noise of a look-up times the gain of
-# one adder equal to the margin, $2^{N+1}\cdot 2Le^{-2\lambda} = 1/4$. The ten-layer machine has two in a row: one
-# negates, one adds. Where the signs of the noise are unlucky their gains multiply, which gives the upper law. Luck
-# depends on rounding, so that a temperature may fail though a lower one works. From $\lambda \approx 18.4$ on a
-# single $e^{-2\lambda}$ beside 1 is rounded away, and $L$ of them from $\frac12(53\ln 2 + \ln L)$ on, 19.5 at 1024
-# columns; then every $N$ that the adder can hold is exact. The programs run on the fast runner, which adds the weights
-# of a look-up in another order than the layers, so that near this end the two can differ by some tenths. In float32
-# this happens near 8, but the adder's sums need more than its 24 bits from $N = 24$ on, and then no temperature helps.
+# ## How hot is hot enough
+# Between the look-up and the correction the ten-layer machine adds twice in a row, once to negate and once to subtract,
+# and the six- and four-layer machines once. If the noise that arrives is below 1/4, the correction removes all of it
+# and the next cycle begins in an exact state. So there is a temperature from which on the machine is exact for ever:
+#
+# $$2\lambda-\ln\lambda\ \ge\ 2N\ln2+\ln(36L^2)\quad\text{(ten layers)},\qquad
+# 2\lambda-\ln\lambda\ \ge\ N\ln2+\ln(84L^2)\quad\text{(six layers)},$$
+#
+# and $e^{2\lambda}\ge100\,(2^NL+\lambda L^2)$ for four. Up to a logarithm this is $\frac12\ln2$ for every bit and
+# adder.
+#
+# <details><summary>Proof of App. G Step 6 (error correction), as corrected: exact from there on</summary>
+#
+# Let $x=e^{-2\lambda}$, $L,N\ge2$, one scratchpad column, and let a cycle begin in an exact state. Write the condition
+# as $36\,\lambda L^2\,4^Nx\le1$; then $\lambda\ge4$ and $\lambda L^2x\le\frac1{576}$. All numbers below are largest
+# deviations of an entry from what it should be, in exact arithmetic.
+#
+# *Layer 1.* In the scratchpad the pointer's column and the scratchpad itself have the same score $L$. Weights of
+# columns $h$ bits away are $x^h$ of theirs, together at most $\eta=(1+x)^L-1\le1.01Lx$. What is read is twice the mean
+# less the old content, and wrong by at most $2\eta$. Elsewhere the gate is closed, and the buffer is cleared.
+#
+# *Layer 2.* The pointers $q=p+e$ are now wrong by $2\eta$ a bit. The scores of the scratchpad with itself, $|q|^2$, and
+# with the right column, $q^\top p$, differ by $|e^\top q|\le2.01\eta L$, so the two weights differ from each other's
+# mean by a quarter of $\lambda$ times that, and twice the mean is off by at most $2.01\lambda\eta L$. Other columns
+# lose $2h(1-2\eta)$ in score; their weights are together at most $1.01Lx$, and cost at most $2.1Lx$. Since $\lambda
+# L\ge8$, the operands are right within $\delta=\frac52\lambda L^2x$.
+#
+# *Layers 3 to 5.* The flip doubles noise. By Lemma 2's law bit $i$ of a sum is wrong by at most twice what $s$ is. So
+# bit $i$ of $-\mathrm{mem}[a]$ is wrong by $2(2^i-1)\delta$ at most, and bit $i$ of the difference by $\sum_{k\le
+# i}2^{k-1}\big(2(2^k-1)+1\big)\delta\le\frac43\,4^i\delta$.
+#
+# *Layer 6.* Column $b$ sees the scratchpad and itself, at scores that differ by at most $2\eta L$. What it takes over
+# is wrong by the noise of the difference, times 1.01, plus $1.1\,\delta$. All other columns see themselves, but for
+# weights of $1.01(L+1)x$ in all.
+#
+# *Layers 7 to 9.* Where the number is positive all terms of the flag are below zero, and it is exactly 0. Otherwise one
+# of the two terms is above, and the flag is wrong by $F=\sum_i\frac43\,4^i\delta\le\frac{16}9\,4^N\delta$. The counter
+# has not been touched, so the counter plus one is exact. In the selection the flag enters the two terms with opposite
+# signs; where both are open its noise cancels. So the new counter is wrong by $2F+4\eta$ at most.
+#
+# *Layer 10.* The largest of all these is $2F+4\eta\le9\cdot4^N\lambda L^2x\le\frac14$. With $\epsilon=\frac14$ the
+# ramps leave nothing of it, the state is exact, and the next cycle begins as this one did.
+#
+# *Six layers.* The reads are the same, and one adder takes $\mathrm{mem}[b]$ and the flipped $\mathrm{mem}[a]$: bit $i$
+# is wrong by $2(2^i-1)\delta$, the flag by $F=4\cdot2^N\delta$, the counter by $2F+4\eta\le21\cdot2^N\lambda L^2x$.
+#
+# *Four layers.* The query is the pointer and the keys are the encodings, so that there is no tie. The instruction is
+# wrong by $2\kappa$ with $\kappa=1.01(L+1)x$, the scratchpad's own weight $e^{-\lambda L}\le x$ included. The operands
+# are right within $\delta=3.2Lx$, the difference within $2\cdot2^N\delta$, the flag within
+# $4\cdot2^N\delta\le13\cdot2^NLx$. The write is the paper's and has a tie, after the adder: it costs $4\lambda L^2x$
+# more. Columns without a pointer ask for the scratchpad, up to $(2x)^L$. All of it is below $25\,(2^NL+\lambda
+# L^2)x\le\frac14$, and the ramps in the selection and in the correction remove it. $\square$
+#
+# </details>
+#
+# The bound of the proof is set beside the noise that arrives, at the temperatures that the proof asks for.
+
+
+# %%
+def over_bound(length: int, depth: int, temperature: float) -> float:
+    """The noise of the hard program before the last layer, over the bound of the proof."""
+    found = arriving(length, depth, temperature)
+    return found / noise_bound(length, address_bits(small), depth, temperature)
+
+
+enough = {
+    (n, depth): [sufficient_temperature(length, address_bits(n), depth) for length in lengths]
+    for n in columns
+    for depth in (10, 6, 4)
+}
+noise_ratio = {
+    f"{depth} layers, N = {length}": over_bound(length, depth, lam)
+    for depth in (10, 6, 4)
+    for length, lam in zip(lengths, enough[small, depth], strict=True)
+}
+
+# %% [markdown]
+# Eight random programs of each size are run at these temperatures too. Their cells hold 0 at the start one time in
+# four.
 
 
 # %%
@@ -163,30 +249,54 @@ def random_programs(n: int, length: int, count: int) -> list[SubleqProgram]:
     return [random_program(cells, n - 4 - cells, length, seed + number) for number in range(count)]
 
 
-least: dict[tuple[int, int], list[float]] = {}
-for n in columns:
-    for depth in (10, 4):
-        least[n, depth] = [
-            least_temperature(
-                SubleqMachine(address_bits(n), length, depth), random_programs(n, length, programs), steps
-            )
-            for length in lengths
-        ]
-single = [
-    least_temperature(
-        SubleqMachine(address_bits(small), length, dtype=torch.float32),
-        random_programs(small, length, 8),
-        steps,
-        dense=True,
-    )
-    for length in single_lengths
-]
+proved_wrong = {}
+for (n, depth), found in enough.items():
+    for length, lam in zip(lengths, found, strict=True):
+        machine = SubleqMachine(address_bits(n), length, depth)
+        one = conformance(machine, random_programs(n, length, 8), steps, lam)
+        proved_wrong[f"n = {n}, {depth} layers, N = {length}"] = one.wrong
+
+# %% [markdown]
+# ## The exact domain
+# And how much is needed? For each $N$ and $n$, the least temperature *from which on* every step of all the random
+# programs is right, counter and memory. The search comes down from above what is proved to be enough, or from 20. The
+# lower law sets the noise of a look-up times the gain of one adder equal to the margin, $2^{N+1}\cdot 2Le^{-2\lambda} =
+# 1/4$. The ten-layer machine has two adders in a row. Where the signs of the noise are unlucky their gains multiply,
+# which gives the upper law. Luck depends on rounding, so that a temperature may fail though a lower one works. From
+# $\lambda \approx 18.4$ on a single $e^{-2\lambda}$ beside 1 is rounded away, and $L$ of them from $\frac12(53\ln 2 +
+# \ln L)$ on, 19.5 at 1024 columns; then every $N$ that the adder can hold is exact. The programs run on the fast
+# runner, which adds the weights of a look-up in another order than the layers, so that near this end the two can differ
+# by some tenths. In float32 this happens near 8, but the adder's sums need more than its 24 bits from $N = 24$ on, and
+# then no temperature helps.
+
+
+# %%
+def least_of(n: int, length: int, depth: int) -> float:
+    """The least exact temperature of the random programs in float64."""
+    machine = SubleqMachine(address_bits(n), length, depth)
+    above = math.ceil(2 * sufficient_temperature(length, address_bits(n), depth)) / 2 + 0.5
+    return least_temperature(machine, random_programs(n, length, programs), steps, high=min(20.0, above))
+
+
+def least_in_single(length: int) -> float:
+    """The same in float32, on the literal layers of the ten-layer machine, for eight programs."""
+    machine = SubleqMachine(address_bits(small), length, dtype=torch.float32)
+    return least_temperature(machine, random_programs(small, length, 8), steps, dense=True)
+
+
+least = {(n, depth): [least_of(n, length, depth) for length in lengths] for n in columns for depth in (10, 4)}
+single = [least_in_single(length) for length in single_lengths]
+vanished = 18.4  # from here on 1 + exp(-2 lambda) is 1 in float64, one such term at a time
+
+# %% [markdown]
+# The least temperatures rise with $N$, and hardly with $n$.
+
+# %%
 fig, axis = show.axes(width=7, height=3.8)
 for place, ((n, depth), values) in enumerate(least.items()):
     axis.plot(lengths, values, show.MARKERS[place] + "-", label=f"{depth} layers, $n = {n}$")
 kept = [(length, value) for length, value in zip(single_lengths, single, strict=True) if math.isfinite(value)]
 axis.plot(*zip(*kept, strict=True), "X--", color="black", label=f"10 layers, $n = {small}$, float32")
-vanished = 18.4  # from here on 1 + exp(-2 lambda) is 1 in float64, one such term at a time
 for adders, style in ((1, ":"), (2, "-.")):
     law = [min(temperature_law(length, address_bits(small), adders), vanished) for length in lengths]
     axis.plot(lengths, law, style, color="0.4", label=f"law, {adders} adder{'s' * (adders - 1)}")
@@ -200,10 +310,18 @@ show.figure(
     alt="Rising lines of least temperature against bits, from about 3 to 18: the four-layer machine along the lower "
     "law, the ten-layer machine between the two laws; crosses for float32 end at 23 bits.",
 )
+
+# %% [markdown]
+# The same in numbers, with what the proof asks for in exact arithmetic, where nothing is ever rounded away.
+
+# %%
+heading = [f"{depth} layers, n = {n}" for n, depth in least]
+proved_columns = [enough[small, depth] for depth in (10, 4)]
 show.table(
-    ["N", "law", *(f"{depth} layers, n = {n}" for n, depth in least)],
+    ["N", "law", *heading, *(f"proof, {depth} layers, n = {small}" for depth in (10, 4))],
     [
         [length, temperature_law(length, address_bits(small)), *(values[place] for values in least.values())]
+        + [column[place] for column in proved_columns]
         for place, length in enumerate(lengths)
     ],
     caption="Least exact temperatures in float64.",
@@ -211,8 +329,8 @@ show.table(
 
 # %% [markdown]
 # ## Without the correction
-# If the last layer is left out, errors remain and grow with the adders' help. Runs of 60 steps, at temperatures at
-# which a single cycle is nearly perfect.
+# If the last layer is left out, errors remain and grow with the adders' help. Here are runs of 60 steps, at
+# temperatures at which a single cycle is nearly perfect.
 
 # %%
 long_runs = [random_program(7, 7, 8, seed + number) for number in range(20)]
@@ -230,51 +348,66 @@ show.table(
     [[lam, without, with_it] for lam, (without, with_it) in failed.items()],
 )
 
+# %% [markdown]
+# ## The printed condition
+# Step 6 assumes that the temperature is set so high that the error of reads and writes is below 1/2. Read as a
+# condition on whatever arrives at the last layer, this is right, and does not say which temperature does it. What the
+# paper does say is Appendix L's bound. It has $n^3$ in it, which is far too much for a copy; so for short integers and
+# many columns it is enough. For long integers and few columns it is not.
+
 # %%
 bounds = {
     n: math.log(SubleqMachine(address_bits(n), lengths[-1]).rows.size * n**3 / margin) for n in columns
 }  # G = 1: all entries are bits
+excess = {
+    f"n = {n}, N = {length}": value - min(temperature_law(length, address_bits(n), 2), vanished)
+    for n in columns
+    for length, value in zip(lengths, least[n, 10], strict=True)
+}
+slopes = {n: slope(lengths, least[n, 4]) / (math.log(2) / 2) for n in columns}
+without, with_it = (sum(failed[lam][place] for lam in (10.0, 12.0, 15.0)) for place in (0, 1))
+case = f"n = {small}, N = {lengths[-1]}"
 show.table(
     ["n", "N", "printed bound", "least exact temperature"],
     [[n, lengths[-1], bound, least[n, 10][-1]] for n, bound in bounds.items()],
     caption="The bound of Appendix L for the longest integers. Above 19.5 nothing can fail in float64, whatever N.",
 )
-excess = max(
-    value - min(temperature_law(length, address_bits(n), 2), vanished)
-    for n in columns
-    for length, value in zip(lengths, least[n, 10], strict=True)
-)
+
+# %% [markdown]
+# In the ten-layer machine the least temperature may lie above the law of two adders by 1, since the law leaves out the
+# ties of the second look-up. The controls are the machine without its last layer, and float32.
+
+# %%
 claim = Claim("looped-transformers/error-correction-step")
 claim.check("noise on a grid up to 1/4: largest entry left", on_grid, "==", 0.0)
 claim.check("other noise: largest entry left", off_grid, "<=", 1e-15)
-claim.check(
-    "the printed ramps, both kinds of noise: largest entry left", max(on_grid, off_grid), "<=", 1e-15, of="proof"
-)
+claim.check("the printed ramps, both kinds of noise: largest entry left", of_both, "<=", 1e-15, of="proof")
 claim.check("noise before the last layer, doublings for each bit", growth, "==", 1.0, tolerance=0.15)
-for n in columns:
-    ratio = slope(lengths, least[n, 4]) / (math.log(2) / 2)
+for n, ratio in slopes.items():
     claim.check(f"four layers, n = {n}: slope of the least temperature over ln 2 / 2", ratio, "==", 1.0, tolerance=0.15)
 claim.check("ten layers: least temperature above the law of two adders, at most", excess, "<=", 1.0)
+claim.check("noise before the last layer over the bound of the proof, largest", noise_ratio, "<=", 1.0)
+claim.check("wrong programs at the temperature of the proof", proved_wrong, "==", 0)
 claim.check("least temperature in float64, largest", max(max(values) for values in least.values()), "<=", 20.0)
-claim.check(
-    "wrong programs with the correction, lambda from 10 to 15",
-    sum(failed[lam][1] for lam in (10.0, 12.0, 15.0)),
-    "==",
-    0,
-)
-claim.printed(
-    f"n = {small}, N = {lengths[-1]}: least temperature against the printed bound",
-    least[small, 10][-1],
-    "<=",
-    bounds[small],
-)
-claim.control(
-    "wrong programs without the correction, lambda from 10 to 15",
-    sum(failed[lam][0] for lam in (10.0, 12.0, 15.0)),
-    "==",
-    0,
-)
+claim.check("wrong programs with the correction, lambda from 10 to 15", with_it, "==", 0)
+claim.printed(f"{case}: least temperature against the printed bound", least[small, 10][-1], "<=", bounds[small])
+claim.control("wrong programs without the correction, lambda from 10 to 15", without, "==", 0)
 claim.control("float32 is exact at the longest length tried", single[-1], "<=", 40.0)
 for length, value in zip(lengths, least[small, 10], strict=True):
     claim.number(f"least temperature for N = {length}", value)
 claim.verdict()
+
+# %% [markdown]
+# The ramps are right; the temperature has to grow with the length of the integers, which the printed condition does not
+# know.
+#
+# ## What was learned
+# A layer of ReLUs makes a looped machine exact for ever, if the noise that reaches it is below its margin. What reaches
+# it is the noise of a look-up times the gain of the adders, $2^N$ each, so $\lambda$ must grow by $\frac12\ln2$ with
+# every bit for each adder; so much, and a logarithm more, is proved to be enough. The paper's condition lacks $N$. It
+# is saved by its factor $n^3$ as long as the integers are short beside $\log n$.
+#
+# ## To try
+# - Set `lengths = [4, 6, 8, 10, 12]`: the lines of the second picture are straight, far from where rounding ends them,
+#   and the printed condition is enough.
+# - Set `margin = 0.45`: the staircase has steep risers; halfway between bits there is as little to be had as before.

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret
-from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 from attention_theory.validation import require
 
 
@@ -74,6 +74,37 @@ def temperature_law(bits: int, address_bits: int, adders: int = 1) -> float:
     """
     require(bits=(bits, 1, None), address_bits=(address_bits, 1, None), adders=(adders, 1, 2))
     return (adders * bits * math.log(2) + math.log(16 * address_bits)) / 2
+
+
+def noise_bound(bits: int, address_bits: int, depth: Depth, temperature: float) -> float:
+    """The most by which any entry can be off before the last layer, if the cycle began in an exact state.
+
+    With ``x = exp(-2 λ)``, in exact arithmetic: ``9 * 4**N λ L² x`` for ten layers, which add twice in a row,
+    ``21 * 2**N λ L² x`` for six, and ``25 (2**N L + λ L²) x`` for four, whose look-ups have no ties before they add.
+    The bounds are proved where they are at most 1/4 (the page on Appendix G, Step 6), with one scratchpad column.
+
+    Raises:
+        ParameterError: bits or address bits below 2, another depth, or a temperature that is not positive.
+    """
+    require(bits=(bits, 2, None), address_bits=(address_bits, 2, None), depth=(depth, {10, 6, 4}))
+    require(temperature=(temperature, 1e-6, None))
+    tied = temperature * address_bits**2
+    gain = {10: 9 * 4.0**bits * tied, 6: 21 * 2.0**bits * tied, 4: 25 * (2.0**bits * address_bits + tied)}[depth]
+    return gain * math.exp(-2 * temperature)
+
+
+def sufficient_temperature(bits: int, address_bits: int, depth: Depth) -> float:
+    """The temperature from which on the machine is proved to be exact in every cycle, in steps of a hundredth.
+
+    From there on :func:`noise_bound` is at most 1/4, the margin of the correction (Appendix G, Step 6).
+
+    Raises:
+        ParameterError: bits or address bits below 2, or another depth.
+    """
+    hundredths = 100  # the bound falls from temperature 1 on
+    while noise_bound(bits, address_bits, depth, hundredths / 100) > 0.25:
+        hundredths += 1
+    return hundredths / 100
 
 
 def noise_before_correction(

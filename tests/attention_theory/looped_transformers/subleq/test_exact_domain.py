@@ -7,10 +7,12 @@ from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.exact_domain import (
     least_temperature,
     noise_before_correction,
+    noise_bound,
+    sufficient_temperature,
     temperature_law,
 )
 from attention_theory.looped_transformers.subleq.language import program, random_program
-from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -33,6 +35,28 @@ def test_noise_doubles_with_every_bit() -> None:
     source = program([-1, 0, 3], [(0, 2, 1), (0, 3, 2)])
     small, large = (noise_before_correction(SubleqMachine(4, bits), source, 14.0, 2).max() for bits in (8, 14))
     assert 0.9 < (large / small).log2() / 6 < 1.1
+
+
+@pytest.mark.parametrize("depth", [10, 6, 4])
+@pytest.mark.parametrize(("address_bits", "bits"), [(3, 4), (4, 8), (6, 6)])
+def test_at_the_proved_temperature_noise_is_below_its_bound(depth: Depth, address_bits: int, bits: int) -> None:
+    enough = sufficient_temperature(bits, address_bits, depth)
+    machine, cells = SubleqMachine(address_bits, bits, depth), 2 ** (address_bits - 1)
+    for seed in range(6):
+        source = random_program(cells - 3, cells - 1, bits, seed)
+        assert conformance(machine, [source], 8, enough, dense=True).wrong == 0
+        for temperature in (enough, enough + 1):
+            noise = noise_before_correction(machine, source, temperature, 8).max()
+            assert noise <= noise_bound(bits, address_bits, depth, temperature) + 1e-9
+
+
+@pytest.mark.parametrize("depth", [10, 6, 4])
+def test_the_proved_temperature_is_where_the_bound_reaches_the_margin(depth: Depth) -> None:
+    enough = sufficient_temperature(12, 5, depth)
+    assert noise_bound(12, 5, depth, enough) <= 0.25 < noise_bound(12, 5, depth, enough - 0.01)
+    more = sufficient_temperature(32, 5, depth) - enough
+    each = math.log(2) if depth == 10 else math.log(2) / 2
+    assert 20 * each - 0.05 <= more <= 20 * each + 0.5
 
 
 def test_the_law_has_half_the_logarithm_of_two_a_bit() -> None:
