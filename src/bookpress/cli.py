@@ -277,7 +277,7 @@ def export(
     name: Annotated[str, typer.Argument(help="what to write as PAPER/NAME; without one the command lists them")] = "",
     output: Annotated[Path | None, typer.Option("-o", "--output", help="the file; its ending says the form")] = None,
 ) -> None:
-    """Write something of the book to a file, a machine with its weights say. Its own options follow as --option VALUE."""
+    """Write something of the book to a file: a machine, say. Its own options follow as --option VALUE."""
     layout = Layout.here()
     if not name:
         for one in find_exports(layout).values():

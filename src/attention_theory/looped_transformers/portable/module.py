@@ -34,6 +34,14 @@ class PortableLayers(nn.Module):
 class _PortableHead(nn.Module):
     """One head: what it adds to the state."""
 
+    key: Tensor
+    key_rows: Tensor
+    query: Tensor
+    query_rows: Tensor
+    value: Tensor
+    value_rows: Tensor
+    place: Tensor
+
     def __init__(self, head: DenseHead, temperature: float) -> None:
         super().__init__()
         key, query, value, written = head.narrow
@@ -52,6 +60,13 @@ class _PortableHead(nn.Module):
 
 class _PortableLayer(nn.Module):
     """Eqs. (1a) and (1b)."""
+
+    w1: Tensor
+    w1_rows: Tensor
+    b1: Tensor
+    w2: Tensor
+    place: Tensor
+    b2: Tensor
 
     def __init__(self, layer: DenseLayer, temperature: float) -> None:
         super().__init__()
