@@ -263,7 +263,7 @@ class _SharedRows:
 
 
 class _OwnRows:
-    """Rows with the same units, each of which reads and writes its own row alone: entry by entry, where something is done.
+    """Rows with the same units, each of which reads and writes its own row alone: entry by entry, where it matters.
 
     The entries 0, 1 and -1 are left alone where the units leave them as they are.
     """

@@ -115,10 +115,11 @@ def conformance_of_layers(
     layers, state, going = SparseLayers(machine, temperature), machine.load(programs), torch.arange(len(programs))
     ends = torch.tensor([one.end for one in programs])
     agrees = torch.ones(len(programs), dtype=torch.bool)
-    counters, memories = ends[:, None].repeat(1, steps), torch.zeros(len(programs), steps, len(programs[0].memory))
+    counters = ends[:, None].repeat(1, steps)
+    memories = torch.zeros(len(programs), steps, len(programs[0].memory), dtype=torch.int64)
     for place, run in enumerate(runs):
         counters[place, : len(run)] = run.counters
-        memories[place, : len(run)] = run.memories.double()
+        memories[place, : len(run)] = run.memories
         memories[place, len(run) :] = run.memories[-1] if len(run) else torch.tensor(programs[place].memory)
     for cycle in range(int(follow.max())):
         still = follow[going] > cycle

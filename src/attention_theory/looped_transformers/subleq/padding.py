@@ -7,7 +7,7 @@ from attention_theory.validation import require
 def padded(program: SubleqProgram, cells: int, instructions: int) -> SubleqProgram:
     """The same program with zeros behind its memory, and further last instructions behind its last.
 
-    What jumped to the last instruction jumps to the new one; what ran into the old one goes on from there, a step later.
+    What jumped to the last instruction jumps to the new one; what ran into it is there a step later.
 
     Args:
         program: at most of the wanted size.
