@@ -59,9 +59,9 @@
 #
 # SUBLEQ is a computer with one instruction, (a, b, c): subtract `mem[a]` from `mem[b]`, and if the result is at most
 # zero go on at instruction c. A cycle of the transformer executes one: read the instruction, read both operands,
-# subtract, write, take the flag, choose the next counter, and round. Below it is built from its description in
-# Appendix G, set beside an interpreter that knows nothing of transformers, and compared after every step. Then the
-# width that the lemma states is looked for, and found, in a machine that stores an integer as one number.
+# subtract, write, take the flag, choose the next counter, and round. Below it is built from its description in Appendix
+# G, set beside an interpreter that knows nothing of transformers, and compared after every step. Then the width that
+# the lemma states is looked for, and found, in a machine that stores an integer as one number.
 
 # %%
 import itertools
@@ -230,9 +230,10 @@ bit_by_bit = {"runner": wrong, "layers": on_layers.wrong, "hard": hard.wrong, "i
 # A runner could hide a fault of what it leaves out. So ten thousand programs more run on the literal layers, all ten of
 # them on all columns, and these programs go to the limits: half of the cells hold the least integer, the largest, or
 # one beside them or beside 0; a quarter of the jumps lead to where they start; and the reserved cells are written to as
-# often as any other. They have up to 16 columns, and take 15 steps. What makes it cheap is that most entries of weights and state
-# are zero: in each cycle the numbers at hand are looked at, and a product with zeros, or an answer that closed gates
-# keep from being heard, is not computed. The states are compared with those of the dense matrices, entry by entry.
+# often as any other. They have up to 16 columns, and take 15 steps. What makes it cheap is that most entries of weights
+# and state are zero: in each cycle the numbers at hand are looked at, and a product with zeros, or an answer that
+# closed gates keep from being heard, is not computed. The states are compared with those of the dense matrices, entry
+# by entry.
 
 # %%
 wild_wrong = wild_steps = wild_halted = 0
@@ -274,13 +275,13 @@ show.table(["temperature", "programs right, of 20"], by_temperature.items())
 
 # %% [markdown]
 # ## The width of the statement
-# Stored bit by bit, an integer takes $N$ rows, and the machine above has width $O(\log n+N)$. The lemma states
-# $O(\log n+\log N)$, and says only that such a transformer exists. It does, if an integer is one entry of the state.
-# Addresses stay binary. A look-up brings two numbers into the scratchpad, one ReLU unit of each sign subtracts them,
-# the flag is $1-\sigma(x)+\sigma(x-1)$ of Appendix B.3, and the write is the paper's. Nothing is carried, so four
-# layers do it, and no row knows how long the integers are. Equation (5) fits this machine better than the proof's: its
-# memory is $1\times m$, and it copies the instruction to rows $3\log n+4$ to $6\log n+3$, which leaves one row each for
-# the memory and the two operands.
+# Stored bit by bit, an integer takes $N$ rows, and the machine above has width $O(\log n+N)$. The lemma states $O(\log
+# n+\log N)$, and says only that such a transformer exists. It does, if an integer is one entry of the state. Addresses
+# stay binary. A look-up brings two numbers into the scratchpad, one ReLU unit of each sign subtracts them, the flag is
+# $1-\sigma(x)+\sigma(x-1)$ of Appendix B.3, and the write is the paper's. Nothing is carried, so four layers do it, and
+# no row knows how long the integers are. Equation (5) fits this machine better than the proof's: its memory is $1\times
+# m$, and it copies the instruction to rows $3\log n+4$ to $6\log n+3$, which leaves one row each for the memory and the
+# two operands.
 
 # %%
 lengths = [8, 16, 32, 48]
@@ -312,14 +313,14 @@ show.table(
 # differ by 2 at least, so in a look-up with an exact query the columns of other codes weigh $\frac12\varepsilon$
 # together at most. The instruction's bits are then right within $\varepsilon$, and rows that should be empty hold at
 # most $\frac12\varepsilon$ times the largest entry read, until they are cleared. With such codes scores are wrong by
-# $3L\varepsilon$ at most. So the weight of other codes is at most
-# $\frac12\varepsilon e^{6\lambda L\varepsilon}\le\varepsilon$, and two columns that should weigh $\frac12$ each, as in
-# the write, do so within $\lambda L\varepsilon$. Integers are below $2^{N-1}$. What is read is therefore wrong by at
-# most $2^N\varepsilon$, and what is written, twice a mean, by at most $\eta=2^{N+2}\lambda L\varepsilon$. If all cells
-# are right within $\delta$ before a cycle, the difference is right within $2\delta+\eta$, and all cells within
-# $2\delta+2\eta$ after it; so within $2^{T+1}\eta$ after $T$ cycles. The flag is wrong by no more, and the ramps of the
-# selection remove what is below $\frac14$, as Step 6 does for addresses. All of this is below $\frac18$ if
-# $2^{T+1}\eta\le\frac18$, which with $n\le2^L$ says
+# $3L\varepsilon$ at most. So the weight of other codes is at most $\frac12\varepsilon e^{6\lambda
+# L\varepsilon}\le\varepsilon$, and two columns that should weigh $\frac12$ each, as in the write, do so within $\lambda
+# L\varepsilon$. Integers are below $2^{N-1}$. What is read is therefore wrong by at most $2^N\varepsilon$, and what is
+# written, twice a mean, by at most $\eta=2^{N+2}\lambda L\varepsilon$. If all cells are right within $\delta$ before a
+# cycle, the difference is right within $2\delta+\eta$, and all cells within $2\delta+2\eta$ after it; so within
+# $2^{T+1}\eta$ after $T$ cycles. The flag is wrong by no more, and the ramps of the selection remove what is below
+# $\frac14$, as Step 6 does for addresses. All of this is below $\frac18$ if $2^{T+1}\eta\le\frac18$, which with
+# $n\le2^L$ says
 #
 # $$2\lambda-\ln(\lambda L)\ge(N+L+T+7)\ln2.\qquad\blacksquare$$
 #
@@ -347,7 +348,7 @@ real_wrong = {
     ).wrong,
 }
 narrow_gate = conformance(SubleqMachine(5, 8, depth=4, real=True), of_seven, steps, temperature, dense=True).wrong
-cold = {lam: conformance(real, of_seven, steps, lam, dense=True).wrong for lam in (3.0, 5.0, 7.0, 10.0)}
+cold = {lam: conformance_of_layers(real, of_seven, steps, lam).wrong for lam in (3.0, 5.0, 7.0, 10.0)}
 
 # %% [markdown]
 # Far below the temperature of the proof the machine still works: the proof counts as if every step doubled the largest

@@ -63,7 +63,7 @@ class FrozenFleq:
             | {"address_bits": layout.bits, "function_bits": layout.function_bits},
             columns={
                 "scratchpad": (0, layout.scratch),
-                "memory": (layout.scratch, first),
+                "cells": (layout.scratch, first),
                 "instructions": (first, layout.columns),
             },
             blank=layout.pack(blank),

@@ -39,7 +39,7 @@ class FrozenSubleq:
             temperature=temperature,
             sizes={"layers": layers, "integers": integers, "instructions": instructions, "bits": bits}
             | {"address_bits": self.machine.address_bits},
-            columns={"scratchpad": (0, 1), "memory": (1, first), "instructions": (first, columns)},
+            columns={"scratchpad": (0, 1), "cells": (1, first), "instructions": (first, columns)},
             blank=self.machine.load(empty),
         )
 
