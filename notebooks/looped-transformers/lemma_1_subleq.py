@@ -364,6 +364,7 @@ show.table(
 # The machine with real rows is held against the statement, the construction of Appendix G against its proof.
 
 # %%
+title = f"bit by bit: wrong programs, of {total}, and of {wild} on the literal layers"
 widths, expected_rows, printed_rows = {}, {}, {}
 for (L, N), one in rows_of.items():
     case = f"L = {L}, N = {N}"
@@ -384,7 +385,6 @@ claim.control("real rows: wrong programs with gates for 8 bits", narrow_gate, "=
 claim.control("real rows: wrong programs at lambda = 3", cold[3.0], "==", 0)
 for part, found, wanted in (("layers", size.layers, 10), ("heads", size.heads, 2), ("rows", size.width, 73)):
     claim.check(f"bit by bit: {part}", found, "==", wanted, of="proof")
-title = f"bit by bit: wrong programs, of {total}, and of {wild} on the literal layers"
 claim.check(title, bit_by_bit, "==", 0, of="proof")
 claim.check("entries unlike those of the dense matrices, 20 cycles", differing, "==", 0, of="proof")
 for name in ("write as printed", "flag as printed"):

@@ -17,6 +17,15 @@
 # runtime that knows of matrices and nothing else.
 #
 # <!-- claim looped-transformers/remark-programmable -->
+# <blockquote>
+#
+# **Title and Abstract (The weights are the computer)** *Title; Abstract; Section 1*
+#
+# A looped transformer is a programmable computer: its weights are fixed, and what it computes is in its input. So the
+# weights alone, in a file, and a runtime that has matrix products, ReLU and softmax only, execute every program that
+# fits.
+#
+# </blockquote>
 # <!-- /claim -->
 
 # %%
@@ -38,13 +47,13 @@ from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-layers = 4  # of the computer with one instruction: 10, 6 or 4
-integers = 16  # memory cells that a program may have
-instructions = 12  # instructions that a program may have
-bits = 8  # of an integer
-programs = 100  # random programs
-cycles = 25  # of each program
-seed = 0  # of the programs
+layers = 4  # of the computer with one instruction: 10, one of 4, 6, 10
+integers = 16  # memory cells that a program may have, from 8 to 100
+instructions = 12  # instructions that a program may have, from 8 to 100
+bits = 8  # of an integer, from 8 to 16
+programs = 100  # random programs, from 20 to 2000
+cycles = 25  # of each program, from 10 to 100
+seed = 0  # of the programs, at least 0
 
 # %%
 require(layers=(layers, [10, 6, 4]), integers=(integers, 8, 100), instructions=(instructions, 8, 100))
@@ -124,7 +133,7 @@ state = np.zeros(about["state"])
 for column, row, value in about["blank"]:
     state[column, row] = value
 state[at["cells"], at["memory"]][: len(memory)] = in_bits(memory, about["sizes"]["bits"])
-places = np.array(code) + [at["cells"].start, at["cells"].start, at["instructions"].start]
+places = np.add(code, [at["cells"].start, at["cells"].start, at["instructions"].start])
 fields = in_bits(places, about["sizes"]["address_bits"]).reshape(len(code), -1)
 state[at["instructions"], at["command"]][: len(code)] = fields
 for _ in range(40):
@@ -249,9 +258,9 @@ said = {
 show.table(["what is too much", "what is said"], said.items())
 
 # %% [markdown]
-# The bounds: $10^{-12}$ where all is bits; $10^{-11}$ for matrices behind gates of 1000, as on the page of Theorem 2 (at
-# first $10^{-12}$ stood here too, and eight cycles in a row were off by twice that); and for products $10^{-5}$, the
-# bound for their memory there.
+# The bounds: $10^{-12}$ where all is bits; $10^{-11}$ for matrices behind gates of 1000, as on the page of Theorem 2
+# (at first $10^{-12}$ stood here too, and eight cycles in a row were off by twice that); and for products $10^{-5}$,
+# the bound for their memory there.
 
 # %%
 claim = Claim("looped-transformers/remark-programmable")
