@@ -75,7 +75,7 @@ from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.machine.trace import Moment, draw_state, trace
 from attention_theory.looped_transformers.subleq.assembler import assemble, library_text
 from attention_theory.looped_transformers.subleq.conformance import conformance, conformance_of_layers, random_batches
-from attention_theory.looped_transformers.subleq.language import interpret, random_program, wild_program
+from attention_theory.looped_transformers.subleq.language import interpret, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -244,8 +244,8 @@ for one, programs in random_batches(layer_batches, 500, seed, columns=(8, 16), w
 wild = 500 * layer_batches
 print(f"{wild} programs on the layers, {wild_steps} steps, {wild_halted} came to their end; wrong: {wild_wrong}")
 
-sparse, wild_programs = SparseLayers(small, temperature), [wild_program(10, 16, 8, seed + k) for k in range(100)]
-dense_state = sparse_state = small.load(wild_programs)
+sparse = SparseLayers(small, temperature)
+dense_state = sparse_state = small.load(trial)
 differing = 0
 for _ in range(20):
     dense_state, sparse_state = small.cycle(dense_state, temperature), sparse.cycle(sparse_state)

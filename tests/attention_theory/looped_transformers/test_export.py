@@ -7,7 +7,7 @@ from attention_theory.validation import ParameterError
 
 
 def test_both_computers_are_offered_as_plain_matrices() -> None:
-    for name, options in (("subleq", {"layers": 6, "bits": 4}), ("fleq", {"size": 2, "functions": "add, transpose"})):
+    for name, options in (("subleq", {"layers": 6, "bits": 4}), ("fleq", {"size": 3, "functions": "add, transpose"})):
         forms = EXPORTS[name](**options)
         assert set(forms) == {".onnx", ".json"}
         written = json.loads(forms[".json"]())

@@ -46,7 +46,7 @@ class FrozenFleq:
         functions: Sequence[str] = tuple(BLOCKS),
         temperature: float = 40.0,
     ) -> None:
-        require(size=(size, 2, 8), instructions=(instructions, 1, 1000), temperature=(temperature, 20.0, 100.0))
+        require(size=(size, 3, 8), instructions=(instructions, 1, 1000), temperature=(temperature, 20.0, 100.0))
         require(cells=(cells, 3 * size, 1000), functions=(list(functions), list(BLOCKS)))
         require(**{"functions that are named": (len(functions), len(set(functions)), len(set(functions)))})
         require(**{"times that add is named": (list(functions).count("add"), 1, 1)})
