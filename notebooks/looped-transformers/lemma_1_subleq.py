@@ -264,10 +264,10 @@ defects = {
     "gate C = 1": SubleqMachine(5, 8, gate=1.0),
 }
 controls = {
-    name: conformance(defect, trial[:20], steps, temperature, dense=True).wrong for name, defect in defects.items()
+    name: conformance_of_layers(defect, trial[:20], steps, temperature).wrong for name, defect in defects.items()
 }
 by_temperature = {
-    lam: 20 - conformance(small, trial[:20], steps, lam, dense=True).wrong
+    lam: 20 - conformance_of_layers(small, trial[:20], steps, lam).wrong
     for lam in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 }
 show.table(["defect", "programs right, of 20"], [[name, 20 - count] for name, count in controls.items()])
@@ -347,7 +347,7 @@ real_wrong = {
         SubleqMachine(5, 20, depth=4, real=True), of_seven, 12, proved, dense=True
     ).wrong,
 }
-narrow_gate = conformance(SubleqMachine(5, 8, depth=4, real=True), of_seven, steps, temperature, dense=True).wrong
+narrow_gate = conformance_of_layers(SubleqMachine(5, 8, depth=4, real=True), of_seven, steps, temperature).wrong
 cold = {lam: conformance_of_layers(real, of_seven, steps, lam).wrong for lam in (3.0, 5.0, 7.0, 10.0)}
 
 # %% [markdown]
