@@ -68,6 +68,7 @@ class _Head:
         key, query, value, written = head.narrow
         self.key, self.query, self.value = _Narrow(key), _Narrow(query, temperature), _Narrow(value)
         self.written = _places(written)
+        self.target = _range_of(self.written)
 
         self.known = _Known(np.zeros((0, 0, 0)), np.zeros((0, 0, 0)))
 
@@ -116,11 +117,18 @@ class _Narrow:
     """A matrix that reads some rows of a state."""
 
     def __init__(self, part: Part, factor: float = 1.0) -> None:
-        self.read = _places(part.read)
+        self.read = _range_of(_places(part.read))
         self.matrix = np.ascontiguousarray(factor * part.matrix.numpy().T)
+        self.copies = np.array_equal(self.matrix, np.eye(*self.matrix.shape))
 
     def __call__(self, state: Array) -> Array:
-        return state[..., self.read] @ self.matrix
+        rows: Array = state[..., self.read]
+        return rows if self.copies else _times(rows, self.matrix)
+
+
+def _times(rows: Array, matrix: Array) -> Array:
+    """``rows @ matrix`` as a single product of matrices."""
+    return rows.reshape(-1, rows.shape[-1]).dot(matrix).reshape(*rows.shape[:-1], -1)
 
 
 def _mean(queries: Array, keys: Array, values: Array) -> Array:
@@ -171,12 +179,17 @@ class _Listeners:
         matrix = np.ascontiguousarray(w1[gated][:, gates].T)
         return cls(np.flatnonzero(filled), gates, matrix, b1[gated], np.abs(w1[gated][:, filled]).sum(axis=1))
 
-    def columns(self, state: Array, largest: float) -> Places:
-        """The columns where some gate may open, if the heads add no more than ``largest`` anywhere."""
-        largest += float(np.abs(state[..., self.written]).max())
-        inputs = state[..., self.gates] @ self.matrix
-        inputs += self.bias + largest * self.reach
-        return np.flatnonzero(~(inputs <= 0).all(axis=(0, 2)))
+    def columns(self, state: Array, largest: float) -> Places | None:
+        """The columns where some gate may open, if the heads add no more than ``largest`` anywhere; nothing for all."""
+        largest += float(np.abs(state[..., _range_of(self.written)]).max())
+        most = self.bias + largest * self.reach
+        gates = state[..., self.gates]
+        looked_at = gates.any(axis=(0, 2)) if bool((most <= 0).all()) else np.ones(state.shape[1], dtype=bool)
+        open_ones = np.flatnonzero(looked_at)
+        inputs = _times(gates[:, open_ones], self.matrix)
+        inputs += most
+        open_ones = open_ones[~(inputs <= 0).all(axis=(0, 2))]
+        return None if len(open_ones) == state.shape[1] else open_ones
 
 
 def _clearing(w1: Array, b1: Array, w2: Array) -> NDArray[np.bool_]:
@@ -193,12 +206,12 @@ def _attend(state: Array, heads: list[_Head], listeners: _Listeners | None) -> N
     columns = None
     if listeners is not None:
         columns = listeners.columns(state, sum(float(np.abs(one).max()) for one in values))
-        if not len(columns):
+        if columns is not None and not len(columns):
             return
     added = [head(state, one, columns) for head, one in zip(heads, values, strict=True)]
     for head, one in zip(heads, added, strict=True):
         if columns is None:
-            state[..., head.written] += one
+            state[..., head.target] += one
         else:
             state[:, columns[:, None], head.written] += one
 
@@ -254,11 +267,11 @@ class _SharedRows:
         if not len(columns):
             return
         everywhere = len(columns) == state.shape[1]
-        hidden = (read if everywhere else read[:, columns]) @ self.inner
+        hidden = _times(read if everywhere else read[:, columns], self.inner)
         hidden += self.b1
         np.maximum(hidden, 0, out=hidden)
         where = (slice(None), slice(None) if everywhere else columns[:, None], self.written)
-        result = state[where] + hidden @ self.outer
+        result = state[where] + _times(hidden, self.outer)
         state[where] = result + self.b2
 
 
@@ -270,21 +283,20 @@ class _OwnRows:
 
     def __init__(self, rows: Places, units: Array, constant: float) -> None:
         self.rows, self.units, self.constant = rows, units, constant
+        self.range = _range_of(rows)
         values = np.array([0.0, 1.0, -1.0])
-        self.zeros_stay, *ones_stay = self._of(values) == values
-        self.ones_stay = all(ones_stay)
+        self.stay = bool((self._of(values) == values).all())
 
     def __call__(self, state: Array) -> None:
-        flat = state[..., self.rows].reshape(len(state), -1)
-        stays = np.zeros(flat.shape, dtype=bool)
-        if self.zeros_stay:
-            stays |= flat == 0
-        if self.ones_stay:
-            stays |= np.abs(flat) == 1
-        places = np.flatnonzero(~stays.all(axis=0))
-        if len(places):
-            flat[:, places] = self._of(flat[:, places])
-            state[..., self.rows] = flat.reshape(*state.shape[:2], -1)
+        block = state[..., self.range]
+        if not self.stay:
+            state[..., self.range] = self._of(block)
+            return
+        cubes = block * block
+        cubes *= block
+        columns, rows = np.nonzero((cubes != block).any(axis=0))  # 0, 1 and -1 are their own cubes
+        if len(columns):
+            state[:, columns, self.rows[rows]] = self._of(block[:, columns, rows])
 
     def _of(self, entries: Array) -> Array:
         added = np.zeros_like(entries)
@@ -300,3 +312,10 @@ class _OwnRows:
 def _places(rows: Tensor) -> Places:
     found: Places = rows.numpy()
     return found
+
+
+def _range_of(places: Places) -> Places | slice:
+    """A slice where the places follow each other: reading it copies nothing."""
+    if len(places) and places[-1] - places[0] == len(places) - 1 and bool((np.diff(places) == 1).all()):
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places
