@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Abstract · The computer as a file
+# # Section 1 · The computer as a file
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: title, Abstract and Section 1.*
 #
 # A computer that can be programmed need not know who made it. If a looped transformer is one, its weights can be

@@ -30,4 +30,4 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
         computer.machine.load(computer.fitted(program([8], [(2, 2, 0)])))
     for wrong in ({"layers": 5}, {"integers": 0}, {"instructions": 0}, {"bits": 1}, {"temperature": 5.0}):
         with pytest.raises(ParameterError, match=next(iter(wrong))):
-            FrozenSubleq(**wrong)  # type: ignore[arg-type]
+            FrozenSubleq(**wrong)
