@@ -15,6 +15,7 @@ from rich.table import Table
 from bookpress.anywhere import run_anywhere
 from bookpress.build import BuildError, build_book
 from bookpress.ends import run_end, run_ends
+from bookpress.exports import ExportError, find_exports, write_export
 from bookpress.files import write_whole
 from bookpress.full_size import CPU, CUDA
 from bookpress.kernels import end_with_builder
@@ -270,6 +271,25 @@ def point(plan: str, number: str) -> None:
     console.print(make_point(Layout.here(), plan, number), markup=False, soft_wrap=True)
 
 
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def export(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="what to write as PAPER/NAME; without one the command lists them")] = "",
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="the file; its ending says the form")] = None,
+) -> None:
+    """Write something of the book to a file: a machine, say. Its own options follow as --option VALUE."""
+    layout = Layout.here()
+    if not name:
+        for one in find_exports(layout).values():
+            options = "  ".join(f"--{key} {value}" for key, value in one.options.items())
+            console.print(f"{one.name}: {one.about}\n  {options}", markup=False, soft_wrap=True)
+        return
+    if output is None:
+        _fail(Exit.USAGE, "-o FILE says where it is to be written")
+    size = write_export(layout, name, context.args, output)
+    console.print(f"wrote {output}: {size} bytes", soft_wrap=True)
+
+
 @app.command()
 def verdicts(profile: ProfileName = LAPTOP) -> None:
     """Print the verdicts and seconds of every notebook that has run."""
@@ -332,7 +352,7 @@ def _told(error: Exception) -> tuple[Exit, str] | None:
             return code, str(error)
         case RegistryError():
             return Exit.BAD_REGISTRY, str(error)
-        case SourceError() | ProfileError() | SweepError():
+        case ExportError() | SourceError() | ProfileError() | SweepError():
             return Exit.USAGE, str(error)
         case BuildError():
             return Exit.NOT_WHOLE, str(error)

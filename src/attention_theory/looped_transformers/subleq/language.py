@@ -139,5 +139,33 @@ def random_program(cells: int, instructions: int, bits: int, seed: Seed) -> Subl
     return program(memory.tolist(), list(zip(a.tolist(), b.tolist(), c.tolist(), strict=True)))
 
 
+def wild_program(cells: int, instructions: int, bits: int, seed: Seed) -> SubleqProgram:
+    """A random program that goes to the limits: extreme integers, jumps to themselves, writes to the reserved cells.
+
+    Half of the cells hold the least integer, the largest, or one beside them or beside 0. A quarter of the jumps lead
+    to where they start. All cells are written to alike, the reserved ones included: after that the last instruction
+    need not halt any more, as the text of the language says.
+
+    Args:
+        cells: memory cells after the reserved two, at least 1.
+        instructions: instructions before the last, at least 1.
+        bits: bits of an integer, at least 2.
+
+    Raises:
+        ParameterError: cells or instructions below 1, or bits outside 2 to 62.
+    """
+    require(cells=(cells, 1, None), instructions=(instructions, 1, None), bits=(bits, 2, 62))
+    source = generator(seed)
+    half = 2 ** (bits - 1)
+    extremes = torch.tensor([-half, 1 - half, -1, 0, 1, half - 1])
+    chosen = extremes[_draw(0, len(extremes), cells, source)]
+    memory = torch.where(torch.rand(cells, generator=source) < 0.5, chosen, _draw(-half, half, cells, source))
+    total = len(RESERVED) + cells
+    a, b = _draw(0, total, instructions, source), _draw(0, total, instructions, source)
+    stays = torch.rand(instructions, generator=source) < 0.25
+    c = torch.where(stays, torch.arange(instructions), _draw(0, instructions + 1, instructions, source))
+    return program(memory.tolist(), list(zip(a.tolist(), b.tolist(), c.tolist(), strict=True)))
+
+
 def _draw(low: int, high: int, count: int, source: Generator) -> Int[Tensor, " count"]:
     return torch.randint(low, high, (count,), generator=source)

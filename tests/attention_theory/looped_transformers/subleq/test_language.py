@@ -2,7 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
+from attention_theory.looped_transformers.subleq.language import (
+    RESERVED,
+    interpret,
+    program,
+    random_program,
+    wild_program,
+)
 from attention_theory.validation import ParameterError
 
 
@@ -44,3 +50,14 @@ def test_a_cell_that_holds_no_integer_is_refused() -> None:
     with pytest.raises(ParameterError, match="each of memory must be an integer"):
         program([1.5, 2], [(0, 2, 0)])  # type: ignore[list-item]
     assert program([], []).memory == (0, -1)
+
+
+def test_wild_programs_go_to_the_limits() -> None:
+    sources = [wild_program(6, 8, 5, seed) for seed in range(200)]
+    memory = {value for source in sources for value in source.memory[len(RESERVED) :]}
+    assert (min(memory), max(memory)) == (-16, 15)
+    steps = [(place, *one) for source in sources for place, one in enumerate(source.code[:-1])]
+    assert {b for _, _, b, _ in steps} == set(range(8))
+    assert 0.2 < sum(place == c for place, _, _, c in steps) / len(steps) < 0.45
+    with pytest.raises(ParameterError, match="cells"):
+        wild_program(0, 8, 5, 0)

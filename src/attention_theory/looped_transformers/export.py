@@ -1,0 +1,63 @@
+"""What of this paper can be written to a file: the SUBLEQ and the FLEQ computer with their weights frozen.
+
+``EXPORTS`` is all that a program needs that offers it: for each name a function whose parameters are the options, with
+their defaults, and which gives, for each ending of a file's name, what makes its content.
+"""
+
+from collections.abc import Callable, Mapping
+
+from attention_theory.looped_transformers.fleq.frozen import BLOCKS, FrozenFleq
+from attention_theory.looped_transformers.portable.frozen import FrozenMachine
+from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
+from attention_theory.looped_transformers.subleq.machine import Depth
+
+#: For each ending of a file's name, what makes the content.
+Forms = Mapping[str, Callable[[], bytes]]
+
+
+def subleq(
+    layers: Depth = 10, integers: int = 16, instructions: int = 28, bits: int = 8, temperature: float = 30.0
+) -> Forms:
+    """The computer of Lemma 1, which executes one SUBLEQ instruction a cycle.
+
+    Args:
+        layers: 10, 6 or 4.
+        integers: memory cells after the reserved two.
+        instructions: before the last, which halts.
+        bits: of an integer.
+        temperature: factor on the scores.
+
+    Raises:
+        ParameterError: an argument out of its range.
+    """
+    return _forms(FrozenSubleq(layers, integers, instructions, bits, temperature).frozen)
+
+
+def fleq(
+    size: int = 4,
+    cells: int = 40,
+    instructions: int = 24,
+    functions: str = ",".join(BLOCKS),
+    temperature: float = 40.0,
+) -> Forms:
+    """The computer of Theorem 2, which executes one FLEQ instruction on matrices a cycle.
+
+    Args:
+        size: ``d``, of the matrices.
+        cells: columns of memory, the assembler's own ``3 d`` included.
+        instructions: the halt included.
+        functions: names with commas between them.
+        temperature: factor on the scores.
+
+    Raises:
+        ParameterError: an argument out of its range, or an unknown function.
+    """
+    names = [name.strip() for name in functions.split(",")]
+    return _forms(FrozenFleq(size, cells, instructions, names, temperature).frozen)
+
+
+def _forms(frozen: FrozenMachine) -> Forms:
+    return {".onnx": frozen.onnx, ".json": frozen.json}
+
+
+EXPORTS: dict[str, Callable[..., Forms]] = {"subleq": subleq, "fleq": fleq}

@@ -1,0 +1,33 @@
+import pytest
+
+from attention_theory.looped_transformers.subleq.conformance import conformance
+from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
+from attention_theory.looped_transformers.subleq.language import program, random_program
+from attention_theory.validation import ParameterError
+
+
+def test_one_machine_runs_shorter_programs() -> None:
+    computer = FrozenSubleq(10, integers=8, instructions=8, bits=6)
+    shorter = [random_program(1 + seed % 8, 1 + seed % 7, 6, seed) for seed in range(16)]
+    found = conformance(computer.machine, [computer.fitted(one) for one in shorter], 15, dense=True)
+    assert found.wrong == 0
+
+
+def test_two_machines_of_a_size_have_the_same_weights() -> None:
+    one, other = (FrozenSubleq(4, integers=5, instructions=6, bits=6) for _ in range(2))
+    assert one.machine.same_weights(other.machine)
+    assert one.frozen.json() == other.frozen.json()
+    assert not one.machine.same_weights(FrozenSubleq(4, integers=50, instructions=6, bits=6).machine)
+
+
+def test_what_does_not_fit_is_refused_by_name() -> None:
+    computer = FrozenSubleq(4, integers=3, instructions=4, bits=4)
+    with pytest.raises(ParameterError, match="cells of the program"):
+        computer.fitted(random_program(4, 4, 4, 0))
+    with pytest.raises(ParameterError, match="instructions of the program"):
+        computer.fitted(random_program(3, 5, 4, 0))
+    with pytest.raises(ParameterError, match="each of memory must be an integer from -8 to 7, got 8"):
+        computer.machine.load(computer.fitted(program([8], [(2, 2, 0)])))
+    for wrong in ({"layers": 5}, {"integers": 0}, {"instructions": 0}, {"bits": 1}, {"temperature": 5.0}):
+        with pytest.raises(ParameterError, match=next(iter(wrong))):
+            FrozenSubleq(**wrong)

@@ -1,0 +1,23 @@
+import json
+
+import pytest
+
+from attention_theory.looped_transformers.export import EXPORTS
+from attention_theory.validation import ParameterError
+
+
+def test_both_computers_are_offered_as_plain_matrices() -> None:
+    for name, options in (("subleq", {"layers": 6, "bits": 4}), ("fleq", {"size": 3, "functions": "add, transpose"})):
+        forms = EXPORTS[name](**options)
+        assert set(forms) == {".onnx", ".json"}
+        written = json.loads(forms[".json"]())
+        assert len(written["layers"]) == written["of the transformer"]["layers"]
+        for option in ("layers", "bits", "size"):
+            assert written["sizes"].get(option) == options.get(option)
+
+
+def test_what_is_not_offered_is_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match="layers"):
+        EXPORTS["subleq"](layers=5)
+    with pytest.raises(ParameterError, match=r"functions.*'cube'"):
+        EXPORTS["fleq"](functions="add,cube")
