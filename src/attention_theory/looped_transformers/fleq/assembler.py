@@ -111,8 +111,9 @@ def _instruction(
         return Instruction("add", cell("zero"), cell("zero"), cell("junk"), cell("zero"), place, size)
     if found := _MOVE.fullmatch(line):
         if found["next"]:
-            return PointerMove(label(found["next"]), _field(found["next_field"]), by=int(found["by"] or 1))
-        return PointerMove(label(found["back"]), _field(found["back_field"]), to=cell(found["to"]))
+            by, flag = int(found["by"] or 1), cell("one")
+            return PointerMove(label(found["next"]), _field(found["next_field"]), by, flag=flag)
+        return PointerMove(label(found["back"]), _field(found["back_field"]), to=cell(found["to"]), flag=cell("one"))
     found = _STATEMENT.fullmatch(line)
     if not found:
         raise AssemblyError(f"line {number}: cannot read '{line}'")
