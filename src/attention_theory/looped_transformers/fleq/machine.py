@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.base import FunctionBlock
 from attention_theory.looped_transformers.blocks.product import ProductBlock
-from attention_theory.looped_transformers.blocks.sigmoid import RowSigmoidBlock
+from attention_theory.looped_transformers.blocks.sigmoid import ColumnSigmoidBlock, RowSigmoidBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq import steps
@@ -24,7 +24,7 @@ from attention_theory.validation import require
 def standard_blocks(program: FleqProgram, slope: float = 1e-7, sum_heads: int = 1) -> list[FunctionBlock]:
     """The blocks that a program of matrix functions uses, with slope c of the product and 1 or 2 heads for a sum."""
     sums = [SumBlock("add", sum_heads), SumBlock("sub", sum_heads)]
-    blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock()]
+    blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock(), ColumnSigmoidBlock()]
     used = {getattr(instruction, "function", "") for instruction in program.code}
     return [block for block in blocks if block.name in used]
 
