@@ -8,7 +8,6 @@ The interpreter is the reference for the transformer that runs FLEQ.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float, Int
@@ -17,7 +16,7 @@ from torch import Tensor
 from attention_theory.validation import require
 
 #: The addresses of an instruction, its pointers to data.
-Field = Literal["a", "b", "c"]
+FIELDS = ("a", "b", "c")
 Function = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -84,26 +83,26 @@ class Instruction:
 
 @dataclass(frozen=True)
 class PointerMove:
-    """Self-modification: changes one address field of an instruction (``f_incr_pointer``, ``f_reset_pointer``).
+    """Self-modification: changes addresses in an instruction (``f_incr_pointer``, ``f_reset_pointer``).
 
     Attributes:
         instruction: the one that is changed.
-        field: which of its addresses.
-        by: added to the address, if ``to`` is not given.
+        fields: which of its addresses: ``a``, ``b``, ``c`` or several, as ``bc``.
+        by: added to each, if ``to`` is not given.
         to: the address that is put there.
         flag: a cell that holds 1. A pointer move never jumps, and in the machine every instruction has a flag.
     """
 
     instruction: int
-    field: Field
+    fields: str
     by: int = 1
     to: int | None = None
     flag: int = 0
 
     @property
     def name(self) -> str:
-        """What the machine calls this function: ``advance a``, ``rewind a``, and so on."""
-        return f"{'advance' if self.to is None else 'rewind'} {self.field}"
+        """``advance`` or ``rewind``."""
+        return "advance" if self.to is None else "rewind"
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ class FleqProgram:
             else:
                 to = 0 if instruction.to is None else instruction.to
                 require(**{f"instruction that move {place} changes": (instruction.instruction, computing)})
-                require(**{f"address that move {place} changes": (instruction.field, get_args(Field))})
+                require(**{f"addresses that move {place} changes": (list(instruction.fields), FIELDS)})
                 require(**{f"cell of move {place}": (max(to, instruction.flag), 0, cells - 1)})
 
     @property
@@ -231,7 +230,7 @@ def interpret(program: FleqProgram, max_steps: int = 10_000, functions: Mapping[
 
 
 def _refuse_past_the_end(number: int, instruction: Instruction, cells: int) -> None:
-    for name in get_args(Field):
+    for name in FIELDS:
         last = getattr(instruction, name) + instruction.width
         require(**{f"cells up to the last under pointer {name} of instruction {number}": (last, 1, cells)})
 
@@ -256,13 +255,12 @@ def _read(memory: Tensor, address: int, width: int) -> Tensor:
 
 
 def moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruction:
-    """The instruction after one of its addresses was moved on, or set back.
+    """The instruction after addresses of it were moved on, or set back.
 
     Raises:
         TypeError: a pointer move, which has no pointer that could be moved.
     """
     if isinstance(instruction, PointerMove):
         raise TypeError("a pointer move cannot change a pointer move")
-    address = getattr(instruction, move.field) + move.by if move.to is None else move.to
-    changes: dict[str, int] = {move.field: address}
-    return replace(instruction, **changes)  # type: ignore[arg-type]
+    values = {name: getattr(instruction, name) + move.by if move.to is None else move.to for name in move.fields}
+    return replace(instruction, **values)

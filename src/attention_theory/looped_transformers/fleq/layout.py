@@ -29,8 +29,8 @@ from attention_theory.validation import ParameterError, require
 #: The fields of an instruction column, from its top.
 FIELDS = ("to a", "to b", "to c", "function", "to flag", "to target", "height", "width")
 
-#: The bits of the number of a function that moves a pointer: 1 to set it back, 0 to move it on; then its field.
-POINTER_BITS = 3
+#: The bits of the number of a function that moves pointers: whether it sets them back; then whether it moves a, b, c.
+POINTER_BITS = 4
 
 
 class FleqLayout:
@@ -165,7 +165,8 @@ class FleqLayout:
 
         It never jumps, so that nobody else reads its target. Setting back puts the target in the address's place.
         """
-        number = 2 ** (self.function_bits - 1) + (move.to is not None) + 2 * "abc".index(move.field)
+        number = 2 ** (self.function_bits - 1) + (move.to is not None)
+        number += sum(2 ** (1 + "abc".index(field)) for field in set(move.fields))
         amount = move.by if move.to is None else move.to + self.scratch
         flag, one = self.codes[move.flag + self.scratch], self.codes.new_ones(1)
         changed = self.codes[self.first_instruction + move.instruction]

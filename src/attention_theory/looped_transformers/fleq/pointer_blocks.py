@@ -3,7 +3,7 @@
 The loops of Algorithms 13, 15 and 16 walk through data by rewriting an address in one of their own instructions. An
 instruction is a column like any other and its code an address like any other. So a pointer move is an instruction whose
 c points to the instruction that is changed: in the first of c's columns step 2 fetches its three addresses, step 3 adds
-to the one that is meant (Lemma 10), and step 6 writes them back. No layer and no head is added. What is added to the
+to those that are meant (Lemma 10), and step 6 writes them back. No layer and no head is added. What is added to the
 address, or put in its place, stands where other instructions have the target of their jump; a pointer move never jumps.
 
 All of it is in ±1 and small integers, so that at a temperature factor of 20 or more every bit is exact.
@@ -49,10 +49,10 @@ def keep_signs(layer: Layer, layout: FleqLayout) -> None:
 
 
 def change(layer: Layer, layout: FleqLayout) -> None:
-    """Step 3: keep the addresses if the instruction moves a pointer, and change the one that is meant.
+    """Step 3: keep the addresses if the instruction moves a pointer, and change those that are meant.
 
-    The function's number tells: its last bit is on, its first says whether the address is set back, and the two after
-    it name the field.
+    The function's number tells: its last bit is on, its first says whether addresses are set back, and the three after
+    it which ones are meant.
     """
     own, function = pointer_rows(layout), layout.rows["function"]
     if not own:
@@ -63,12 +63,12 @@ def change(layer: Layer, layout: FleqLayout) -> None:
         _where(layer, {row: 1.0}, is_move, -2.0, {row: 1.0})
     for place in range(3):
         field = own[place * layout.bits : (place + 1) * layout.bits]
-        meant = {function[1]: 2.0 if place & 1 else -2.0, function[2]: 2.0 if place & 2 else -2.0}
+        meant = {**is_move, function[1 + place]: 2.0}
         for row in field:
-            _where(layer, {row: 1.0}, {**is_move, **meant}, -6.0, {row: -1.0})
+            _where(layer, {row: 1.0}, meant, -4.0, {row: -1.0})
         for row, bit in zip(field, layout.rows["to target"], strict=False):
-            _where(layer, {bit: 1.0}, {**is_move, **meant, function[0]: 2.0}, -8.0, {row: 1.0})
-        _add(layer, layout, field, {**is_move, **meant, function[0]: -2.0}, -8.0)
+            _where(layer, {bit: 1.0}, {**meant, function[0]: 2.0}, -6.0, {row: 1.0})
+        _add(layer, layout, field, {**meant, function[0]: -2.0}, -6.0)
 
 
 def _where(layer: Layer, value: Combination, gates: Combination, closed: float, outputs: Combination) -> None:

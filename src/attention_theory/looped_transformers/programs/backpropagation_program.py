@@ -53,12 +53,11 @@ def _listing(printed: Collection[str]) -> list[str]:
         "        s1 = mul(s, s1)",
         "line17: dt = mul(s1, dt) width 1",
         "        advance line14.a",
-        "        advance line17.b",
-        "        advance line17.c",
+        "        advance line17.bc",
         "line20: k = add(k, one)",
         "        if zero <= 0 goto line13",
         line("lines 22-23", "done: rewind line1.a to zt\n rewind body.a to dt",
-             "done: rewind line14.a to zt\n rewind line17.b to dt\n rewind line17.c to dt"),
+             "done: rewind line14.a to zt\n rewind line17.bc to dt"),
         line("line 24", "gw2 = mul(d2, a)", "temp = transpose(a)\n gw2 = mul(temp, d2)"),
         "        gb2 = mul(d2, one)",
         line("lines 26-27", "line26: gw1 = mul(d1, x0)\n gb1 = mul(d1, one)",
@@ -90,7 +89,7 @@ def listing_program(
     form: Forms = "correct",
     left_out: Collection[str] = (),
 ) -> FleqProgram:
-    """Algorithms 15 and 16 in one, repaired line by line, with pointers: 51 instructions. Hidden units and inputs: d.
+    """Algorithms 15 and 16 in one, repaired line by line, with pointers: 49 instructions. Hidden units and inputs: d.
 
     Columns hold the vectors, as printed; points and labels lie in consecutive cells, one each; the loop of lines 10 to
     21 goes through the hidden units. A step is complete when the label ``line35`` has been executed.
