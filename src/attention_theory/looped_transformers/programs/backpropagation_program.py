@@ -1,5 +1,6 @@
 """Back-propagation as FLEQ programs: the paper's listing (Algorithms 15 and 16), and one for the machine (Lemma 9)."""
 
+import re
 from collections.abc import Collection
 
 import torch
@@ -110,9 +111,9 @@ def listing_program(
     printed = printed_places(form, PLACES)
     points, size = x.shape
     require(hidden=(len(network.w2), size, size))
-    skipped = tuple(f"rewind {label}." for label in left_out)
-    lines = [line for place in _listing(printed) for line in place.split("\n")]
-    text = "\n".join(line for line in lines if not line.strip().startswith(skipped))
+    text = "\n".join(_listing(printed))
+    for label in left_out:
+        text = re.sub(rf"rewind {label}\..*", "", text)
     start = 0.0 if "counters" in printed else 1.0
     identity = rate * torch.eye(size, dtype=x.dtype, device=x.device)
     variables: dict[str, float | Tensor] = {
