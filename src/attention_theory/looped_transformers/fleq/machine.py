@@ -105,7 +105,7 @@ class FleqMachine:
         while len(counters) < max_cycles and (not counters or counters[-1] != program.halt):
             state = self.cycle(state)
             counters.append(self.layout.counter(state))
-            memories.append(self.layout.memory(state))
+            memories.append(self.layout.memory(state).clone())  # not a view, which would keep the whole state
             if self.layout.pointers:
                 pointers.append(self.layout.addresses(state))
             if not torch.isfinite(memories[-1]).all():
@@ -128,7 +128,7 @@ class FleqMachine:
             state = self.cycle(state)
             for one, number in zip(state, going, strict=True):
                 counters[number].append(self.layout.counter(one))
-                memories[number].append(self.layout.memory(one))
+                memories[number].append(self.layout.memory(one).clone())
                 if self.layout.pointers:
                     pointers[number].append(self.layout.addresses(one))
             goes_on = [

@@ -55,24 +55,18 @@ def change(layer: Layer, layout: FleqLayout) -> None:
     it which ones are meant.
     """
     own, function = pointer_rows(layout), layout.rows["function"]
-    if not own:
-        return
-    layer.clear(own)
-    is_move = {function[-1]: 2.0}
     for row in own:
-        _where(layer, {row: 1.0}, is_move, -2.0, {row: 1.0})
-    for place in range(3):
+        _where(layer, {row: 1.0}, {function[-1]: -2.0}, -2.0, {row: -1.0})
+    for place in range(3 if own else 0):
         field = own[place * layout.bits : (place + 1) * layout.bits]
-        meant = {**is_move, function[1 + place]: 2.0}
-        for row in field:
-            _where(layer, {row: 1.0}, meant, -4.0, {row: -1.0})
+        meant = {function[-1]: 2.0, function[1 + place]: 2.0}
         for row, bit in zip(field, layout.rows["to target"], strict=False):
-            _where(layer, {bit: 1.0}, {**meant, function[0]: 2.0}, -6.0, {row: 1.0})
+            _where(layer, {bit: 1.0, row: -1.0}, {**meant, function[0]: 2.0}, -6.0, {row: 1.0})
         _add(layer, layout, field, {**meant, function[0]: -2.0}, -6.0)
 
 
 def _where(layer: Layer, value: Combination, gates: Combination, closed: float, outputs: Combination) -> None:
-    """Add ``outputs`` times a value between -1 and 1 in c's columns where ``gates + closed`` is 0 and not -4 or less."""
+    """Add ``outputs`` times a value between -2 and 2 in c's columns where ``gates + closed`` is 0 and not -4 or less."""
     elsewhere = dict.fromkeys(layer.rows["not out"], CLOSED)
     for sign in (1.0, -1.0):
         signed = {row: sign * weight for row, weight in value.items()}
@@ -80,7 +74,7 @@ def _where(layer: Layer, value: Combination, gates: Combination, closed: float, 
 
 
 def _add(layer: Layer, layout: FleqLayout, field: Sequence[int], gates: Combination, closed: float) -> None:
-    """Add the bits of field plus target into the field, modulo 2^L, where the gates are open (Lemma 10).
+    """Put the bits of field plus target into the field, modulo 2^L, where the gates are open (Lemma 10).
 
     Bit i of the sum s of two numbers is 1 where their lowest i bits add up to 2^(i-1) or more, and not to 2^i, or to
     3·2^(i-1) or more.
@@ -96,4 +90,4 @@ def _add(layer: Layer, layout: FleqLayout, field: Sequence[int], gates: Combinat
         for multiple, gain in ((1, 2.0), (2, -2.0), (3, 2.0)):
             layer.unit("add", inputs, {row: gain}, bias=start - multiple * window + 1)
             layer.unit("add", inputs, {row: -gain}, bias=start - multiple * window)
-        layer.unit("lowest value", shut, {row: -1.0}, bias=wide * closed + 1)
+        layer.unit("lowest value", {row: 1.0, **shut}, {row: -1.0}, bias=wide * closed + 1)
