@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import (
     CLOSED,
     BlockSetting,
@@ -14,11 +15,9 @@ from attention_theory.looped_transformers.blocks.base import (
     copy_to_result,
     gated_move,
 )
-from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.fleq.language import column_sigmoid, on_first_entry, row_sigmoid
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination, moves
-
 
 #: Closes a unit by a code that does not match; it has to exceed the data.
 GATE = 1e3

@@ -112,8 +112,8 @@ class FleqConformance:
         wrong: those with a counter, or an address in an instruction, that is not the interpreter's in some cycle.
         cycles: compared, of all programs together.
         deviations: for each function the largest difference, over all cycles, between the memory after a cycle and what
-            the instruction makes, exactly, of the memory before it. A move of pointers, ``advance`` or ``rewind``, is to
-            leave it as it is.
+            the instruction makes, exactly, of the memory before it. A move of pointers, ``advance`` or ``rewind``, is
+            to leave it as it is.
         executed: how often each function was executed.
     """
 

@@ -263,4 +263,4 @@ def moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruct
     if isinstance(instruction, PointerMove):
         raise TypeError("a pointer move cannot change a pointer move")
     values = {name: getattr(instruction, name) + move.by if move.to is None else move.to for name in move.fields}
-    return replace(instruction, **values)
+    return replace(instruction, **values)  # type: ignore[arg-type]

@@ -178,7 +178,7 @@ class FleqLayout:
         return self.rows.of(state, "memory")[..., self.scratch : self.first_instruction, : self.size]
 
     def addresses(self, state: Float[Tensor, "... columns rows"]) -> Int[Tensor, "... instructions 3"]:
-        """The addresses a, b, c that the instructions of a state hold, as the language counts them; -1 for no number."""
+        """The addresses a, b, c that the instructions hold, as the language counts them; -1 for no number."""
         codes = self.rows.of(state, "memory")[..., self.first_instruction :, : 3 * self.bits]
         finite = torch.isfinite(codes).all(-1, keepdim=True)
         numbers = from_bits(codes.nan_to_num().unflatten(-1, (3, self.bits))) - self.scratch

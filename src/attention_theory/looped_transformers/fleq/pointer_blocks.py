@@ -66,7 +66,7 @@ def change(layer: Layer, layout: FleqLayout) -> None:
 
 
 def _where(layer: Layer, value: Combination, gates: Combination, closed: float, outputs: Combination) -> None:
-    """Add ``outputs`` times a value between -2 and 2 in c's columns where ``gates + closed`` is 0 and not -4 or less."""
+    """Add ``outputs`` times a value from -2 to 2 in c's columns, where ``gates + closed`` is 0 and not -4 or less."""
     elsewhere = dict.fromkeys(layer.rows["not out"], CLOSED)
     for sign in (1.0, -1.0):
         signed = {row: sign * weight for row, weight in value.items()}

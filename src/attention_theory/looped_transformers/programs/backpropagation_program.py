@@ -29,7 +29,10 @@ PLACES = (
 
 
 def _listing(printed: Collection[str]) -> list[str]:
-    """Algorithms 15 and 16, place by place; a place may take several lines. ``x0`` and ``y0`` begin points and labels."""
+    """Algorithms 15 and 16, place by place; a place may take several lines. ``x0`` and ``y0`` begin points and labels.
+
+    Where the paper counts in one line and jumps in the next, one instruction does both.
+    """
 
     def line(place: str, as_printed: str, correct: str) -> str:
         return as_printed if place in printed else correct
@@ -55,8 +58,7 @@ def _listing(printed: Collection[str]) -> list[str]:
         "line17: dt = mul(s1, dt) width 1",
         "        advance line14.a",
         "        advance line17.bc",
-        "line20: k = add(k, one)",
-        "        if zero <= 0 goto line13",
+        "line20: k = add(k, one) if zero <= 0 goto line13",
         line("lines 22-23", "done: rewind line1.a to zt\n rewind body.a to dt",
              "done: rewind line14.a to zt\n rewind line17.bc to dt"),
         line("line 24", "gw2 = mul(d2, a)", "temp = transpose(a)\n gw2 = mul(temp, d2)"),
@@ -64,14 +66,12 @@ def _listing(printed: Collection[str]) -> list[str]:
         line("lines 26-27", "line26: gw1 = mul(d1, x0)\n gb1 = mul(d1, one)",
              "line26: xt = transpose(x0)\n gw1 = mul(dt, xt)\n gb1 = mul(dt, one)"),
         *_updates("lines 28-35" in printed),
-        "        j = add(j, one)",
         *(f"        advance {moved}" for moved in ("line2.b", "line8.b", pointer)),
-        "        if j <= 0 goto line1",
+        "        j = add(j, one) if j <= 0 goto line1",
         "        j = add(from, zero)",
         *(f"        rewind {moved}" for moved in ("line2.b to x0", "line8.b to y0", f"{pointer} to x0")),
         line("line 9 of 16", "rewind line3.a to x0", ""),
-        "        e = add(e, one)",
-        "        if e <= 0 goto line1",
+        "        e = add(e, one) if e <= 0 goto line1",
         "        halt",
     ]  # fmt: skip
 
@@ -90,7 +90,7 @@ def listing_program(
     form: Forms = "correct",
     left_out: Collection[str] = (),
 ) -> FleqProgram:
-    """Algorithms 15 and 16 in one, repaired line by line, with pointers: 49 instructions. Hidden units and inputs: d.
+    """Algorithms 15 and 16 in one, repaired line by line, with pointers: 46 instructions. Hidden units and inputs: d.
 
     Columns hold the vectors, as printed; points and labels lie in consecutive cells, one each; the loop of lines 10 to
     21 goes through the hidden units. A step is complete when the label ``line35`` has been executed.

@@ -46,7 +46,7 @@ def test_the_listing_stands_beside_its_repair() -> None:
 def test_the_repaired_listing_runs_in_the_machine() -> None:
     network, x, y = random_network(3, 3, 1), normal(2, 3, seed=0), normal(2, seed=3)
     program = listing_program(network, x, y, 0.2, 2)
-    assert len(program.code) == 49
+    assert len(program.code) == 46
     reference = interpret(program)
     run = FleqMachine(program).run(program, len(reference.counters))
     result = compare(run, reference)

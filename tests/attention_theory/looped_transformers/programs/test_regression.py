@@ -36,8 +36,8 @@ def test_pointers_that_are_not_set_back_leave_the_data() -> None:
     program = sgd_program(w, x, y, 0.05, 2, resets=False)
     found = variable(program, interpret(program).memory, "w")[:, 0]
     assert (found - sgd(w, x, y, 0.05, 2)[-1]).norm() > 1e-2
-    with pytest.raises(ParameterError, match="pointer b of instruction 1"):
-        many = sgd_program(w, x, y, 0.0, 12, resets=False)
+    many = sgd_program(w, x, y, 0.0, 12, resets=False)
+    with pytest.raises(ParameterError, match=r"under pointer . of instruction"):
         interpret(many)
 
 
