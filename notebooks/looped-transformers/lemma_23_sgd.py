@@ -60,7 +60,8 @@ def data(count, source=source):
 # $2/|\mathcal D|$. Without pointers, copies of lines 1 to 3 and $7|\mathcal D|$ instructions are said to do.
 #
 # **Corrected.** Per point: $t=x_i^\top w-y_i$, $t\leftarrow\eta t$, $w\leftarrow w-f_{\mathrm{mul}}(x_i^\top,t)$;
-# pointers to point and label are increased after each update and reset after each epoch.
+# pointers to point and label are increased after each update and reset after each epoch. The machine runs it, in 18
+# instructions for any number of points.
 #
 # $f_{\mathrm{mul}}(x_i^\top,\eta t)$; counters from $-n_d+1$ and $-T+1$; line 11 adds 0 to a cell that holds the start;
 # the factor is taken into $\eta$. Copies of lines 1 to 5, since line 1 writes over what line 4 reads; here $6|\mathcal

@@ -123,11 +123,12 @@ claim.verdict()
 # in each call.
 #
 # **Corrected.** A listing of 35 lines for one step, with a loop over the hidden units that steps through their cells by
-# changing pointers. Repaired, it equals one step of back-propagation exactly.
+# changing pointers. Repaired, it equals one step of back-propagation, exactly in the interpreter and to the floor of
+# its products in the machine.
 #
 # $f_{\mathrm{mul}}(W_2,a)$ and $f_{\mathrm{mul}}(W_2^\top,\delta_2)$; the flag $m-k$ computed in each pass, with $k$
 # set to 0 in each call, and line 13 jumps to 22; instructions 14 and 17 reset; $f_{\mathrm{mul}}(a^\top,\delta_2)$;
-# $f_{\mathrm{mul}}(\delta_1^\top,x^\top)$ and $f_{\mathrm{mul}}(\delta_1^\top,1)$; $f_{\mathrm{mul}}(G^\top,\eta I)$.
+# $f_{\mathrm{mul}}(\delta_1^\top,x^\top)$ and $f_{\mathrm{mul}}(\delta_1^\top,1)$; $f_{\mathrm{mul}}(\eta I,G)$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -348,7 +349,7 @@ claim.verdict()
 # **Remark 4 (Length of the program)** *Appendix O, Remark 4*
 #
 # With a copy of the step for each data point the program grows linearly in their number; with pointers its length is
-# constant. (Programs with pointers are run by the interpreter, those with copies also in the machine.)
+# constant.
 #
 # </blockquote>
 # <!-- /claim -->

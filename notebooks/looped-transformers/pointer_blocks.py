@@ -17,6 +17,15 @@
 # go through more data points than they have instructions, and last in random programs.
 #
 # <!-- claim looped-transformers/pointer-blocks -->
+# <blockquote>
+#
+# **Pointer increment and reset blocks (Instructions that rewrite themselves)** *Appendix O, Algorithms 13, 15 and 16*
+#
+# An instruction of the FLEQ machine reads another instruction's column, adds a number to addresses in it by Lemma 10,
+# or puts others in their place, and writes the column back; no layer and no head is needed for it. All rows of the
+# addresses must be moved: within Theorem 2, whose steps move $d$ rows, they may take at most $d$.
+#
+# </blockquote>
 # <!-- /claim -->
 
 # %%
@@ -46,13 +55,13 @@ from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-d = 3  # size of the machine: entries of a point, and hidden units
-points = 20  # data points of Algorithm 13, whose program has 18 instructions
-network_points = 47  # data points of Algorithms 15 and 16, whose program has 46 instructions
-rate = 0.1  # step size of both trainings
-random_programs = 200  # programs that move their pointers at random
-temperature = 40.0  # factor on the scores
-seed = 0  # of data, network and random programs
+d = 3  # size of the machine: entries of a point, and hidden units, from 3 to 4
+points = 20  # data points of Algorithm 13, whose program has 18 instructions, from 19 to 100
+network_points = 47  # data points of Algorithms 15 and 16, whose program has 46 instructions, from 47 to 100
+rate = 0.1  # step size of both trainings, from 0.01 to 0.2
+random_programs = 200  # programs that move their pointers at random, from 20 to 10000
+temperature = 40.0  # factor on the scores, at least 20
+seed = 0  # of data, network and random programs, at least 0
 
 # %%
 require(d=(d, 3, 4), points=(points, 19, 100), network_points=(network_points, 47, 100), rate=(rate, 0.01, 0.2))
@@ -161,6 +170,16 @@ claim.verdict()
 # %% [markdown]
 # ## More data than program
 # <!-- claim looped-transformers/fleq-self-modifying -->
+# <blockquote>
+#
+# **Self-modifying programs (Programs that rewrite themselves, in the machine)** *Appendix O, Algorithms 13, 15 and 16;
+# Remark 4*
+#
+# The FLEQ machine, one head in each of its 12 layers, runs programs that move their own pointers: SGD on a linear
+# model, and back-propagation with a loop over the hidden units within a loop over the data, on more data points than
+# the program has instructions. (The listings are those repaired for Algorithms 13, 15 and 16.)
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # Algorithm 13 is stochastic gradient descent for a linear model, Algorithm 16 around Algorithm 15 the training of a
