@@ -11,8 +11,8 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 9 (= 24), Algorithms 5 (= 14), 15, 16, Appendix O.*
 #
 # The largest program of the paper: gradient descent on a network with one hidden layer of sigmoids,
-# $o=w_2\cdot\phi(W_1x+b_1)+b_2$, loss $(o-y)^2/2$. The listing in print does not run: its loop never executes its
-# body and never ends. Repaired line by line it computes the gradient exactly, and runs in the transformer, which runs a
+# $o=w_2\cdot\phi(W_1x+b_1)+b_2$, loss $(o-y)^2/2$. The listing in print does not run: its loop never executes its body
+# and never ends. Repaired line by line it computes the gradient exactly, and runs in the transformer, which runs a
 # shorter program to the same end, too.
 
 # %%

@@ -254,7 +254,7 @@ print(refusal)
 
 # %% [markdown]
 # Now back-propagation: in each step a loop over the hidden units with two moving instructions, and around it the loop
-# over the data with three. The run goes through all points and two updates into the second epoch. Beside it a short run
+# over the data with three. The run goes through all points and one update into the second epoch. Beside it a short run
 # of two points, for two epochs, without what sets the data's pointers back.
 
 # %%
@@ -263,9 +263,9 @@ labels = normal(network_points, seed=source)
 training = listing_program(network, inputs, labels, rate, 2)
 line_35 = training.labels["line35"]
 ends = [cycle for cycle, number in enumerate(interpret(training).executed, start=1) if number == line_35]
-trainer, trained, training_result = follow(training, ends[network_points + 1])
+trainer, trained, training_result = follow(training, ends[network_points])
 wanted = train(network, inputs, labels, rate, 2)[1:]
-networks = [read_network(training, trained.memories[cycle - 1]) for cycle in ends[: network_points + 2]]
+networks = [read_network(training, trained.memories[cycle - 1]) for cycle in ends[: network_points + 1]]
 distances = [one.distance(exact) for one, exact in zip(networks, wanted, strict=False)]
 short = listing_program(network, inputs[:2], labels[:2], rate, 2, left_out=("line2", "line8", "line26"))
 short_network = read_network(short, follow(short)[1].memory)
@@ -288,7 +288,7 @@ axes[1].legend()
 show.figure(
     fig,
     name="training",
-    caption="Back-propagation that rewrites itself. Left: all updates of the first epoch and two of the second. Right: "
+    caption="Back-propagation that rewrites itself. Left: all updates of the first epoch and one of the second. Right: "
     "a pointer to the data, set back at the end of the epoch, and one to the hidden vector, set back in each update.",
     alt="Left: dots on a logarithmic axis that rise in the first updates and then stay far below ten to the minus "
     "five. Right: one curve that stays high, goes up by one and falls to the bottom; another with small teeth.",
