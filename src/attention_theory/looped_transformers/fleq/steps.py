@@ -69,8 +69,7 @@ def _bits_of_sum(
             for power, row in enumerate(block[: place + 1]):
                 inputs[row] = inputs.get(row, 0.0) + 0.5 * 2**power
                 start += 0.5 * 2**power
-        most = len(terms) * (modulus - 1) + constant % modulus  # the largest sum
-        for multiple in range(1, most // window + 1):
+        for multiple in range(1, 3 * modulus // window + 1):
             sign = 1.0 if multiple % 2 else -1.0
             _step(layer, {**inputs, closed: CLOSED}, start, multiple * window, {target[place]: 2 * sign})
 
