@@ -22,10 +22,10 @@ import torch
 from attention_theory.looped_transformers.fleq.language import interpret, variable
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
+from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.programs.newton import (
-    CORRECT,
-    PRINTED,
+    listing_beside,
     newton_error_bound,
     newton_program,
     newton_residuals,
@@ -114,10 +114,10 @@ claim.verdict()
 # `mul(a, b)` is $A^\top B$, and line 6 of the print makes $X^\top Y^\top=(YX)^\top$ of the transposed $Y$. For a
 # symmetric matrix that is $XY$ all the same. Turning $X$ in place of $Y$ is right for every matrix. (Even for
 # symmetric matrices the printed lines let rounding errors that are not symmetric grow from step to step. They are
-# given 14 steps here.) The listing, as repaired and as printed:
+# given 14 steps here.) The listing as printed, and beside it as repaired, with an equals sign for the same line:
 
 # %%
-print(CORRECT, PRINTED, sep="\nas printed:\n")
+print(side_by_side(listing_beside()))
 
 
 def ideal(matrix, form="correct", count=20):

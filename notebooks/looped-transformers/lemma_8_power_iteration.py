@@ -21,10 +21,11 @@ import torch
 from attention_theory.looped_transformers.fleq.language import interpret, variable
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
+from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.programs.power_iteration import (
-    LISTING,
     inverse_root_iterates,
+    listing_beside,
     power_error_bound,
     power_iterates,
     power_program,
@@ -192,11 +193,11 @@ claim.verdict()
 #
 # Both loops have $T$ rounds. But $S=\|b_T\|^2$ falls like $(|\lambda_1|/\|A\|)^{2T}$, and the second loop grows by 3/2
 # a round at most. If the top eigenvalue is less than two thirds of the norm, as it may be for a matrix that is not
-# symmetric, it never arrives, however large $T$ is. It needs a count of its own. The listing as repaired; as printed,
-# the third line has `t = add(t1, one)` and the line `b = transpose(b)` is not there:
+# symmetric, it never arrives, however large $T$ is. It needs a count of its own. The listing as printed, and beside
+# it as repaired, with an equals sign for the same line:
 
 # %%
-print(LISTING)
+print(side_by_side(listing_beside()))
 skew = torch.diag(torch.tensor([0.5, 0.1, 0.05, 0.02], dtype=torch.float64))
 skew[0, 1] = 2.0  # the top eigenvector is e_1, the top eigenvalue a quarter of the norm
 

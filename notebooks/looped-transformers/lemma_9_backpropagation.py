@@ -11,9 +11,9 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 9 (= 24), Algorithms 5 (= 14), 15, 16, Appendix O.*
 #
 # The largest program of the paper: gradient descent on a network with one hidden layer of sigmoids,
-# $o=w_2\cdot\phi(W_1x+b_1)+b_2$, loss $(o-y)^2/2$. The listing in print does not run: its loop never executes its
-# body and never ends. Repaired line by line it computes the gradient exactly. The transformer runs a shorter program
-# to the same end.
+# $o=w_2\cdot\phi(W_1x+b_1)+b_2$, loss $(o-y)^2/2$. The listing in print does not run: its loop never executes its body
+# and never ends. Repaired line by line it computes the gradient exactly, and runs in the transformer, which runs a
+# shorter program to the same end, too.
 
 # %%
 from itertools import pairwise
@@ -25,6 +25,7 @@ from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSumBlock,
 from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
+from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.programs.backpropagation import Network, mean_loss, random_network, train
 from attention_theory.looped_transformers.programs.backpropagation_program import (
@@ -122,11 +123,12 @@ claim.verdict()
 # in each call.
 #
 # **Corrected.** A listing of 35 lines for one step, with a loop over the hidden units that steps through their cells by
-# changing pointers. Repaired, it equals one step of back-propagation exactly.
+# changing pointers. Repaired, it equals one step of back-propagation, exactly in the interpreter and to the floor of
+# its products in the machine.
 #
 # $f_{\mathrm{mul}}(W_2,a)$ and $f_{\mathrm{mul}}(W_2^\top,\delta_2)$; the flag $m-k$ computed in each pass, with $k$
 # set to 0 in each call, and line 13 jumps to 22; instructions 14 and 17 reset; $f_{\mathrm{mul}}(a^\top,\delta_2)$;
-# $f_{\mathrm{mul}}(\delta_1^\top,x^\top)$ and $f_{\mathrm{mul}}(\delta_1^\top,1)$; $f_{\mathrm{mul}}(G^\top,\eta I)$.
+# $f_{\mathrm{mul}}(\delta_1^\top,x^\top)$ and $f_{\mathrm{mul}}(\delta_1^\top,1)$; $f_{\mathrm{mul}}(\eta I,G)$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -146,13 +148,13 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 # Below is the listing, Algorithm 16 around Algorithm 15: as printed on the left, repaired on the right, where an equals
-# sign stands for the same line. (Names in place of the paper's cells; $\delta_1$ and $\delta_2$ are `d1` and `d2`, and
-# the rows into which the loop writes are `zt` and `dt`.) `mul(a, b)` is $A^\top B$; most of the slips come from
-# forgetting that transpose, or from transposing twice.
+# sign stands for the same line. (Names in place of the paper's cells; $\delta_1$ and $\delta_2$ are `d1` and `d2`, the
+# rows into which the loop writes are `zt` and `dt`, and where the paper counts in one line and jumps in the next, one
+# instruction does both.) `mul(a, b)` is $A^\top B$; most of the slips come from forgetting that transpose, or from
+# transposing twice.
 
 # %%
-for left, right in listing_beside(d):
-    print(f"{left:40s}| {'=' if left == right else right}")
+print(side_by_side(listing_beside()))
 
 # %% [markdown]
 # The interpreter runs the repaired listing, and then the listing with each printed place put back alone.
@@ -180,10 +182,31 @@ show.table(
 )
 
 # %% [markdown]
+# The machine runs the repaired listing, too: it moves pointers by instructions of its own (the page on pointer blocks,
+# where it goes through more points than the listing has lines). Here it takes the same two points, for two epochs.
+
+# %%
+moving = listing_program(network, two, labels, rate, 2)
+exact, computer = interpret(moving), FleqMachine(moving)
+moved = computer.run(moving, len(exact.counters))
+beside, learned = compare(moved, exact), read_network(moving, moved.memory)
+line_35 = moved.executed.index(moving.labels["line35"])
+first_step = read_network(moving, moved.memories[line_35]).distance(network.step(two[0], labels[0].item(), rate))
+machine_updates = moved.executed.count(moving.labels["line35"])
+unreset = {}
+for name, label in (("hidden units", "line17"), ("data", "line2")):
+    program = listing_program(network, two, labels, rate, 2, left_out=(label,))
+    unreset[name] = read_network(program, interpret(program).memory).distance(wanted)
+print(f"{beside.cycles} cycles, largest deviation in memory {beside.deviation:.1e}")
+
+# %% [markdown]
 # Each of the seven places of Algorithm 15 spoils the result by itself.
 
 # %%
 claim = Claim("looped-transformers/algorithm-15")
+claim.check("machine: counter and every pointer right", beside.counters_agree and beside.pointers_agree, "==", True)
+claim.check("machine: distance to plain training after a step", first_step, "<=", 1e-6)
+claim.control("pointers to the hidden units not set back: distance", unreset["hidden units"], "<=", 1e-6)
 claim.check("repaired listing: distance to plain training", repaired[2], "<=", 1e-12)
 claim.check("repaired listing: loop bodies", repaired[1]["body"], "==", 2 * 2 * d)
 for place in PLACES[:7]:
@@ -201,6 +224,9 @@ claim.verdict()
 claim = Claim("looped-transformers/algorithm-16")
 claim.check("updates, 2 points and 2 epochs", repaired[1]["line35"], "==", 4)
 claim.check("distance to plain training", repaired[2], "<=", 1e-12)
+claim.check("machine: updates", machine_updates, "==", 4)
+claim.check("machine: distance to plain training over the updates", learned.distance(wanted) / 4, "<=", 1e-6)
+claim.control("pointers to the points not set back: distance", unreset["data"], "<=", 1e-6)
 claim.check("updates with the printed counters", results["counters"][1]["line35"], "==", 9)
 claim.printed("printed counters: updates", results["counters"][1]["line35"], "==", 4)
 claim.printed("printed line 9 resets a bias: distance", results["line 9 of 16"][2], "<=", 1e-12)
@@ -224,7 +250,7 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
-# For the machine the hidden vectors are kept as *rows*: in $d$ columns, so that one head of Lemma 11 takes all their
+# A shorter program keeps the hidden vectors as *rows*: in $d$ columns, so that one head of Lemma 11 takes all their
 # sigmoids at once and only the product with $\phi'$ goes entry by entry. A step for one point is this:
 
 # %%
@@ -249,7 +275,7 @@ def distance_after(result, count, passes):
     return read_network(result[0], result[2].memory).distance(plain)
 
 
-single, several = in_machine(1, 5), in_machine(points, epochs)
+single, several, updates = in_machine(1, 5), in_machine(points, epochs), points * epochs
 first_end = len(interpret(machine_program(network, x[:1], y[:1], rate, 1)).counters)
 after_one = read_network(single[0], single[2].memories[first_end - 1])
 
@@ -294,7 +320,6 @@ show.table(["c", "distance to plain training after a step"], list(off.items()))
 # The verdict:
 
 # %%
-updates = points * epochs
 claim = Claim("looped-transformers/lemma-9")
 claim.check("one point: counter right in every cycle", single[3].counters_agree, "==", True)
 claim.check("after one step: distance", after_one.distance(train(network, x[:1], y[:1], rate, 1)[-1]), "<=", 1e-6)
@@ -310,6 +335,7 @@ claim.check("rows, growth when d doubles", max(wide[2 * k] / wide[k] for k in (4
 claim.control("c = 1e-2: distance after a step", off[1e-2], "<=", 1e-6)
 claim.control("temperature factor 5: distance after a step", cold_distance, "<=", 1e-6)
 claim.check("the repaired listing: distance to plain training", repaired[2], "<=", 1e-12, of="proof")
+claim.check("the repaired listing in the machine: distance", learned.distance(wanted), "<=", 4e-6, of="proof")
 claim.printed("the listing as printed: loop bodies executed", results["lines 10-21"][1]["body"], ">", 0, of="proof")
 claim.number("loss at the end over loss at the start", losses[-1] / plain[0])
 claim.number("rows", sizes.width)
@@ -323,7 +349,7 @@ claim.verdict()
 # **Remark 4 (Length of the program)** *Appendix O, Remark 4*
 #
 # With a copy of the step for each data point the program grows linearly in their number; with pointers its length is
-# constant. (Programs with pointers are run by the interpreter, those with copies also in the machine.)
+# constant.
 #
 # </blockquote>
 # <!-- /claim -->

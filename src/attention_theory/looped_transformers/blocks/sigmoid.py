@@ -1,4 +1,4 @@
-"""Function blocks made of sigmoids: sums of them (Lemma 11) and one for each entry of a row."""
+"""Function blocks made of sigmoids: sums of them (Lemma 11) and one for each entry of a row or a column."""
 
 import math
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import (
     CLOSED,
     BlockSetting,
@@ -14,9 +15,12 @@ from attention_theory.looped_transformers.blocks.base import (
     copy_to_result,
     gated_move,
 )
-from attention_theory.looped_transformers.fleq.language import on_first_entry, row_sigmoid
+from attention_theory.looped_transformers.fleq.language import column_sigmoid, on_first_entry, row_sigmoid
 from attention_theory.looped_transformers.machine.layers import Layer
-from attention_theory.rows import moves
+from attention_theory.rows import Combination, moves
+
+#: Closes a unit by a code that does not match; it has to exceed the data.
+GATE = 1e3
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,60 @@ class RowSigmoidBlock(FunctionBlock):
 
     def reference(self, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
         return row_sigmoid(a, b)
+
+
+class ColumnSigmoidBlock(FunctionBlock):
+    """The sigmoid of every entry of a column by a single head, three layers: line 4 of Algorithm 15.
+
+    The entries lie in one column, which can ask for one number only. So every column of A gets one of them, asks for
+    itself (Lemma 11), and the result's first column takes the sum.
+    """
+
+    name = "sigmoid"
+    depth = 3
+    reads_second = False
+
+    def sizes(self, setting: BlockSetting) -> dict[str, int]:
+        return {"sigmoid copy": setting.size, "sigmoid entry": 1}
+
+    def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:
+        (self._spread, self._ask, self._gather)[stage](layer, setting)
+
+    def _spread(self, layer: Layer, setting: BlockSetting) -> None:
+        rows = layer.rows
+        data, copy, (entry,) = rows[self.name], rows["sigmoid copy"], rows["sigmoid entry"]
+        layer.head("first column", [{rows["first"][0]: 1.0}], [{rows["scratch"][0]: 2.0}], moves(data, copy))
+        for place, row in enumerate(copy):
+            gated_move(layer, row, entry, self._in_column(layer, place, "a", setting), -GATE * setting.bits)
+        layer.clear([*copy, *data])
+
+    def _ask(self, layer: Layer, setting: BlockSetting) -> None:
+        rows = layer.rows
+        (first,), (scratch,), (entry,) = rows["first"], rows["scratch"], rows["sigmoid entry"]
+        (weight,) = rows["sigmoid copy"][:1]
+        queries = [{entry: 1.0}, {scratch: math.log(setting.columns - 1)}]
+        layer.head("sigmoid", [{first: 1 / setting.temperature}] * 2, queries, moves([first], [weight]))
+        for place, row in enumerate(rows[self.name]):
+            gated_move(layer, weight, row, self._in_column(layer, place, "a", setting), -GATE * setting.bits)
+        layer.clear([weight, entry])
+
+    def _gather(self, layer: Layer, setting: BlockSetting) -> None:
+        rows = layer.rows
+        data, copy = rows[self.name], rows["sigmoid copy"]
+        keys, queries = [{rows["not a"][0]: -1.0}], [{rows["scratch"][0]: 2.0}]
+        layer.head("sum over a", keys, queries, moves(data, copy, setting.size))
+        for source, target in zip(copy, data, strict=True):
+            gated_move(layer, source, target, self._in_column(layer, 0, "out", setting), -GATE * setting.bits)
+        layer.clear(copy)
+
+    def _in_column(self, layer: Layer, place: int, where: str, setting: BlockSetting) -> Combination:
+        """Gates that are open in column number ``place`` of A or of the result."""
+        code = sign_code(setting.size, setting.bits, device="cpu")[place].tolist()
+        gates: Combination = {row: GATE * bit for row, bit in zip(layer.rows["index"], code, strict=True)}
+        return gates | {layer.rows[f"not {where}"][0]: CLOSED}
+
+    def reference(self, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+        return column_sigmoid(a, b)
 
 
 def sharp_steps(knots: Float[Tensor, " m"], heights: Float[Tensor, " m"], sharpness: float) -> SigmoidSum:

@@ -8,7 +8,7 @@ One statement a line, ``#`` begins a comment, ``name:`` in front of a statement 
           t = add(t, one) if t <= 0 goto loop     # both in one instruction
           u = mul(z[2], s[2]) width 1   # single columns: the third of z and of s
           advance loop.a by 4           # add 4 to the address that operand a of 'loop' holds
-          rewind loop.a to x            # put the address of x there
+          rewind loop.ac to x           # put the address of x into operand a and into the result
           halt
 
 The functions of one operand (``transpose(a)``) get ``zero`` as their second. The cells ``one``, ``zero`` and ``junk``
@@ -22,7 +22,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from attention_theory.looped_transformers.fleq.language import FUNCTIONS, Field, FleqProgram, Instruction, PointerMove
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, FleqProgram, Instruction, PointerMove
 from attention_theory.looped_transformers.machine.listing import AssemblyError, find, labelled_lines, refuse_twice
 from attention_theory.validation import require
 
@@ -35,8 +35,8 @@ _STATEMENT = re.compile(
     rf"(?:if\s+(?P<flag>{_CELL})\s*<=\s*0\s+goto\s+(?P<target>\w+))?"
 )
 _MOVE = re.compile(
-    rf"(?:advance\s+(?P<next>\w+)\.(?P<next_field>[abc])(?:\s+by\s+(?P<by>\d+))?"
-    rf"|rewind\s+(?P<back>\w+)\.(?P<back_field>[abc])\s+to\s+(?P<to>{_CELL}))"
+    rf"(?:advance\s+(?P<next>\w+)\.(?P<next_fields>[abc]+)(?:\s+by\s+(?P<by>\d+))?"
+    rf"|rewind\s+(?P<back>\w+)\.(?P<back_fields>[abc]+)\s+to\s+(?P<to>{_CELL}))"
 )
 
 
@@ -111,8 +111,9 @@ def _instruction(
         return Instruction("add", cell("zero"), cell("zero"), cell("junk"), cell("zero"), place, size)
     if found := _MOVE.fullmatch(line):
         if found["next"]:
-            return PointerMove(label(found["next"]), _field(found["next_field"]), by=int(found["by"] or 1))
-        return PointerMove(label(found["back"]), _field(found["back_field"]), to=cell(found["to"]))
+            by, flag = int(found["by"] or 1), cell("one")
+            return PointerMove(label(found["next"]), found["next_fields"], by, flag=flag)
+        return PointerMove(label(found["back"]), found["back_fields"], to=cell(found["to"]), flag=cell("one"))
     found = _STATEMENT.fullmatch(line)
     if not found:
         raise AssemblyError(f"line {number}: cannot read '{line}'")
@@ -131,7 +132,3 @@ def _instruction(
         label(found["target"]) if found["target"] else place + 1,
         width,
     )
-
-
-def _field(name: str) -> Field:
-    return "a" if name == "a" else "b" if name == "b" else "c"

@@ -2,15 +2,18 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import (
+    FIELDS,
     FUNCTIONS,
     FleqProgram,
     FleqRun,
+    Function,
     Instruction,
     execute,
     interpret,
@@ -21,6 +24,9 @@ from attention_theory.validation import require
 
 #: The variables of a random program: matrices, and integers for flags.
 MATRICES, INTEGERS = ("x", "y", "z"), ("s", "t")
+
+#: Moves of a pointer by d cells for which a random program has empty cells behind its matrices.
+MOVES = 16
 
 
 def random_fleq_program(functions: Sequence[str], instructions: int, size: int, seed: Seed) -> FleqProgram:
@@ -58,16 +64,56 @@ def random_fleq_program(functions: Sequence[str], instructions: int, size: int, 
     return assemble("\n".join([*lines, "end: halt"]), values, size)
 
 
+def random_pointer_program(functions: Sequence[str], instructions: int, size: int, seed: Seed) -> FleqProgram:
+    """As above, and a third of the instructions move pointers: on by 1 to d cells, or back to a matrix.
+
+    They move one or several addresses of any instruction that works on matrices; what is written may be moved as well.
+    Integers lie in front of the matrices, so that no pointer comes upon them, and empty cells behind.
+
+    Args:
+        functions: to choose from.
+        instructions: before the halt, at least 2.
+        size: ``d``, at least 2.
+        seed: of the program and its data.
+
+    Raises:
+        ParameterError: no function, fewer than 2 instructions, or d below 2.
+    """
+    require(functions=(len(functions), 1, None), instructions=(instructions, 2, None), size=(size, 2, None))
+    source = generator(seed)
+
+    def pick(choices: Sequence[str]) -> str:
+        return choices[int(torch.randint(len(choices), (), generator=source))]
+
+    labels = [f"l{place}" for place in range(instructions)] + ["end"]
+    kinds = ["work", *(pick(["work", "count", "move", "move"]) for _ in labels[1:-1])]
+    working = [label for label, kind in zip(labels, kinds, strict=False) if kind == "work"]
+    widths, lines = [str(one + 1) for one in range(size)], []
+    for label, kind in zip(labels, kinds, strict=False):
+        jump = pick(["", f" if {pick(INTEGERS)} <= 0 goto {pick(labels)}"])
+        work = f"{pick(MATRICES)} = {pick(functions)}({pick(MATRICES)}, {pick(MATRICES)}) width {pick(widths)}{jump}"
+        count = pick(INTEGERS)
+        step = f"{count} = {pick(['add', 'sub'])}({count}, one) width 1{jump}"
+        changed = f"{pick(working)}.{pick(['a', 'b', 'c', 'ab', 'bc', 'abc'])}"
+        move = pick([f"advance {changed} by {pick(widths)}", f"rewind {changed} to {pick(MATRICES)}"])
+        lines.append(f"{label}: " + {"work": work, "count": step, "move": move}[kind])
+    integers = [float(one) for one in torch.randint(-3, 4, (len(INTEGERS),), generator=source).tolist()]
+    matrices = normal(len(MATRICES), size, size, seed=source) / 2
+    values = dict(zip(INTEGERS, integers, strict=True)) | dict(zip(MATRICES, matrices, strict=True))
+    return assemble("\n".join([*lines, "end: halt"]), {**values, "spare": 0.0}, size, {"spare": MOVES * size})
+
+
 @dataclass(frozen=True)
 class FleqConformance:
     """What a comparison found.
 
     Attributes:
         programs: how many.
-        wrong: those with a counter that is not the interpreter's in some cycle.
+        wrong: those with a counter, or an address in an instruction, that is not the interpreter's in some cycle.
         cycles: compared, of all programs together.
         deviations: for each function the largest difference, over all cycles, between the memory after a cycle and what
-            the instruction makes, exactly, of the memory before it.
+            the instruction makes, exactly, of the memory before it. A move of pointers, ``advance`` or ``rewind``, is
+            to leave it as it is.
         executed: how often each function was executed.
     """
 
@@ -90,7 +136,7 @@ def fleq_conformance(
 
     Args:
         machine: has blocks for all functions of the programs.
-        programs: without pointer moves.
+        programs: with pointer moves if the machine has the blocks for them.
         steps: at most so many cycles of each.
         limit: a program is compared until an entry of its memory exceeds this; the gates of the machine and the error
             of its products are made for data of bounded size.
@@ -106,17 +152,29 @@ def fleq_conformance(
     for program, run in zip(programs, machine.run_many(programs, steps), strict=True):
         reference = interpret(program, steps, functions)
         count = _within(reference, limit)
-        wrong += run.counters[:count] != reference.counters[:count]
+        same = all(map(torch.equal, run.pointers[:count], reference.pointers[:count]))
+        wrong += run.counters[:count] != reference.counters[:count] or not same
         cycles += count
         before = program.memory
-        for number, after in zip(reference.executed[:count], run.memories[:count], strict=False):
-            instruction = program.code[number]
-            assert isinstance(instruction, Instruction)
-            off = (after - execute(instruction, before, functions)).abs().max().nan_to_num(torch.inf).item()
-            deviations[instruction.function] = max(off, deviations.get(instruction.function, 0.0))
-            executed[instruction.function] += 1
+        for place, after in enumerate(run.memories[:count]):
+            name, exact = _exactly(program, reference, place, before, functions)
+            off = (after - exact).abs().max().nan_to_num(torch.inf).item()
+            deviations[name] = max(off, deviations.get(name, 0.0))
+            executed[name] += 1
             before = after
     return FleqConformance(len(programs), wrong, cycles, deviations, dict(executed))
+
+
+def _exactly(
+    program: FleqProgram, reference: FleqRun, place: int, before: Tensor, functions: Mapping[str, Function]
+) -> tuple[str, Tensor]:
+    """The function of a step, and what it makes of the memory before it, with its addresses as they are by then."""
+    number = reference.executed[place]
+    instruction = program.code[number]
+    if not isinstance(instruction, Instruction):
+        return instruction.name, before
+    now = dict(zip(FIELDS, reference.pointers[place][number].tolist(), strict=True))
+    return instruction.function, execute(replace(instruction, **now), before, functions)
 
 
 def _within(reference: FleqRun, limit: float) -> int:

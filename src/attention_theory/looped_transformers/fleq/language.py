@@ -2,20 +2,21 @@
 
 An instruction computes ``mem[c] = f(mem[a], mem[b])`` and jumps if the first entry of ``mem[flag]`` is at most 0.
 Memory is a row of cells, each a vector of ``d`` numbers; a matrix lies in consecutive cells, one for each of its
-columns, and its address is that of the first. The interpreter is the reference for the transformer that runs FLEQ.
+columns, and its address is that of the first. A program can change the addresses in its own instructions (Appendix O).
+The interpreter is the reference for the transformer that runs FLEQ.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.validation import require
 
-Field = Literal["a", "b", "c"]
+#: The addresses of an instruction, its pointers to data.
+FIELDS = ("a", "b", "c")
 Function = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -82,19 +83,26 @@ class Instruction:
 
 @dataclass(frozen=True)
 class PointerMove:
-    """Self-modification: changes one address field of an instruction (``f_incr_pointer``, ``f_reset_pointer``).
+    """Self-modification: changes addresses in an instruction (``f_incr_pointer``, ``f_reset_pointer``).
 
     Attributes:
         instruction: the one that is changed.
-        field: which of its addresses.
-        by: added to the address, if ``to`` is not given.
+        fields: which of its addresses: ``a``, ``b``, ``c`` or several, as ``bc``.
+        by: added to each, if ``to`` is not given.
         to: the address that is put there.
+        flag: a cell that holds 1. A pointer move never jumps, and in the machine every instruction has a flag.
     """
 
     instruction: int
-    field: Field
+    fields: str
     by: int = 1
     to: int | None = None
+    flag: int = 0
+
+    @property
+    def name(self) -> str:
+        """``advance`` or ``rewind``."""
+        return "advance" if self.to is None else "rewind"
 
 
 @dataclass(frozen=True)
@@ -108,7 +116,8 @@ class FleqProgram:
         labels: the instruction under each label.
 
     Raises:
-        ParameterError: an instruction that reads or writes past the last cell, where the machine keeps its program.
+        ParameterError: an instruction that reads or writes past the last cell, where the machine keeps its program; a
+            pointer move of what is no instruction with addresses, of an unknown address, or to no cell.
     """
 
     code: tuple[Instruction | PointerMove, ...]
@@ -118,10 +127,16 @@ class FleqProgram:
 
     def __post_init__(self) -> None:
         cells = len(self.memory)
+        computing = [place for place, one in enumerate(self.code) if isinstance(one, Instruction)]
         for place, instruction in enumerate(self.code):
             if isinstance(instruction, Instruction):
                 last = max(instruction.a, instruction.b, instruction.c) + instruction.width
                 require(**{f"cells of instruction {place}": (max(last, instruction.flag + 1), 1, cells)})
+            else:
+                to = 0 if instruction.to is None else instruction.to
+                require(**{f"instruction that move {place} changes": (instruction.instruction, computing)})
+                require(**{f"addresses that move {place} changes": (list(instruction.fields), FIELDS)})
+                require(**{f"cell of move {place}": (max(to, instruction.flag), 0, cells - 1)})
 
     @property
     def halt(self) -> int:
@@ -141,11 +156,14 @@ class FleqRun:
         counters: the program counter after each step.
         memories: the cells after each step.
         halted: whether the halt was reached within the allowed steps.
+        pointers: the addresses a, b, c in every instruction after each step (:func:`addresses`); nothing where a
+            machine has no pointer blocks.
     """
 
     counters: list[int]
     memories: list[Float[Tensor, "cells d"]]
     halted: bool
+    pointers: list[Int[Tensor, "instructions 3"]] = field(default_factory=list)
 
     @property
     def memory(self) -> Float[Tensor, "cells d"]:
@@ -163,47 +181,67 @@ def variable(program: FleqProgram, memory: Float[Tensor, "... cells d"], name: s
     return memory[..., start : start + program.size, :].mT
 
 
+def addresses(code: Sequence[Instruction | PointerMove], cells: int) -> Int[Tensor, "instructions 3"]:
+    """The addresses a, b, c in every instruction.
+
+    An instruction's column is a cell like any other, behind the data: it is what a pointer move has for its c.
+    """
+    return torch.tensor(
+        [
+            (one.a, one.b, one.c) if isinstance(one, Instruction) else (one.flag, one.flag, cells + one.instruction)
+            for one in code
+        ]
+    )
+
+
 def interpret(program: FleqProgram, max_steps: int = 10_000, functions: Mapping[str, Function] = FUNCTIONS) -> FleqRun:
     """Run a program exactly, one instruction a step, until the halt (not counted) or for ``max_steps`` steps.
 
     Operands are read as ``width`` columns and padded with zeros to ``d`` by ``d``; ``width`` columns of the result are
-    written. A pointer that has been moved past the last cell reads zeros.
+    written.
 
     Raises:
-        ParameterError: ``max_steps`` below 1, or a pointer that has been moved past the last cell and is written to.
+        ParameterError: ``max_steps`` below 1, or an instruction that is executed after its pointer was moved past the
+            last cell, where the machine keeps its program.
     """
     require(max_steps=(max_steps, 1, None))
     code, memory, counter = list(program.code), program.memory.clone(), 0
+    pointers = addresses(code, len(memory))
     counters: list[int] = []
     memories: list[Tensor] = []
+    all_pointers: list[Tensor] = []
     while counter != program.halt and len(counters) < max_steps:
         instruction = code[counter]
         if isinstance(instruction, PointerMove):
-            code[instruction.instruction] = _moved(code[instruction.instruction], instruction)
+            code[instruction.instruction] = moved(code[instruction.instruction], instruction)
+            pointers = addresses(code, len(memory))
             counter += 1
         else:
+            _refuse_past_the_end(counter, instruction, len(memory))
             memory = execute(instruction, memory, functions)
             jumps = memory[instruction.flag, 0] <= 0
             counter = instruction.target if jumps else counter + 1
         counters.append(counter)
         memories.append(memory)
+        all_pointers.append(pointers)
     if not memories:
         memories.append(memory)
-    return FleqRun(counters, memories, counter == program.halt)
+    return FleqRun(counters, memories, counter == program.halt, all_pointers)
+
+
+def _refuse_past_the_end(number: int, instruction: Instruction, cells: int) -> None:
+    for name in FIELDS:
+        last = getattr(instruction, name) + instruction.width
+        require(**{f"cells up to the last under pointer {name} of instruction {number}": (last, 1, cells)})
 
 
 def execute(
     instruction: Instruction, memory: Float[Tensor, "cells d"], functions: Mapping[str, Function] = FUNCTIONS
 ) -> Float[Tensor, "cells d"]:
-    """The memory after one instruction, exactly.
-
-    Raises:
-        ParameterError: a result that would be written past the last cell.
-    """
+    """The memory after one instruction, exactly."""
     a = _read(memory, instruction.a, instruction.width)
     b = _read(memory, instruction.b, instruction.width)
     result = functions[instruction.function](a, b)
-    require(cells_written=(instruction.c + instruction.width, 1, len(memory)))
     after = memory.clone()
     after[instruction.c : instruction.c + instruction.width] = result.mT[: instruction.width]
     return after
@@ -216,9 +254,13 @@ def _read(memory: Tensor, address: int, width: int) -> Tensor:
     return padded.mT
 
 
-def _moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruction:
+def moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruction:
+    """The instruction after addresses of it were moved on, or set back.
+
+    Raises:
+        TypeError: a pointer move, which has no pointer that could be moved.
+    """
     if isinstance(instruction, PointerMove):
         raise TypeError("a pointer move cannot change a pointer move")
-    address = getattr(instruction, move.field) + move.by if move.to is None else move.to
-    changes: dict[str, int] = {move.field: address}
-    return replace(instruction, **changes)  # type: ignore[arg-type]
+    values = {name: getattr(instruction, name) + move.by if move.to is None else move.to for name in move.fields}
+    return replace(instruction, **values)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.encodings import sign_code
@@ -20,13 +20,17 @@ from attention_theory.looped_transformers.blocks.base import (
     scratch_columns,
     template_sizes,
 )
-from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction
+from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction, PointerMove
 from attention_theory.looped_transformers.fleq.one_head import Copies, Heads, rows_to_copy
+from attention_theory.looped_transformers.machine.codes import from_bits
 from attention_theory.rows import Rows
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, require
 
 #: The fields of an instruction column, from its top.
 FIELDS = ("to a", "to b", "to c", "function", "to flag", "to target", "height", "width")
+
+#: The bits of the number of a function that moves pointers: whether it sets them back; then whether it moves a, b, c.
+POINTER_BITS = 4
 
 
 class FleqLayout:
@@ -39,10 +43,12 @@ class FleqLayout:
         blocks: the function blocks, in the order of their numbers.
         temperature: factor on the scores.
         heads: with ``one`` there are rows for the copies that the chosen block fills.
+        pointers: with rows for the addresses of an instruction that is changed.
+        pointer_rows: so many of these rows at most (for a control); for all addresses unless given.
 
     Raises:
-        ParameterError: d below 2, no cell, no instruction, a temperature that is not positive, or another choice of
-            heads.
+        ParameterError: d below 2, no cell, no instruction, a temperature that is not positive, another choice of
+            heads, or no pointer row.
     """
 
     def __init__(
@@ -53,6 +59,8 @@ class FleqLayout:
         blocks: Sequence[FunctionBlock],
         temperature: float,
         heads: Heads = "one",
+        pointers: bool = False,
+        pointer_rows: int | None = None,
     ) -> None:
         require(size=(size, 2, None), cells=(cells, 1, None), instructions=(instructions, 1, None))
         require(temperature=(temperature, 1e-6, None), heads=(heads, get_args(Heads)))
@@ -63,16 +71,26 @@ class FleqLayout:
         self.setting = BlockSetting(size, self.columns, temperature)
         self.bits = math.ceil(math.log2(self.columns))
         self.function_bits = max(1, math.ceil(math.log2(len(self.blocks))))
+        self.pointers = pointers
+        if pointers:  # the last bit is on in the functions that move a pointer
+            self.function_bits = max(self.function_bits, POINTER_BITS) + 1
         fields = dict.fromkeys(FIELDS, self.bits) | {"function": self.function_bits, "height": 1, "width": 1}
-        tall = max(size, sum(fields.values()))
+        moved = max(size, 3 * self.bits) if pointers else 3 * self.bits  # rows of a column that an instruction writes
+        tall = max(size, moved + sum(fields.values()) - 3 * self.bits)
         own = {"memory": tall, "counter": self.bits, **fields, "mask a": 1, "mask b": 1, "mask c": 1}
-        own |= {"data": 3 * size, "buffer": tall, "address": self.bits, "scratch address": self.bits}
-        own |= {"not scratch": 1, "flag": 1}
+        own |= {"data": 3 * size, "buffer": moved if pointers else tall}
+        own |= {"address": self.bits, "scratch address": self.bits, "not scratch": 1, "flag": 1}
+        if pointers:
+            most = 3 * self.bits if pointer_rows is None else pointer_rows
+            require(pointer_rows=(most, 1, None))
+            own["pointers"] = min(most, 3 * self.bits)
         inside = {block.name: size for block in self.blocks}
         for block in self.blocks:
             inside |= block.sizes(self.setting)
         self.rows = Rows(**own, **template_sizes(self.setting), **inside)
         self.copies = self._copies() if heads == "one" else {}
+        #: the memory rows in which an instruction lies: its addresses, and below all that is written the rest
+        self.column_rows = [*range(3 * self.bits), *range(moved, moved + sum(fields.values()) - 3 * self.bits)]
         self.codes = sign_code(2**self.bits, self.bits).flip(-1)
         self.function_codes = sign_code(2**self.function_bits, self.function_bits).flip(-1)
 
@@ -108,7 +126,7 @@ class FleqLayout:
 
         Raises:
             ParameterError: a program that does not have the machine's numbers of cells and instructions, or that uses
-                a function without a block, or a pointer move.
+                a function without a block, or a pointer move where there are no pointer blocks.
         """
         require(cells=(len(program.memory), self.cells, self.cells), d=(program.size, self.size, self.size))
         count = self.columns - self.first_instruction
@@ -124,13 +142,14 @@ class FleqLayout:
         memory = self.rows.of(state, "memory")
         memory[self.scratch : self.first_instruction, : self.size] = program.memory
         for place, instruction in enumerate(program.code):
-            column = self._column(instruction)
-            memory[self.first_instruction + place, : len(column)] = column
+            memory[self.first_instruction + place, self.column_rows] = self._column(place, instruction)
         return state
 
-    def _column(self, instruction: object) -> Float[Tensor, " fields"]:
-        if not isinstance(instruction, Instruction):
-            raise TypeError("the machine has no pointer blocks: write the pointer moves out as instructions")
+    def _column(self, place: int, instruction: Instruction | PointerMove) -> Float[Tensor, " fields"]:
+        if isinstance(instruction, PointerMove):
+            if not self.pointers:
+                raise ParameterError(f"instruction {place} moves a pointer, and the machine has no pointer blocks")
+            return self._move_column(instruction)
         names = [block.name for block in self.blocks]
         require(function=(instruction.function, names))
         addresses = {name: getattr(instruction, name) + self.scratch for name in ("a", "b", "c", "flag")}
@@ -141,9 +160,29 @@ class FleqLayout:
         fields["width"] = self.codes.new_tensor([instruction.width])
         return torch.cat([fields[name] for name in FIELDS])
 
+    def _move_column(self, move: PointerMove) -> Float[Tensor, " fields"]:
+        """A pointer move as an instruction: c is a column of the program, and in place of a target is what is added.
+
+        It never jumps, so that nobody else reads its target. Setting back puts the target in the address's place.
+        """
+        number = 2 ** (self.function_bits - 1) + (move.to is not None)
+        number += sum(2 ** (1 + "abc".index(field)) for field in set(move.fields))
+        amount = move.by if move.to is None else move.to + self.scratch
+        flag, one = self.codes[move.flag + self.scratch], self.codes.new_ones(1)
+        changed = self.codes[self.first_instruction + move.instruction]
+        function, target = self.function_codes[number], self.codes[amount % 2**self.bits]
+        return torch.cat([flag, flag, changed, function, flag, target, self.size * one, one])
+
     def memory(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... cells d"]:
         """The memory cells of a state."""
         return self.rows.of(state, "memory")[..., self.scratch : self.first_instruction, : self.size]
+
+    def addresses(self, state: Float[Tensor, "... columns rows"]) -> Int[Tensor, "... instructions 3"]:
+        """The addresses a, b, c that the instructions hold, as the language counts them; -1 for no number."""
+        codes = self.rows.of(state, "memory")[..., self.first_instruction :, : 3 * self.bits]
+        finite = torch.isfinite(codes).all(-1, keepdim=True)
+        numbers = from_bits(codes.nan_to_num().unflatten(-1, (3, self.bits))) - self.scratch
+        return numbers.where(finite, numbers.new_full((), -1))
 
     def counter(self, state: Float[Tensor, "columns rows"]) -> int:
         """The number of the instruction that comes next; -1 where the counter is no instruction's address."""

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.base import FunctionBlock
 from attention_theory.looped_transformers.blocks.product import ProductBlock
-from attention_theory.looped_transformers.blocks.sigmoid import RowSigmoidBlock
+from attention_theory.looped_transformers.blocks.sigmoid import ColumnSigmoidBlock, RowSigmoidBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq import steps
-from attention_theory.looped_transformers.fleq.language import FleqProgram, FleqRun
+from attention_theory.looped_transformers.fleq.language import FleqProgram, FleqRun, PointerMove
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.one_head import Heads, merged_layers
 from attention_theory.looped_transformers.forms import Forms, printed_places
@@ -24,7 +24,7 @@ from attention_theory.validation import require
 def standard_blocks(program: FleqProgram, slope: float = 1e-7, sum_heads: int = 1) -> list[FunctionBlock]:
     """The blocks that a program of matrix functions uses, with slope c of the product and 1 or 2 heads for a sum."""
     sums = [SumBlock("add", sum_heads), SumBlock("sub", sum_heads)]
-    blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock()]
+    blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock(), ColumnSigmoidBlock()]
     used = {getattr(instruction, "function", "") for instruction in program.code}
     return [block for block in blocks if block.name in used]
 
@@ -45,6 +45,8 @@ class FleqMachine:
         heads: ``one`` for Lemmas 7, 8, 9 and 23: no layer has more heads than the block that has most. ``several``
             for the plain reading of Theorem 2: the blocks' heads side by side, and three to read the operands.
         selected: ``False`` merges the blocks' heads and lets all blocks ask in every cycle (for a control).
+        pointers: with blocks that change the addresses in instructions (:mod:`~...fleq.pointer_blocks`); if the
+            program moves pointers, unless given.
 
     Raises:
         ParameterError: a parameter out of its range.
@@ -61,12 +63,16 @@ class FleqMachine:
         cleared: bool = True,
         heads: Heads = "one",
         selected: bool = True,
+        pointers: bool | None = None,
     ) -> None:
         require(gate=(gate, 0.0, None))
+        if pointers is None:
+            pointers = any(isinstance(instruction, PointerMove) for instruction in program.code)
         printed, one_reader = printed_places(form, steps.PLACES), heads == "one"
         blocks = standard_blocks(program, sum_heads=1 if one_reader else 2) if blocks is None else blocks
         self.temperature = temperature
-        self.layout = FleqLayout(program.size, len(program.memory), len(program.code), blocks, temperature, heads)
+        counts, moved = (len(program.memory), len(program.code)), program.size if "pointer rows" in printed else None
+        self.layout = FleqLayout(program.size, *counts, blocks, temperature, heads, pointers, moved)
         self.block_depth = max(block.depth for block in blocks)
         layout = self.layout
         layers = [steps.read_instruction(layout, printed, one_reader), steps.read_data(layout, gate, one_reader)]
@@ -95,13 +101,16 @@ class FleqMachine:
         state = self.layout.pack(program)
         counters: list[int] = []
         memories: list[Tensor] = [self.layout.memory(state)]
+        pointers: list[Tensor] = []
         while len(counters) < max_cycles and (not counters or counters[-1] != program.halt):
             state = self.cycle(state)
             counters.append(self.layout.counter(state))
-            memories.append(self.layout.memory(state))
+            memories.append(self.layout.memory(state).clone())  # not a view, which would keep the whole state
+            if self.layout.pointers:
+                pointers.append(self.layout.addresses(state))
             if not torch.isfinite(memories[-1]).all():
                 break
-        return FleqRun(counters, memories[1:], counters[-1:] == [program.halt])
+        return FleqRun(counters, memories[1:], counters[-1:] == [program.halt], pointers)
 
     def run_many(self, programs: Sequence[FleqProgram], max_cycles: int = 1_000) -> list[FleqRun]:
         """Run programs of the machine's size side by side; each ends as in :meth:`run`.
@@ -113,12 +122,15 @@ class FleqMachine:
         state = torch.stack([self.layout.pack(program) for program in programs])
         counters: list[list[int]] = [[] for _ in programs]
         memories: list[list[Tensor]] = [[] for _ in programs]
+        pointers: list[list[Tensor]] = [[] for _ in programs]
         going = list(range(len(programs)))
         while going and len(counters[going[0]]) < max_cycles:
             state = self.cycle(state)
             for one, number in zip(state, going, strict=True):
                 counters[number].append(self.layout.counter(one))
-                memories[number].append(self.layout.memory(one))
+                memories[number].append(self.layout.memory(one).clone())
+                if self.layout.pointers:
+                    pointers[number].append(self.layout.addresses(one))
             goes_on = [
                 counters[number][-1] != programs[number].halt and bool(torch.isfinite(memories[number][-1]).all())
                 for number in going
@@ -126,7 +138,7 @@ class FleqMachine:
             state = state[goes_on]
             going = [number for number, on in zip(going, goes_on, strict=True) if on]
         return [
-            FleqRun(counters[number], memories[number], counters[number][-1] == program.halt)
+            FleqRun(counters[number], memories[number], counters[number][-1] == program.halt, pointers[number])
             for number, program in enumerate(programs)
         ]
 
@@ -142,6 +154,7 @@ class FleqComparison:
         deviation: the largest difference of any memory cell over the cycles before the counters differ; infinite
             where a cell is no longer finite.
         deviations: the same for each of these cycles.
+        pointers_agree: whether over these cycles every address in every instruction was the reference's.
     """
 
     cycles: int
@@ -149,6 +162,7 @@ class FleqComparison:
     first_departure: int
     deviation: float
     deviations: list[float]
+    pointers_agree: bool = True
 
 
 def compare(run: FleqRun, reference: FleqRun) -> FleqComparison:
@@ -161,4 +175,5 @@ def compare(run: FleqRun, reference: FleqRun) -> FleqComparison:
         (ours - theirs).abs().max().nan_to_num(torch.inf).item()
         for ours, theirs in zip(run.memories[:shared], reference.memories[:shared], strict=True)
     ]
-    return FleqComparison(len(run.counters), same, departure, max(deviations, default=torch.inf), deviations)
+    pointers = all(map(torch.equal, run.pointers[:shared], reference.pointers[:shared]))
+    return FleqComparison(len(run.counters), same, departure, max(deviations, default=torch.inf), deviations, pointers)

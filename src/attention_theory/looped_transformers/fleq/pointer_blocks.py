@@ -1,104 +1,93 @@
-"""Instructions that change themselves: moving an address within an instruction on, and setting it back.
+"""Instructions that change themselves: moving an address within an instruction on, and setting it back (Appendix O).
 
-The loops of Algorithms 13, 15 and 16 walk through data by rewriting the address in one of their own instructions. An
-instruction is a column like any other, so this is a read, an addition and a write: Lemmas 3, 10 and 4 on the rows of
-the commands.
+The loops of Algorithms 13, 15 and 16 walk through data by rewriting an address in one of their own instructions. An
+instruction is a column like any other and its code an address like any other. So a pointer move is an instruction whose
+c points to the instruction that is changed: in the first of c's columns step 2 fetches its three addresses, step 3 adds
+to those that are meant (Lemma 10), and step 6 writes them back. No layer and no head is added. What is added to the
+address, or put in its place, stands where other instructions have the target of their jump; a pointer move never jumps.
+
+All of it is in ±1 and small integers, so that at a temperature factor of 20 or more every bit is exact.
 """
 
-import torch
-from jaxtyping import Float
-from torch import Tensor
+from collections.abc import Sequence
 
-from attention_theory.looped_transformers.machine.access import accept_read, accept_write, fetch
-from attention_theory.looped_transformers.machine.adder import add
-from attention_theory.looped_transformers.machine.codes import address_bits, from_bits, position_codes
-from attention_theory.looped_transformers.machine.correction import correct
-from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
-from attention_theory.rows import Rows
-from attention_theory.validation import require
-
-#: Addresses in an instruction.
-FIELDS = 3
+from attention_theory.looped_transformers.blocks.base import CLOSED
+from attention_theory.looped_transformers.fleq.layout import FleqLayout
+from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.rows import Combination, moves
 
 
-class PointerBlock:
-    """Blocks that change one address of one instruction, on commands of three addresses.
+def pointer_rows(layout: FleqLayout) -> Sequence[int]:
+    """The rows for the addresses of an instruction that is changed; none without pointer blocks."""
+    return layout.rows["pointers"] if layout.pointers else []
 
-    Args:
-        columns: n, of the state.
-        height: rows of an instruction that a read or write moves; all ``3 L`` unless given. The function blocks of
-            Theorem 2 move d rows, which may be fewer.
 
-    Raises:
-        ParameterError: an argument out of its range.
+def fetched(layout: FleqLayout) -> list[tuple[Combination, int]]:
+    """What the reading head of step 2 carries beside the data: the addresses of an instruction's column."""
+    own = pointer_rows(layout)
+    return moves(layout.rows["memory"][: len(own)], own)
+
+
+def written(layout: FleqLayout, buffer: Sequence[int]) -> list[tuple[Combination, int]]:
+    """What the head of step 6 carries beside the data: the changed addresses."""
+    own = pointer_rows(layout)
+    return moves(own, buffer[: len(own)])
+
+
+def keep_signs(layer: Layer, layout: FleqLayout) -> None:
+    """Step 2: round what was fetched to ±1 in c's columns, and clear it in all others.
+
+    Where the instruction moves no pointer, the head has fetched data; rounded, they lie between -1 and 1.
     """
+    (elsewhere,) = layout.rows["not out"]
+    own = pointer_rows(layout)
+    layer.clear(own)
+    for row in own:
+        layer.unit("round", {row: 1.0, elsewhere: CLOSED}, {row: 2.0}, bias=0.5)
+        layer.unit("round", {row: 1.0, elsewhere: CLOSED}, {row: -2.0}, bias=-0.5)
+        layer.unit("lowest value", {elsewhere: CLOSED}, {row: -1.0}, bias=1.0)
 
-    def __init__(self, columns: int, height: int | None = None) -> None:
-        require(columns=(columns, 3, 2**20))
-        self.columns, self.bits = columns, address_bits(columns)
-        length = FIELDS * self.bits
-        height = length if height is None else height
-        require(height=(height, 1, length))
-        self.height = height
-        bits = {"pointer": self.bits, "origin": self.bits, "encoding": self.bits}
-        self.rows = Rows(command=length, scratch=length, **bits, buffer=length, indicator=1)
 
-    def increment(self, field: int, by: int = 1) -> LoopedTransformer:
-        """Add ``by`` to address ``field`` of the instruction pointed to: read, add, write, round.
+def change(layer: Layer, layout: FleqLayout) -> None:
+    """Step 3: keep the addresses if the instruction moves a pointer, and change those that are meant.
 
-        ``by`` is 1 for data of one column and d for data of d columns.
+    The function's number tells: its last bit is on, its first says whether addresses are set back, and the three after
+    it which ones are meant.
+    """
+    own, function = pointer_rows(layout), layout.rows["function"]
+    for row in own:
+        _where(layer, {row: 1.0}, {function[-1]: -2.0}, -2.0, {row: -1.0})
+    for place in range(3 if own else 0):
+        field = own[place * layout.bits : (place + 1) * layout.bits]
+        meant = {function[-1]: 2.0, function[1 + place]: 2.0}
+        for row, bit in zip(field, layout.rows["to target"], strict=False):
+            _where(layer, {bit: 1.0, row: -1.0}, {**meant, function[0]: 2.0}, -6.0, {row: 1.0})
+        _add(layer, layout, field, {**meant, function[0]: -2.0}, -6.0)
 
-        Raises:
-            ParameterError: an address that an instruction does not have, or a step that no address holds.
-        """
-        require(field=(field, 0, FIELDS - 1), by=(by, 1, 2**self.bits - 1))
-        move = Layer(self.rows, f"add {by}")
-        target = self._field(field)
-        add(move, [(target, 1)], target, by, self.rows["indicator"][0])
-        return LoopedTransformer(self.rows, [self._read("pointer"), move, self._write(), self._round()])
 
-    def reset(self) -> LoopedTransformer:
-        """Put the instruction at ``origin`` in the place of the one at ``pointer``: read, write, round."""
-        return LoopedTransformer(self.rows, [self._read("origin"), self._write(), self._round()])
+def _where(layer: Layer, value: Combination, gates: Combination, closed: float, outputs: Combination) -> None:
+    """Add ``outputs`` times a value from -2 to 2 in c's columns, where ``gates + closed`` is 0 and not -4 or less."""
+    elsewhere = dict.fromkeys(layer.rows["not out"], CLOSED)
+    for sign in (1.0, -1.0):
+        signed = {row: sign * weight for row, weight in value.items()}
+        layer.unit("where", {**signed, **gates, **elsewhere}, {r: sign * w for r, w in outputs.items()}, bias=closed)
 
-    def load(self, instructions: list[tuple[int, int, int]], place: int, origin: int) -> Float[Tensor, "columns rows"]:
-        """A state with instructions in its last columns, pointing to ``place`` and ``origin`` (numbers of columns).
 
-        Raises:
-            ParameterError: a column that the state does not have.
-        """
-        require(place=(place, 1, self.columns - 1), origin=(origin, 1, self.columns - 1))
-        codes, rows = position_codes(self.columns), self.rows
-        state = torch.zeros(self.columns, rows.size, dtype=torch.float64)
-        rows.of(state, "command")[-len(instructions) :] = codes[torch.tensor(instructions)].flatten(1)
-        rows.of(state, "encoding")[1:] = codes[1:]
-        rows.of(state, "pointer")[0], rows.of(state, "origin")[0] = codes[place], codes[origin]
-        rows.of(state, "indicator")[0] = 1
-        return state
+def _add(layer: Layer, layout: FleqLayout, field: Sequence[int], gates: Combination, closed: float) -> None:
+    """Put the bits of field plus target into the field, modulo 2^L, where the gates are open (Lemma 10).
 
-    def instruction(self, state: Float[Tensor, "columns rows"], column: int) -> list[int]:
-        """The three addresses that a column holds."""
-        return from_bits(self.rows.of(state, "command")[column].unflatten(0, (FIELDS, self.bits))).tolist()
-
-    def _field(self, field: int) -> range:
-        return self.rows["scratch"][field * self.bits : (field + 1) * self.bits]
-
-    def _read(self, pointer: str) -> Layer:
-        layer, rows, height = Layer(self.rows, f"read by the {pointer}"), self.rows, self.height
-        scratch, buffer = rows["scratch"][:height], rows["buffer"][:height]
-        fetch(layer, "read", rows[pointer], rows["encoding"], rows["command"][:height], scratch, buffer)
-        accept_read(layer, scratch, buffer, rows["indicator"][0])
-        return layer
-
-    def _write(self) -> Layer:
-        layer, rows, height = Layer(self.rows, "write by the pointer"), self.rows, self.height
-        command, buffer = rows["command"][:height], rows["buffer"][:height]
-        fetch(layer, "write", rows["pointer"], rows["encoding"], command, rows["scratch"][:height], buffer)
-        accept_write(layer, command, buffer, rows["indicator"][0])
-        layer.clear(rows["scratch"][height:])
-        return layer
-
-    def _round(self) -> Layer:
-        layer = Layer(self.rows, "correct errors")
-        correct(layer, range(self.rows.size))
-        return layer
+    Bit i of the sum s of two numbers is 1 where their lowest i bits add up to 2^(i-1) or more, and not to 2^i, or to
+    3·2^(i-1) or more.
+    """
+    wide = 2.0 ** (layout.bits + 2)  # a closed gate is below every sum
+    shut = {row: wide * weight for row, weight in gates.items()} | dict.fromkeys(layout.rows["not out"], CLOSED)
+    for place, row in enumerate(field):
+        inputs, window = dict(shut), 2**place
+        for power in range(place + 1):
+            for bit in (field[power], layout.rows["to target"][power]):
+                inputs[bit] = inputs.get(bit, 0.0) + 0.5 * 2**power
+        start = wide * closed + 2 * window - 1
+        for multiple, gain in ((1, 2.0), (2, -2.0), (3, 2.0)):
+            layer.unit("add", inputs, {row: gain}, bias=start - multiple * window + 1)
+            layer.unit("add", inputs, {row: -gain}, bias=start - multiple * window)
+        layer.unit("lowest value", {row: 1.0, **shut}, {row: -1.0}, bias=wide * closed + 1)

@@ -3,13 +3,15 @@
 from collections.abc import Collection, Sequence
 
 from attention_theory.looped_transformers.blocks.base import CLOSED, gated_move
+from attention_theory.looped_transformers.fleq import pointer_blocks
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination, combine, moves
 
 #: Where Appendix K is wrong in print: the offsets of the pointers, the bound of the first mask, the sign of the write's
-#: second unit (as in the proof of Lemma 4), and the rows into which the write fetches, which does no harm.
-PLACES = ("pointers", "first mask", "write sign", "write rows")
+#: second unit (as in the proof of Lemma 4), and the rows into which the write fetches, which does no harm. And the rows
+#: of an instruction that is changed: the steps move d rows, too few where its addresses take more.
+PLACES = ("pointers", "first mask", "write sign", "write rows", "pointer rows")
 
 
 def read_instruction(layout: FleqLayout, printed: Collection[str] = (), one_reader: bool = False) -> Layer:
@@ -20,10 +22,9 @@ def read_instruction(layout: FleqLayout, printed: Collection[str] = (), one_read
     """
     rows, size = layout.rows, layout.size
     layer = Layer(rows, "1 read instruction")
-    fields = layout.instruction_rows
-    layer.head(
-        "instruction", combine(rows["address"]), combine(rows["counter"]), moves(rows["memory"][: len(fields)], fields)
-    )
+    column = [rows["memory"][place] for place in layout.column_rows]
+    values = moves(column, layout.instruction_rows)
+    layer.head("instruction", combine(rows["address"]), combine(rows["counter"]), values)
     one_too_far = 1 if "pointers" in printed else 0
     for place, (name, elsewhere) in enumerate((("to a", "not a"), ("to b", "not b"), ("to c", "not out"))):
         offset = one_too_far - place * size
@@ -100,28 +101,31 @@ def _mask(layer: Layer, layout: FleqLayout, mask: int, lower: int, upper: int) -
 def read_data(layout: FleqLayout, gate: float, one_reader: bool = False) -> Layer:
     """Step 2, Eqs. (12) and (13): three heads fetch a, b and c; the masks keep each in its own columns.
 
-    No column wants more than one of the three, so with the pointer of ``one_reader`` a single head does.
+    No column wants more than one of the three, so with the pointer of ``one_reader`` a single head does. With pointer
+    blocks c's first column takes the addresses of the instruction to which c points, in place of data.
     """
     rows, size = layout.rows, layout.size
     layer = Layer(rows, "2 read data")
-    data = rows["data"]
+    data, names = rows["data"], "ab" if layout.pointers else "abc"
+    changed = pointer_blocks.fetched(layout)
     if one_reader:
         fetched = data[size : 2 * size]
-        layer.head("data", combine(rows["address"]), combine(rows["to a"]), moves(rows["memory"][:size], fetched))
-        masks = {rows[f"mask {name}"][0]: gate for name in "abc"}  # at most one of them is 1
+        values = [*moves(rows["memory"][:size], fetched), *changed]
+        layer.head("data", combine(rows["address"]), combine(rows["to a"]), values)
+        masks = {rows[f"mask {name}"][0]: gate for name in names}  # at most one of them is 1
         for source, row in zip(fetched, data[:size], strict=True):
             gated_move(layer, source, row, masks, closed=-gate)
     for place, name in enumerate("" if one_reader else "abc"):
         target = data[place * size : (place + 1) * size]
-        layer.head(
-            f"data {name}", combine(rows["address"]), combine(rows[f"to {name}"]), moves(rows["memory"][:size], target)
-        )
-        for source, row in zip(target, data[:size], strict=True):
+        values = [*moves(rows["memory"][:size], target), *(changed if name == "c" else [])]
+        layer.head(f"data {name}", combine(rows["address"]), combine(rows[f"to {name}"]), values)
+        for source, row in zip(target, data[:size], strict=True) if name in names else ():
             gated_move(layer, source, row, {rows[f"mask {name}"][0]: gate}, closed=-gate)
     layer.clear(data)
     for row in rows["to c"]:
         gated_move(layer, row, row, {rows["mask c"][0]: gate}, closed=-gate)
     layer.clear(rows["to c"])
+    pointer_blocks.keep_signs(layer, layout)
     return layer
 
 
@@ -141,6 +145,7 @@ def route_to_block(layout: FleqLayout, gate: float) -> Layer:
         for source, target in layout.copies.get(block.name, {}).items():
             gated_move(layer, source, target, _chosen(layout, number, gate), -gate * layout.function_bits)
     round_signs(layer, rows["counter"])
+    pointer_blocks.change(layer, layout)
     return layer
 
 
@@ -184,7 +189,8 @@ def write_result(layout: FleqLayout, printed: Collection[str] = (), constant_gat
     buffer = data[:size] if into_data else rows["buffer"]
     written = memory[: len(buffer)]
     match = combine(rows["to c"], rows["address"])
-    layer.head("write", match, match, [*moves(written, buffer), *moves(data[:size], buffer[:size])])
+    values = [*moves(written, buffer), *moves(data[:size], buffer[:size])]
+    layer.head("write", match, match, [*values, *pointer_blocks.written(layout, buffer)])
     second = 1.0 if "write sign" in printed else -1.0
     closing, bias = {rows["scratch"][0]: CLOSED}, 0.0
     if constant_gate:
@@ -192,7 +198,7 @@ def write_result(layout: FleqLayout, printed: Collection[str] = (), constant_gat
     for source, target in zip(buffer, written, strict=True):
         layer.unit("write", {source: 2.0, target: -2.0, **closing}, {target: 1.0}, bias=bias)
         layer.unit("write", {source: -2.0, target: 2.0, **closing}, {target: second}, bias=bias)
-    layer.clear([*rows["buffer"], *data])
+    layer.clear([*rows["buffer"], *data, *pointer_blocks.pointer_rows(layout)])
     for block in layout.blocks:
         layer.clear(rows[block.name])
         layer.clear(list(layout.copies.get(block.name, {}).values()))

@@ -2,7 +2,8 @@
 
 import difflib
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TypeVar
 
 Place = TypeVar("Place")
@@ -47,3 +48,32 @@ def find(number: int, kind: str, name: str, places: Mapping[str, Place]) -> Plac
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise AssemblyError(f"line {number}: unknown {kind} '{name}'{hint}")
     return places[name]
+
+
+def beside(printed: Sequence[str], repaired: Sequence[str]) -> list[tuple[str, str]]:
+    """Two listings line by line, aligned by places; a place may take several lines, with a gap beside those missing.
+
+    Args:
+        printed: the text of each place, as the paper has it.
+        repaired: the same places, repaired.
+
+    Raises:
+        ValueError: listings of different numbers of places.
+    """
+    rows: list[tuple[str, str]] = []
+    for one, other in zip(printed, repaired, strict=True):
+        left, right = ([_aligned(line) for line in place.split("\n")] for place in (one, other))
+        rows += zip_longest(left, right, fillvalue="")
+    return [row for row in rows if any(row)]
+
+
+def side_by_side(rows: Sequence[tuple[str, str]]) -> str:
+    """Two listings as one text, with an equals sign where the right one has the same line."""
+    wide = max(len(left) for left, _ in rows)
+    return "\n".join(f"{left:{wide}s} | {'=' if left == right else right}" for left, right in rows)
+
+
+def _aligned(line: str) -> str:
+    """Labels in a column of their own, without comments."""
+    label, colon, statement = line.partition("#")[0].strip().rpartition(":")
+    return f"{label + colon:8s}{statement.strip()}".rstrip()

@@ -1,7 +1,7 @@
 """Back-propagation as FLEQ programs: the paper's listing (Algorithms 15 and 16), and one for the machine (Lemma 9)."""
 
+import re
 from collections.abc import Collection
-from itertools import zip_longest
 
 import torch
 from jaxtyping import Float
@@ -10,6 +10,7 @@ from torch import Tensor
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram, variable
 from attention_theory.looped_transformers.forms import Forms, printed_places
+from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.looped_transformers.programs.backpropagation import Network
 from attention_theory.validation import require
 
@@ -27,21 +28,25 @@ PLACES = (
 )
 
 
-def _listing(size: int, printed: Collection[str]) -> list[str]:
-    """Algorithms 15 and 16, place by place; a place may take several lines."""
+def _listing(printed: Collection[str]) -> list[str]:
+    """Algorithms 15 and 16, place by place; a place may take several lines. ``x0`` and ``y0`` begin points and labels.
+
+    Where the paper counts in one line and jumps in the next, one instruction does both.
+    """
 
     def line(place: str, as_printed: str, correct: str) -> str:
         return as_printed if place in printed else correct
 
+    pointer = "line26.b" if "lines 26-27" in printed else "line26.a"
     return [
         "line1:  temp = transpose(w1)",
-        "line2:  z = mul(temp, x1)",
+        "line2:  z = mul(temp, x0)",
         "line3:  z = add(z, b1)",
         "        a = sigmoid(z)",
         "        temp = transpose(w2)",
         line("lines 5-6", "o = mul(temp, a)", "o = mul(w2, a)"),
         "        o = add(o, b2)",
-        "line8:  d2 = sub(o, y1)",
+        "line8:  d2 = sub(o, y0) width 1",
         line("line 9", "d1 = mul(w2, d2)", "d1 = mul(temp, d2)"),
         line("lines 10-21", "flag = sub(k, m)", "k = add(zero, zero)"),
         "        zt = transpose(z)",
@@ -52,51 +57,28 @@ def _listing(size: int, printed: Collection[str]) -> list[str]:
         "        s1 = mul(s, s1)",
         "line17: dt = mul(s1, dt) width 1",
         "        advance line14.a",
-        "        advance line17.b",
-        "        advance line17.c",
-        "line20: k = add(k, one)",
-        "        if zero <= 0 goto line13",
+        "        advance line17.bc",
+        "line20: k = add(k, one) if zero <= 0 goto line13",
         line("lines 22-23", "done: rewind line1.a to zt\n rewind body.a to dt",
-             "done: rewind line14.a to zt\n rewind line17.b to dt\n rewind line17.c to dt"),
+             "done: rewind line14.a to zt\n rewind line17.bc to dt"),
         line("line 24", "gw2 = mul(d2, a)", "temp = transpose(a)\n gw2 = mul(temp, d2)"),
         "        gb2 = mul(d2, one)",
-        line("lines 26-27", "line26: gw1 = mul(d1, x1)\n gb1 = mul(d1, one)",
-             "line26: xt = transpose(x1)\n gw1 = mul(dt, xt)\n gb1 = mul(dt, one)"),
-        "\n".join(_updates("lines 28-35" in printed)),
-        "        advance line2.b by " + str(size),
-        "        advance line8.b by " + str(size),
-        "        advance line26." + ("b" if "lines 26-27" in printed else "a") + " by " + str(size),
-        "        j = add(j, one)",
-        "        if j <= 0 goto line1",
+        line("lines 26-27", "line26: gw1 = mul(d1, x0)\n gb1 = mul(d1, one)",
+             "line26: xt = transpose(x0)\n gw1 = mul(dt, xt)\n gb1 = mul(dt, one)"),
+        *_updates("lines 28-35" in printed),
+        *(f"        advance {moved}" for moved in ("line2.b", "line8.b", pointer)),
+        "        j = add(j, one) if j <= 0 goto line1",
         "        j = add(from, zero)",
-        "        rewind line2.b to x1",
-        "        rewind line8.b to y1",
-        "        rewind line26." + ("b" if "lines 26-27" in printed else "a") + " to x1",
-        line("line 9 of 16", "rewind line3.a to x1", ""),
-        "        e = add(e, one)",
-        "        if e <= 0 goto line1",
+        *(f"        rewind {moved}" for moved in ("line2.b to x0", "line8.b to y0", f"{pointer} to x0")),
+        line("line 9 of 16", "rewind line3.a to x0", ""),
+        "        e = add(e, one) if e <= 0 goto line1",
         "        halt",
     ]  # fmt: skip
 
 
-def listing_beside(size: int) -> list[tuple[str, str]]:
-    """The listing line by line, as printed and as repaired, with a gap where the other has more lines.
-
-    Raises:
-        ParameterError: a size below 1.
-    """
-    require(size=(size, 1, None))
-    rows: list[tuple[str, str]] = []
-    for printed, repaired in zip(_listing(size, PLACES), _listing(size, ()), strict=True):
-        left, right = ([_aligned(line) for line in chunk.split("\n")] for chunk in (printed, repaired))
-        rows += zip_longest(left, right, fillvalue="")
-    return [row for row in rows if any(row)]
-
-
-def _aligned(line: str) -> str:
-    """Labels in a column of their own."""
-    label, colon, statement = line.strip().rpartition(":")
-    return f"{label + colon:8s}{statement.strip()}".rstrip()
+def listing_beside() -> list[tuple[str, str]]:
+    """The listing line by line, as printed and as repaired, with a gap where the other has more lines."""
+    return beside(_listing(PLACES), _listing(()))
 
 
 def listing_program(
@@ -106,26 +88,37 @@ def listing_program(
     rate: float,
     epochs: int = 1,
     form: Forms = "correct",
+    left_out: Collection[str] = (),
 ) -> FleqProgram:
-    """Algorithms 15 and 16 in one, repaired line by line, with pointers. Hidden units and inputs: d of each.
+    """Algorithms 15 and 16 in one, repaired line by line, with pointers: 46 instructions. Hidden units and inputs: d.
 
-    Columns hold the vectors, as printed; the loop of lines 10 to 21 goes through the hidden units. A step is complete
-    when the label ``line35`` has been executed. ``form`` is of the places in
-    :data:`PLACES`.
+    Columns hold the vectors, as printed; points and labels lie in consecutive cells, one each; the loop of lines 10 to
+    21 goes through the hidden units. A step is complete when the label ``line35`` has been executed.
+
+    Args:
+        network: at the start.
+        x: the points.
+        y: their labels.
+        rate: the step size.
+        epochs: passes over the points.
+        form: of the places in :data:`PLACES`.
+        left_out: instructions whose pointers are not set back, by label (for a control).
 
     Raises:
         ParameterError: epochs below 1, an unknown fault, or hidden units that are not as many as the inputs.
     """
     require(epochs=(epochs, 1, None))
     printed = printed_places(form, PLACES)
-    size = x.shape[1]
+    points, size = x.shape
     require(hidden=(len(network.w2), size, size))
-    text = "\n".join(_listing(size, printed))
+    text = "\n".join(_listing(printed))
+    for label in left_out:
+        text = re.sub(rf"rewind {label}\..*", "", text)
     start = 0.0 if "counters" in printed else 1.0
     identity = rate * torch.eye(size, dtype=x.dtype, device=x.device)
     variables: dict[str, float | Tensor] = {
-        **{f"x{place}": point[:, None] for place, point in enumerate(x, start=1)},
-        **{f"y{place}": float(label) for place, label in enumerate(y, start=1)},
+        "x0": x.mT,
+        "y0": y[None],
         "w1": network.w1,
         "b1": network.b1[:, None],
         "w2": network.w2[:, None],
@@ -135,20 +128,20 @@ def listing_program(
         **dict.fromkeys(("gw1", "gb1", "gw2", "gb2", "flag"), 0.0),
         "k": 1.0 if "lines 10-21" in printed else 0.0,
         "m": float(size),
-        "j": start - len(x),
-        "from": start - len(x),
+        "j": start - points,
+        "from": start - points,
         "e": start - epochs,
     }
-    return assemble(text, variables, size)
+    return assemble(text, variables, size, {"x0": points, "y0": points})
 
 
 def _updates(as_printed: bool) -> list[str]:
-    """Lines 28 to 35: every parameter less eta times its gradient."""
-    turn = [] if as_printed else ["temp = transpose({g})"]
-    lines = [*turn, "temp = mul({g}, eta)" if as_printed else "temp = mul(temp, eta)", "{p} = sub({p}, temp)"]
-    pairs = (("w2", "gw2"), ("w1", "gw1"), ("b2", "gb2"), ("b1", "gb1"))
-    text = [one.format(p=parameter, g=slope) for parameter, slope in pairs for one in lines]
-    return [*text[:-1], "line35: " + text[-1]]
+    """Lines 28 to 35: every parameter less eta times its gradient. Printed, the product is (G^T) eta."""
+    lines = []
+    for parameter, slope in (("w2", "gw2"), ("w1", "gw1"), ("b2", "gb2"), ("b1", "gb1")):
+        lines.append(f"temp = mul({slope}, eta)" if as_printed else f"temp = mul(eta, {slope})")
+        lines.append(f"{parameter} = sub({parameter}, temp)")
+    return [*lines[:-1], "line35: " + lines[-1]]
 
 
 def machine_program(

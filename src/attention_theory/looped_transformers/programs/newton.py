@@ -6,6 +6,7 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
+from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.validation import FORMS, Form, require
 
 #: ``mul(a, b)`` is A^T B, so line 1 makes X = A^T (eps I), and line 5 turns X for X (2I - A X).
@@ -33,6 +34,11 @@ again:  y = mul(a, x)
         if t <= 0 goto again
         halt
 """
+
+
+def listing_beside() -> list[tuple[str, str]]:
+    """Algorithm 9 line by line, as printed and as repaired."""
+    return beside(PRINTED.strip().splitlines(), CORRECT.strip().splitlines())
 
 
 def first_step(matrix: Float[Tensor, "... d d"]) -> Float[Tensor, "..."]:

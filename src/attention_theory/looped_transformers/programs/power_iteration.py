@@ -1,6 +1,7 @@
 """Power iteration and an inverse root: plainly (Algorithms 4, 10, 11) and as a FLEQ program (Algorithm 12)."""
 
 import math
+from collections.abc import Collection
 from itertools import pairwise
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.forms import Forms, printed_places
+from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.validation import require
 
 #: Algorithm 12, repaired: line 3 counts in t1, and b is turned before the last product.
@@ -119,6 +121,20 @@ def power_error_bound(
     return bound.nan_to_num(torch.inf, posinf=torch.inf)
 
 
+def _listing(printed: Collection[str]) -> str:
+    text = LISTING
+    if "line 3" in printed:
+        text = text.replace("t1 = add(t1, one)", "t = add(t1, one)")
+    if "line 13" in printed:
+        text = text.replace("b = transpose(b)", "")
+    return text
+
+
+def listing_beside() -> list[tuple[str, str]]:
+    """Algorithm 12 line by line, as printed and as repaired."""
+    return beside(_listing(PLACES).strip().splitlines(), LISTING.strip().splitlines())
+
+
 def power_program(
     matrix: Float[Tensor, "d d"],
     steps: int,
@@ -140,12 +156,7 @@ def power_program(
         ParameterError: steps below 1, or an unknown fault.
     """
     require(steps=(steps, 1, None))
-    printed = printed_places(form, PLACES)
-    text = LISTING
-    if "line 3" in printed:
-        text = text.replace("t1 = add(t1, one)", "t = add(t1, one)")
-    if "line 13" in printed:
-        text = text.replace("b = transpose(b)", "")
+    text = _listing(printed_places(form, PLACES))
     size = len(matrix)
     norm = torch.linalg.matrix_norm(matrix, 2) if unit else matrix.new_ones(())
     ones = matrix.new_ones(size, 1)

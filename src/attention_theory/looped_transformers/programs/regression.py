@@ -1,5 +1,7 @@
 """Stochastic gradient descent for a linear model: plainly, and as a FLEQ program (Lemma 23, Algorithm 13)."""
 
+from collections.abc import Collection
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -7,6 +9,7 @@ from torch import Tensor
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.forms import Forms, printed_places
+from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.validation import require
 
 #: What Algorithm 13 gets wrong in print: the counters start one too low; lines 3 and 4 multiply from the wrong side.
@@ -32,24 +35,29 @@ def _data(w: Tensor, x: Tensor, y: Tensor, rate: float) -> dict[str, float | Ten
     return {**points, **labels, "w": w[:, None], "eta": rate, "temp": 0.0, "turned": 0.0}
 
 
-def sgd_listing(size: int, form: Forms = "correct") -> str:
-    """Algorithm 13 for points of ``size`` entries; ``form`` is of the places in :data:`PLACES`.
+def _listing(printed: Collection[str]) -> list[str]:
+    """Algorithm 13, place by place; a place may take several lines. ``x0`` and ``y0`` begin points and labels."""
+    as_printed = "third: temp = mul(x0, temp) width 1\n temp = mul(temp, eta)"
+    repaired = "temp = mul(eta, temp)\nthird: turned = transpose(x0)\n temp = mul(turned, temp)"
+    return [
+        "first: temp = mul(x0, w) width 1",
+        "second: temp = sub(temp, y0) width 1",
+        as_printed if "lines 3-4" in printed else repaired,
+        "update: w = sub(w, temp)",
+        *(f"advance {pointer}" for pointer in ("first.a", "second.b", "third.a")),
+        "j = add(j, one)",
+        "if j <= 0 goto first",
+        "j = add(from, zero)",
+        *(f"rewind {pointer}" for pointer in ("first.a to x0", "second.b to y0", "third.a to x0")),
+        "k = add(k, one)",
+        "if k <= 0 goto first",
+        "halt",
+    ]
 
-    Raises:
-        ParameterError: a size below 1, or an unknown place.
-    """
-    require(size=(size, 1, None))
-    printed = printed_places(form, PLACES)
-    products = ["temp = mul(eta, temp)", "third:  turned = transpose(x1)", "temp = mul(turned, temp)"]
-    if "lines 3-4" in printed:
-        products = ["third:  temp = mul(x1, temp)", "temp = mul(temp, eta)"]
-    lines = ["first:  temp = mul(x1, w)             # w · x_i", "second: temp = sub(temp, y1)", *products]
-    lines += ["update: w = sub(w, temp)"]
-    lines += [f"advance {label} by {size}" for label in ("first.a", "second.b", "third.a")]
-    lines += ["j = add(j, one)", "if j <= 0 goto first", "j = add(from, zero)"]
-    lines += ["rewind first.a to x1", "rewind second.b to y1", "rewind third.a to x1"]
-    lines += ["k = add(k, one)", "if k <= 0 goto first", "halt"]
-    return "\n".join(line if ":" in line else f"        {line}" for line in lines)
+
+def sgd_beside() -> list[tuple[str, str]]:
+    """Algorithm 13 line by line, as printed and as repaired; the counters begin where the memory says."""
+    return beside(_listing(PLACES), _listing(()))
 
 
 def sgd_program(
@@ -59,11 +67,21 @@ def sgd_program(
     rate: float,
     epochs: int,
     form: Forms = "correct",
+    resets: bool = True,
 ) -> FleqProgram:
     """Algorithm 13 with its pointers: 18 instructions, whatever the number of points. The weights are in ``w``.
 
-    An update is complete when the label ``update`` has been executed. ``form`` is of the places in
-    :data:`PLACES`.
+    Points and labels lie in consecutive cells, one each, as in the paper. An update is complete when the label
+    ``update`` has been executed.
+
+    Args:
+        w: the weights at the start.
+        x: the points.
+        y: their labels.
+        rate: the step size.
+        epochs: passes over the points.
+        form: of the places in :data:`PLACES`.
+        resets: ``False`` leaves out what sets the pointers back (for a control).
 
     Raises:
         ParameterError: epochs below 1, or an unknown fault.
@@ -72,9 +90,11 @@ def sgd_program(
     printed = printed_places(form, PLACES)
     points, size = x.shape
     start = 0.0 if "counters" in printed else 1.0
-    text = sgd_listing(size, form)
+    lines = [line for line in _listing(printed) if resets or not line.startswith("rewind")]
+    variables: dict[str, float | Tensor] = {"x0": x.mT, "y0": y[None], "w": w[:, None], "eta": rate}
+    variables |= {"temp": 0.0, "turned": 0.0}
     counters = {"j": start - points, "from": start - points, "k": start - epochs}
-    return assemble(text, {**_data(w, x, y, rate), **counters}, size)
+    return assemble("\n".join(lines), {**variables, **counters}, size, {"x0": points, "y0": points})
 
 
 def unrolled_program(

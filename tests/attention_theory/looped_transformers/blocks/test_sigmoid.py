@@ -3,6 +3,7 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.sigmoid import (
+    ColumnSigmoidBlock,
     RowSigmoidBlock,
     SigmoidSum,
     SigmoidSumBlock,
@@ -40,3 +41,13 @@ def test_a_row_sigmoid_needs_the_true_number_of_columns() -> None:
     a, b = operands(4)
     wrong = run_block(RowSigmoidBlock(), a, b, columns=12).result
     assert (wrong[:, 0] - a[:, 0].sigmoid()).abs().max() > 1e-2
+
+
+def test_a_column_sigmoid_takes_every_entry() -> None:
+    for size in (3, 4, 6):
+        a, b = operands(size)
+        found = run_block(ColumnSigmoidBlock(), a, b, spare=5).result
+        assert (found[..., 0] - a[..., 0].sigmoid()).abs().max() < 1e-12
+        assert found[..., 1:].abs().max() < 1e-12
+    wrong = run_block(ColumnSigmoidBlock(), a, b, columns=12).result
+    assert (wrong[..., 0] - a[..., 0].sigmoid()).abs().max() > 1e-2

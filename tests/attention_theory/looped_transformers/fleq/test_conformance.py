@@ -5,8 +5,12 @@ from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid import RowSigmoidBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
-from attention_theory.looped_transformers.fleq.conformance import fleq_conformance, random_fleq_program
-from attention_theory.looped_transformers.fleq.language import Instruction
+from attention_theory.looped_transformers.fleq.conformance import (
+    fleq_conformance,
+    random_fleq_program,
+    random_pointer_program,
+)
+from attention_theory.looped_transformers.fleq.language import Instruction, PointerMove
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.validation import ParameterError
 
@@ -40,6 +44,21 @@ def test_one_machine_follows_forty_random_programs() -> None:
     assert sum(found.executed.values()) == found.cycles
 
 
+def test_one_machine_follows_thirty_random_programs_that_change_themselves() -> None:
+    programs = [random_pointer_program(NAMES, 8, 3, seed) for seed in range(30)]
+    moves = [one for program in programs for one in program.code if isinstance(one, PointerMove)]
+    assert {one.name for one in moves} == {"advance", "rewind"}
+    assert {one.fields for one in moves} == {"a", "b", "c", "ab", "bc", "abc"}
+    found = fleq_conformance(FleqMachine(programs[0], BLOCKS), programs, 16)
+    assert (found.programs, found.wrong) == (30, 0)
+    assert min(found.executed["advance"], found.executed["rewind"]) > 30
+    assert max(found.deviations["advance"], found.deviations["rewind"]) < 1e-15
+    assert max(found.deviations[name] for name in NAMES if name != "mul") < 1e-11
+    assert found.deviation < 2e-6
+    cut = FleqMachine(programs[0], BLOCKS, form={"pointer rows": "printed"})
+    assert fleq_conformance(cut, programs, 16).wrong > 15
+
+
 def test_a_cold_machine_is_found_out() -> None:
     found = fleq_conformance(FleqMachine(PROGRAMS[0], BLOCKS, temperature=3.0), PROGRAMS[:10], 12)
     assert found.deviation > 0.1
@@ -50,3 +69,5 @@ def test_bad_arguments_are_refused() -> None:
         fleq_conformance(FleqMachine(PROGRAMS[0], BLOCKS), PROGRAMS, 0)
     with pytest.raises(ParameterError, match="functions"):
         random_fleq_program((), 8, 3, 0)
+    with pytest.raises(ParameterError, match="instructions"):
+        random_pointer_program(NAMES, 1, 3, 0)

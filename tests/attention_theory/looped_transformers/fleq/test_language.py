@@ -4,7 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import FUNCTIONS, FleqProgram, interpret, variable
+from attention_theory.looped_transformers.fleq.language import (
+    FUNCTIONS,
+    FleqProgram,
+    Instruction,
+    PointerMove,
+    addresses,
+    interpret,
+    moved,
+    variable,
+)
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
@@ -57,12 +66,43 @@ def test_an_instruction_past_the_last_cell_is_refused() -> None:
     assert assemble("last = add(w, last) width 1\nhalt", {"w": 0.0, "last": 1.0}, 3, room).memory.shape == (13, 3)
 
 
-def test_a_pointer_past_the_last_cell_reads_zeros_and_cannot_write() -> None:
-    moved = "advance step.{} by 3\nstep: last = add(last, {})\nhalt"
-    run = interpret(program(moved.format("b", "last"), last=2.0))
-    assert run.memory[9, 0] == 2
-    with pytest.raises(ParameterError, match="cells_written"):
-        interpret(program(moved.format("c", "zero"), last=2.0))
+def test_a_pointer_past_the_last_cell_is_refused_when_it_is_used() -> None:
+    """The last variable has three cells; the machine keeps its program behind them."""
+    for field in "abc":
+        text = f"advance step.{field} by 1\nstep: last = add(last, last){{}}\nhalt"
+        with pytest.raises(
+            ParameterError, match=f"last under pointer {field} of instruction 1 .* from 1 to 12, got 13"
+        ):
+            interpret(program(text.format(""), last=2.0))
+        assert interpret(program(text.format(" width 2"), last=2.0)).halted
+    unused = "advance step.a by 5\nrewind step.a to zero\nstep: last = add(zero, last)\nhalt"
+    assert interpret(program(unused, last=2.0)).halted
+
+
+def test_moves_of_what_is_not_there_are_refused() -> None:
+    memory = torch.zeros(9, 3, dtype=torch.float64)
+    halt = Instruction("add", 0, 0, 0, 1, 2, 1)
+    for move, match in (
+        (PointerMove(1, "a"), "instruction that move 0 changes"),
+        (PointerMove(7, "a"), "instruction that move 0 changes"),
+        (PointerMove(2, "d"), "addresses that move 0 changes"),
+        (PointerMove(2, ""), "addresses that move 0 changes"),
+        (PointerMove(2, "a", to=9), "cell of move 0"),
+    ):
+        with pytest.raises(ParameterError, match=match):
+            FleqProgram((move, PointerMove(2, "b"), halt), memory, {}, {})
+    with pytest.raises(TypeError, match="pointer move"):
+        moved(PointerMove(2, "b"), PointerMove(2, "a"))
+
+
+def test_several_addresses_move_at_once() -> None:
+    built = program("advance step.bc by 3\nrewind step.ac to x\nstep: y = add(x, x)\nhalt", x=1.0, y=0.0)
+    run = interpret(built)
+    assert run.pointers[0][2].tolist() == [9, 12, 15]
+    assert run.pointers[1][2].tolist() == [9, 12, 9]
+    assert torch.equal(run.pointers[2], run.pointers[1])
+    assert addresses(built.code, 15)[0].tolist() == [0, 0, 17]  # c is the column of instruction 2, behind 15 cells
+    assert variable(built, run.memory, "x")[0, 0] == 1
 
 
 def test_pointers_move_through_the_cells() -> None:

@@ -114,8 +114,11 @@ def test_bad_parameters_are_refused() -> None:
     with pytest.raises(ParameterError, match="cells"):
         FleqMachine(program).layout.pack(assemble("halt", {}, size=4))
     moves = assemble("a: one = add(one, one)\nadvance a.a\nhalt", {}, size=4)
-    with pytest.raises(TypeError, match="pointer"):
-        FleqMachine(moves).layout.pack(moves)
+    with pytest.raises(ParameterError, match="instruction 1 moves a pointer"):
+        FleqMachine(moves, pointers=False).layout.pack(moves)
+    unknown = assemble("one = inverse(one)\nhalt", {}, size=4)
+    with pytest.raises(ParameterError, match=r"function must be .*'inverse'"):
+        FleqMachine(unknown).layout.pack(unknown)
 
 
 def test_a_run_that_leaves_the_path_is_compared_up_to_there() -> None:

@@ -1,41 +1,91 @@
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from attention_theory.looped_transformers.fleq.pointer_blocks import PointerBlock
-from attention_theory.validation import ParameterError
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
+from attention_theory.looped_transformers.fleq.padding import padded
+from attention_theory.looped_transformers.machine.summary import summarise
 
-
-@pytest.mark.parametrize("field", [0, 1, 2])
-@pytest.mark.parametrize("by", [1, 4, 7])
-def test_one_address_moves_on(field: int, by: int) -> None:
-    block = PointerBlock(32)
-    state = block.load([(3, 9, 20), (30, 1, 2), (3, 9, 20)], place=30, origin=31)
-    machine, expected = block.increment(field, by), [30, 1, 2]
-    for _ in range(5):
-        before, state = state, machine.cycle(state, 30.0)
-        expected[field] = (expected[field] + by) % 32
-        assert block.instruction(state, 30) == expected
-        others = torch.arange(32) != 30
-        others[0] = False
-        assert torch.equal(state[others], before[others])
+SIZE = 3
 
 
-def test_reset_restores_bit_for_bit() -> None:
-    block = PointerBlock(16)
-    start = block.load([(3, 9, 4), (3, 9, 4)], place=14, origin=15)
-    state = block.increment(1).run(start, 3, 30.0)
-    assert block.instruction(state, 14) == [3, 12, 4]
-    assert torch.equal(block.reset().cycle(state, 30.0)[1:], start[1:])
+def program(*moves: str) -> FleqProgram:
+    """Moves of the addresses of one instruction, which is then executed."""
+    text = "\n".join([*moves, "step: y = add(x, y) width 1", "halt"])
+    return assemble(text, {"x": torch.arange(3.0 * 3).reshape(3, 3), "y": 0.0, "rest": 0.0}, SIZE, {"rest": 40})
 
 
-def test_too_few_rows_spoil_the_address() -> None:
-    block = PointerBlock(16, height=5)
-    state = block.increment(1).run(block.load([(3, 9, 4)], place=15, origin=15), 3, 30.0)
-    assert block.instruction(state, 15) != [3, 12, 4]
+def machine_of(one: FleqProgram, **options: object) -> FleqMachine:
+    return FleqMachine(one, **options)  # type: ignore[arg-type]
 
 
-def test_arguments_are_checked() -> None:
-    with pytest.raises(ParameterError, match="height"):
-        PointerBlock(16, height=13)
-    with pytest.raises(ParameterError, match="field"):
-        PointerBlock(16).increment(3)
+@pytest.mark.parametrize("heads", ["one", "several"])
+@pytest.mark.parametrize("fields", ["a", "b", "c", "ab", "ac", "bc", "abc"])
+def test_only_the_addresses_that_are_meant_change(fields: str, heads: str) -> None:
+    built = program(f"advance step.{fields} by 5", f"rewind step.{fields} to x[1]", f"advance step.{fields}")
+    machine, reference = machine_of(built, heads=heads), interpret(built)
+    result = compare(machine.run(built), reference)
+    assert result.counters_agree
+    assert result.pointers_agree
+    assert result.deviation < 1e-11
+    start, layout = machine.layout.pack(built), machine.layout
+    state = machine.cycle(start)
+    off = (layout.rows.of(state, "memory") - layout.rows.of(start, "memory")).abs()[layout.scratch :]
+    assert off.gt(1e-30).any(-1).nonzero().flatten().tolist() == [layout.cells + 3]  # the instruction 'step'
+    assert set(off[layout.cells + 3].tolist()) == {0.0, 2.0}  # whole bits, exactly
+
+
+@given(start=st.integers(0, 40), by=st.integers(1, 127))
+@settings(max_examples=20)
+def test_an_address_wraps_at_the_number_of_codes(start: int, by: int) -> None:
+    built = program(f"rewind step.b to x[{start}]", f"advance step.b by {by}")
+    machine = machine_of(built)
+    layout = machine.layout
+    state = machine.cycle(machine.cycle(layout.pack(built)))
+    expected = (built.addresses["x"] + start + by + layout.scratch) % 2**layout.bits - layout.scratch
+    assert layout.addresses(state)[2].tolist() == [built.code[2].a, expected, built.code[2].c]  # type: ignore[union-attr]
+
+
+def test_no_layer_and_no_head_is_added() -> None:
+    built = program("advance step.a")
+    plain, moving = (summarise(machine_of(built, pointers=one).transformer) for one in (False, True))
+    assert (moving.layers, moving.heads) == (plain.layers, plain.heads)
+    assert moving.width < plain.width + 3 * 7 + 4
+
+
+def test_the_rows_of_theorem_2_are_too_few() -> None:
+    built = program("advance step.b by 6", "advance step.b by 6")
+    result = compare(machine_of(built, form={"pointer rows": "printed"}).run(built), interpret(built))
+    assert not result.pointers_agree
+
+
+def test_a_wide_machine_moves_its_pointers_too() -> None:
+    """Where d rows are more than the addresses take, the rest of an instruction lies below them."""
+    built = assemble("advance step.ac by 2\nstep: y = add(x, y) width 2\nhalt", {"x": 3.0, "y": 1.0}, 24)
+    result = compare(machine_of(built).run(built), interpret(built))
+    assert result.counters_agree
+    assert result.pointers_agree
+    assert result.deviation < 1e-10
+
+
+def test_a_plain_program_runs_where_pointers_may_move() -> None:
+    built = assemble("x = transpose(x)\ny = sub(x, y)\nhalt", {"x": torch.rand(3, 3), "y": torch.rand(3, 3)}, SIZE)
+    result = compare(machine_of(built, pointers=True).run(built), interpret(built))
+    assert result.counters_agree
+    assert result.pointers_agree
+    assert result.deviation < 1e-11
+
+
+def test_padding_keeps_the_moves() -> None:
+    built = padded(program("advance step.bc by 4", "rewind step.b to y"), 70, 9)
+    result = compare(machine_of(built).run(built), interpret(built))
+    assert result.counters_agree
+    assert result.pointers_agree
+
+
+def test_a_cold_machine_loses_its_pointers() -> None:
+    built = program(*["advance step.b by 3"] * 12)
+    assert not compare(machine_of(built, temperature=2.0).run(built, 13), interpret(built)).pointers_agree

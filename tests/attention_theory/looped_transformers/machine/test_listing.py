@@ -2,7 +2,14 @@
 
 import pytest
 
-from attention_theory.looped_transformers.machine.listing import AssemblyError, find, labelled_lines, refuse_twice
+from attention_theory.looped_transformers.machine.listing import (
+    AssemblyError,
+    beside,
+    find,
+    labelled_lines,
+    refuse_twice,
+    side_by_side,
+)
 
 TEXT = """
 start: again: go on   # a comment
@@ -27,3 +34,12 @@ def test_a_name_is_given_once() -> None:
     refuse_twice(2, "cell", "x", ["y"])
     with pytest.raises(AssemblyError, match="line 2: cell 'x' is given twice"):
         refuse_twice(2, "cell", "x", ["x"])
+
+
+def test_two_listings_stand_side_by_side() -> None:
+    rows = beside(["a: one # first", "two"], ["a: one", "two\n b: three"])
+    assert rows == [("a:      one", "a:      one"), ("        two", "        two"), ("", "b:      three")]
+    assert side_by_side(rows).splitlines()[0] == "a:      one | ="
+    assert side_by_side(rows).splitlines()[2] == "            | b:      three"
+    with pytest.raises(ValueError, match="argument 2"):
+        beside(["one"], [])

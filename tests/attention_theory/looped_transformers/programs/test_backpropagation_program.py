@@ -2,6 +2,7 @@ import pytest
 from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.language import interpret
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.programs.backpropagation import Network, random_network, train
 from attention_theory.looped_transformers.programs.backpropagation_program import (
     PLACES,
@@ -34,9 +35,28 @@ def test_every_printed_place_shows(place: str) -> None:
 
 
 def test_the_listing_stands_beside_its_repair() -> None:
-    rows = listing_beside(4)
+    rows = listing_beside()
     differing = [row for row in rows if row[0] != row[1]]
     assert ("        o = mul(temp, a)", "        o = mul(w2, a)") in differing
     assert rows[0] == ("line1:  temp = transpose(w1)",) * 2
     assert len(differing) < len(rows) * 2 / 3
     assert len(machine_listing(4, 2).splitlines()) == 2 * 26 + 4
+
+
+def test_the_repaired_listing_runs_in_the_machine() -> None:
+    network, x, y = random_network(3, 3, 1), normal(2, 3, seed=0), normal(2, seed=3)
+    program = listing_program(network, x, y, 0.2, 2)
+    assert len(program.code) == 46
+    reference = interpret(program)
+    run = FleqMachine(program).run(program, len(reference.counters))
+    result = compare(run, reference)
+    assert result.counters_agree
+    assert result.pointers_agree
+    assert read_network(program, run.memory).distance(train(network, x, y, 0.2, 2)[-1]) < 5e-6
+
+
+@pytest.mark.parametrize("label", ["line2", "line14", "line17"])
+def test_a_reset_left_out_shows(label: str) -> None:
+    network, x, y = small_training()
+    program = listing_program(network, x, y, 0.2, 2, left_out=[label])
+    assert read_network(program, interpret(program).memory).distance(train(network, x, y, 0.2, 2)[-1]) > 1e-3

@@ -3,7 +3,12 @@ import torch
 
 from attention_theory.looped_transformers.fleq.language import interpret, variable
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
-from attention_theory.looped_transformers.programs.newton import newton_error_bound, newton_program, newton_residuals
+from attention_theory.looped_transformers.programs.newton import (
+    listing_beside,
+    newton_error_bound,
+    newton_program,
+    newton_residuals,
+)
 from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
@@ -43,3 +48,11 @@ def test_the_bound_grows_with_the_condition_and_holds_for_the_machine() -> None:
     assert stretched == torch.inf
     with pytest.raises(ParameterError, match="slope"):
         newton_error_bound(matrices, 6, 0.0)
+
+
+def test_the_listing_stands_beside_its_repair() -> None:
+    differing = [row for row in listing_beside() if row[0] != row[1]]
+    assert differing == [
+        ("        x = mul(x, a)", "        x = mul(a, x)"),
+        ("        y = transpose(y)", "        x = transpose(x)"),
+    ]

@@ -5,6 +5,7 @@ from attention_theory.looped_transformers.fleq.language import interpret, variab
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.programs.power_iteration import (
     inverse_root_iterates,
+    listing_beside,
     power_error_bound,
     power_iterates,
     power_program,
@@ -44,3 +45,8 @@ def test_the_bound_holds_for_the_machine_and_grows_as_the_square_shrinks() -> No
     assert power_error_bound(hidden, 8, 1e-7, 80) == torch.inf
     with pytest.raises(ParameterError, match="slope"):
         power_error_bound(matrix, 4, 0.0)
+
+
+def test_the_listing_stands_beside_its_repair() -> None:
+    differing = [row for row in listing_beside() if row[0] != row[1]]
+    assert differing == [("        t = add(t1, one)", "        t1 = add(t1, one)"), ("", "        b = transpose(b)")]

@@ -1,8 +1,11 @@
+import pytest
 import torch
 
 from attention_theory.looped_transformers.fleq.language import interpret, variable
-from attention_theory.looped_transformers.programs.regression import sgd, sgd_program, unrolled_program
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
+from attention_theory.looped_transformers.programs.regression import sgd, sgd_beside, sgd_program, unrolled_program
 from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
 
 
 def test_descent_programs_equal_the_plain_descent() -> None:
@@ -13,3 +16,36 @@ def test_descent_programs_equal_the_plain_descent() -> None:
     printed = sgd_program(w, x, y, 0.1, 4, {"counters": "printed"})
     run = interpret(printed)
     assert run.executed.count(printed.labels["update"]) == (3 + 1) * (4 + 1)
+
+
+def test_pointers_lead_the_machine_through_more_points_than_instructions() -> None:
+    w, x, y = torch.zeros(3, dtype=torch.float64), normal(20, 3, seed=0), normal(20, seed=1)
+    program = sgd_program(w, x, y, 0.05, 2)
+    assert len(program.code) == 18 < len(x)
+    reference = interpret(program)
+    run = FleqMachine(program).run(program, len(reference.counters))
+    result = compare(run, reference)
+    assert result.counters_agree
+    assert result.pointers_agree
+    found = variable(program, run.memory, "w")[:, 0]
+    assert torch.allclose(found, sgd(w, x, y, 0.05, 2)[-1], rtol=0, atol=1e-5)
+
+
+def test_pointers_that_are_not_set_back_leave_the_data() -> None:
+    w, x, y = torch.zeros(3, dtype=torch.float64), normal(5, 3, seed=0), normal(5, seed=1)
+    program = sgd_program(w, x, y, 0.05, 2, resets=False)
+    found = variable(program, interpret(program).memory, "w")[:, 0]
+    assert (found - sgd(w, x, y, 0.05, 2)[-1]).norm() > 1e-2
+    many = sgd_program(w, x, y, 0.0, 12, resets=False)
+    with pytest.raises(ParameterError, match=r"under pointer . of instruction"):
+        interpret(many)
+
+
+def test_the_listing_stands_beside_its_repair() -> None:
+    rows = sgd_beside()
+    assert rows[0] == ("first:  temp = mul(x0, w) width 1",) * 2
+    assert [left for left, right in rows if left != right] == [
+        "third:  temp = mul(x0, temp) width 1",
+        "        temp = mul(temp, eta)",
+        "",
+    ]
