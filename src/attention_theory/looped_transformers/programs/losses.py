@@ -14,6 +14,7 @@ from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FUNCTIONS, FleqProgram, Function, on_first_entry
 from attention_theory.looped_transformers.fleq.machine import standard_blocks
 from attention_theory.looped_transformers.programs.newton import ROUNDING
+from attention_theory.looped_transformers.programs.power_iteration import inverse_root_iterates
 from attention_theory.validation import require
 
 Derivative = Callable[[Tensor], Tensor]
@@ -85,6 +86,48 @@ def huber_loss(delta: float, terms: int, steepness: float = 2.0) -> Loss:
 def smooth_huber_loss() -> Loss:
     """``f(r) = sqrt(1 + r²) - 1``: f' is r / sqrt(1 + r²), for the inner loop."""
     return Loss("smooth Huber", lambda r: r * (1 + r**2).rsqrt(), 1.0)
+
+
+def smooth_huber_sigmoids(terms: int, steepness: float = 2.0) -> SigmoidSum:
+    """A sum for the derivative r / sqrt(1 + r²): m equal steps at the places where it has risen by half a step more.
+
+    Args:
+        terms: m, at least 2; one more makes the constant.
+        steepness: a sigmoid's slope times the distance to the nearer place, above 0.
+
+    Raises:
+        ParameterError: a parameter out of its range.
+    """
+    require(terms=(terms, 2, None), steepness=(steepness, 1e-6, None))
+    levels = -1 + (2 * torch.arange(terms, dtype=torch.float64) + 1) / terms
+    knots = levels / (1 - levels**2).sqrt()
+    gaps = torch.diff(knots)
+    slopes = steepness / torch.minimum(torch.cat([gaps[:1], gaps]), torch.cat([gaps, gaps[-1:]]))
+    return SigmoidSum(
+        torch.cat([slopes, slopes.new_zeros(1)]),
+        torch.cat([-slopes * knots, slopes.new_zeros(1)]),
+        torch.cat([torch.full_like(knots, 2 / terms), knots.new_tensor([-2.0])]),
+    )
+
+
+def smooth_huber_by_rounds(rounds: int, largest: float) -> Derivative:
+    """What the inner loop makes of the derivative r / sqrt(1 + r²) in exact products (Algorithm 11).
+
+    Args:
+        rounds: of the loop, at least 1.
+        largest: |r| up to which the loop is made.
+
+    Raises:
+        ParameterError: a parameter out of its range.
+    """
+    require(rounds=(rounds, 1, None), largest=(largest, 1.0, None))
+    square = (1 + largest**2) / 2
+
+    def derivative(r: Tensor) -> Tensor:
+        s = (1 + r**2) / square
+        return r * inverse_root_iterates(s, rounds)[-1] / math.sqrt(square)
+
+    return derivative
 
 
 def descent(
