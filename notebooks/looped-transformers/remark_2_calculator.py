@@ -117,12 +117,12 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 # Inside the FLEQ machine the columns are there already: those of the scratchpad, $\max(4d,d^2)$ of them. Column $i$
-# holds the slope and the shift of term $i$ as fixed entries, and asks with them. Only the first column, where the operand
-# stands, has a key, so that column $i$ gives it the weight $\phi(\text{slope}_i\,x+\text{shift}_i)$ and needs no copy of
-# $x$. A hidden unit for each term, which knows its column by a code of $\log m$ bits, multiplies the weight by its
-# height. In the second layer all columns are attended to alike, and that is the sum. So a larger $d$ makes both functions
-# more exact: with $m=d^2$ columns the root on $[0,C]$ has the error $\sqrt C/m$ (Lemma 20), and the reciprocal one of
-# order $1/m$ on a fixed interval (Lemma 18).
+# holds the slope and the shift of term $i$ as fixed entries, and asks with them. Only the first column, where the
+# operand stands, has a key, so that column $i$ gives it the weight $\phi(\text{slope}_i\,x+\text{shift}_i)$ and needs
+# no copy of $x$. A hidden unit for each term, which knows its column by a code of $\log m$ bits, multiplies the weight
+# by its height. In the second layer all columns are attended to alike, and that is the sum. So a larger $d$ makes both
+# functions more exact: with $m=d^2$ columns the root on $[0,C]$ has the error $\sqrt C/m$ (Lemma 20), and the
+# reciprocal one of order $1/m$ on a fixed interval (Lemma 18).
 
 
 # %%

@@ -64,8 +64,8 @@ x = draw(inputs, d)
 # </blockquote>
 # <!-- /claim -->
 # The first operand holds $x$ and the second $e_j$, each in its first column. Layer 1 moves $e_j$ to rows of its own, so
-# that its column becomes the only one with a key. In layer 2 head $i$ reads $a_{ji}$ and the bias out of it as a key and
-# $c_{ji}$ as a value, and the column of $x$ asks. Layer 3 copies the sum to where the result belongs. These are the
+# that its column becomes the only one with a key. In layer 2 head $i$ reads $a_{ji}$ and the bias out of it as a key
+# and $c_{ji}$ as a value, and the column of $x$ asks. Layer 3 copies the sum to where the result belongs. These are the
 # three layers of the lemma.
 #
 # Key and value are linear in the selector. Hence a selector half $e_1$ and half $e_2$ does not give the mean of two

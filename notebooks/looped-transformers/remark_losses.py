@@ -86,16 +86,17 @@ w = torch.zeros(d, dtype=torch.float64)
 # <details><summary>Proof of the bound</summary>
 #
 # *One step.* Let $w$ and $w'$ be two weights and $r$, $r'$ their residuals at a point $x$. As $f$ is convex with
-# $f''\le L$, $f'(r)-f'(r')=k(r-r')$ with some $0\le k\le L$. So a step turns the difference $w-w'$ into
-# $(I-\eta k\,xx^\top)(w-w')$. The matrix has the eigenvalues 1 and $1-\eta k\|x\|^2$, which lie between $-1$ and 1
-# where $\eta L\|x\|^2\le2$: an error that goes in does not come out larger. To it the step adds $\eta\|x\|$ times the
-# error of $f'$, and what the products lose. Over all steps this is $\eta\epsilon\sum_i\|x_i\|$, and the floor.
+# $f''\le L$, $f'(r)-f'(r')=k(r-r')$ with some $0\le k\le L$. So a step turns the difference $w-w'$ into $(I-\eta
+# k\,xx^\top)(w-w')$. The matrix has the eigenvalues 1 and $1-\eta k\|x\|^2$, which lie between $-1$ and 1 where $\eta
+# L\|x\|^2\le2$: an error that goes in does not come out larger. To it the step adds $\eta\|x\|$ times the error of
+# $f'$, and what the products lose. Over all steps this is $\eta\epsilon\sum_i\|x_i\|$, and the floor.
 #
 # *The products.* There are three: $w\cdot x$, whose error $f'$ passes on at most $L$ times; $\eta f'$; and that number
 # times $x$. An entry $z$ of a product is off by at most $cz^2/2+\rho/c$ with $\rho=10^{-14}$ for rounding (Lemma 14).
 #
 # *Huber's derivative.* It is $\int_{-\delta}^{\delta}1_{r\ge t}\,dt-\delta$. With sigmoids of slope $s$ for the steps
-# the integral changes by at most $\frac1s\log2$, at the corners. Its integrand is monotone in $t$ and lies between 0 and
+# the integral changes by at most $\frac1s\log2$, at the corners. Its integrand is monotone in $t$ and lies between 0
+# and
 # 1. So $m$ equal steps of height $h=2\delta/m$, at the middle of their intervals, miss it by at most $h/2$. With
 # $s=2/h$ that is $\epsilon=h(\frac12+\frac12\log2)<1.7\,\delta/m$, for every $r$. $\square$
 #
