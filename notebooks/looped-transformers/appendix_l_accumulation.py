@@ -30,8 +30,8 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-products = 100  # T, products in a row
-seed = 0  # of the matrices
+products = 100  # T, products in a row, at least 20
+seed = 0  # of the matrices, at least 0
 
 # %%
 require(products=(products, 20, None), seed=(seed, 0, None))
@@ -126,8 +126,8 @@ show.figure(
     name="product-bound",
     caption="The largest distance that the printed constants give, for three $n$, and the corrected ones. The printed "
     "curves dip below the dashed line near $1/n$ only.",
-    alt="Log-log plot: three curves in the form of a V whose tips lie at one over n. They are above a rising dashed line "
-    "except near the tips. A fourth runs below that line throughout.",
+    alt="Log-log plot: three curves in the form of a V whose tips lie at one over n. They are above a rising "
+    "dashed line except near the tips. A fourth runs below that line throughout.",
 )
 
 # %% [markdown]
@@ -233,8 +233,8 @@ show.figure(
     name="accumulation",
     caption="Distance to the exact vector. With norm 1 it stays below T times the error that Lemma 14 allows a step "
     "(dashed); with norm 1.5 it crosses that line.",
-    alt="Log-log plot. One curve rises at most linearly and stays below the dashed line. The other crosses the dashed "
-    "line and bends upwards.",
+    alt="Log-log plot. One curve rises at most linearly and stays below the dashed line. The other crosses the "
+    "dashed line and bends upwards.",
 )
 
 # %% [markdown]

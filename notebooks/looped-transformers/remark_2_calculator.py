@@ -198,9 +198,10 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="one-head-calculator",
-    caption="Largest errors of the calculator with one head a layer, against the number of its scratchpad's columns; the "
-    "lines are the errors that its sums are made for.",
-    alt="Log-log plot with two falling lines, parallel to a dashed one of slope minus one. Dots lie at or below each line.",
+    caption="Largest errors of the calculator with one head a layer, against the number of its scratchpad's columns; "
+    "the lines are the errors that its sums are made for.",
+    alt="Log-log plot with two falling lines, parallel to a dashed one of slope minus one. Dots lie at or below "
+    "each line.",
 )
 
 # %% [markdown]

@@ -187,10 +187,10 @@ axes[1].legend(fontsize=8)
 show.figure(
     fig,
     name="losses",
-    caption="Left: the derivatives as sums of sigmoids. Right: Huber's loss in the machine and the square loss in plain "
-    "arithmetic, on data with one bad label.",
-    alt="Left: a curve that rises from minus one to zero, and one that rises from minus one to one with nearly sharp "
-    "corners. Right: a staircase that falls, and squares that jump up and down above it.",
+    caption="Left: the derivatives as sums of sigmoids. Right: Huber's loss in the machine and the square loss in "
+    "plain arithmetic, on data with one bad label.",
+    alt="Left: a curve that rises from minus one to zero, and one that rises from minus one to one with nearly "
+    "sharp corners. Right: a staircase that falls, and squares that jump up and down above it.",
 )
 
 # %% [markdown]
@@ -286,10 +286,10 @@ axes[1].legend()
 show.figure(
     fig,
     name="inner-loop",
-    caption="Left: the error of the weights against the rounds of the inner loop; the machine stops at the floor of its "
-    "products. Right: the error of a sum of sigmoids for the same derivative against their number.",
-    alt="Left: a curve that is flat and then drops steeply, with a dot on its plateau, one on its slope and one far below "
-    "one millionth. Right: points that fall along a dashed line of slope minus one.",
+    caption="Left: the error of the weights against the rounds of the inner loop; the machine stops at the floor of "
+    "its products. Right: the error of a sum of sigmoids for the same derivative against their number.",
+    alt="Left: a curve that is flat and then drops steeply, with a dot on its plateau, one on its slope and one "
+    "far below one millionth. Right: points that fall along a dashed line of slope minus one.",
 )
 
 # %% [markdown]
