@@ -29,6 +29,7 @@ from attention_theory.looped_transformers.blocks.approximation import (
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.root_integral import ROOT_INTEGRAL, root_at_scales
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSumBlock
+from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -344,6 +345,8 @@ for m in (25, 50, 100):
     x = torch.logspace(-6, 2 * math.log10(m), 120, dtype=torch.float64)
     x[0] = 0
     blocks.append(block_error(root_at_scales(m, float(m**2), 1 / m), x, x.sqrt()))
+zero = torch.zeros(1, 4, 4, dtype=torch.float64)
+built = summarise(run_block(SigmoidSumBlock("f", root_at_scales(25, 625.0, 1 / 25)), zero, zero).machine)
 
 # %% [markdown]
 # The last column says how few sigmoids are enough for $1/m$:
@@ -407,7 +410,8 @@ claim = Claim("looped-transformers/corollary-9")
 claim.check("on [0, m²], m = 25 to 400 sigmoids: largest error times m", max(times_m), "<=", 1.0)
 claim.check("as a transformer, m = 25, 50, 100 heads: largest error times m", max(run_times_m), "<=", 1.0)
 claim.check("heads for 1/m over log² m, largest", max(shares), "<=", 3.0)
-claim.check("layers (3 claimed)", SigmoidSumBlock.depth, "<=", 3)
+claim.check("layers (3 claimed)", built.layers, "<=", 3)
+claim.check("heads for m = 25 (m claimed)", built.heads, "<=", 25)
 claim.control("half the sigmoids for 1/m: smallest error times m", min(too_few), "<=", 1.0)
 claim.check("slopes in geometric sequence: largest error times m", max(times_m), "<=", 1.0, of="proof")
 claim.check("sum of the coefficients over their bound", growth, "<=", 1 + 1e-9, of="proof")

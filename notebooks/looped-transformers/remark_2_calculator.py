@@ -40,11 +40,11 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 least = 0.2  # the least operand of the reciprocal, from 0.15 to 0.5
-most = 8.0  # the largest operand of both functions, from 2 to 20
+most = 8.0  # the largest operand of both functions, from 3 to 20
 widest = 16  # the largest d, from 8 to 20
 
 # %%
-require(least=(least, 0.15, 0.5), most=(most, 2.0, 20.0), widest=(widest, 8, 20))
+require(least=(least, 0.15, 0.5), most=(most, 3.0, 20.0), widest=(widest, 8, 20))
 
 # %% [markdown]
 # ## The sums by themselves

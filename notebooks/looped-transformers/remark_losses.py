@@ -257,7 +257,7 @@ def by_loop(count):
 # derivative, with which the plain descent is run.
 
 # %%
-loops = {count: by_loop(count) for count in (3, 7, rounds)}
+loops = {count: by_loop(count) for count in (3, rounds)}
 loop_off = {count: (one[0] - wanted).norm().item() for count, one in loops.items()}
 plain = [
     (descent(w, x[:2], y[:2], rate, 2, smooth_huber_by_rounds(k, largest))[-1] - wanted).norm()
@@ -287,7 +287,7 @@ show.figure(
     name="inner-loop",
     caption="Left: the error of the weights against the rounds of the inner loop; the machine stops at the floor of "
     "its products. Right: the error of a sum of sigmoids for the same derivative against their number.",
-    alt="Left: a curve that is flat and then drops steeply, with a dot on its plateau, one on its slope and one "
+    alt="Left: a curve that is flat and then drops steeply, with a dot on its plateau and one "
     "far below one millionth. Right: points that fall along a dashed line of slope minus one.",
 )
 
