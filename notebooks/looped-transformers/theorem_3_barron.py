@@ -194,5 +194,5 @@ claim.verdict()
 # here.
 #
 # ## To try
-# - Set `width = 1.0`: a flatter bump, a smaller $C$, and all errors lower, with slopes as steep.
+# - Set `width = 1.0`: a flatter bump, a smaller $C$, and all errors lower, with slopes nearly as steep.
 # - Set `most = 256`: one more point on every curve; that of $\tau=1$ stays level.
