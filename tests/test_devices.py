@@ -68,6 +68,7 @@ EXEMPT = {
     for name in (
         "backpropagation_program.listing_program",
         "backpropagation_program.machine_program",
+        "losses.loss_program",
         "newton.newton_program",
         "power_iteration.power_program",
         "regression.sgd_program",

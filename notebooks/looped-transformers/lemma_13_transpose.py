@@ -74,8 +74,9 @@ def transpose_error(d, temperature=20.0):
 
 # %%
 a, b = draw(4)
-run = run_block(TransposeBlock(), a, b, 20.0)
-sizes = summarise(run.machine)
+sizes = summarise(run_block(TransposeBlock(), a, b, 20.0).machine)
+temperatures = [1.0, 2.0, 5.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0]
+by_temperature = {d: [transpose_error(d, heat) for heat in temperatures] for d in (4, 8)}
 lemma, block_rows = {}, {}
 for size in (4, 8, 16):
     matrix = torch.randn(size, size, generator=generator(seed), dtype=torch.float64)
@@ -83,8 +84,11 @@ for size in (4, 8, 16):
     lemma[size] = (found, summarise(machine), matrix)
     block_rows[size] = summarise(run_block(TransposeBlock(), matrix, matrix, 20.0).machine).width
 one_row, _ = transpose_in_groups(lemma[4][2], form="printed")
-temperatures = [1.0, 2.0, 5.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0]
-by_temperature = {d: [transpose_error(d, heat) for heat in temperatures] for d in (4, 8)}
+
+# %% [markdown]
+# How hot must the softmax be? What one layer misses, the other columns get:
+
+# %%
 fig, axis = show.axes()
 for marker, (d, errors) in zip("os", by_temperature.items(), strict=True):
     axis.semilogy(temperatures, errors, marker + "-", label=f"$d={d}$")
@@ -99,24 +103,37 @@ show.figure(
     "minus twelve near a factor of 15, and are level after that.",
 )
 
+# %% [markdown]
+# The lemma's own input, for three sizes, and what the proof's row makes of the smallest:
+
+# %%
+rows_off = {f"d = {d}": lean.width - 2 * d - 2 * int(math.log2(d)) for d, (_, lean, _) in lemma.items()}
+lemma_off = {f"d = {d}": (found - matrix.mT[:, None]).abs().max() for d, (found, _, matrix) in lemma.items()}
+_, _, first = lemma[4]
+printed_off = (one_row - first.mT[:, None]).abs().max()
+show.table(
+    ["d", "rows on the lemma's input", "2 d + 2 log d", "rows in the FLEQ machine"],
+    [(d, lean.width, 2 * d + 2 * int(math.log2(d)), block_rows[d]) for d, (_, lean, _) in lemma.items()],
+)
+
+# %% [markdown]
+# Exactly as many rows as claimed, fewer layers, and the transpose in every group.
+
+# %%
 claim = Claim("looped-transformers/lemma-13")
 claim.check("4 by 4, factor 20: largest error", by_temperature[4][temperatures.index(20.0)], "<=", 1e-12)
 claim.check("8 by 8, factor 20: largest error", by_temperature[8][temperatures.index(20.0)], "<=", 1e-12)
-claim.check("layers (4 claimed)", sizes.layers, "==", 3)
-claim.check("heads a layer", sizes.heads, "==", 1)
-for d, (found, lean, matrix) in lemma.items():
-    code = int(math.log2(d))
-    claim.check(f"the lemma's input, d = {d}: rows are 2 d + 2 log d", lean.width, "==", 2 * d + 2 * code)
-    claim.check(f"the same: layers (4 claimed), heads {lean.heads}", lean.layers, "<=", 4)
-    claim.check(f"the same: largest error in all {d} groups", (found - matrix.mT[:, None]).abs().max(), "<=", 1e-12)
-    claim.number(f"rows of the FLEQ machine's block at d = {d}", block_rows[d])
+claim.check("layers of the block (4 claimed)", sizes.layers, "<=", 4)
+claim.check("its heads in a layer (1 claimed)", sizes.heads, "<=", 1)
+claim.check("the lemma's input: rows less 2 d + 2 log d", rows_off, "<=", 0)
+claim.check("the same: layers (4 claimed)", {f"d = {d}": one.layers for d, (_, one, _) in lemma.items()}, "<=", 4)
+claim.check("the same: heads (1 claimed)", {f"d = {d}": one.heads for d, (_, one, _) in lemma.items()}, "<=", 1)
+claim.check("the same: largest error in all groups", lemma_off, "<=", 1e-12)
 claim.control("factor 1: largest error", by_temperature[4][0], "<=", 0.1)
-found, _, matrix = lemma[4]
-claim.check("permuted vector to another row: error", (found - matrix.mT[:, None]).abs().max(), "<=", 1e-12, of="proof")
-claim.printed(
-    "to the row it came from, as printed: error", (one_row - matrix.mT[:, None]).abs().max(), "<=", 1e-12, of="proof"
-)
-claim.check("that is A + A^T: error", (one_row - (matrix + matrix.mT)[:, None]).abs().max(), "<=", 1e-11, of="proof")
+claim.check("permuted vector to another row: error", lemma_off["d = 4"], "<=", 1e-12, of="proof")
+claim.printed("to the row it came from, as printed: error", printed_off, "<=", 1e-12, of="proof")
+twice = (one_row - (first + first.mT)[:, None]).abs().max()
+claim.check("that is A + A^T: error", twice, "<=", 1e-11, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -148,6 +165,11 @@ hot, _ = transpose_vectorised(matrix, 20.0)
 lean, narrow = transpose_vectorised(matrix, 20.0, spare_row=False)
 without, _ = transpose_vectorised(matrix, 20.0, form="printed")
 wide, table = summarise(machine), summarise(narrow)
+
+# %% [markdown]
+# The table's two rows, quoted, and ours:
+
+# %%
 show.table(
     ["", "layers", "heads", "width"],
     [
@@ -157,6 +179,11 @@ show.table(
         [f"run here, exact ({wide.width} rows, doubled)", wide.layers, wide.heads, 2 * wide.width],
     ],
 )
+
+# %% [markdown]
+# The printed width is reached, with an error that is small and not zero; a row more takes that away.
+
+# %%
 claim = Claim("looped-transformers/table-1")
 claim.number("layers", table.layers, printed=1, within=0.0)
 claim.number("heads", table.heads, printed=1, within=0.0)
@@ -177,8 +204,8 @@ claim.verdict()
 #
 # A function block of three layers with one head adds two numbers. (One layer is enough, also for matrices, as the
 # programs need it. The proof has four transformations for its three layers; it forms $a+b$ in column 1, though $b$
-# stands in column $d+1$ and no read brings it there, and its last matrix still holds $b$. A block for numbers only is
-# not built. The dimension is not checked.)
+# stands in column $d+1$ and no read brings it there, and its last matrix still holds $b$. A block for numbers has
+# $O(1)$ rows, as the lemma says, and one for $d\times d$ matrices $O(d)$.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -188,30 +215,60 @@ claim.verdict()
 # **Lemma 16 (Subtraction)** *Appendix M*
 #
 # A function block of three layers with one head subtracts two numbers. (Two layers are enough, also for matrices: the
-# first turns the sign of $b$. The proof is that of Lemma 15. The dimension is not checked.)
+# first turns the sign of $b$. The proof is that of Lemma 15. A block for numbers has $O(1)$ rows, as the lemma says.)
 #
 # </blockquote>
 # <!-- /claim -->
-# The lemmas are about numbers, with three layers and one head. The proof writes four transformations for the three;
-# one of them forms $a+b$ in column 1, though $b$ stands in column $d+1$ and no read brings it there. One head is
-# enough all the same, and fewer layers: a column of the result whose query meets the keys of both its operands'
-# columns gets half their sum. For a difference a layer before it turns the sign of $b$. The same works for matrices,
-# column by column, as the programs of the paper need it ($2I-Y$ in Newton's iteration). Two heads, one for each
-# operand, do both in one layer, and are used in the machine.
+# The lemmas are about numbers, with three layers, one head and $O(1)$ rows. The proof writes four transformations for
+# the three layers; one of them forms $a+b$ in column 1, though $b$ stands in column $d+1$ and no read brings it there.
+# One head is enough all the same, and fewer layers: a column of the result whose query meets the keys of both its
+# operands' columns gets half their sum. For a difference a layer before it turns the sign of $b$.
+#
+# *The rows.* A block for numbers has one row of data and one of result; the others are codes of one bit and marks of
+# the columns of $a$, $b$ and the result. There is nothing in it that could grow: with any number of columns beside it
+# the rows are the same. (A code of one bit is told apart by a margin of 1, so that $n$ columns take a share of
+# $ne^{-\lambda}$, and the temperature has to grow with $\log n$, as the paper has it. An address of the whole machine
+# takes $\log n$ rows; it is the machine's, and the lemmas do not count it.) The same block serves matrices, column by
+# column, as the programs of the paper need it ($2I-Y$ in Newton's iteration), and then has $O(d)$ rows. Two heads, one
+# for each operand, do both in one layer.
+
 
 # %%
-for number, name in ((15, "add"), (16, "sub")):
-    block, numbers = SumBlock(name, heads=1), torch.zeros(2, batch, 4, 4, dtype=torch.float64)
-    numbers[:, :, 0, 0] = torch.stack([a, b])[:, :, 0, 0]
-    runs = {"numbers": run_block(block, *numbers, 20.0), "matrices": run_block(block, a, b, 20.0)}
-    wanted = {"numbers": block.reference(*numbers), "matrices": block.reference(a, b)}
-    sizes, two = summarise(runs["numbers"].machine), run_block(SumBlock(name), a, b, 20.0).result
+def sum_block(name):
+    """Errors for numbers and matrices, with one head and two; rows and layers of the block for numbers."""
+    block, numbers = SumBlock(name, heads=1), torch.stack([a, b])[:, :, :1, :1]
+    runs = {f"numbers, {spare} more columns": run_block(block, *numbers, 40.0, spare=spare) for spare in (0, 60, 600)}
+    off = {label: (run.result - block.reference(*numbers)).abs().max() for label, run in runs.items()}
+    wanted = block.reference(a, b)
+    off |= {"matrices": (run_block(block, a, b, 20.0).result - wanted).abs().max()}
+    off |= {"matrices, two heads": (run_block(SumBlock(name), a, b, 20.0).result - wanted).abs().max()}
+    cold = (run_block(block, a, b, 1.0).result - wanted).abs().max()
+    return off, cold, [summarise(run.machine) for run in runs.values()]
+
+
+sums = {15: sum_block("add"), 16: sum_block("sub")}
+
+# %% [markdown]
+# Both are settled in the same way.
+
+# %%
+for number, (off, cold, summaries) in sums.items():
     claim = Claim(f"looped-transformers/lemma-{number}")
-    for kind, run in runs.items():
-        claim.check(f"{kind}, factor 20: largest error", (run.result - wanted[kind]).abs().max(), "<=", 1e-13)
-    claim.check("layers (3 claimed)", sizes.layers, "<=", 3)
-    claim.check("heads", sizes.heads, "==", 1)
-    claim.check("two heads, one layer, matrices: largest error", (two - wanted["matrices"]).abs().max(), "<=", 1e-13)
-    cold = run_block(block, a, b, 1.0).result
-    claim.control("factor 1: largest error", (cold - wanted["matrices"]).abs().max(), "<=", 0.1)
+    claim.check("factor 40 for numbers, 20 for matrices: largest error", off, "<=", 1e-13)
+    claim.check("layers (3 claimed)", summaries[0].layers, "<=", 3)
+    claim.check("heads (1 claimed)", summaries[0].heads, "<=", 1)
+    claim.check("numbers, 4, 64 and 604 columns: different counts of rows", len({s.width for s in summaries}), "==", 1)
+    claim.control("factor 1: largest error", cold, "<=", 0.1)
+    claim.number("rows of the block for numbers", summaries[0].width)
     claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# A transpose takes a detour through a vector, in three layers of one head, and on the rows that the lemma claims; the
+# proof only puts the permuted vector in the wrong one of them, where $A+A^\top$ comes out. Table 1's width is met with
+# an error, and one row more removes it. Sums and differences need fewer layers than claimed, and a fixed number of
+# rows.
+#
+# ## To try
+# - Set `side = 60`: the code of a place takes two bits more, four rows for both codes, and the errors hardly change.
+# - Set `seed = 1`: other matrices, the same rows; errors move by a factor of two or so.

@@ -27,8 +27,9 @@ from attention_theory.looped_transformers.blocks.approximation import (
     root_sigmoids,
 )
 from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.root_integral import root_at_scales
+from attention_theory.looped_transformers.blocks.root_integral import ROOT_INTEGRAL, root_at_scales
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSumBlock
+from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -80,10 +81,10 @@ def grid(least, most):
 #
 # </blockquote>
 # <!-- /claim -->
-# An interval that begins at $a$ ends at $a(1+\epsilon a)$. The number of intervals is about $1/(\epsilon\delta)$ plus
-# a multiple of $\log\log C$, as $a$ is nearly squared in each once $\epsilon a$ is large; the printed bound has more.
-# The mirror images of the steps, $f(x)-f(-x)$, carry the approximation to $[-C,-\delta]$. With sigmoids the first one
-# must rise before $\delta$: at its knot a sigmoid is one half, and half of $1/\delta$ is missing there.
+# An interval that begins at $a$ ends at $a(1+\epsilon a)$. The number of intervals is about $1/(\epsilon\delta)$ plus a
+# multiple of $\log\log C$, as $a$ is nearly squared in each once $\epsilon a$ is large; the printed bound has more. The
+# mirror images of the steps, $f(x)-f(-x)$, carry the approximation to $[-C,-\delta]$. With sigmoids the first one must
+# rise before $\delta$: at its knot a sigmoid is one half, and half of $1/\delta$ is missing there.
 
 # %%
 cases = [(0.1, 0.1, 10.0), (0.05, 0.05, 100.0), (0.1, 0.1, 1e6), (0.02, 0.05, 10.0)]
@@ -96,6 +97,11 @@ for error, least, most in cases:
     largest = [(f - wanted).abs().max().item() for f in (partition(x), smooth(x), partition(x, "printed"), late(x))]
     mirrored = (partition(-x) - partition(x) + wanted).abs().max().item()  # f(y) - f(-y) - 1/y at y = -x
     rows.append([error, least, most, partition.intervals, bound, *largest, mirrored])
+
+# %% [markdown]
+# Four pairs of $\epsilon$ and interval; the errors are the largest on a grid:
+
+# %%
 titles = ["ε", "δ", "C", "intervals", "printed bound", "steps", "sigmoids", "steps as printed", "first knot at δ"]
 show.table(
     [*titles, "steps on [-C, -δ]"],
@@ -103,6 +109,11 @@ show.table(
     caption="Largest errors on [δ, C], and at the right on the other side of 0.",
 )
 
+# %% [markdown]
+# The steps are within $\epsilon$ on both sides of 0. With the printed indicator they are not; nor are half as many
+# steps.
+
+# %%
 claim = Claim("looped-transformers/lemma-17")
 for error, least, most, intervals, bound, steps, _, printed, _, other_side in rows:
     label = f"ε = {error}, δ = {least}, C = {most:.0f}"
@@ -117,6 +128,9 @@ claim.control(
     "half the intervals: largest error", (coarse(grid(0.1, 10.0)) - 1 / grid(0.1, 10.0)).abs().max(), "<=", 0.1
 )
 claim.verdict()
+
+# %% [markdown]
+# Sigmoids in place of the steps, with the first knot at $\delta/2$ and, as a control, at $\delta$:
 
 # %%
 claim = Claim("looped-transformers/lemma-18")
@@ -153,6 +167,10 @@ def block_error(function, x, exact):
     return (run_block(SigmoidSumBlock("f", function), a, a).result[:, 0, 0] - exact).abs().max().item()
 
 
+# %% [markdown]
+# Each number of heads is taken twice: with the sigmoids that fit, and with half of them.
+
+# %%
 sizes = [count for count in (25, 100, 400, 900) if count <= most_heads]
 reciprocal = []
 for count in sizes:
@@ -169,10 +187,15 @@ show.table(
 )
 more_heads = reciprocal_sigmoids(0.1, 0.1, 1e9).terms - reciprocal_sigmoids(0.1, 0.1, 10.0).terms
 squarings = math.ceil(math.log2(math.log2(0.1 * 1e9)))  # of ε a, from 2 up to ε C
+
+# %% [markdown]
+# With $m$ heads the error times $\sqrt m$ stays below 1.5, and a far end costs next to nothing.
+
+# %%
 claim = Claim("looped-transformers/corollary-8")
-claim.check("heads used, over m", max(heads / m for m, heads, *_ in reciprocal), "<=", 1.0)
-claim.check("error times √m, largest", max(error * math.sqrt(m) for m, _, error, *_ in reciprocal), "<=", 1.5)
 shares = max(heads / m for m, heads, *_ in reciprocal)
+claim.check("heads used, over m", shares, "<=", 1.0)
+claim.check("error times √m, largest", max(error * math.sqrt(m) for m, _, error, *_ in reciprocal), "<=", 1.5)
 claim.check("Lemma 18 in the block of Lemma 11, ε = δ = 1.5/√m: heads over m", shares, "<=", 1.0, of="proof")
 claim.check("heads for a reach of 1e9 rather than 10", more_heads, "<=", squarings + 1)
 worst_half = min(half * math.sqrt(m) for m, _, _, half, _ in reciprocal)
@@ -204,6 +227,8 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
+# The root rises by $\epsilon$ between $i^2\epsilon^2$ and $(i+1)^2\epsilon^2$. So all steps have one height, and there
+# are $\sqrt C/\epsilon$ of them.
 
 # %%
 root_cases = [(0.1, 1.0, 10), (0.1, 100.0, 100), (0.05, 4.0, 40)]
@@ -212,6 +237,11 @@ for error, most, _ in root_cases:
     x, partition = grid(0.0, most), root_partition(error, most)
     values = (partition(x), root_sigmoids(error, most)(x), partition(x, "printed"), root_partition(2 * error, most)(x))
     root_rows.append([partition.intervals, *((value - x.sqrt()).abs().max().item() for value in values)])
+
+# %% [markdown]
+# Three intervals, with the steps, with half as many, and with the printed indicator:
+
+# %%
 claim = Claim("looped-transformers/lemma-19")
 for (error, most, count), (intervals, steps, _, printed, coarse) in zip(root_cases, root_rows, strict=True):
     label = f"ε = {error}, C = {most:.0f}"
@@ -246,7 +276,8 @@ claim.verdict()
 #
 # A function block of three layers with $m$ heads computes $\sqrt x$ up to $O(1/m)$ for all $x\in[0,O(m^2)]$. The steps
 # of Lemma 20, from which the paper draws it, do not give this: their error is $\sqrt C/m$, of order 1 on $[0,m^2]$.
-# Sigmoids whose slopes form a geometric sequence do, and $O(\log^2m)$ of them are enough.
+# Sigmoids whose slopes form a geometric sequence do, and $O(\log^2m)$ of them are enough, with coefficients of order
+# $m^3$ that cancel.
 #
 # **In the paper's proof.** It is drawn from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$.
 #
@@ -256,27 +287,54 @@ claim.verdict()
 # <!-- /claim -->
 # Lemma 20 does not give this: with $C=m^2$ and $m$ steps its error is $\sqrt C/m=1$. Steps of equal height are a poor
 # choice on a long interval, though, and the corollary does not ask for them. The root is an integral over sigmoids of
-# all slopes,
+# all slopes, and for slopes in geometric sequence a plain sum stands for the integral very well.
 #
-# $$\sqrt x=\frac1K\int_0^\infty\big(2\phi(wx)-1\big)\,w^{-3/2}\,dw,\qquad K=\int_0^\infty\tanh(u/2)\,u^{-3/2}\,du,$$
+# <details><summary>Proof of Corollary 9, with slopes in geometric sequence</summary>
 #
-# as the substitution $u=wx$ shows. With $w=e^s$ the integrand is smooth in $s$ and falls off exponentially at both
-# ends. The parts below $w=(K\epsilon/4C)^2$ and above $(8/K\epsilon)^2$ come to $\epsilon/4$ each at most, and on what
-# is left, of length $O(\log(C/\epsilon))$, the trapezoidal rule with step $h$ errs by about $\sqrt C\,e^{-\pi^2/h}$. So
-# $O(\log^2(C/\epsilon))$ sigmoids are enough, and $O(\log^2m)$ for an error of $1/m$ on $[0,m^2]$: for large $m$ far
-# fewer than $m$. The sum is run here with $m$ sigmoids, and as a transformer with $m$ heads.
+# *An integral.* With $K=\int_0^\infty\tanh(u/2)\,u^{-3/2}\,du$ the substitution $u=wx$ shows
+#
+# $$\sqrt x=\frac1K\int_0^\infty\big(2\phi(wx)-1\big)\,w^{-3/2}\,dw=\int_{-\infty}^\infty g(s)\,ds,\qquad
+# g(s)=\frac1K\tanh\big(\tfrac12e^sx\big)e^{-s/2},$$
+#
+# where $w=e^s$. Now take the sum $h\sum_jg(s_0+jh)$ in place of the integral: sigmoids with the slopes $e^{s_0+jh}$, a
+# geometric sequence, and a constant, which is a sigmoid of slope 0.
+#
+# *The step.* $g$ is analytic for $|\mathrm{Im}\,s|<\pi/2$, since the nearest poles of the hyperbolic tangent are where
+# $e^sx=\pm i\pi$. On a line $\mathrm{Im}\,s=\pm\alpha$ with $\alpha<\pi/2$ the integral of $|g|$ is $M_\alpha\sqrt x$,
+# by the same substitution, with $M_\alpha$ finite: the integrand falls like $e^{s/2}$ to the left and like $e^{-s/2}$
+# to the right. For such a function the sum over all $j$ misses the integral by at most $2M_\alpha\sqrt
+# x/(e^{2\pi\alpha/h}-1)$ (Poisson's formula, with the path of integration moved to these lines).
+#
+# *The ends.* As $\tanh v\le v$, the terms below $w_0$ come to at most $\frac{x}{2K}\int_0^{w_0}w^{-1/2}dw=
+# \frac{x\sqrt{w_0}}K$ together, since $e^{s/2}$ rises; and as $\tanh v\le1$, those above $w_1$ to at most
+# $\frac2{K\sqrt{w_1}}$. Both are $\frac\epsilon4$ at most, for all $x\le C$, with $w_0=(K\epsilon/4C)^2$ and
+# $w_1=(8/K\epsilon)^2$.
+#
+# *The number.* What is left has the length $\log(w_1/w_0)=2\log(32\,C/K^2\epsilon^2)$, and with
+# $h=2\pi\alpha/\log(1+4M_\alpha\sqrt C/\epsilon)$ the step costs $\frac\epsilon2$ at most. That is
+# $O(\log^2(C/\epsilon))$ sigmoids for an error of $\epsilon$ on $[0,C]$. With $C=m^2$ and $\epsilon=1/m$ it is
+# $O(\log^2m)$, fewer than $m$ for large $m$; more than these only make $h$ smaller. At $x=0$ the sum is 0.
+#
+# *The coefficients.* They are $\frac{2h}Kw^{-1/2}$, a geometric series whose first term belongs to $w_0$. Together they
+# are at most $\frac{2h}Kw_0^{-1/2}/(1-e^{-h/2})$, which tends to $\frac4Kw_0^{-1/2}=16\,C/K^2\epsilon$ as $h$ falls: on
+# $[0,m^2]$ that is $16\,m^3/K^2\approx2.2\,m^3$, which the constant has to take off again. The corollary asks nothing
+# of the coefficients, but a computer loses digits by it: in 53 bits some $10^{-15}m^3$, which is no longer small beside
+# $1/m$ when $m$ is some thousands. (Summed as $2\phi-1$, term by term, nothing is lost.) $\square$
+#
+# </details>
+#
+# The sum is run here with $m$ sigmoids, and as a transformer with $m$ heads.
+
 
 # %%
-counts = [25, 50, 100, 200, 400]
-steps, scales, fewest, blocks = [], [], [], []
-
-
 def root_error(function, most):
     """The largest error of a sum for the root on [0, most]."""
     x = torch.cat([torch.zeros(1, dtype=torch.float64), grid(0.0, most)])
     return (function(x) - x.sqrt()).abs().max().item()
 
 
+counts = [25, 50, 100, 200, 400]
+steps, scales, fewest, blocks = [], [], [], []
 for m in counts:
     most, wanted = float(m**2), 1 / m
     steps.append(root_error(root_sigmoids(1.0, most), most))
@@ -287,6 +345,13 @@ for m in (25, 50, 100):
     x = torch.logspace(-6, 2 * math.log10(m), 120, dtype=torch.float64)
     x[0] = 0
     blocks.append(block_error(root_at_scales(m, float(m**2), 1 / m), x, x.sqrt()))
+zero = torch.zeros(1, 4, 4, dtype=torch.float64)
+built = summarise(run_block(SigmoidSumBlock("f", root_at_scales(25, 625.0, 1 / 25)), zero, zero).machine)
+
+# %% [markdown]
+# The last column says how few sigmoids are enough for $1/m$:
+
+# %%
 show.table(
     ["m", "equal steps", "geometric slopes", "the same, times m", "as a transformer", "sigmoids for 1/m"],
     [
@@ -295,6 +360,9 @@ show.table(
     ],
     caption="Largest error of the root on [0, m²] with m sigmoids, and how few sigmoids are enough for 1/m.",
 )
+
+# %% [markdown]
+# Level for one choice of sigmoids, falling for the other:
 
 # %%
 fig, axis = show.axes()
@@ -312,19 +380,52 @@ show.figure(
     alt="Log-log plot: one curve is level near one; the other falls along a dashed line of slope minus one, below it, "
     "with three diamonds on it.",
 )
-claim = Claim("looped-transformers/corollary-9")
+
+# %% [markdown]
+# What the coefficients cost: their sum over $m^3$, which the proof says is near $16/K^2$, and what is lost by adding
+# and taking off, times $m$. The corollary is about $1/m$, and 1 in the last column would be all of it.
+
+# %%
+growth, lost = {}, []
+for m in (25, 100, 400, 1000, 3000):
+    function = root_at_scales(m, float(m**2), 1 / m)
+    x = torch.linspace(0.0, float(m**2), 200, dtype=torch.float64)
+    by_pairs = (x[:, None] * function.slopes / 2).tanh() @ (function.heights / 2)
+    h, total = math.log(function.slopes[1] / function.slopes[0]), function.heights[:-1].sum().item()
+    growth[f"m = {m}"] = total / (16 * m**3 / ROOT_INTEGRAL**2 * h / 2 / (1 - math.exp(-h / 2)))
+    lost.append((m, total / m**3, (function(x) - by_pairs).abs().max().item() * m))
+show.table(["m", "sum of the coefficients over m³", "lost in 53 bits, times m"], lost)
+
+# %% [markdown]
+# $O(1/m)$ with $m$ heads, and with far fewer; the equal steps of the paper's proof do not give it.
+
+# %%
 times_m = [error * m for error, m in zip(scales, counts, strict=True)]
-claim.check("on [0, m²], m = 25 to 400 sigmoids: largest error times m", max(times_m), "<=", 1.0)
 run_times_m = [error * m for error, m in zip(blocks, counts, strict=False)]
-claim.check("as a transformer, m = 25, 50, 100 heads: largest error times m", max(run_times_m), "<=", 1.0)
 shares = [k / math.log(m) ** 2 for k, m in zip(fewest, counts, strict=True)]
-claim.check("heads for 1/m over log² m, largest", max(shares), "<=", 3.0)
-claim.check("layers (3 claimed)", SigmoidSumBlock.depth, "<=", 3)
 too_few = [
     root_error(root_at_scales(k // 2, float(m**2), 1 / m), m**2) * m for k, m in zip(fewest, counts, strict=True)
 ]
-step_times_m = [error * m for error, m in zip(steps, counts, strict=True)]
+claim = Claim("looped-transformers/corollary-9")
+claim.check("on [0, m²], m = 25 to 400 sigmoids: largest error times m", max(times_m), "<=", 1.0)
+claim.check("as a transformer, m = 25, 50, 100 heads: largest error times m", max(run_times_m), "<=", 1.0)
+claim.check("heads for 1/m over log² m, largest", max(shares), "<=", 3.0)
+claim.check("layers (3 claimed)", built.layers, "<=", 3)
+claim.check("heads for m = 25 (m claimed)", built.heads, "<=", 25)
 claim.control("half the sigmoids for 1/m: smallest error times m", min(too_few), "<=", 1.0)
 claim.check("slopes in geometric sequence: largest error times m", max(times_m), "<=", 1.0, of="proof")
+claim.check("sum of the coefficients over their bound", growth, "<=", 1 + 1e-9, of="proof")
+step_times_m = [error * m for error, m in zip(steps, counts, strict=True)]
 claim.printed("m equal steps, from Lemma 20: smallest error times m", min(step_times_m), "<=", 1.0, of="proof")
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# Steps and steep sigmoids give both functions, once the second indicator of a step points the right way and the first
+# sigmoid rises before the interval begins. A far end is cheap for $1/x$ and dear for the root, whose equal steps do not
+# reach $O(1/m)$ on $[0,m^2]$. Sigmoids of all slopes do, with $O(\log^2m)$ of them; the price is coefficients of order
+# $m^3$ that cancel.
+#
+# ## To try
+# - Set `most_heads = 900`: one more row for $1/x$, with the error times $\sqrt m$ where it was.
+# - Set `points = 2000`: a coarser grid misses a little of every largest error, and no verdict moves.

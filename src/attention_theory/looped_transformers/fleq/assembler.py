@@ -17,7 +17,7 @@ are always there: a statement without a jump has the flag ``one``, which never j
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import torch
 from torch import Tensor
@@ -41,7 +41,11 @@ _MOVE = re.compile(
 
 
 def assemble(
-    text: str, variables: Mapping[str, Value], size: int, columns: Mapping[str, int] | None = None
+    text: str,
+    variables: Mapping[str, Value],
+    size: int,
+    columns: Mapping[str, int] | None = None,
+    functions: Collection[str] = FUNCTIONS,
 ) -> FleqProgram:
     """Make a program.
 
@@ -51,6 +55,7 @@ def assemble(
             matrix of at most ``size`` by ``size``, padded with zeros.
         size: ``d``.
         columns: the columns set aside for a variable, where that is not ``d``.
+        functions: the names of the functions that the statements may use.
 
     Raises:
         AssemblyError: a line that cannot be read, an unknown name, function or label, or a name given twice.
@@ -59,7 +64,7 @@ def assemble(
     require(size=(size, 1, None))
     memory, addresses = _layout({"one": 1.0, "zero": 0.0, "junk": 0.0, **variables}, size, columns or {})
     labels, statements = _labelled(text)
-    code = [_instruction(number, line, place, addresses, labels, size)
+    code = [_instruction(number, line, place, addresses, labels, size, functions)
             for place, (number, line) in enumerate(statements)]  # fmt: skip
     if not statements or statements[-1][1] != "halt":
         raise AssemblyError("the last statement must be 'halt'")
@@ -98,7 +103,13 @@ def _labelled(text: str) -> tuple[dict[str, int], list[tuple[int, str]]]:
 
 
 def _instruction(
-    number: int, line: str, place: int, addresses: Mapping[str, int], labels: Mapping[str, int], size: int
+    number: int,
+    line: str,
+    place: int,
+    addresses: Mapping[str, int],
+    labels: Mapping[str, int],
+    size: int,
+    functions: Collection[str],
 ) -> Instruction | PointerMove:
     def cell(name: str) -> int:
         base, _, index = name.partition("[")
@@ -118,8 +129,8 @@ def _instruction(
     if not found:
         raise AssemblyError(f"line {number}: cannot read '{line}'")
     function = found["function"] or "add"
-    if function not in FUNCTIONS:
-        raise AssemblyError(f"line {number}: unknown function '{function}'; there are {', '.join(FUNCTIONS)}")
+    if function not in functions:
+        raise AssemblyError(f"line {number}: unknown function '{function}'; there are {', '.join(functions)}")
     width = int(found["width"] or size)
     if not 1 <= width <= size:
         raise AssemblyError(f"line {number}: width must be from 1 to {size}, got {width}")

@@ -5,8 +5,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attention_theory.looped_transformers.blocks.approximation import mirrored, reciprocal_sigmoids, root_sigmoids
+from attention_theory.looped_transformers.blocks.approximation import (
+    mirrored,
+    reciprocal_partition,
+    reciprocal_sigmoids,
+    root_sigmoids,
+)
 from attention_theory.looped_transformers.blocks.base import FunctionBlock
+from attention_theory.looped_transformers.blocks.column_sums import ColumnSumBlock
 from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum, SigmoidSumBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
@@ -70,6 +76,31 @@ def calculator_blocks(reciprocal: SigmoidSum, root: SigmoidSum) -> list[Function
         SigmoidSumBlock("inverse", reciprocal),
         SigmoidSumBlock("root", root),
     ]
+
+
+def column_calculator_blocks(reciprocal: SigmoidSum, root: SigmoidSum) -> list[FunctionBlock]:
+    """The five blocks with one head each: a column for each sigmoid in place of a head (Remark 2)."""
+    return [
+        ProductBlock(),
+        SumBlock("add", heads=1),
+        SumBlock("sub", heads=1),
+        ColumnSumBlock("inverse", reciprocal),
+        ColumnSumBlock("root", root),
+    ]
+
+
+def finest_reciprocal(terms: int, least: float, most: float) -> float:
+    """The least error, to a part in 10^6, for which Lemma 18 makes 1/x on [least, most] of at most ``terms`` sigmoids.
+
+    Raises:
+        ParameterError: an interval that takes more than ``terms`` sigmoids even for an error of 1.
+    """
+    require(terms=(terms, reciprocal_partition(1.0, least, most).intervals, None))
+    low, high = 1e-6, 1.0
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if reciprocal_partition(middle, least, most).intervals <= terms else (middle, high)
+    return high
 
 
 def first_entries(program: FleqProgram, memories: list[Tensor], name: str) -> list[float]:

@@ -39,3 +39,8 @@ def test_comments_and_empty_lines_are_skipped() -> None:
     built = program("# nothing\n\n  x = add(x, x)  # twice\n halt", x=2.0)
     assert len(built.code) == 2
     assert built.labels == {}
+
+
+def test_functions_beside_the_language_can_be_named() -> None:
+    built = assemble("x = cube(x)\nhalt", {"x": 2.0}, 3, functions=["cube"])
+    assert [getattr(one, "function", "") for one in built.code] == ["cube", "add"]

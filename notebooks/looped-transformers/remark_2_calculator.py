@@ -1,0 +1,249 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Remark 2 · A calculator with one head
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Remark 2, Corollary 2, Appendix M.*
+#
+# The calculator of Theorem 4 makes a reciprocal and a root out of sigmoids, with a head for each. Remark 2 says that
+# Corollary 2 can take the place of Lemma 11: then a single head is enough, and the error falls with the dimension
+# rather than with the number of heads. This page runs the sums of Corollary 2 by themselves, and then builds a
+# calculator that has one head in each of its layers.
+
+# %%
+import math
+
+import torch
+
+from attention_theory.looped_transformers.blocks.approximation import reciprocal_sigmoids, root_sigmoids
+from attention_theory.looped_transformers.blocks.base import BlockSetting, run_block, scratch_columns
+from attention_theory.looped_transformers.blocks.column_sums import ColumnSumBlock
+from attention_theory.looped_transformers.blocks.sigmoid_sums import OneHead
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret, variable
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
+from attention_theory.looped_transformers.machine.summary import summarise
+from attention_theory.looped_transformers.programs.calculator import (
+    calculator_program,
+    column_calculator_blocks,
+    exact_trace,
+    finest_reciprocal,
+    first_entries,
+)
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+least = 0.2  # the least operand of the reciprocal, from 0.15 to 0.5
+most = 8.0  # the largest operand of both functions, from 3 to 20
+widest = 16  # the largest d, from 8 to 20
+
+# %%
+require(least=(least, 0.15, 0.5), most=(most, 3.0, 20.0), widest=(widest, 8, 20))
+
+# %% [markdown]
+# ## The sums by themselves
+# <!-- claim looped-transformers/remark-2 -->
+# <blockquote>
+#
+# **Remark 2 (Dimension in place of heads)** *Appendix M, Remark 2*
+#
+# With the single head of Corollary 2 (in its corrected form) the error of the reciprocal and the root falls as the
+# dimension grows.
+#
+# </blockquote>
+# <!-- /claim -->
+# In Corollary 2 every column holds a copy of $x$ and makes one sigmoid of it. All of them come out of the same head:
+# $m$ columns in place of $m$ heads. The printed form has no column of zeros, without which every weight is 1; then the
+# block returns the sum of all heights, whatever $x$ is.
+
+
+# %%
+def one_head(function, x, form="correct"):
+    """A sum of sigmoids by the three layers of Corollary 2, for a batch of numbers."""
+    directions = torch.stack([function.slopes, function.shifts], dim=1)
+    inputs = torch.stack([x, torch.ones_like(x)], dim=1)
+    height = float((inputs @ directions.mT).clamp(min=0).max() + 50)
+    head = OneHead(directions, function.heights, height=height, form=form)
+    return head.sums(inputs)[:, 0], summarise(head.machine)
+
+
+# %% [markdown]
+# Three wanted errors, smaller and smaller, for both functions:
+
+# %%
+rows = []
+x = torch.linspace(0.3, 5.0, 40, dtype=torch.float64)
+for wanted_error in (0.4, 0.2, 0.1):
+    for name, function, exact_value in (
+        ("1/x", reciprocal_sigmoids(wanted_error, 0.25, 6.0), 1 / x),
+        ("root", root_sigmoids(wanted_error, 6.0), x.sqrt()),
+    ):
+        value, size = one_head(function, x)
+        rows.append(
+            (name, function.terms, size.width, size.heads, (value - exact_value).abs().max().item(), wanted_error)
+        )
+show.table(["function", "sigmoids", "rows", "heads", "largest error", "ε"], rows)
+flat, _ = one_head(root_sigmoids(0.2, 6.0), x, form={"empty column": "printed"})
+
+# %% [markdown]
+# The error falls as the rows grow, with one head throughout.
+
+# %%
+claim = Claim("looped-transformers/remark-2")
+claim.check("largest error over ε, all sizes", max(row[4] / row[5] for row in rows), "<=", 1.0)
+claim.check("heads", max(row[3] for row in rows), "==", 1)
+falls = all(rows[i + 2][4] < rows[i][4] and rows[i + 2][2] > rows[i][2] for i in range(4))
+claim.check("error falls as rows grow, both functions", falls, "==", True)
+claim.control("without the empty column: largest error of the root", (flat - x.sqrt()).abs().max(), "<=", 0.2)
+claim.verdict()
+
+# %% [markdown]
+# ## In the calculator
+# <!-- claim looped-transformers/remark-2-calculator -->
+# <blockquote>
+#
+# **Remark 2 inside the calculator (A calculator with one head)** *Appendix M, Remark 2; Corollary 2*
+#
+# The calculator of Theorem 4 runs with one head in each of its 11 layers if its sums of sigmoids have a column for each
+# term in place of a head. Its errors then fall with the dimension: with the $\max(4d,d^2)$ columns of its scratchpad
+# the reciprocal is within $O(1/d^2)$ on a fixed interval, and so is the root; the rows of such a sum are $O(\log d)$.
+#
+# </blockquote>
+# <!-- /claim -->
+# Inside the FLEQ machine the columns are there already: those of the scratchpad, $\max(4d,d^2)$ of them. Column $i$
+# holds the slope and the shift of term $i$ as fixed entries, and asks with them. Only the first column, where the
+# operand stands, has a key, so that column $i$ gives it the weight $\phi(\text{slope}_i\,x+\text{shift}_i)$ and needs
+# no copy of $x$. A hidden unit for each term, which knows its column by a code of $\log m$ bits, multiplies the weight
+# by its height. In the second layer all columns are attended to alike, and that is the sum. So a larger $d$ makes both
+# functions more exact: with $m=d^2$ columns the root on $[0,C]$ has the error $\sqrt C/m$ (Lemma 20), and the
+# reciprocal one of order $1/m$ on a fixed interval (Lemma 18).
+
+
+# %%
+def sums_for(columns):
+    """The finest reciprocal and root that so many sigmoids make, and their errors."""
+    errors = finest_reciprocal(columns, least, most), math.sqrt(most) / columns
+    return (reciprocal_sigmoids(errors[0], least, most), root_sigmoids(min(1.0, errors[1]), most)), errors
+
+
+def calculator(d, columns):
+    """The machine of size d, its results for numbers from the range, and the errors of its sums."""
+    functions, wanted = sums_for(columns)
+    numbers = torch.linspace(least, 0.99 * most, 9, dtype=torch.float64)
+    text = "t = inverse(p)\nu = root(p)\nhalt"
+    programs = [assemble(text, {"p": number, "t": 0.0, "u": 0.0}, size=d) for number in numbers.tolist()]
+    machine = FleqMachine(programs[0], column_calculator_blocks(*functions))
+    runs = machine.run_many(programs)
+    t, u = (torch.stack([variable(programs[0], run.memory, name)[0, 0] for run in runs]) for name in "tu")
+    off = (t - 1 / numbers).abs().max().item(), (u - numbers.sqrt()).abs().max().item()
+    plainly = max((t - functions[0](numbers)).abs().max().item(), (u - functions[1](numbers)).abs().max().item())
+    return off, wanted, plainly, summarise(machine.transformer)
+
+
+# %% [markdown]
+# One machine for each $d$, and one more for each that may use half of its columns only:
+
+# %%
+sizes = sorted({d for d in (3, 4, 6, 8, 12) if d < widest} | {widest})
+found = {d: calculator(d, scratch_columns(d)) for d in sizes}
+halved = {d: calculator(d, scratch_columns(d) // 2)[0] for d in sizes[2:4]}
+own_rows = {
+    d: sum(ColumnSumBlock("root", sums_for(d * d)[0][1]).sizes(BlockSetting(d, d * d, 40.0)).values())
+    for d in (4, 8, 16)
+}
+show.table(
+    ["d", "scratch columns", "rows", "heads", "1/x: error", "allowed", "root: error", "allowed"],
+    [
+        (d, scratch_columns(d), size.width, size.heads, off[0], wanted[0], off[1], wanted[1])
+        for d, (off, wanted, _, size) in found.items()
+    ],
+    caption="A calculator with one head a layer, for growing d.",
+)
+
+# %% [markdown]
+# Algorithm 7 runs on the same machine, too. Its budgets are those of Theorem 4: what a reciprocal's error does under a
+# root is added to the root's own.
+
+# %%
+numbers = (1.3, 2.1, 0.7, 0.9)
+program = calculator_program(*numbers, size=8)
+functions, wanted = sums_for(scratch_columns(8))
+blocks = column_calculator_blocks(*functions)
+machine = FleqMachine(program, blocks)
+run = machine.run(program, 20)
+against = compare(run, interpret(program, functions=FUNCTIONS | {block.name: block.reference for block in blocks}))
+trace, exact = first_entries(program, run.memories, "t"), exact_trace(*numbers)
+root_budget = wanted[1] + wanted[0] / (2 * math.sqrt(exact[3] - wanted[0]))
+budgets = [1e-5, 1e-5, 1e-5, wanted[0], root_budget, 0.01 * root_budget + 1e-5]
+over = [abs(ours - right) / budget for ours, right, budget in zip(trace, exact, budgets, strict=True)]
+
+# %% [markdown]
+# How the errors fall with the number of columns, beside $1/m$:
+
+# %%
+fig, axis = show.axes()
+columns = [scratch_columns(d) for d in sizes]
+for place, name in enumerate(("$1/x$", r"$\sqrt{x}$")):
+    axis.loglog(columns, [found[d][0][place] for d in sizes], "os"[place], color=f"C{place}", label=f"{name}, machine")
+    axis.loglog(columns, [found[d][1][place] for d in sizes], "-", color=f"C{place}", label="allowed by the sum")
+axis.loglog(columns, [1 / count for count in columns], "k--", label="$1/m$")
+axis.set(xlabel="columns of the scratchpad $m$", ylabel="largest error")
+axis.legend(fontsize=8)
+show.figure(
+    fig,
+    name="one-head-calculator",
+    caption="Largest errors of the calculator with one head a layer, against the number of its scratchpad's columns; "
+    "the lines are the errors that its sums are made for.",
+    alt="Log-log plot with two falling lines, parallel to a dashed one of slope minus one. Dots lie at or below "
+    "each line.",
+)
+
+# %% [markdown]
+# Controls: a block that counts ten columns too few, and half of the columns.
+
+# %%
+several = torch.zeros(20, 8, 8, dtype=torch.float64)
+several[:, 0, 0] = torch.linspace(least, 0.99 * most, 20, dtype=torch.float64)
+root = ColumnSumBlock("root", functions[1])
+miscounted = run_block(root, several, several, columns=scratch_columns(8), spare=10).result[:, 0, 0]
+off_by_ten = (miscounted - functions[1](several[:, 0, 0])).abs().max()
+shares = [{f"d = {d}": one[0][k] / one[1][k] for d, one in found.items()} for k in (0, 1)]
+rates = {f"d = {d}": max(one[0]) * scratch_columns(d) / (2 / least + math.sqrt(most)) for d, one in found.items()}
+of_half = min(halved[d][1] / found[d][1][1] for d in halved)
+
+# %% [markdown]
+# By Lemma 17 an error of $\epsilon$ takes about $2/\epsilon\delta$ sigmoids at most for the reciprocal, and by Lemma 20
+# $\sqrt C/\epsilon$ for the root. So the errors times $m$ should not exceed $2/\delta+\sqrt C$.
+
+# %%
+claim = Claim("looped-transformers/remark-2-calculator")
+claim.check("heads of the widest layer, every d", max(one[3].heads for one in found.values()), "==", 1)
+claim.check("layers (12 claimed)", {f"d = {d}": one[3].layers for d, one in found.items()}, "<=", 12)
+claim.check("1/x: error over what its sum allows", shares[0], "<=", 1)
+claim.check("root: the same", shares[1], "<=", 1)
+claim.check("errors times the columns m, over 2/δ + √C", rates, "<=", 1)
+claim.check("machine less the sums evaluated plainly", max(one[2] for one in found.values()), "<=", 1e-6)
+claim.check(
+    "own rows of a sum of d² sigmoids, over log₂ d", {d: n / math.log2(d) for d, n in own_rows.items()}, "<=", 5
+)
+claim.check("Algorithm 7, d = 8: largest difference in budgets", max(over), "<=", 1.0)
+claim.check("Algorithm 7: machine against the same sums evaluated plainly", against.deviation, "<=", 1e-5)
+claim.control("half the columns: error of the root over what all allow", of_half, "<=", 1.0)
+claim.control("10 columns not counted: root less its sum evaluated plainly", off_by_ten, "<=", 1e-6)
+claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# Heads can be traded for columns. With its sums spread over the columns of the scratchpad the whole calculator has one
+# head in each of its eleven layers, and its errors fall in proportion to the number of columns, which grows like $d^2$.
+# Each sum takes a few rows and the bits of a column's code.
+#
+# ## To try
+# - Set `widest = 20`: one more point at 400 columns, on the same lines.
+# - Set `least = 0.4`: half as many sigmoids do for the same reciprocal, and its line moves down by a factor near two.

@@ -1,0 +1,220 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lemma 11 inside FLEQ · A program chooses the function
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 11, Appendix J.1, with Theorem 2.*
+#
+# Lemma 11 lets one set of weights hold $N$ functions: a vector $e_j$ in the input says which of them is computed. Its
+# own page runs the lemma by itself. But the paper writes it "in a format that is consistent with the FLEQ design", and
+# there it says more. The selector is then an operand, a cell of the memory, which a program can compute. One
+# instruction becomes a table of functions, and which of them is meant can depend on the data.
+
+# %%
+import torch
+
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.choice import ChoiceBlock
+from attention_theory.looped_transformers.blocks.product import ProductBlock
+from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret, variable
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
+from attention_theory.looped_transformers.machine.summary import summarise
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+d = 4  # size of an operand, from 3 to 8
+functions = 3  # N, functions that the block holds, from 2 to d
+terms = 6  # m, sigmoids of each, from 2 to 40
+inputs = 12  # vectors x for which a program is run, from 2 to 40
+seed = 0  # of functions and inputs, at least 0
+
+# %%
+require(d=(d, 3, 8), functions=(functions, 2, d), terms=(terms, 2, 40), inputs=(inputs, 2, 40), seed=(seed, 0, None))
+source = generator(seed)
+
+
+def draw(*shape):
+    return torch.randn(*shape, generator=source, dtype=torch.float64)
+
+
+block = ChoiceBlock("choose", draw(functions, terms, d), draw(functions, terms), draw(functions, terms))
+x = draw(inputs, d)
+
+# %% [markdown]
+# ## The block
+# <!-- claim looped-transformers/remark-function-choice -->
+# <blockquote>
+#
+# **Lemma 11 inside FLEQ (A program chooses the function)** *Appendix J.1; Theorem 2*
+#
+# As a block of the FLEQ machine, $N\le d$ functions in three layers and $m$ heads take the instruction
+# $\mathrm{mem}[t]=f(\mathrm{mem}[x],\mathrm{mem}[e])$. If cell $e$ holds $e_j$ it computes $\sum_{i\le
+# m}c_{ji}\,\phi(a_{ji}\cdot x+b_{ji})$; a program can compute $e$, and so choose the function from its data. A selector
+# that is no $e_j$ gives the function of the mixed parameters, not the mixture of the functions.
+#
+# </blockquote>
+# <!-- /claim -->
+# The first operand holds $x$ and the second $e_j$, each in its first column. Layer 1 moves $e_j$ to rows of its own, so
+# that its column becomes the only one with a key. In layer 2 head $i$ reads $a_{ji}$ and the bias out of it as a key
+# and $c_{ji}$ as a value, and the column of $x$ asks. Layer 3 copies the sum to where the result belongs. These are the
+# three layers of the lemma.
+#
+# Key and value are linear in the selector. Hence a selector half $e_1$ and half $e_2$ does not give the mean of two
+# functions: it gives the function whose $a$, $b$ and $c$ are the means. That is a control below.
+
+
+# %%
+def operands(selector):
+    """x in the first column of one operand, the selector in that of the other; a batch over the inputs."""
+    left, right = torch.zeros(2, inputs, d, d, dtype=torch.float64)
+    left[:, :, 0], right[:, : len(selector), 0] = x, selector
+    return left, right
+
+
+def by_hand(j):
+    """Function j at all inputs, from its definition."""
+    return (x @ block.a[j].mT + block.b[j]).sigmoid() @ block.c[j]
+
+
+def result(selector, **options):
+    return run_block(block, *operands(selector), **options).result[:, 0, 0]
+
+
+# %% [markdown]
+# Each function at all inputs, with 20 columns more than the block needs, all of them counted; then with columns that
+# are not counted; and with a selector between two functions.
+
+# %%
+unit = torch.eye(functions, dtype=torch.float64)
+alone = {f"function {j + 1}": (result(unit[j], spare=20) - by_hand(j)).abs().max().item() for j in range(functions)}
+uncounted = (result(unit[0], columns=3 * d) - by_hand(0)).abs().max()
+halves = result((unit[0] + unit[1]) / 2)
+from_mean = (halves - (by_hand(0) + by_hand(1)) / 2).abs().max()
+
+# %% [markdown]
+# ## Two programs
+# The first computes all functions of the block, one after another, and adds them up: after each the selector is
+# multiplied by a matrix that takes $e_j$ to $e_{j+1}$. The second looks at its data. It takes $e_1$ if the first entry
+# of $x$ is above 0 and $e_2$ if not; for the flag, which must be a whole number, the sign of that entry is stored with
+# the data.
+
+# %%
+ALL = """
+again: t = choose(x, e)
+       s = add(s, t)
+       e = mul(turn, e)          # the next function
+       k = add(k, one)
+       if k <= 0 goto again
+       halt
+"""
+BY_SIGN = """
+       e = add(first, zero)
+       if sign <= 0 goto other
+       if zero <= 0 goto go
+other: e = add(second, zero)
+go:    t = choose(x, e)
+       halt
+"""
+
+# %% [markdown]
+# Both run on all inputs side by side, each on one machine, and beside the interpreter.
+
+
+# %%
+def program(text, vector):
+    """The program for one vector."""
+    identity = torch.eye(d, dtype=torch.float64)
+    turn = torch.zeros(d, d, dtype=torch.float64)
+    turn[:functions, :functions] = torch.roll(unit, 1, 1)  # e = turn^T e
+    variables = {"x": vector[:, None], "e": identity[:, :1], "first": identity[:, :1], "second": identity[:, 1:2]}
+    variables |= {"turn": turn, "sign": float(vector[0].sign()), "t": 0.0, "s": 0.0, "k": 1.0 - functions}
+    return assemble(text, variables, d, functions=[*FUNCTIONS, "choose"])
+
+
+# %% [markdown]
+# A machine is made for the size of the program; the inputs are a batch.
+
+
+# %%
+def run_all(text):
+    """Results of the programs for all inputs: the variables, the worst deviation, wrong counters, the machine."""
+    programs = [program(text, vector) for vector in x]
+    machine = FleqMachine(programs[0], [ProductBlock(), SumBlock("add", heads=1), block])
+    exact = [interpret(one, functions=FUNCTIONS | {"choose": block.reference}) for one in programs]
+    runs = machine.run_many(programs, 100)
+    compared = [compare(ours, theirs) for ours, theirs in zip(runs, exact, strict=True)]
+    wrong = sum(not one.counters_agree for one in compared)
+    found = {name: torch.stack([variable(programs[0], run.memory, name)[0, 0] for run in runs]) for name in "ts"}
+    return found, max(one.deviation for one in compared), wrong, summarise(machine.transformer)
+
+
+added, added_off, added_wrong, size = run_all(ALL)
+chosen, chosen_off, chosen_wrong, _ = run_all(BY_SIGN)
+
+# %% [markdown]
+# From the definition, without a machine or an interpreter, the two programs compute these:
+
+# %%
+sum_of_all = sum(by_hand(j) for j in range(functions))
+by_sign = torch.where(x[:, 0] > 0, by_hand(0), by_hand(1))
+
+# %% [markdown]
+# The picture shows the second program: for every $x$ the machine returns one function or the other, as the sign says.
+
+# %%
+fig, axis = show.axes()
+order = x[:, 0].argsort()
+axis.plot(x[order, 0], by_hand(0)[order], "C0_", markersize=12, label="function 1")
+axis.plot(x[order, 0], by_hand(1)[order], "C1_", markersize=12, label="function 2")
+axis.plot(x[order, 0], chosen["t"][order], "ko", markersize=4, label="machine")
+axis.axvline(0.0, color="grey", linestyle="--")
+axis.set(xlabel="first entry of $x$", ylabel="result")
+axis.legend()
+show.figure(
+    fig,
+    name="choice",
+    caption="What the machine returns for each input, beside both functions: function 1 right of the dashed line, "
+    "function 2 left of it.",
+    alt="Pairs of dashes, one pair above each input. A dot lies on the dash of one kind at the left of a dashed line, "
+    "and on that of the other kind at the right of it.",
+)
+
+# %% [markdown]
+# One block, and the program says what it is.
+
+# %%
+claim = Claim("looped-transformers/remark-function-choice")
+claim.check("the block alone, 20 more columns: largest error", alone, "<=", 1e-12)
+claim.check("programs with a wrong counter in any cycle", added_wrong + chosen_wrong, "==", 0)
+claim.check("all functions in turn: memory less the interpreter's", added_off, "<=", 1e-5)
+claim.check("their sum: distance to the definition", (added["s"] - sum_of_all).abs().max(), "<=", 1e-5)
+claim.check("function by a sign: memory less the interpreter's", chosen_off, "<=", 1e-5)
+claim.check("the same: distance to the definition", (chosen["t"] - by_sign).abs().max(), "<=", 1e-5)
+claim.check("layers of the machine: 9 and the block's 3", size.layers, "==", 12)
+claim.check("heads of the widest layer: the terms of one function", size.heads, "==", terms)
+claim.control("columns not counted: largest error", uncounted, "<=", 1e-12)
+claim.control("selector (1/2, 1/2): distance to the mean of two functions", from_mean, "<=", 1e-2)
+other = torch.where(x[:, 0] > 0, by_hand(1), by_hand(0))
+claim.control("the other function: distance", (chosen["t"] - other).abs().max(), "<=", 1e-5)
+claim.number("rows of the machine", size.width)
+claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# Lemma 11 works inside the machine as it is written: three layers, as many heads as one function has terms, and a row
+# for each function. Its selector is data like any other. So a program can step through functions or choose one by a
+# sign, with the interpreter's result up to the floor of the products. Only unit vectors choose, though: between two of
+# them lies a third function, not a mean.
+#
+# ## To try
+# - Set `terms = 12`: the widest layer has twice as many heads, and the number of layers stays the same.
+# - Set `functions = 2`: the first program makes a round less, and heads and layers stay as they are.
