@@ -114,7 +114,7 @@ def by_run(values):
 # **Figure 11 (The layers of Reparam-Linear-W-FA)** *Appendix D.2.2*
 #
 # Attention predicts $y$ and the feed-forward layer $\tau$ at every noise level, on every sentence. (So it is with
-# fillers as in Section 5. With output words among the fillers attention loses $y$ on some sentences at $\alpha=0.8$.)
+# fillers as in the text. With outputs as fillers attention loses $y$ on some sentences at $\alpha=0.8$.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -137,7 +137,7 @@ def draw(name, title, caption):
             axis.set(title=f"α = {alpha}", ylabel="mean logit", xlabel="step")
         row[0].legend(fontsize=8)
     alt = "Six panels in which solid and dashed curves coincide in the end."
-    show.figure(fig, name=title.lower().replace(" ", "-"), caption=f"{title}: {name}. {caption}", alt=alt)
+    show.figure(fig, name=title.lower().replace(" ", "-"), caption=f"{name}: the paper's {title}. {caption}", alt=alt)
 
 
 # %% [markdown]

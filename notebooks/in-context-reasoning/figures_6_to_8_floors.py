@@ -96,7 +96,7 @@ def panels(name, title, caption):
     show.figure(
         fig,
         name=name.lower(),
-        caption=f"{title}: {name}. {caption} Thin horizontal lines: the floors.",
+        caption=f"{name}: the paper's {title}. {caption} Thin horizontal lines: the floors.",
         alt=f"Population and unseen loss of {name} fall to four levels and stay there, at both rates.",
     )
 
