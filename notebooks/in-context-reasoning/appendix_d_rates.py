@@ -218,8 +218,8 @@ axes[1].legend(loc="upper right", fontsize=7)
 show.figure(
     fig,
     name="steps-by-rate",
-    caption="Steps that the six fully reparameterised models take to come near their ends, a mark for each model: lines of "
-    "slope -1 or so, of which several lie on each other.",
+    caption="Steps that the six fully reparameterised models take to come near their ends, a mark for each: lines "
+    "of slope -1 or so, of which several lie on each other.",
     alt="Two panels of falling straight lines on logarithmic axes.",
 )
 

@@ -38,7 +38,7 @@ batch = 512  # sentences a step, from 64 to samples
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 256  # evaluation sentences, at least 64; the paper has 20480
 seeds = 5  # runs, at least 2
-other_seeds = 1  # of these, also with outputs among the fillers, at least 1
+other_seeds = 1  # of these, also with outputs as fillers, at least 1
 seed = 0  # seed of every draw, at least 0
 device = "cpu"  # one of "cpu", "cuda"
 
@@ -148,8 +148,8 @@ def draw(name, title, caption):
 draw(only_w, "Figure 11", "Attention (above) and the feed-forward layer (below) both predict their token.")
 
 # %% [markdown]
-# The table counts sentences, under both rules for the fillers. In the second one, output words among the fillers are
-# attended to as well.
+# The table counts sentences, with fillers as in the text and with outputs as fillers. The latter are attended to as
+# well.
 
 # %%
 show.table(
@@ -158,10 +158,10 @@ show.table(
         [name, fillers, len(among)]
         + [", ".join(f"{value:.3f}" for value in of("separated", name, alpha, among)) for alpha in levels]
         for name, fillers, among in (
-            (only_w, text, histories),
-            (only_w, other, others),
-            (full, text, walks),
-            (origin, text, histories),
+            (only_w, "as in the text", histories),
+            (only_w, "outputs as fillers", others),
+            (full, "as in the text", walks),
+            (origin, "as in the text", histories),
         )
     ],
     caption="Share of sentences, by run, on which the layers are separated: attention is largest at y and the "
@@ -179,7 +179,7 @@ for alpha in levels:
     claim.control(f"α = {alpha}: {origin}, same samples", by_run(of("separated", origin, alpha)), "==", 1)
 for alpha in levels:
     least = min(of("separated", only_w, alpha, others))
-    claim.number(f"α = {alpha}, outputs among the fillers: least share", least)
+    claim.number(f"α = {alpha}, outputs as fillers: least share", least)
 claim.verdict()
 
 # %% [markdown]
@@ -344,9 +344,9 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # With $F$ of the reparameterisation the layers are told apart: with fillers as in the text they are separated on every
-# sentence, in every run, whether $W$ is trained in full or as one number. With outputs among the fillers attention
-# loses a few sentences. Separated layers are not enough for unseen words: a model that trains $W$ is then perfectly
-# separated on trained outputs, and its loss on other words still is far above the Bayes risk.
+# sentence, in every run, whether $W$ is trained in full or as one number. With outputs as fillers attention loses a few
+# sentences. Separated layers are not enough for unseen words: a model that trains $W$ is then perfectly separated on
+# trained outputs, and its loss on other words still is far above the Bayes risk.
 #
 # ## To try
 # - Set `passes = 100`, as in the paper: with outputs among the fillers, at $\alpha = 0.8$, attention loses $y$ on one

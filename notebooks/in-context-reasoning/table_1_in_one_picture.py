@@ -499,5 +499,5 @@ claim.verdict()
 # ## To try
 # - Set `length = 128`: in longer sentences the row of Origin-Softmax-F is full in all columns, as the paper prints it,
 #   since the model has not left its plateau yet; without noise nor has Origin-Softmax-FA.
-# - Set `fillers = "neutral"`, as in the text: the unseen words of Reparam-Linear-W-FA turn full without noise, as slopes by subtraction
-#   lose them to round-off, and only the row of Origin-Softmax-F has frames.
+# - Set `fillers = "neutral"`, as in the text: the unseen words of Reparam-Linear-W-FA turn full without noise, as
+#   slopes by subtraction lose them to round-off, and only the row of Origin-Softmax-F has frames.
