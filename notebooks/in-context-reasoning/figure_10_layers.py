@@ -154,8 +154,9 @@ for row, of_layer in zip(axes, (("attention", "output", "ξ_A"), ("feed_forward"
 show.figure(
     fig,
     name="figure-10",
-    caption="Origin-Linear-FA, as in the paper's Figure 10: the mean logit at the layer's own token and the mean of its "
-    "largest one, for every run. Above attention, which loses y at the highest noise level; below the feed-forward layer, which finds τ there.",
+    caption="Origin-Linear-FA, as in the paper's Figure 10: the mean logit at the layer's own token and the mean of "
+    "its largest one, for every run. Above, attention, which loses y at the highest noise level; below, the "
+    "feed-forward layer, which finds τ there.",
     alt="Six panels. Solid and dashed curves coincide for attention at the lowest noise level and for the feed-forward "
     "layer at the highest, and at the middle one in some runs each; elsewhere the solid ones lie lower.",
 )
