@@ -196,9 +196,9 @@ show.figure(
 # "does not always", on less than 99 of 100. At $\alpha=0.2$ and $0.8$ every run must be clear of these bars.
 #
 # At $\alpha=0.5$ every run must end in one of two ways. *Like the figure*: the curves of attention coincide, and the
-# feed-forward layer is at $\tau$ on at most four sentences of five. *The other way*: the feed-forward layer is at
-# $\tau$ on nine of ten or more, and attention at $y$ on at most six of ten. Both must be seen. All these bars were set
-# when runs had been seen.
+# feed-forward layer is at $\tau$ on at most three sentences of four. *The other way*: the feed-forward layer is at
+# $\tau$ on four of five or more, and attention at $y$ on at most three of five. Both must be seen. All these bars were
+# set when runs had been seen.
 
 
 # %%
@@ -211,8 +211,8 @@ apart_by, attention, forward = (
     for found, layer in ((apart, "attention"), (shares, "attention"), (shares, "feed_forward"))
 )
 at_half = list(zip(apart_by[0.5], attention[0.5], forward[0.5], strict=True))
-like_it = [gap <= 0.05 and noise <= 0.8 for gap, _, noise in at_half]
-other_way = [output <= 0.6 and noise >= 0.9 for _, output, noise in at_half]
+like_it = [gap <= 0.05 and noise <= 0.75 for gap, _, noise in at_half]
+other_way = [output <= 0.6 and noise >= 0.8 for _, output, noise in at_half]
 one_of_two = by_run(first or second for first, second in zip(like_it, other_way, strict=True))
 
 # %% [markdown]
@@ -247,5 +247,6 @@ claim.verdict()
 # one. "Perfectly" is true of drawn means, and on every sentence in some runs only.
 #
 # ## To try
-# - Set `passes = 25`: most runs have not chosen yet, and at $\alpha = 0.5$ attention predicts $y$ on few sentences.
-# - Set `seed = 1`: other samples, and other runs at $\alpha = 0.5$ end on the right.
+# - Set `passes = 25`: at $\alpha = 0.5$ the feed-forward layer is at $\tau$ in all runs, and attention at $y$ on few
+#   sentences. Those that end like the figure turn later.
+# - Set `seed = 1`: other samples, and other runs at $\alpha = 0.5$ end the other way.
