@@ -42,7 +42,7 @@ passes = 20  # epochs, at least 10; the paper has 100
 batch = 128  # sentences a step, from 64 to samples
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 128  # sentences in each evaluation set, at least 64; the paper has 20480 and 512
-seeds = 5  # data sets, at least 2
+seeds = 4  # data sets, at least 2
 other_seeds = 2  # data sets with outputs as fillers, at least 2
 seed = 0  # of the first data set, at least 0
 device = "cpu"  # where the models are, one of "cpu", "cuda"
@@ -206,8 +206,9 @@ show.table(
 #
 # **As printed.** All three models successfully generalise to in-distribution sentences.
 #
-# **As run here.** The two reparameterised models generalise to fresh sentences with the same outputs. The Origin model
-# has come hardly any of the way from the plateau of a model that does not know which output it is.
+# **As run here.** The two reparameterised models generalise to fresh sentences with the same outputs. When training
+# ends, the Origin model has come less than half of the way from the plateau of a model that does not know which output
+# it is.
 #
 # The two reparameterised ones do.
 #
@@ -253,10 +254,13 @@ claim.estimate(f"{only_w}, untrained: the same", untrained("population", only_w,
 claim.verdict()
 
 # %% [markdown]
-# At $\alpha=0.8$ only every fifth sentence says anything of its output, and a step of fixed length along the slopes of
-# the others leads nowhere: the model with all matrices trained is about as far above the Bayes risk as one that does
-# not know the output. Its loss may be seen to fall at the last epoch; with the paper's 100 epochs it is higher still,
-# as the last section of this page says how to see.
+# At $\alpha=0.8$ only every fifth label is an output. So two things happen to the model with all matrices trained, one
+# after the other. It stays for long near the plateau of a model that does not know the output, and then learns the
+# outputs, so that its share falls. But as it learns them it also learns by heart which sentences ended in $\tau$, and
+# the share rises again. The least share over the epochs, which is shown and not judged, tells how near it comes in
+# between. When that is hangs on what is not printed. In trials with 512 sentences a step the share was least, about one
+# half, near epoch 120 at the rate 0.1, and about a quarter near epoch 30 at the rate 0.5. At the paper's 100 epochs it
+# was above one half at both: at 0.1 on its way down, at 0.5 above 1 by then.
 #
 # ## On unseen outputs
 # <!-- claim in-context-reasoning/figure-2b -->
@@ -305,8 +309,8 @@ for letter, alpha in (("b", 0.2), ("d", 0.8)):
 # On unseen outputs the three models come in the order that the paper gives, at both noise levels and under both rules
 # of the fillers, by margins far beyond the spread of the data sets. On trained outputs the two reparameterised ones
 # generalise, and the Origin model does at $\alpha=0.2$. At $\alpha=0.8$ its loss looks near the Bayes risk, since
-# everything does: a model that does not know the output is only 0.28 above. Measured on that scale it has gone hardly
-# any of the way.
+# everything does: a model that does not know the output is only 0.28 above. Measured on that scale it has gone less
+# than half of the way when training ends. It may have been nearer before, since it goes on to learn labels by heart.
 #
 # ## To try
 # - Set `length = 64`: shorter sentences are easier, and at $\alpha=0.8$ the Origin model comes farther down from the
