@@ -276,7 +276,7 @@ show.table(
 # of its matrices grow at once. With noise the model of the theorem falls along a straight line. The two that train
 # matrices fall so at first. They come near the Bayes risk soon and then hardly nearer, since a step of fixed length
 # along a slope that is mostly noise does not take them there. A larger batch only lowers the place where the loss comes
-# to rest: on record with the paper's 512 sentences a step and 2000 steps, the loss of Origin-Linear-FA falls along a
+# to rest: in trials with the paper's 512 sentences a step and 2000 steps, the loss of Origin-Linear-FA falls along a
 # line for some 500 steps, and in the 1500 after that to no less than a quarter of what it then is. So for this model
 # the panel comes out in part. Reparam-Linear-W-FA, which is not in the paper's panel, is shown and not judged.
 #

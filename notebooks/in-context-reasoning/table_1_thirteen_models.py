@@ -31,8 +31,11 @@
 # - **Near.** The paper does not say how near to its target a loss must be. A model that knows the task and not the
 #   output stays $(1-\alpha)\ln|\mathcal O|$ above the target. Here a loss is near within a tenth of that gap; at
 #   another batch than 512 within $0.1\sqrt{512/\text{batch}}$, since steps of fixed length along the slopes of smaller
-#   batches keep a loss farther from its target. The tenth is a round number, chosen before the runs of this page, but not before other runs
-#   with another margin had been seen; so the table is counted with half and twice as much, too.
+#   batches keep a loss farther from its target. The tenth is a round number, chosen before the runs of this page, but
+#   not before other runs with another margin had been seen; so the table is counted with half and twice as much, too.
+#
+# The full-size run on record is of an earlier form of this page, which judged the figures of Appendix D.2.1 as well;
+# they have pages of their own now, and their verdicts there count.
 
 # %%
 import math
