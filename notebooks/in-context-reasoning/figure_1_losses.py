@@ -19,8 +19,8 @@
 #   *outputs as fillers*. The panels of the first two figures here follow the text, those of the last two the other
 #   reading; no panel mixes them.
 # - **The learning rate** is 0.1 here, one of the two that Appendix D.1 names. At this rate Origin-Softmax-F stays, as
-#   far as trained words go, on the plateau of a model that does not know the output. The page on Table 1 has the rate
-#   0.5 too, at which it leaves the plateau with fillers as in the text.
+#   far as trained words go, near the plateau of a model that does not know the output for all the steps of this page;
+#   on record at full size it has left it, with fillers as in the text, when training ends.
 # - **Arithmetic.** Slopes are computed by subtraction in float32, as in an ordinary training loop. Where that matters,
 #   which is without label noise, slopes that are exact at any size are run beside it.
 
@@ -276,7 +276,7 @@ show.table(
 # of its matrices grow at once. With noise the model of the theorem falls along a straight line. The two that train
 # matrices fall so at first. They come near the Bayes risk soon and then hardly nearer, since a step of fixed length
 # along a slope that is mostly noise does not take them there. A larger batch only lowers the place where the loss comes
-# to rest: in trials with the paper's 512 sentences a step and 2000 steps, the loss of Origin-Linear-FA falls along a
+# to rest: on record with the paper's 512 sentences a step and 2000 steps, the loss of Origin-Linear-FA falls along a
 # line for some 500 steps, and in the 1500 after that to no less than a quarter of what it then is. So for this model
 # the panel comes out in part. Reparam-Linear-W-FA, which is not in the paper's panel, is shown and not judged.
 #
@@ -359,7 +359,8 @@ claim.verdict()
 # **As run here.** On unseen outputs Reparam-Linear-FA reaches the Bayes risk, and the original models stay farther
 # above it than a model that does not know which output it is. The loss of Origin-Softmax-F grows.
 #
-# For Origin-Softmax-F, with fillers as in the text. That of Origin-Linear-FA falls while training goes on.
+# For Origin-Softmax-F, with fillers as in the text and in the run of the book; at full size its growth is left open.
+# That of Origin-Linear-FA falls while training goes on.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -408,8 +409,9 @@ show.table(
 #
 # With noise the two part, with fillers as in the text. The loss of Origin-Softmax-F grows, though from a dip far below
 # its start, and that of Origin-Linear-FA falls. It stays far above the Bayes risk all the same. So what Section 5.2
-# reads off Figure 1e is so for one of the two. With outputs as fillers the slopes are shown and not judged: whether a
-# loss grows there hangs on how long the run is.
+# reads off Figure 1e is so for one of the two. With outputs as fillers the slopes are shown and not judged. On record
+# at full size, what Origin-Softmax-F does in the last half of the run is left open, with noise and without: its loss
+# goes up and down by more than it grows.
 
 # %%
 claim = Claim("in-context-reasoning/figure-1b")
