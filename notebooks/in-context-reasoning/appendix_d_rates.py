@@ -208,17 +208,19 @@ show.table(
 # $\lambda$ for every rate. So steps times rate is the same for all, but for what a last step goes too far.
 
 # %%
-fig, axis = show.axes(width=6.0)
-for name in full:
-    for level, line in zip(levels, ("-", "--"), strict=True):
-        axis.loglog(race_rates, counted(name, level), line, marker="o", markersize=3, label=f"{name}, α = {level}")
-axis.set(xlabel="rate η", ylabel="steps to converge")
-axis.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=7)
+fig, axes = show.axes(1, 2, width=8.0, height=3.4, sharey=True)
+for axis, level in zip(axes, levels, strict=True):
+    for name, marker in zip(full, show.MARKERS, strict=False):
+        axis.loglog(race_rates, counted(name, level), marker=marker, fillstyle="none", label=name)
+    axis.set(title=f"α = {level}", xlabel="rate η")
+axes[0].set(ylabel="steps to converge")
+axes[1].legend(loc="upper right", fontsize=7)
 show.figure(
     fig,
     name="steps-by-rate",
-    caption="Steps that the six fully reparameterised models take to come near their ends: lines of slope -1 or so.",
-    alt="Falling straight lines on logarithmic axes.",
+    caption="Steps that the six fully reparameterised models take to come near their ends, a mark for each: lines "
+    "of slope -1 or so, of which several lie on each other.",
+    alt="Two panels of falling straight lines on logarithmic axes.",
 )
 
 

@@ -126,10 +126,10 @@ uniform = {
 }
 
 # %% [markdown]
-# Now each condition is broken on its own. Breaking the condition that $(q,y)$ occurs takes every $y$ out of the
-# sentence; breaking the condition on the end puts a neutral word there; and so on. The check of the definition must
-# notice on every sentence, and by the condition that was broken: the table shows the share of sentences on which each
-# condition is found broken.
+# There are six conditions: $q\in\mathcal Q$, $y\in\mathcal O$, the last word is $q$, and (I), (II) and (III). Now each
+# is broken on its own. Breaking the condition that $(q,y)$ occurs takes every $y$ out of the sentence; breaking the
+# condition on the end puts a neutral word there; and so on. The check of the definition must notice on every sentence,
+# and by the condition that was broken: the table shows the share of sentences on which each condition is found broken.
 
 # %%
 neutral, tau = noisy.neutral_words.start, noisy.noise_token
@@ -225,8 +225,8 @@ claim.verdict()
 #
 # Triggers, outputs, neutral words and $\tau$ are numbered one after another, and unseen words are drawn from the
 # neutral ones. The paper leaves open what happens where two positions collide; here the placement is uniform among
-# those in which the bigrams do not touch. (The rule by which output words may be fillers too is not in the text; it is
-# at hand for the pages on the experiments.)
+# those in which the bigrams do not touch. (*Outputs as fillers*, the rule by which fillers may be outputs too, is not
+# in the text; it is at hand for the pages on the experiments.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -236,8 +236,9 @@ claim.verdict()
 # the other; the text does not say what is done then. We draw them uniformly among the placements that do not touch.
 #
 # Whether output words occur as fillers matters more. If they never do, a model need not look at the trigger at all: the
-# one output word in the sentence is the answer. Both rules can be asked for, and the page on Table 1 shows that the
-# choice decides a row.
+# one output word in the sentence is the answer. There are two rules, and all pages of this chapter call them by these
+# names. *Fillers as in the text* (`"neutral"` in the code) are neither triggers nor outputs. *Outputs as fillers*
+# (`"outputs allowed"`) may be outputs too. The page on Table 1 shows that the choice decides a row.
 
 # %%
 allowed_task = Task(tokens, triggers, outputs, length, fillers="outputs allowed")
@@ -278,8 +279,8 @@ left_over = set(range(60)) - set(range(1, 5)) - set(range(5, 60))
 neutrals = noiseless.neutral_words
 uniform_sampler = {
     "position of (q, y)": p_values(starts, range(length - 2)),
-    "neutral fillers": p_values(fillers(single), neutrals),
-    "fillers with outputs": p_values(fillers(allowed), range(triggers, tokens)),
+    "fillers as in the text": p_values(fillers(single), neutrals),
+    "outputs as fillers": p_values(fillers(allowed), range(triggers, tokens)),
     "outputs on O": p_values(single.output, noiseless.output_words),
     "unseen words on the neutral ones": p_values(strange.output, neutrals),
 }
@@ -296,7 +297,7 @@ for name, draws in uniform_sampler.items():
     part = "proof" if name.startswith("position") else "statement"
     claim.estimate(f"{name}, uniform: p-value", draws, "==", 0.5, tolerance=0.2, of=part)
 claim.estimate("positions halved: p-value", halved, "==", 0.5, tolerance=0.2, role="control")
-claim.check("neutral fillers: presence alone names y, share", presence_names_y(single).double().mean(), "==", 1)
+claim.check("fillers as in the text: presence alone names y, share", presence_names_y(single).double().mean(), "==", 1)
 claim.control("outputs as fillers: presence alone names y, share", presence_names_y(allowed).double().mean(), ">=", 0.5)
 claim.misprint("words that Appendix D.1 leaves for triggers", len(left_over), ">=", 5)
 claim.number("two independent positions: share that collide", collisions)
@@ -304,9 +305,10 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# The data model is a set of six conditions, each of which does work of its own, and a sentence that satisfies them
-# gives its output away to whoever looks behind the trigger. The sampler of the experiments is a case of it. With
-# fillers as printed it gives the output away in a second manner too: it is the only output word in the sentence.
+# The data model is a set of six conditions, each of which does work of its own: $q$ is a trigger, $y$ an output, the
+# sentence ends in $q$, and (I), (II) and (III). A sentence that satisfies them gives its output away to whoever looks
+# behind the trigger. The sampler of the experiments is a case of it. With fillers as in the text it gives the output
+# away in a second manner too: it is the only output word in the sentence.
 #
 # ## To try
 # - Set `noise = 0.8`: the labels change and no sentence does, since the context does not depend on the label.

@@ -31,9 +31,9 @@
 # Origin-*Linear*-FA, and writes $\max_j\xi_{F,\tau}$ for $\max_j\xi_{F,j}$; the figure's caption and the axes put both
 # right.
 #
-# **Size**: $M=2048$ sentences as in the paper, half of its 100 epochs (at full size all), five runs for each of two
-# readings of the fillers. The slopes are those of an ordinary training loop, by subtraction in float32. With linear
-# attention a sentence is known by the counts of its bigrams, which makes the training several times faster.
+# **Size**: 100 epochs as in the paper, half of its $M=2048$ sentences and of the batch (at full size all of them). The
+# slopes are those of an ordinary training loop, by subtraction in float32. With linear attention a sentence is known by
+# the counts of its bigrams, which makes the training several times faster.
 
 # %%
 from attention_theory.in_context_reasoning.experiments.layer_ends import share, shortfall
@@ -47,12 +47,13 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 256  # H, at least 16
-samples = 2_048  # M, at least 512
-passes = 50  # epochs, at least 20; the paper has 100
-batch = 512  # sentences a step, from 64 to samples
+samples = 1_024  # M, at least 512; the paper has 2048
+passes = 100  # epochs, at least 20
+batch = 256  # sentences a step, from 64 to samples
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 256  # evaluation sentences, at least 64; the paper has 20480
-seeds = 5  # runs with each kind of fillers, at least 2
+seeds = 5  # runs with fillers as in the text, at least 2
+other_seeds = 2  # of these, also with outputs as fillers, at least 1
 seed = 0  # seed of every draw, at least 0
 device = "cpu"  # one of "cpu", "cuda"
 
@@ -66,31 +67,33 @@ require(
     rate=(rate, 0.01, 0.5),
     evaluation=(evaluation, 64, None),
     seeds=(seeds, 2, None),
+    other_seeds=(other_seeds, 1, None),
     seed=(seed, 0, None),
     device=(device, {"cpu", "cuda"}),
 )
 name, levels = "Origin-Linear-FA", (0.2, 0.5, 0.8)
-text, other = "neutral", "outputs allowed"
-tried = {text: levels, other: levels[:2]}
+text, other = "fillers as in the text", "outputs as fillers"
+rules, tried = {text: "neutral", other: "outputs allowed"}, {text: levels, other: levels[:2]}
 every = max(1, passes * (samples // batch) // 10)
 layers = {"attention": "y", "feed_forward": "τ"}
 
 # %% [markdown]
 # ## The runs
-# Section 5 has fillers that are neither triggers nor outputs. Under the other rule of this chapter's pages, which
-# Definition 2.1 allows too, outputs may be fillers; the highest noise level is left out there.
+# Section 5 has fillers that are neither triggers nor outputs. With outputs as fillers, the other rule of this chapter's
+# pages, which Definition 2.1 allows too, the highest noise level is left out.
 
 
 # %%
 def train(fillers, stream):
     """The model at each noise level on one sample."""
     runs = [Training(VARIANTS[name], alpha, rate) for alpha in tried[fillers]]
-    task = Task(tokens, length=length, noisy=True, fillers=fillers)
+    task = Task(tokens, length=length, noisy=True, fillers=rules[fillers])
     options = {"evaluation": evaluation, "record_every": every, "device": device}
     return train_linear_on_sample(runs, task, samples, passes, batch, stream, **options)
 
 
-histories = {fillers: [train(fillers, stream) for stream in streams(seed, seeds)] for fillers in (text, other)}
+of_runs = {text: streams(seed, seeds), other: streams(seed, max(seeds, other_seeds))[:other_seeds]}
+histories = {fillers: [train(fillers, stream) for stream in of_runs[fillers]] for fillers in rules}
 
 # %% [markdown]
 # At the end of each run: on how many sentences a layer predicts its token, and how far the drawn curves are apart, as a
@@ -117,7 +120,7 @@ def listed(values):
 
 # %%
 show.table(
-    ["fillers", "α", "attention at y", "feed-forward at τ", "curves of attention apart", "of the feed-forward layer"],
+    ["rule", "α", "attention at y", "feed-forward at τ", "curves of attention apart", "of the feed-forward layer"],
     [
         [fillers, alpha, *(listed(found(fillers, layer, alpha)) for found in (shares, apart) for layer in layers)]
         for fillers in histories
@@ -154,8 +157,9 @@ for row, of_layer in zip(axes, (("attention", "output", "ξ_A"), ("feed_forward"
 show.figure(
     fig,
     name="figure-10",
-    caption="Figure 10: the mean logit at the layer's own token and the mean of its largest one, for every run. Above "
-    "attention, which loses y at the highest noise level; below the feed-forward layer, which finds τ there.",
+    caption="Origin-Linear-FA, as in the paper's Figure 10: the mean logit at the layer's own token and the mean of "
+    "its largest one, for every run. Above, attention, which loses y at the highest noise level; below, the "
+    "feed-forward layer, which finds τ there.",
     alt="Six panels. Solid and dashed curves coincide for attention at the lowest noise level and for the feed-forward "
     "layer at the highest, and at the middle one in some runs each; elsewhere the solid ones lie lower.",
 )
@@ -164,7 +168,8 @@ show.figure(
 # ## Two ends
 # Not all runs end alike. At $\alpha = 0.5$ attention may come to predict $y$, while the feed-forward layer predicts
 # $\tau$ on some sentences only; or the feed-forward layer may come to predict $\tau$, while attention predicts $y$ on
-# some sentences only. Neither end has a claim to be the right one, for the loss sees the sum of the layers.
+# some sentences only. Neither end has a claim to be the right one, for the loss sees the sum of the layers. On record
+# at full size, ten of twenty runs end in the first way, as in the paper's figure, and ten in the other.
 
 # %%
 fig, axes = show.axes(1, 2, width=8.0, sharey=True)
@@ -172,7 +177,7 @@ for axis, fillers in zip(axes, histories, strict=True):
     for alpha, marker in zip(tried[fillers], "osD", strict=False):
         points = [shares(fillers, layer, alpha) for layer in layers]
         axis.plot(*points, marker, fillstyle="none", label=f"α = {alpha}")
-    axis.set(title=f"fillers: {fillers}", xlabel="share of sentences, attention at y", xlim=(-0.05, 1.05))
+    axis.set(title=fillers, xlabel="share of sentences, attention at y", xlim=(-0.05, 1.05))
 axes[0].set(ylabel="share, feed-forward at τ")
 axes[0].legend(fontsize=8)
 show.figure(
@@ -188,14 +193,27 @@ show.figure(
 # ## What the evidence says
 # That two drawn curves coincide is taken to mean that they are less than a twentieth of their height apart; that a
 # layer predicts its token, that it does on nineteen sentences of twenty. "Fails" is on less than half of them, and
-# "does not always", on less than 99 of 100. These bars were set when runs had been seen. At $\alpha = 0.2$ and $0.8$
-# the interval of the mean over runs must be clear of them. At $\alpha = 0.5$, where runs differ, the figure shows one
-# that the paper had: among ours there must be one like it.
+# "does not always", on less than 99 of 100. At $\alpha=0.2$ and $0.8$ every run must be clear of these bars.
+#
+# At $\alpha=0.5$ every run must end in one of two ways. *Like the figure*: the curves of attention coincide, and the
+# feed-forward layer is at $\tau$ on at most three sentences of four. *The other way*: the feed-forward layer is at
+# $\tau$ on four of five or more, and attention at $y$ on at most three of five. Both must be seen. All these bars were
+# set when runs had been seen.
+
 
 # %%
-nearest = min(range(seeds), key=lambda run: apart(text, "attention", 0.5)[run])
-like_it = [gap <= 0.05 for gap in apart(text, "attention", 0.5)]
-alone = {"0.2": apart(text, "attention", 0.2), "0.8": apart(text, "attention", 0.8)}
+def by_run(values):
+    return {f"run {index}": value for index, value in enumerate(values)}
+
+
+apart_by, attention, forward = (
+    {alpha: found(text, layer, alpha) for alpha in levels}
+    for found, layer in ((apart, "attention"), (shares, "attention"), (shares, "feed_forward"))
+)
+at_half = list(zip(apart_by[0.5], attention[0.5], forward[0.5], strict=True))
+like_it = [gap <= 0.05 and noise <= 0.75 for gap, _, noise in at_half]
+other_way = [output <= 0.6 and noise >= 0.8 for _, output, noise in at_half]
+one_of_two = by_run(first or second for first, second in zip(like_it, other_way, strict=True))
 
 # %% [markdown]
 # "Perfectly", for $\alpha \le 0.5$, is taken by the letter as well: on every sentence, in every run. Each bar must fail
@@ -203,24 +221,22 @@ alone = {"0.2": apart(text, "attention", 0.2), "0.8": apart(text, "attention", 0
 
 # %%
 claim = Claim("in-context-reasoning/figure-10")
-as_control = {"role": "control"}
-claim.estimate("α = 0.2: curves of attention apart", alone["0.2"], "<=", 0.05)
-claim.estimate("α = 0.8: the same", alone["0.8"], "<=", 0.05, **as_control)
-claim.estimate("α = 0.2: feed-forward at τ, share", shares(text, "feed_forward", 0.2), "<=", 0.99)
-claim.estimate("α = 0.8: the same", shares(text, "feed_forward", 0.8), "<=", 0.99, **as_control)
-claim.estimate("α = 0.8: feed-forward at τ, share", shares(text, "feed_forward", 0.8), ">=", 0.95)
-claim.estimate("α = 0.8: attention at y, share", shares(text, "attention", 0.8), "<=", 0.5)
-claim.estimate("α = 0.2: the same", shares(text, "attention", 0.2), "<=", 0.5, **as_control)
-claim.check("α = 0.5, nearest run: curves of attention apart", apart(text, "attention", 0.5)[nearest], "<=", 0.05)
-claim.check("α = 0.5, the same run: feed-forward at τ", shares(text, "feed_forward", 0.5)[nearest], "<=", 0.99)
+claim.check("α = 0.2: curves of attention apart", by_run(apart_by[0.2]), "<=", 0.05)
+claim.control("α = 0.8: the same", by_run(apart_by[0.8]), "<=", 0.05)
+claim.check("α = 0.2: feed-forward at τ, share", by_run(forward[0.2]), "<=", 0.99)
+claim.control("α = 0.8: the same", by_run(forward[0.8]), "<=", 0.99)
+claim.check("α = 0.8: feed-forward at τ, share", by_run(forward[0.8]), ">=", 0.95)
+claim.check("α = 0.8: attention at y, share", by_run(attention[0.8]), "<=", 0.5)
+claim.control("α = 0.2: the same", by_run(attention[0.2]), "<=", 0.5)
+claim.check("α = 0.5: ends in one of the two ways", one_of_two, "==", True)
+claim.check("α = 0.5: runs that end like the figure", sum(like_it), ">=", 1)
+claim.check("α = 0.5: runs that end the other way", sum(other_way), ">=", 1)
 for alpha in (0.2, 0.5):
-    by_run = {f"run {index}": value for index, value in enumerate(shares(text, "attention", alpha))}
-    claim.printed(f"α = {alpha}: attention at y on every sentence, share", by_run, ">=", 1)
-claim.number("α = 0.5: runs whose curves of attention coincide", sum(like_it))
-for fillers in histories:
-    found = shares(fillers, "attention", 0.5)
-    claim.number(f"{fillers}, α = 0.5: attention at y, least share", min(found))
-    claim.number(f"{fillers}, α = 0.5: attention at y, largest share", max(found))
+    claim.printed(f"α = {alpha}: attention at y on every sentence, share", by_run(attention[alpha]), ">=", 1)
+claim.number("α = 0.5: share of runs that end like the figure", sum(like_it) / seeds)
+found = shares(other, "attention", 0.5)
+claim.number("outputs as fillers, α = 0.5: attention at y, least share", min(found))
+claim.number("outputs as fillers, α = 0.5: attention at y, largest share", max(found))
 claim.verdict()
 
 # %% [markdown]
@@ -231,5 +247,6 @@ claim.verdict()
 # of drawn means, and on every sentence in some runs only.
 #
 # ## To try
-# - Set `passes = 25`: most runs have not chosen yet, and at $\alpha = 0.5$ attention predicts $y$ on few sentences.
-# - Set `seed = 1`: other samples, and other runs at $\alpha = 0.5$ end on the right.
+# - Set `passes = 25`: at $\alpha = 0.5$ the feed-forward layer is at $\tau$ in all runs, and attention at $y$ on few
+#   sentences. Those that end like the figure turn later.
+# - Set `seed = 1`: other samples, and other runs at $\alpha = 0.5$ end the other way.

@@ -12,13 +12,15 @@
 # than 0.28 at $\alpha=0.8$. So an excess is told as the share of this way that is left: 1 for such a model, 0 for the
 # Bayes risk. A model that generalises has come at least half of the way.
 #
-# The sentences of a panel are all drawn by one rule, that of the text: the words around the bigrams are neither
-# triggers nor outputs. Under the other reading, that output words may be fillers, the models are trained as well and
-# shown beside it. Slopes are computed by subtraction in float32, as in an ordinary training loop.
+# The sentences of a panel are all drawn by one rule, *fillers as in the text*: the words around the bigrams are neither
+# triggers nor outputs. With *outputs as fillers*, the other reading, the models are trained as well and shown beside
+# it. Slopes are computed by subtraction in float32, as in an ordinary training loop.
 #
-# **Size.** Sentences, vocabulary and sample are those of the paper. It trains for 100 epochs and does not say how many
-# sentences go into a step; here they are 20 epochs of 128 sentences a step, 320 steps. At full size they are 100
-# of 512.
+# **Size.** Sentences, vocabulary and sample are those of the paper, and the 100 epochs of its training are too at full
+# size. Two numbers of Figure 2 are not printed: how many sentences go into a step, and the learning rate, of which
+# Appendix D.1 says for all results that it is 0.1 or 0.5. Here the rate is 0.1, and there are 20 epochs of 128
+# sentences a step, 320 steps; at full size, 512 sentences a step, as Section 5 has where the population loss is
+# trained.
 
 # %%
 import torch
@@ -40,7 +42,7 @@ passes = 20  # epochs, at least 10; the paper has 100
 batch = 128  # sentences a step, from 64 to samples
 rate = 0.1  # eta, from 0.01 to 0.5
 evaluation = 128  # sentences in each evaluation set, at least 64; the paper has 20480 and 512
-seeds = 5  # data sets, at least 2
+seeds = 4  # data sets, at least 2
 other_seeds = 2  # data sets with outputs as fillers, at least 2
 seed = 0  # of the first data set, at least 0
 device = "cpu"  # where the models are, one of "cpu", "cuda"
@@ -87,6 +89,7 @@ def trained(fillers, count):
 
 
 text, other = trained("neutral", seeds), trained("outputs allowed", other_seeds)
+rules = {"as in the text": text, "outputs as fillers": other}
 
 # %% [markdown]
 # The paper's four panels. A line is the mean over the data sets, and the band around it spans them. The two dotted
@@ -140,16 +143,26 @@ def left(histories, measure, name, alpha):
     return [share_left(history, measure, name, alpha, rate) for history in histories]
 
 
+def least(histories, name, alpha):
+    """The least share of the way that is left at any record, by data set."""
+    curves = (history.of("population", name, alpha, rate) for history in histories)
+    return [((curve.min() - bayes_risk(alpha)) / gap_to_bayes(alpha)).item() for curve in curves]
+
+
 def spread(values):
     return f"{sum(values) / len(values):.3f} ({min(values):.3f} to {max(values):.3f})"
 
 
+# %% [markdown]
+# By model, measure and rule of the fillers:
+
+# %%
 show.table(
     ["model", "fillers", *(f"{measure}, α = {alpha}" for alpha, measure in panels)],
     [
         [name, rule, *(spread(left(histories, measure, name, alpha)) for alpha, measure in panels)]
         for name in names
-        for rule, histories in (("as in the text", text), ("outputs too", other))
+        for rule, histories in rules.items()
     ],
     caption="Share of the way from the plateau to the Bayes risk that is left: mean (least to largest) over data sets",
 )
@@ -169,7 +182,7 @@ show.table(
     [
         [name, rule, *(spread(by_heart(histories, name, alpha)) for alpha in levels)]
         for name in names
-        for rule, histories in (("as in the text", text), ("outputs too", other))
+        for rule, histories in rules.items()
     ],
     caption="Population loss minus loss on the sentences and labels of the coming step",
 )
@@ -193,8 +206,9 @@ show.table(
 #
 # **As printed.** All three models successfully generalise to in-distribution sentences.
 #
-# **As run here.** The two reparameterised models generalise to fresh sentences with the same outputs. The Origin model
-# has come hardly any of the way from the plateau of a model that does not know which output it is.
+# **As run here.** The two reparameterised models generalise to fresh sentences with the same outputs. When training
+# ends, the Origin model has come less than half of the way from the plateau of a model that does not know which output
+# it is.
 #
 # The two reparameterised ones do.
 #
@@ -231,16 +245,22 @@ claim.estimate(f"{only_w}: share that is left", left(text, "population", only_w,
 stays = left(text, "population", origin, 0.8)
 claim.estimate(f"{origin}: share that is left, as it stays behind", stays, ">=", 0.5)
 claim.estimate(f"{origin}: share that is left", stays, "<=", 0.5, role="printed")
+lowest = least(text, origin, 0.8)
+claim.number(f"{origin}: share that is left, least over the epochs, mean", sum(lowest) / seeds)
+claim.number(f"{origin}: the same, least over the data sets too", min(lowest))
 for name in (only_w, origin):
     claim.number(f"{name}, outputs as fillers: the same", sum(left(other, "population", name, 0.8)) / other_seeds)
 claim.estimate(f"{only_w}, untrained: the same", untrained("population", only_w, 0.8), "<=", 0.5, role="control")
 claim.verdict()
 
 # %% [markdown]
-# At $\alpha=0.8$ only every fifth sentence says anything of its output, and a step of fixed length along the slopes of
-# the others leads nowhere: the model with all matrices trained is about as far above the Bayes risk as one that does
-# not know the output. Its loss may be seen to fall at the last epoch; with the paper's 100 epochs it is higher still,
-# as the last section of this page says how to see.
+# At $\alpha=0.8$ only every fifth label is an output. So two things happen to the model with all matrices trained, one
+# after the other. It stays for long near the plateau of a model that does not know the output, and then learns the
+# outputs, so that its share falls. But as it learns them it also learns by heart which sentences ended in $\tau$, and
+# the share rises again. The least share over the epochs, which is shown and not judged, tells how near it comes in
+# between. When that is hangs on what is not printed. In trials with 512 sentences a step the share was least, about one
+# half, near epoch 120 at the rate 0.1, and about a quarter near epoch 30 at the rate 0.5. At the paper's 100 epochs it
+# was above one half at both: at 0.1 on its way down, at 0.5 above 1 by then.
 #
 # ## On unseen outputs
 # <!-- claim in-context-reasoning/figure-2b -->
@@ -289,8 +309,8 @@ for letter, alpha in (("b", 0.2), ("d", 0.8)):
 # On unseen outputs the three models come in the order that the paper gives, at both noise levels and under both rules
 # of the fillers, by margins far beyond the spread of the data sets. On trained outputs the two reparameterised ones
 # generalise, and the Origin model does at $\alpha=0.2$. At $\alpha=0.8$ its loss looks near the Bayes risk, since
-# everything does: a model that does not know the output is only 0.28 above. Measured on that scale it has gone hardly
-# any of the way.
+# everything does: a model that does not know the output is only 0.28 above. Measured on that scale it has gone less
+# than half of the way when training ends. It may have been nearer before, since it goes on to learn labels by heart.
 #
 # ## To try
 # - Set `length = 64`: shorter sentences are easier, and at $\alpha=0.8$ the Origin model comes farther down from the

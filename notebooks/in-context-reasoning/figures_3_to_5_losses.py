@@ -9,8 +9,8 @@
 # The text layer from which this book was made lacks the captions of Figures 3 and 4. So which models they show is a
 # guess here, and that they are lacking may be the text layer's fault and not the paper's.
 #
-# All models start at zero, and slopes are computed by subtraction in float32, as an ordinary training loop does. Output
-# words may be fillers, the rule under which nearly all of Table 1 comes out.
+# All models start at zero, and slopes are computed by subtraction in float32, as an ordinary training loop does. There
+# are outputs as fillers, the rule under which nearly all of Table 1 comes out.
 
 # %%
 import math
@@ -101,7 +101,7 @@ def panels(name, title, caption):
     show.figure(
         fig,
         name=name.lower(),
-        caption=f"{title}: {name}. {caption}",
+        caption=f"{name}: the paper's {title}. {caption}",
         alt=f"Population loss on the left and unseen loss on the right of {name}, four noise levels, two rates.",
     )
 
@@ -154,8 +154,8 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
-# Three models are left over, and they behave in three different ways. Origin-Linear-F starts on a saddle: with
-# $V = W = 0$ the slopes of both are 0, and $F$ sees nothing but the last two words.
+# Three models are left over, and they behave in three different ways. Origin-Linear-F starts on a saddle: with $V = W =
+# 0$ the slopes of both are 0, and $F$ sees nothing but the last two words.
 
 # %%
 panels("Origin-Linear-F", "Figure 4, one candidate", "The plateau is never left.")

@@ -27,8 +27,8 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
-length = 256  # H, at least 16
-batch = 64  # sentences a step, at least 16; the paper has 512
+length = 64  # H, at least 16; the paper has 256
+batch = 16  # sentences a step, at least 16; the paper has 512
 steps = 400  # T, at least 300; the paper has 2000
 evaluation = 128  # sentences in each evaluation set, at least 64
 seeds = 1  # runs of every model, at least 1; the paper has 5
@@ -96,7 +96,7 @@ def panels(name, title, caption):
     show.figure(
         fig,
         name=name.lower(),
-        caption=f"{title}: {name}. {caption} Thin horizontal lines: the floors.",
+        caption=f"{name}: the paper's {title}. {caption} Thin horizontal lines: the floors.",
         alt=f"Population and unseen loss of {name} fall to four levels and stay there, at both rates.",
     )
 

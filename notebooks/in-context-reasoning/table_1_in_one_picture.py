@@ -49,7 +49,7 @@ length = 32  # H, at least 16
 batch = 32  # sentences a step, at least 16
 steps = 200  # T, at least 150
 seed = 0  # seed of every draw, at least 0
-fillers = "outputs allowed"  # one of "neutral", "outputs allowed"
+fillers = "outputs allowed"  # the neutral ones are as in the text, one of "neutral", "outputs allowed"
 device = "cpu"  # where the models of the picture are trained, one of "cpu", "cuda"
 
 # %%
@@ -85,9 +85,9 @@ show.table(["the sentence", "next"], [[" · ".join(shown), f"{answer}, or *τ*"]
 # %% [markdown]
 # ## The picture
 # All thirteen models are trained here in small: shorter sentences, fewer words and steps than in the paper. What is
-# left of the way is told by a share. A model that knows the task and not the output is at 1, the least possible loss
-# is at 0. For unseen words it is the difference of the loss on these from that on the trained ones, in the same unit;
-# so a model that is as bad on the one as on the other is at 0, and has a tick in the paper.
+# left of the way is told by a share. A model that knows the task and not the output is at 1, the least possible loss is
+# at 0. For unseen words it is the difference of the loss on these from that on the trained ones, in the same unit; so a
+# model that is as bad on the one as on the other is at 0, and has a tick in the paper.
 
 # %%
 levels = [0.0, *noise]
@@ -263,8 +263,8 @@ show.table(
 #
 # </details>
 #
-# Each model is given the best weights that we know for it, at $\lambda=4$ and $40$. Where $V$ is trained it can be
-# made as large as one likes, and softmax does not matter.
+# Each model is given the best weights that we know for it, at $\lambda=4$ and $40$. Where $V$ is trained it can be made
+# as large as one likes, and softmax does not matter.
 #
 # ### c. Can the logit of the noise word follow?
 # With noise two words must stand out from all others together, $\tau$ always $\gamma=\ln\frac\alpha{1-\alpha}$ above
@@ -394,9 +394,9 @@ show.table(
 # %% [markdown]
 # *Origin-Softmax-F.* By the rule it can do what the other Origin models can, and in the short sentences here it does.
 # The paper has dashes. In long sentences attention that is spread over all words has little to tell, and whether the
-# model leaves its plateau in time hangs on the other words of the sentence, the *fillers*. Where no output word is
-# among them, the one output word in a sentence is the answer, and attention need not look for the trigger at all. The
-# text draws fillers so; the table comes out with outputs among them ({doc}`table_1_thirteen_models`).
+# model leaves its plateau in time hangs on the other words of the sentence, the *fillers*. With fillers as in the text,
+# no output word is among them: the one output word in a sentence is the answer, and attention need not look for the
+# trigger at all. The table comes out with outputs as fillers ({doc}`table_1_thirteen_models`).
 #
 # *Reparam-Linear-W-FA without noise.* Rule and paper agree on a dash, and this is the cell to trust least. The logit of
 # an unseen word grows too, only more slowly, and so its loss comes down as well while slopes are exact. The dash is the
@@ -404,9 +404,10 @@ show.table(
 # word stays behind: there the dash is real, though the wide margin of a small batch may let it pass in the picture.
 
 # %%
+RULES = {"fillers as in the text": "neutral", "outputs as fillers": "outputs allowed"}
 alone = {
-    rule: (sample_sentences(replace(quiet, length=256, fillers=rule), 200, seeds[3]), replace(quiet, fillers=rule))
-    for rule in ("neutral", "outputs allowed")
+    rule: (sample_sentences(replace(quiet, length=256, fillers=code), 200, seeds[3]), replace(quiet, fillers=code))
+    for rule, code in RULES.items()
 }
 
 
@@ -419,7 +420,7 @@ def tells(rule):
 
 
 for rule in alone:
-    print(f"fillers {rule}, 256 words: the one output word is the answer in a share of {tells(rule):.2f}")
+    print(f"{rule}, 256 words: the one output word is the answer in a share of {tells(rule):.2f}")
 
 
 # %% [markdown]
@@ -464,8 +465,8 @@ pushed = {name: tokens * probability for name, probability in never.items()}
 # The bounds follow from the proofs, but for that of the losses, which is the table page's. In c the bound is the shift
 # of ReLU, which lets a weight of that size through to $\tau$; it was set when round-off alone had been seen to be too
 # narrow. Reparam-Softmax-F is left out there: softmax leaves a little weight on $\tau$, less as $\lambda$ grows, and
-# question b has decided the model already. Losses are taken at the larger rate without noise, to be far enough
-# down, and at the smaller one with noise, where a large step would swing around the floor.
+# question b has decided the model already. Losses are taken at the larger rate without noise, to be far enough down,
+# and at the smaller one with noise, where a large step would swing around the floor.
 
 # %%
 claim = Claim("in-context-reasoning/table-1-causes")
@@ -498,5 +499,5 @@ claim.verdict()
 # ## To try
 # - Set `length = 128`: in longer sentences the row of Origin-Softmax-F is full in all columns, as the paper prints it,
 #   since the model has not left its plateau yet; without noise nor has Origin-Softmax-FA.
-# - Set `fillers = "neutral"`: the unseen words of Reparam-Linear-W-FA turn full without noise, as slopes by subtraction
-#   lose them to round-off, and only the row of Origin-Softmax-F has frames.
+# - Set `fillers = "neutral"`, as in the text: the unseen words of Reparam-Linear-W-FA turn full without noise, as
+#   slopes by subtraction lose them to round-off, and only the row of Origin-Softmax-F has frames.

@@ -8,7 +8,7 @@
 # scale. So $\lambda_{q,t}=\eta t/\sqrt{|\mathcal Q|}$, and the loss falls like $e^{-\eta t/\sqrt{|\mathcal Q|}}$.
 #
 # The theorem has $\eta t/|\mathcal Q|$ and $e^{-t}$; its own proof has the root. And it has them for every law of the
-# sentences. When triggers differ, the scales part; the loss still falls geometrically, and this page says how fast.
+# sentences. When triggers differ, the scales part. The loss still falls at a linear rate, and this page says which.
 
 # %%
 import math
@@ -150,7 +150,7 @@ claim.verdict()
 #
 # $$L(\lambda_{t+1})\le(1-\rho\,r_t)\,L(\lambda_t),\qquad\rho=\eta m(1-\eta K/2)\in(0,\tfrac12],$$
 #
-# where $\eta<2/K$ and $m\le K$ were used. As $\ell_t\le\ln N$, the $r_t$ stay away from 0 and $L\to0$ geometrically.
+# where $\eta<2/K$ and $m\le K$ were used. As $\ell_t\le\ln N$, the $r_t$ stay away from 0 and $L\to0$ at a linear rate.
 # Hence $\ell_t$, which is at most $L$ times a constant, and $1-r_t\le\ell_t/2$ are summable, the product of the factors
 # is at most a constant times $(1-\rho)^t$, and $-\frac1t\ln L$ ends at or above $-\ln(1-\rho)\ge\rho$. $\square$
 #

@@ -9,7 +9,7 @@
 # $W_t$ along $A$ at *every* step. But neutral words occur, so their logits move, and $W_1$ already points elsewhere.
 # The limit comes about in another way. With linear attention the logits are linear in $W$: this is a separable
 # classification with logistic loss, descent goes towards its hard-margin solution, and *that* is $A$. It gets there
-# slowly, at about the pace of $1/\ln t$.
+# slowly: its distance falls no faster than about $1/\ln t$.
 
 # %%
 import math
@@ -121,8 +121,8 @@ claim.verdict()
 #
 # <details><summary>Proof of Theorem 3.4, repaired</summary>
 #
-# *The hard margin.* Let $w=W^\top x_H$. A word $j$ has the logit $\xi_j=\sum_{h:z_h=j}\langle w,x_h\rangle$, linear in
-# $w$, and the shortest $W$ with a given $w$ is $x_Hw^\top/\|x_H\|^2$. We look for the shortest $w$ with
+# *The hard margin.* Let $w=W^\top x_H$. A word $j$ has the logit $\xi_j=\sum_{h:z_h=j}\langle w,x_h\rangle$. It is
+# linear in $w$, and the shortest $W$ with a given $w$ is $x_Hw^\top/\|x_H\|^2$. We look for the shortest $w$ with
 # $\xi_y-\xi_j\ge1$ for all sentences and all $j\ne y$. The output that is absent from a sentence has the logit 0, so
 # $w_{E(y_i)}+w_{\tilde E(q)}\ge1$ for both $i$. The shortest $w$ with these two conditions alone is $\hat
 # w=\frac13(E(y_1)+E(y_2)+2\tilde E(q))$. It satisfies all others: the trigger is followed by nothing but $y$ in the
@@ -131,31 +131,31 @@ claim.verdict()
 # $\frac23/(\sqrt2\cdot \sqrt{6}/3)=2/\sqrt{12}$.
 #
 # *Descent goes there.* What follows holds for every finite set of sentences with logits linear in $w$ and positive
-# margins for some $w$. Number the pairs of a sentence $n$ and a wrong word $j$, $P$ in all and $J$ a sentence; let
-# $a_{nj}=\langle m_{nj},w\rangle$ be the margin, $p_n$ the probability of the sentence, $f_{nj}=p_ne^{-a_{nj}}/Z_n$
-# with $Z_n=1+\sum_ke^{-a_{nk}}$, and $G=\sum f_{nj}\le1$. Then $-\nabla L=\sum f_{nj}m_{nj}$. Let $u$ be the unit
-# vector along $\hat w$, $\gamma=\min\langle m_{nj},u\rangle=1/\|\hat w\|$ the largest margin of a unit vector, and
-# $B=\max\|m_{nj}\|$. Two inequalities are needed. The first is clear:
+# margins for some $w$. Number the pairs of a sentence $n$ and a wrong word $j$; there are $P$ of them in all, and $J$
+# for each sentence. Let $a_{nj}=\langle m_{nj},w\rangle$ be the margin and $p_n$ the probability of the sentence. Let
+# $f_{nj}=p_ne^{-a_{nj}}/Z_n$ with $Z_n=1+\sum_ke^{-a_{nk}}$, and $G=\sum f_{nj}\le1$. Then $-\nabla L=\sum
+# f_{nj}m_{nj}$. Let $u$ be the unit vector along $\hat w$, and let $\mu=\min\langle m_{nj},u\rangle=1/\|\hat w\|$, the
+# largest margin of a unit vector. Let $B=\max\|m_{nj}\|$. Two inequalities are needed. The first is clear:
 #
-# $$\langle u,-\nabla L\rangle\ge\gamma G,\qquad\langle w,-\nabla L\rangle\le G\,(\gamma\|w\|+c),\qquad
+# $$\langle u,-\nabla L\rangle\ge\mu G,\qquad\langle w,-\nabla L\rangle\le G\,(\mu\|w\|+c),\qquad
 # c=\ln\frac{P(1+J)}{\min p_n}.$$
 #
 # For the second let $\omega=f/G$. As $p_n\le1\le Z_n$, $a_{nj}\le-\ln f_{nj}=\ln\frac1G-\ln\omega_{nj}$, so that
 # $\sum\omega a\le\ln\frac1G+\ln P$, the entropy of $\omega$ being at most $\ln P$. The pair of the least margin $a_*$
 # has $f\ge\min p_n\,e^{-\max(a_*,0)}/(1+J)$, so $\ln\frac1G\le\max(a_*,0)+\ln\frac{1+J}{\min p_n}$. And
-# $a_*\le\gamma\|w\|$.
+# $a_*\le\mu\|w\|$.
 #
-# Now $w_{t+1}=w_t-\eta\nabla L$, and let $\tau_t=\sum_{s<t}\eta G_s$. The first inequality gives $\langle
-# w_t,u\rangle\ge\gamma\tau_t+\langle w_0,u\rangle$. The second, with $\|\nabla L\|\le BG$ and $G\le1$, gives
-# $\|w_{t+1}\|^2\le\|w_t\|^2+2\eta G_t(\gamma\|w_t\|+c')$ with $c'=c+\frac12\eta B^2$, hence $\|w_{t+1}\|\le\|w_t\|+\eta
-# G_t(\gamma+c'/\|w_t\|)$. If $\tau_t$ stayed bounded, the steps would be summable, $w_t$ would converge, and $G_t$
-# would not go to 0: a contradiction. So $\tau_t\to\infty$, $\|w_t\|\ge\frac12\gamma\tau_t$ from some time on, and
-# $\|w_t\|\le\gamma\tau_t+O(\ln\tau_t)$. The cosine of $w_t$ and $u$ is at least
-# $(\gamma\tau_t-O(1))/(\gamma\tau_t+O(\ln\tau_t))\to1$, for every constant rate $\eta$ and every start.
+# Now $w_{t+1}=w_t-\eta\nabla L$, and let $S_t=\sum_{s<t}\eta G_s$. The first inequality gives $\langle
+# w_t,u\rangle\ge\mu S_t+\langle w_0,u\rangle$. The second, with $\|\nabla L\|\le BG$ and $G\le1$, gives
+# $\|w_{t+1}\|^2\le\|w_t\|^2+2\eta G_t(\mu\|w_t\|+c')$ with $c'=c+\frac12\eta B^2$, hence $\|w_{t+1}\|\le\|w_t\|+\eta
+# G_t(\mu+c'/\|w_t\|)$. If $S_t$ stayed bounded, the steps would be summable, $w_t$ would converge, and $G_t$ would not
+# go to 0: a contradiction. So $S_t\to\infty$. Hence $\|w_t\|\ge\frac12\mu S_t$ from some time on, and $\|w_t\|\le\mu
+# S_t+O(\ln S_t)$. The cosine of $w_t$ and $u$ is at least $(\mu S_t-O(1))/(\mu S_t+O(\ln S_t))\to1$, for every constant
+# rate $\eta$ and every start.
 #
-# *Normalised descent* has $\eta/\|\nabla L\|$ for $\eta$. As $\gamma G\le\|\nabla L\|\le BG$, $\tau$ grows by at least
-# $\eta/B$ a step, the squared step $\eta^2$ is at most $B\eta$ times that, and the same follows with $c'=c+\frac12\eta
-# B$: the distance of the cosine from 1 is $O(\frac{\ln t}t)$. $\square$
+# *Normalised descent* has $\eta/\|\nabla L\|$ in place of $\eta$. As $\mu G\le\|\nabla L\|\le BG$, now $S$ grows by at
+# least $\eta/B$ a step. The squared step $\eta^2$ is at most $B\eta$ times that. So the same follows with
+# $c'=c+\frac12\eta B$, and the distance of the cosine from 1 is $O(\frac{\ln t}t)$. $\square$
 #
 # </details>
 #
@@ -192,7 +192,7 @@ show.figure(
     fig,
     name="cosine",
     caption="Left: the proof's gradient sits on the limit from its first step; the true one starts far below and rises "
-    "towards it. Subtraction loses the direction once slopes drown in round-off. Right: the pace is about 1/ln t.",
+    "towards it. Subtraction loses it once slopes drown in rounding. Right: the gap falls no faster than about 1/ln t.",
     alt="Left, cosines against steps: two curves rise to a line at 0.577, one lies on it, one rises and then falls. "
     "Right, four curves between 0.04 and 0.2 that change slowly.",
 )
@@ -203,9 +203,9 @@ show.figure(
 
 # %%
 def inequalities(case: Instance, path: torch.Tensor) -> tuple[float, float]:
-    """The least ⟨u, -∇L⟩ / γG and the largest ⟨w, -∇L⟩ / G(γ|w| + c) at every tenth step; w is 2v here."""
+    """The least ⟨u, -∇L⟩ / μG and the largest ⟨w, -∇L⟩ / G(μ|w| + c) at every tenth step; w is 2v here."""
     features, margin, rows = case.features, hard_margin(case), torch.arange(len(case.probability))
-    w, gamma = 2 * path[::10], 1 / (2 * margin.norm())
+    w, mu = 2 * path[::10], 1 / (2 * margin.norm())
     chances = torch.einsum("sjc,tc->tsj", features, w).softmax(dim=-1)
     chances[:, rows, case.sentences.output] = 0  # what is left are the wrong words
     weights = case.probability[:, None] * chances
@@ -213,8 +213,8 @@ def inequalities(case: Instance, path: torch.Tensor) -> tuple[float, float]:
     downhill, miss = torch.einsum("tsj,sjc->tc", weights, picked - features), weights.sum(dim=(1, 2))
     wrong = case.tokens - 1
     c = math.log(len(rows) * wrong * (1 + wrong) / case.probability.min())
-    first = downhill @ margin / margin.norm() / (gamma * miss)
-    second = (w * downhill).sum(dim=1) / (miss * (gamma * w.norm(dim=1) + c))
+    first = downhill @ margin / margin.norm() / (mu * miss)
+    second = (w * downhill).sum(dim=1) / (miss * (mu * w.norm(dim=1) + c))
     return first.min().item(), second.max().item()
 
 
@@ -290,7 +290,7 @@ claim.verdict()
 # same minimisation, and its cosine with $W^*$ is $m/\sqrt{2(m+m^2)}$.
 #
 # *A max-margin problem.* With linear attention and $V=I$ the logits of every sentence of Definition 2.1 are linear in
-# $W$, and with $W^*=\sum_kE(k)\tilde E(k)^\top$ the margin of $y$ is $C\ge1$ (Lemma 3.1). So training $W$ alone is a
+# $W$, and with the $W$ of Lemma 3.1, all $\lambda_k=1$, the margin of $y$ is $C\ge1$. So training $W$ alone is a
 # separable problem with logistic loss on finitely many sentences, whatever the instance; the proof of Theorem 3.4
 # applies to it, and descent goes to its hard-margin solution. Along a direction $D$ the loss goes to 0 if and only if
 # all margins of $D$ are positive, and these $D$ are an open convex cone. That is the space of optimal solutions of any

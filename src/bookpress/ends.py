@@ -5,6 +5,7 @@ by name; it may not break.
 """
 
 import re
+from functools import cache
 from typing import Any
 
 import yaml
@@ -61,7 +62,31 @@ def load_caps(layout: Layout) -> dict[str, dict[str, float]]:
 
 
 def cases_of(notebook: Notebook, caps: dict[str, float]) -> dict[str, dict[str, Any]]:
-    """The runs of one notebook by their names: one parameter at one end, the others as they are in the book."""
+    """The runs of one notebook by their names: one parameter at one end, the others as they are in the book.
+
+    An end that is a CUDA device is none where torch finds no such device.
+    """
+    cases = all_cases(notebook, caps)
+    if not any(map(on_cuda, cases.values())) or has_cuda():
+        return cases
+    return {name: values for name, values in cases.items() if not on_cuda(values)}
+
+
+def on_cuda(values: dict[str, Any]) -> bool:
+    """Whether a run asks for a CUDA device."""
+    return str(values.get("device", "")).startswith("cuda")
+
+
+@cache
+def has_cuda() -> bool:
+    """Whether torch finds a CUDA device here: neither a build for CPUs nor a machine without a GPU has one."""
+    import torch  # seconds, and asked for by few commands
+
+    return torch.cuda.is_available()
+
+
+def all_cases(notebook: Notebook, caps: dict[str, float]) -> dict[str, dict[str, Any]]:
+    """What :func:`cases_of` gives on a machine that has every device."""
     defaults = {one.name: one.default for one in notebook.parameters}
     cases: dict[str, dict[str, Any]] = {}
     for one in notebook.parameters:
@@ -78,7 +103,7 @@ def cases_of(notebook: Notebook, caps: dict[str, float]) -> dict[str, dict[str, 
 
 def run_end(notebook: Notebook, case: str) -> Outcome:
     """Run one case and write its outcome; the executed notebook is kept where it failed."""
-    values = cases_of(notebook, load_caps(notebook.layout).get(notebook.name, {}))[case]
+    values = all_cases(notebook, load_caps(notebook.layout).get(notebook.name, {}))[case]
     path = notebook.layout.end(notebook.name, case)
     executed = path.with_suffix(".ipynb")
     try:
@@ -105,6 +130,13 @@ def run_ends(layout: Layout, names: list[str], cores: str, console: Console) -> 
         for one in notebooks
         for case in cases_of(one, caps.get(one.name, {}))
     }
+    if left_out := [
+        f"{one.name} {case}"
+        for one in notebooks
+        for case in all_cases(one, caps.get(one.name, {}))
+        if f"{one.name} {case}" not in paths
+    ]:
+        console.print(f"left out, since torch finds no CUDA device here: {', '.join(left_out)}")
     with the_only_build(layout):
         run_graph(layout, ["ends"], cores, ends=",".join(one.name for one in notebooks))
     faults = {}

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from bookpress.ends import Outcome, cases_of, load_caps, run_end
+from bookpress import ends
+from bookpress.ends import Outcome, all_cases, cases_of, load_caps, run_end
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.profile import ProfileError
@@ -40,6 +41,22 @@ def test_every_end_is_a_run_and_an_open_end_is_none(notebook: Notebook) -> None:
         "seed-1": {"seed": 1},
         "seed-2": {"seed": 2},
     }
+
+
+@pytest.mark.parametrize("has_cuda", [True, False])
+def test_a_cuda_device_is_an_end_only_where_there_is_one(
+    has_cuda: bool, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = notebook.layout.source("demo/good")
+    path.write_text(
+        path.read_text()
+        .replace('kind = "a"  # one of "a", "b"', 'device = "cpu"  # one of "cpu", "cuda"')
+        .replace('kind=(kind, {"a", "b"})', 'device=(device, {"cpu", "cuda"})')
+    )
+    again = Notebook("demo/good", notebook.layout)
+    monkeypatch.setattr(ends, "has_cuda", lambda: has_cuda)
+    assert all_cases(again, {})["device-cuda"] == {"device": "cuda"}
+    assert set(all_cases(again, {})) - set(cases_of(again, {})) == (set() if has_cuda else {"device-cuda"})
 
 
 def test_a_run_at_an_end_leaves_its_outcome_and_the_book_alone(notebook: Notebook) -> None:

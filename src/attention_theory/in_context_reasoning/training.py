@@ -124,6 +124,7 @@ def estimated_gammas(labels: Int[Tensor, "levels sentences"], levels: list[float
     return {level: odds(float(share)) for level, share in zip(levels, shares, strict=True)}
 
 
+@torch.inference_mode()  # no slope is taken of anything here, and small operations cost less
 def train(
     runs: list[Training],
     task: Task,
@@ -216,6 +217,7 @@ def _sum(parts: list[Tensor], factors: Float[Tensor, "parts runs 1 1"]) -> Float
     return total
 
 
+@torch.inference_mode()  # no slope is taken of anything here, and small operations cost less
 def train_on_sample(
     runs: list[Training],
     task: Task,

@@ -38,7 +38,10 @@ class Bigrams:
 
     def pick(self, rows: Tensor | slice) -> "Bigrams":
         """Some of the sentences, by their numbers."""
-        return Bigrams(self.columns[rows], self.entries[rows], self.bounds[rows], self.last[rows])
+        parts = (self.columns, self.entries, self.bounds, self.last)
+        if isinstance(rows, Tensor):
+            return Bigrams(*(part.index_select(0, rows) for part in parts))  # whole rows, several times faster
+        return Bigrams(*(part[rows] for part in parts))
 
     @cached_property
     def matrix(self) -> Tensor:

@@ -23,6 +23,7 @@ from attention_theory.validation import require
 LINEAR = ("Origin-Linear-FA", "Reparam-Linear-W-FA", "Reparam-Linear-FA")
 
 
+@torch.inference_mode()  # no slope is taken of anything here, and small operations cost less
 def train_linear_on_sample(
     runs: list[Training],
     task: Task,

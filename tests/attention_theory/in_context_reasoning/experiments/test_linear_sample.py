@@ -1,5 +1,7 @@
 """Training on counts against training on sentences, from the same draws."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -23,6 +25,32 @@ def test_training_on_counts_is_training_on_sentences() -> None:
     assert [run.variant.name for run in fast.runs] == [run.variant.name for run in slow.runs]
     for measure in MEASURES:
         assert (fast.values[measure] - slow.values[measure]).abs().max() < 1e-9
+
+
+#: A short training in both precisions, and the bits of all that it measures.
+RERUN = """
+import hashlib, torch
+from attention_theory.in_context_reasoning.experiments.linear_sample import LINEAR, train_linear_on_sample
+from attention_theory.in_context_reasoning.task import Task
+from attention_theory.in_context_reasoning.variants import VARIANTS, Training
+torch.set_num_threads(1)
+runs, bits = [Training(VARIANTS[name], 0.5, 0.1) for name in LINEAR], hashlib.sha256()
+for dtype in (torch.float32, torch.float64):
+    history = train_linear_on_sample(runs, Task(30, length=40, noisy=True), 256, 10, 64, 1, evaluation=64, dtype=dtype)
+    for name, values in sorted(history.values.items()):
+        bits.update(values.contiguous().numpy().tobytes())
+print(bits.hexdigest())
+"""
+
+
+def test_a_second_run_in_another_process_gives_the_same_bits() -> None:
+    """The sparse product may sum in any order that it likes, but in the same one every time."""
+    found = {
+        subprocess.run([sys.executable, "-c", RERUN], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    }
+    assert len(found) == 1
+    assert len(found.pop().strip()) == 64
 
 
 def test_other_models_are_refused() -> None:
