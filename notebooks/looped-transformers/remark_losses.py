@@ -96,8 +96,8 @@ w = torch.zeros(d, dtype=torch.float64)
 #
 # *Huber's derivative.* It is $\int_{-\delta}^{\delta}1_{r\ge t}\,dt-\delta$. With sigmoids of slope $s$ for the steps
 # the integral changes by at most $\frac1s\log2$, at the corners. Its integrand is monotone in $t$, with
-# values in $[0,1]$. So $m$ equal steps of height $h=2\delta/m$, at the middle of their intervals, miss it by at most $h/2$. With
-# $s=2/h$ that is $\epsilon=h(\frac12+\frac12\log2)<1.7\,\delta/m$, for every $r$. $\square$
+# values in $[0,1]$. So $m$ equal steps of height $h=2\delta/m$, at the middle of their intervals, miss it by at most
+# $h/2$. With $s=2/h$ that is $\epsilon=h(\frac12+\frac12\log2)<1.7\,\delta/m$, for every $r$. $\square$
 #
 # </details>
 
