@@ -80,6 +80,7 @@ sequences = [sample_sequences(samples, length, size, draw) for length in lengths
 # %% [markdown]
 # Outputs and interactions are compared token by token.
 
+
 # %%
 def largest_error(embedding, score, value):
     """The largest error for each token of the sequence, over all sequences and lengths."""
