@@ -351,5 +351,4 @@ claim.verdict()
 #
 # ## To try
 # - Set `size = 2`: every step still holds to rounding, in a space of four scores.
-# - Set `samples = 5`: too few sequences for Theorem 4.4, and every lemma still holds, since none of them needs versatile
-#   data.
+# - Set `samples = 5`: too few sequences for Theorem 4.4, and every lemma still holds, since none needs versatile data.
