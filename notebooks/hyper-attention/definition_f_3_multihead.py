@@ -306,5 +306,4 @@ claim.verdict()
 #
 # ## To try
 # - Set `width = 96`: the counts grow fourfold, and stay 4 and 7 in units of $d^2$.
-# - Set `shifts = [100000]`: the product of rotary scores does not notice a shift of a hundred thousand places, up to
-#   rounding of the angles.
+# - Set `shifts = [3, 300]`: two other shifts, and the product of rotary scores does not notice them.

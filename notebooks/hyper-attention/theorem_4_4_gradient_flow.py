@@ -342,4 +342,5 @@ claim.verdict()
 #
 # ## To try
 # - Set `least = 2`: larger entries of $w$ make both the bound and the flow steeper.
-# - Set `end = 2`: the flow is stopped on its way, above zero loss and still below the bound, and the claim is undecided.
+# - Set `end = 2`: the flow is stopped on its way, above zero loss and still below the bound, and the claim is
+#   undecided.

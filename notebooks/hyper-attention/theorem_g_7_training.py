@@ -339,6 +339,15 @@ claim.verdict()
 # ## Beyond order 3
 #
 # <!-- claim hyper-attention/theorem-g-7-orders -->
+# <blockquote>
+#
+# **App. G.4 (Training at order 4)** *Appendix G.4*
+#
+# The extension of Theorem G.7 to any order is trivial: with counts $\Gamma$ of allowed $(n-1)$-tuples of positions in
+# the place of pair counts, from $C(0) = 0$ and $w(0) \ge b > 0$, versatile counts and realizable targets, gradient flow
+# at order $n$ reaches zero training error under the same bound.
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # "After this proof, extension to any order is trivial", the paper says. At order 4 the layer reads counts of triples of
