@@ -247,7 +247,11 @@ runs = {
 }
 learned = {name: run.tensor[0] for name, run in runs.items()}
 
+# %% [markdown]
+# Each layer is tried at every length.
 
+
+# %%
 def errors_of(tensor):
     """The largest error of a layer at each length."""
     wanted = {n: activation(strands[n], dictionary, size) for n in lengths}

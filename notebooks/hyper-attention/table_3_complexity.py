@@ -55,10 +55,10 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 width = 16  # features of a head d_h, a multiple of 4 from 8 to 64
 factors = 2  # order A of HyperFeatureAttention, one of 2, 4
-quadratic_lengths = [160, 320, 640, 1280, 1600]  # for the L^2 forms, each from 16 to 4096
-cubic_lengths = [50, 100, 200, 400, 500]  # for the L^3 forms, each from 16 to 512
-linear_lengths = [3200, 6400, 12800, 25600, 32000]  # for the linear forms, each from 16 to 200000
-triples_lengths = [16, 32, 64, 128, 160]  # for the literal order 3, each from 8 to 256
+quadratic_lengths = [120, 240, 480, 960, 1200]  # for the L^2 forms, each from 16 to 4096
+cubic_lengths = [36, 72, 144, 288, 360]  # for the L^3 forms, each from 16 to 512
+linear_lengths = [1600, 3200, 6400, 12800, 16000]  # for the linear forms, each from 16 to 200000
+triples_lengths = [12, 24, 48, 96, 120]  # for the literal order 3, each from 8 to 256
 seed = 0  # of every draw, at least 0
 
 # %%

@@ -108,7 +108,8 @@ def test_every_form_of_order_three(sum_over: Sum, causal: bool, tokens: int) -> 
         assert_equal_with_gradients(form(*x, sum_over=sum_over, causal=causal), linear, x, 1e-12)
     small = rows_of(tokens, 2, scale=0.3)
     expected = by_force(small[0], small[1:3], small[3:], sum_over, causal, softmax=True)
-    ours = approximate_pair_attention(*small, 8, sum_over=sum_over, causal=causal)
+    q, k1, k2, v1, v2 = small
+    ours = approximate_pair_attention(q, k1, k2, v1, v2, 8, sum_over=sum_over, causal=causal)
     assert_equal_with_gradients(ours, expected, small, 1e-10)
 
 
@@ -135,7 +136,7 @@ def test_a_sequence_without_tokens_is_refused() -> None:
         with pytest.raises(ParameterError, match="tokens"):
             form(*x)
     with pytest.raises(ParameterError, match="tokens"):
-        approximate_pair_attention(*x, 2)
+        approximate_pair_attention(x[0], x[1], x[2], x[3], x[4], 2)
     with pytest.raises(ParameterError, match="tokens"):
         tuple_attention(x[0], x[1:3], x[3:])
     with pytest.raises(ParameterError, match="tokens"):
