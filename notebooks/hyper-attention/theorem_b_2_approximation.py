@@ -98,14 +98,14 @@ by_hand = largest_error(even_layer - target_two, 2)
 trained_two = least_largest_error(target_two.to(device), 1, 2, restarts, steps=1500, seed=seed)
 wide_two = best_residual(target_two.to(device), 2, restarts, steps=1500, seed=seed)
 
-ratios = torch.linspace(-2, 2, 401, dtype=torch.float64)
+ratios = torch.linspace(0, 3, 301, dtype=torch.float64)
 scales = torch.linspace(-0.2, 1, 601, dtype=torch.float64)[:, None]
 pattern = torch.stack([torch.ones_like(ratios), ratios**2, ratios, ratios**3], dim=-1).reshape(-1, 2, 2, 1)
 curve = largest_error(scales[..., None, None, None] * pattern - target_two, 2).min(dim=0).values
 
 # %% [markdown]
-# Each point of the curve is the best scale $\kappa$ for one embedding $(1, t)$. Its lowest point is the corner at
-# $t = 1$.
+# Each point of the curve is the best scale $\kappa$ for one embedding $(1, t)$; a negative $t$ errs as $-t$ does. Its
+# lowest point is the corner at $t = 1$.
 
 # %%
 fig, axis = show.axes(width=5.5)
@@ -119,8 +119,8 @@ show.figure(
     name="counter-example",
     caption="Two symbols, one dimension: whatever the embedding, some token of two errs by a half. The printed bound "
     "says 0.",
-    alt="A curve that is one at t = 0, falls to a corner of height one half at t = 1 and rises again, and stays above "
-    "on the left. A dashed line at zero.",
+    alt="A curve that is one at t = 0, falls to a corner of height one half at t = 1 and rises again. A dashed line at "
+    "zero.",
 )
 
 # %% [markdown]
