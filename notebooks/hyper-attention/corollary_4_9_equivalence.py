@@ -25,23 +25,25 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# <!-- claim hyper-attention/remark-d-2 -->
-# <blockquote>
-#
-# **Remark D.2 (Skip connections)** *Appendix D.2*
-#
-# A skip connection does not change the residuals, if the task is realizable with it: the targets carry the same skip.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The output at a token $\mu$ is $\sum_\nu s_\nu T_{\mu\nu k}$ with
-# $T_{\mu\nu k} = (x_\mu^\top C x_\nu)(x_\nu^\top W_{:,k})$. Two layers with the same $T$ are the same function. And
-# $T$ can be read off from outputs: a sequence of one token $\mu$ shows $T_{\mu\mu}$, a sequence $(\mu, \nu)$ shows
-# $T_{\mu\mu} + T_{\mu\nu}$. So layers with different $T$ differ on a sequence of at most two tokens.
+# The output at a token $\mu$ is $\sum_\nu s_\nu T_{\mu\nu k}$ with $T_{\mu\nu k} = (x_\mu^\top C x_\nu)(x_\nu^\top
+# W_{:,k})$. Two layers with the same $T$ are the same function. And $T$ can be read off from outputs: a sequence of one
+# token $\mu$ shows $T_{\mu\mu}$, a sequence $(\mu, \nu)$ shows $T_{\mu\mu} + T_{\mu\nu}$. So layers with different $T$
+# differ on a sequence of at most two tokens.
 #
 # The appendix says this entry by entry. The main text prints a sum over $\nu$ instead, which throws the information
-# away: below are two layers with equal sums and very different outputs.
+# away: below are two layers with equal sums and very different outputs. Nor is the sum a slip of the pen, for the text
+# goes on to speak of "a specific matrix (over index $\mu, k$)": one direction of the corollary is true as printed, that
+# equal functions have equal sums, and the other is false.
+#
+# <details><summary>Proof of Corollary 4.9, as corrected</summary>
+#
+# Row $i$ of a layer is $\sum_j (x_{\mathcal X(i)}^\top C x_{\mathcal X(j)})\, x_{\mathcal X(j)}^\top W = \sum_\nu s_\nu
+# T_{\mathcal X(i)\nu}$. *If* $T$ is the same, so is every row. *Only if:* the sequence $(\mu)$ has the output
+# $T_{\mu\mu}$, and the first row of $(\mu, \nu)$ with $\nu \ne \mu$ is $T_{\mu\mu} + T_{\mu\nu}$, so equal functions
+# have equal $T$. *The sums are not enough.* Let $w_\nu = 1$ for all $\nu$ and exchange two columns of $C$ that differ:
+# the sums over $\nu$ stay, the entries do not. $\square$
+#
+# </details>
 
 # %%
 import torch
@@ -85,7 +87,7 @@ same_outputs = (linear_attention(tokens, other_score, other_value) - linear_atte
 
 # %% [markdown]
 # ## Reading $T$ off
-# From all sequences of one and two tokens.
+# All sequences of one and two tokens are put through the layer, and $T$ is put together from what comes out.
 
 # %%
 alone = linear_attention(embedding[torch.arange(size)[:, None]], score, value)[:, 0]
@@ -110,6 +112,10 @@ sums_apart = (one.sum(dim=1) - two.sum(dim=1)).abs().max()
 one_outputs, two_outputs = (linear_attention(hot, matrix, ones) for matrix in (score, exchanged))
 outputs_apart = (one_outputs - two_outputs).abs().max()
 
+# %% [markdown]
+# Outputs of the first layer against those of the second, for both pairs of layers.
+
+# %%
 fig, axes = show.axes(1, 2, width=7, height=3.2)
 first = linear_attention(tokens, score, value).flatten()
 second = linear_attention(tokens, other_score, other_value).flatten()
@@ -131,6 +137,9 @@ show.figure(
     alt="Two scatter plots. On the left all points lie on the diagonal, on the right they are scattered around it.",
 )
 
+# %% [markdown]
+# Equal sums, as printed, must not make the layers equal.
+
 # %%
 claim = Claim("hyper-attention/corollary-4-9")
 claim.check("equal parameters are not needed: difference of C", (other_score - score).abs().max(), ">", 0.1)
@@ -145,6 +154,17 @@ claim.verdict()
 
 # %% [markdown]
 # ## Skip connections
+#
+# <!-- claim hyper-attention/remark-d-2 -->
+# <blockquote>
+#
+# **Remark D.2 (Skip connections)** *Appendix D.2*
+#
+# A skip connection does not change the residuals, if the task is realizable with it: the targets carry the same skip.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # With a skip connection the layer returns $X + \mathrm{SA}(X)$. If the targets carry the same skip, the residuals are
 # those of the plain layer, and so are the gradients and the whole path of training. If the targets are left as they
 # were, nothing of this is true.
@@ -169,10 +189,18 @@ def train(skip, targets, steps=50):
     return first, torch.stack([parameter.detach() for parameter in parameters])
 
 
+# %% [markdown]
+# Three trainings: without skip, with it and shifted targets, with it and targets as they were.
+
+# %%
 plain, plain_end = train(0, wanted)
 skipped, skipped_end = train(1, wanted + tokens)
 unshifted, unshifted_end = train(1, wanted)
 
+# %% [markdown]
+# Targets that are not shifted must change everything.
+
+# %%
 claim = Claim("hyper-attention/remark-d-2")
 claim.check("residuals with skip and shifted targets, difference", (skipped - plain).abs().max(), "<=", 1e-12)
 claim.check("parameters after training, difference", (skipped_end - plain_end).abs().max(), "<=", 1e-12)
@@ -180,3 +208,12 @@ claim.check("training moved the parameters by", (plain_end[0] - score).abs().max
 claim.control("targets not shifted: difference of the residuals", (unshifted - plain).abs().max(), "<=", 1e-12)
 claim.control("targets not shifted: difference after training", (unshifted_end - plain_end).abs().max(), "<=", 1e-12)
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# All that outputs show of a layer is the table $T$, entry by entry, and sequences of one and two tokens show all of it.
+# So learned and devised parameters have to be compared in $T$, as Figures 3 and 4 do, and neither in $C$ nor in sums.
+#
+# ## To try
+# - Set `size = 2`: exchanging the only two columns still moves the outputs far from the diagonal.
+# - Set `length = 100`: the outputs grow with the length, and equal $T$ still makes them equal to rounding of that size.

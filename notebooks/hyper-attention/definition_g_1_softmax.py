@@ -27,51 +27,17 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# <!-- claim hyper-attention/remark-g-2 -->
-# <blockquote>
-#
-# **Remark G.2 (Strict tuples)** *Appendix G.1*
-#
-# With $j_1 > j_2 > \dots$ only tuples of different tokens count, so that a block specialises in $n$-way interactions.
-# The first tokens have no tuple; their output is 0.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim hyper-attention/definition-g-3 -->
-# <blockquote>
-#
-# **Definition G.3 (HyperAttention with a softmax, separate projections)** *Appendix G.1*
-#
-# As Definition G.1, with keys $K^m$ and values $V^m$ of their own for every member $m$ of the tuple.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim hyper-attention/remark-ha-counts -->
-# <blockquote>
-#
-# **App. G parameter counts and the words same count (Parameters of HyperAttention)** *Section 7.2, caption of Table 1;
-# Appendix G.1*
-#
-# Order 3 with one head and rank $d$ has the parameters of self-attention with sharing, $4 d^2$. Without sharing it has
-# $6 d^2$, which makes the model of Table 1 slightly larger, by 2.6%. (With several heads the definition lists $W^{V^2}$
-# and $W^O$, two linear maps in a row; kept apart they take $d^2$ more.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
 # In a network the weights of the pairs $(j_1, j_2)$ go through one softmax for each token. Keys and values are
 # projections of the tokens. In Definition G.1 both members of a pair share one projection; in G.3 each has its own.
 #
-# **Two things to know.** The mask in print is $-\infty$ or $0$ and *multiplies* the scores. Zero times a score
-# forgets the score, $-\infty$ times a score has its sign, and $-\infty \cdot 0$ is not a number. It has to be added: a
+# **Two things to know.** The mask in print is $-\infty$ or $0$ and *multiplies* the scores. Zero times a score forgets
+# the score, $-\infty$ times a score has its sign, and $-\infty \cdot 0$ is not a number. It has to be added: a
 # misprint, as the next display sums over the allowed tuples. And nothing in print asks that a pair lie in the past. A
 # language model without that condition reads the token that it is to predict.
 #
-# **No cube.** Written out, the scores of $L$ tokens are $L^3$ numbers. But the score of query $i$ and pair $(j_1,
-# j_2)$ is $(Q_i \odot K^1_{j_1}) \cdot K^2_{j_2}$: ordinary attention from lifted queries. The package takes a few
-# $j_1$ at a time, keeps a running softmax, and makes the weights again in the backward pass.
+# **No cube.** Written out, the scores of $L$ tokens are $L^3$ numbers. But the score of query $i$ and pair $(j_1, j_2)$
+# is $(Q_i \odot K^1_{j_1}) \cdot K^2_{j_2}$: ordinary attention from lifted queries. The package takes a few $j_1$ at a
+# time, keeps a running softmax, and makes the weights again in the backward pass.
 
 # %%
 import math
@@ -110,6 +76,11 @@ def block(**options: object) -> HyperAttention:
     return HyperAttention(width, **options).double()
 
 
+# %% [markdown]
+# The loop forms the weights of the pairs one at a time.
+
+
+# %%
 def by_loop(module: HyperAttention, strict: bool = False) -> Tensor:
     """The definition for one sequence, one pair at a time: j2 <= j1 <= i, or j2 < j1 <= i."""
     q, k1, k2 = module.queries(x)[0], module.keys[0](x)[0], module.keys[-1](x)[0]
@@ -143,6 +114,10 @@ literal = tuple_attention(inputs[0], [inputs[1]] * 2, [inputs[2]] * 2, scale=wid
 gradients = [torch.autograd.grad(out.square().sum(), inputs) for out in (ours, literal)]
 gradient_error = max(relative_error(a, b) for a, b in zip(*gradients, strict=True))
 
+# %% [markdown]
+# The mask as printed multiplies the scores.
+
+# %%
 allowed = allowed_tuples(tokens, 2, "ge", causal=True)
 printed_mask = -torch.inf * (1.0 - allowed.to(torch.float64))
 as_printed = (tuple_scores(q, [k, k]) * printed_mask).flatten(-2).softmax(dim=-1)
@@ -160,6 +135,18 @@ claim.verdict()
 
 # %% [markdown]
 # ## Remark G.2: strict pairs
+#
+# <!-- claim hyper-attention/remark-g-2 -->
+# <blockquote>
+#
+# **Remark G.2 (Strict tuples)** *Appendix G.1*
+#
+# With $j_1 > j_2 > \dots$ only tuples of different tokens count, so that a block specialises in $n$-way interactions.
+# The first tokens have no tuple; their output is 0.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # With $j_1 > j_2$ a pair has two different members, so the block cannot fall back on single tokens. The first token
 # then has no pair at all. Its output must be 0, and not the result of $0/0$.
 
@@ -170,12 +157,8 @@ claim.check(
     "strict block against the loop, error", relative_error(strict(x), by_loop(strict, strict=True)), "<=", 1e-12
 )
 claim.check("two tokens: the first has no pair and gets", first_two[0, 0].abs().max(), "==", 0)
-claim.check(
-    "two tokens: the second has one pair, error",
-    relative_error(first_two[0, 1], strict.out(v[0, 1] * v[0, 0])),
-    "<=",
-    1e-12,
-)
+second = relative_error(first_two[0, 1], strict.out(v[0, 1] * v[0, 0]))
+claim.check("two tokens: the second has one pair, error", second, "<=", 1e-12)
 claim.control(
     "strict block against the loop with equal members", relative_error(strict(x), by_loop(strict)), "<=", 1e-12
 )
@@ -183,6 +166,17 @@ claim.verdict()
 
 # %% [markdown]
 # ## Definition G.3: without sharing
+# The factors of a block without sharing are tied, and it must become the block with sharing.
+#
+# <!-- claim hyper-attention/definition-g-3 -->
+# <blockquote>
+#
+# **Definition G.3 (HyperAttention with a softmax, separate projections)** *Appendix G.1*
+#
+# As Definition G.1, with keys $K^m$ and values $V^m$ of their own for every member $m$ of the tuple.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 tied = block(sharing=False)
@@ -192,6 +186,10 @@ for name, value in shared.state_dict().items():
     state[name.replace(".0.", ".1.")] = value
 tied.load_state_dict(state)
 
+# %% [markdown]
+# Untied factors must differ.
+
+# %%
 claim = Claim("hyper-attention/definition-g-3")
 claim.check("block against the loop, error", relative_error(free(x), by_loop(free)), "<=", 1e-12)
 claim.check("with tied factors against sharing, error", relative_error(tied(x), shared(x)), "<=", 1e-12)
@@ -200,6 +198,20 @@ claim.verdict()
 
 # %% [markdown]
 # ## Parameters
+#
+# <!-- claim hyper-attention/remark-ha-counts -->
+# <blockquote>
+#
+# **App. G parameter counts and the words same count (Parameters of HyperAttention)** *Section 7.2, caption of Table 1;
+# Appendix G.1*
+#
+# Order 3 with one head and rank $d$ has the parameters of self-attention with sharing, $4 d^2$. Without sharing it has
+# $6 d^2$, which makes the model of Table 1 slightly larger, by 2.6%. (With several heads the definition lists $W^{V^2}$
+# and $W^O$, two linear maps in a row; kept apart they take $d^2$ more.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # The caption of Table 1 says that HyperAttention has as many parameters as self-attention and, without sharing,
 # slightly more. The definition lists $W^Q, W^K, W^{V^1}, W^{V^2}$ and, for several heads, $W^O$. With one head, as in
 # the table, that is $4 d^2$. (With several, $W^{V^2}$ and $W^O$ are two linear maps in a row; the block here keeps one
@@ -208,31 +220,30 @@ claim.verdict()
 
 # %%
 d = paper_width
-counts = {
-    "sharing": hyper_attention_parameters(d),
-    "sharing, W^V2 and W^O apart": hyper_attention_parameters(d, separate_output=True),
-    "no sharing": hyper_attention_parameters(d, sharing=False),
-    "no sharing, W^V3 and W^O apart": hyper_attention_parameters(d, sharing=False, separate_output=True),
+forms = {
+    "sharing": {},
+    "sharing, W^V2 and W^O apart": {"separate_output": True},
+    "no sharing": {"sharing": False},
+    "no sharing, W^V3 and W^O apart": {"sharing": False, "separate_output": True},
 }
+with torch.device("meta"):  # blocks and whole models at the printed sizes, without their numbers
+    blocks = {name: HyperAttention(d, **options) for name, options in forms.items()}
+    models = {name: LanguageModel(50_257, 256, 768, make) for name, make in TABLE_1.items()}
+counts, whole = (
+    {name: sum(value.numel() for value in one.parameters()) for name, one in some.items()} for some in (blocks, models)
+)
+formula = {name: hyper_attention_parameters(d, **options) for name, options in forms.items()}
 show.table(["order 3", f"parameters at width {d}", "in units of d²"], [[n, c, c // d**2] for n, c in counts.items()])
+
+# %% [markdown]
+# The blocks are made, without their numbers, and their entries counted. Sharing with a separate output matrix must not
+# have the count of self-attention, nor must no sharing.
 
 # %%
 claim = Claim("hyper-attention/remark-ha-counts")
-for name, (sharing, apart) in zip(counts, product((True, False), (False, True)), strict=True):
-    module = block(sharing=sharing, separate_output=apart)
-    claim.check(
-        f"parameters of a block of width {width}, {name}",
-        sum(value.numel() for value in module.parameters()),
-        "==",
-        hyper_attention_parameters(width, sharing=sharing, separate_output=apart),
-    )
+claim.check("parameters of the blocks, against the formula", counts, "==", formula)
 claim.check("sharing, one output matrix", counts["sharing"], "==", 4 * d**2)
 claim.check("no sharing, one output matrix", counts["no sharing"], "==", 6 * d**2)
-with torch.device("meta"):  # whole models at the printed sizes, without their numbers
-    whole = {
-        name: sum(value.numel() for value in LanguageModel(50_257, 256, 768, make).parameters())
-        for name, make in TABLE_1.items()
-    }
 more = whole["HyperAttention (no sharing)"] / whole["Self-Attention"] - 1
 claim.check("models of Table 1, HyperAttention", whole["HyperAttention"], "==", whole["Self-Attention"])
 claim.check("models of Table 1, no sharing: share that it has more", more, "<", 0.1)
@@ -261,6 +272,11 @@ def passes(length: int) -> dict[str, int]:
 
 
 peaks = {length: passes(length) for length in lengths}
+
+# %% [markdown]
+# The two lines have slopes three and two.
+
+# %%
 fig, axis = show.axes(height=3.0)
 for name, marker in zip(peaks[lengths[0]], show.MARKERS, strict=False):
     axis.loglog(lengths, [peaks[length][name] / 1e6 for length in lengths], marker=marker, label=name)
@@ -275,3 +291,14 @@ show.figure(
     alt="Two straight lines on logarithmic axes. The literal form is steeper and far above the blockwise one at 128 "
     "tokens.",
 )
+
+# %% [markdown]
+# ## What was learned
+# The softmax of order 3 is ordinary attention from lifted queries, taken a few positions at a time, and so needs no
+# tensor of all triples, forward or backward. The mask has to be added, pairs have to lie in the past, and a token
+# without a pair has to get zero. With sharing and one head the parameters are those of self-attention.
+#
+# ## To try
+# - Set `tokens = 20`: the block still agrees with the loop over its pairs.
+# - Set `lengths = [32, 64, 128, 256]`: the literal form needs eight times the memory at each doubling, the blocks four
+#   times.

@@ -23,44 +23,24 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# <!-- claim hyper-attention/remark-genotype-length -->
-# <blockquote>
+# A strand holds alleles, each at most once. A dictionary says who is active: `1: [3]` means that allele 1 is active if
+# allele 3 is somewhere on the strand; `2: []` means that allele 2 is always active; who is not listed is never active.
+# The layer has one-hot alleles, $W^V = \mathbf 1$, and $C_{\mu\nu} = 1/m$ if $\nu$ is one of the $m$ activators of
+# $\mu$.
 #
-# **App. B.2 (One linear layer and the length of a strand)** *Appendix B.2*
+# **The always active ones.** The paper spreads their 1 evenly over the row: $1/L$ in every entry. This is right at that
+# length, and at no other, and the paper concludes that one linear layer cannot length-generalise on this task. It can:
+# give the allele its 1 from *itself*, $C_{\mu\mu} = 1$. No allele comes twice, so this is exactly 1 at every length.
+# What is true is something near: sequences of one length do not tell the two layers apart, as no token repeats (see the
+# page on length generalisation), so being right at one length does not make a layer right at the others.
 #
-# **As printed.** A single linear self-attention layer cannot length-generalise on this task; with a dense ReLU layer
-# after it, it does.
-#
-# **Corrected.** On the genotype task without repeats, being right at one length does not make a linear layer right at
-# others: the layer with rows of $1/L$ is not. With $C_{\mu\mu} = 1$ in their place it is exact at every length. A dense
-# ReLU layer after the first one repairs it, too.
-#
-# It can: with $C_{\mu\mu} = 1$ for always active alleles one linear layer is exact at every length. Sequences of one
-# length do not tell this layer from others, because strands without repeats are not versatile (Remark D.1).
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# A strand holds alleles, each at most once. A dictionary says who is active: `1: [3]` means that allele 1 is active
-# if allele 3 is somewhere on the strand; `2: []` means that allele 2 is always active; who is not listed is never
-# active. The layer has one-hot alleles, $W^V = \mathbf 1$, and $C_{\mu\nu} = 1/m$ if $\nu$ is one of the $m$
-# activators of $\mu$.
-#
-# **The always active ones.** The paper spreads their 1 evenly over the row: $1/L$ in every entry. This is right at
-# that length, and at no other, and the paper concludes that one linear layer cannot length-generalise on this task. It
-# can: give the allele its 1 from *itself*, $C_{\mu\mu} = 1$. No allele comes twice, so this is exactly 1 at every
-# length. What is true is something near: sequences of one length do not tell the two layers apart, as no token repeats
-# (see the page on length generalisation), so being right at one length does not make a layer right at the others.
-#
-# **All or any?** With weights $1/m$ the layer returns the *share* of the activators that are present. The text reads
-# as "any of them". In the paper's dictionary every list has one entry, and the readings agree; we keep the share
-# here.
+# **All or any?** With weights $1/m$ the layer returns the *share* of the activators that are present. The text reads as
+# "any of them". In the paper's dictionary every list has one entry, and the readings agree; we keep the share here.
 #
 # **A ReLU layer.** The paper says that a dense layer with ReLU after the attention makes it right at any length. With
-# every list of one entry it does: the printed row made for length $L^*$ returns $L / L^*$ at length $L$, and
-# $\min(1, L^* z) = 1 - \mathrm{relu}(1 - L^* z)$ is 1 for every $L \ge 1$. The factor matters: $\min(1, z)$ alone
-# leaves the shorter strands wrong. The paper excludes repeats; with them a sum can pass 1, and the same layer repairs
-# that too.
+# every list of one entry it does: the printed row made for length $L^*$ returns $L / L^*$ at length $L$, and $\min(1,
+# L^* z) = 1 - \mathrm{relu}(1 - L^* z)$ is 1 for every $L \ge 1$. The factor matters: $\min(1, z)$ alone leaves the
+# shorter strands wrong. The paper excludes repeats; with them a sum can pass 1, and the same layer repairs that too.
 
 # %%
 from itertools import permutations, product
@@ -68,7 +48,8 @@ from itertools import permutations, product
 import torch
 
 from attention_theory.encodings import one_hot
-from attention_theory.hyper_attention.interactions.interactions import sample_sequences
+from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
+from attention_theory.hyper_attention.interactions.interactions import outputs_from_counts, sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.worlds.genotype import activation, activation_score, saturate
 from attention_theory.validation import require
@@ -87,7 +68,8 @@ size, larger_size = 5, 10
 
 # %% [markdown]
 # ## Strands without repeats
-# Every strand of five alleles, at every length.
+# Both score matrices are run on every strand of five alleles, at every length, and the diagonal one on a larger
+# dictionary too, whose lists have two and three entries.
 
 
 # %%
@@ -106,25 +88,29 @@ for length in lengths:
     truth = activation(strands[length], dictionary, size)
     for name, score in zip(errors, (printed, diagonal), strict=True):
         errors[name].append((outputs(strands[length], score) - truth).abs().max().item())
+
+# %% [markdown]
+# The larger dictionary has lists of two and three, on strands of seven alleles.
+
+# %%
 many = sample_sequences(samples, 7, larger_size, seed, unique=True)
 larger_error = (
     (outputs(many, activation_score(larger, larger_size)) - activation(many, larger, larger_size)).abs().max()
 )
 
+# %% [markdown]
+# The two matrices differ in one row, and that row decides.
+
+# %%
 fig, axes = show.axes(1, 3, width=9.5, height=3.2, width_ratios=[1, 1, 1.6])
 for axis, score, title in zip(axes, (printed, diagonal), errors, strict=False):
     picture = axis.imshow(score, cmap="Blues", vmin=0, vmax=1)
+    axis.set(xlabel="activator ν", ylabel="allele μ", xticks=range(size), yticks=range(size))
     axis.set_title(title, fontsize=9)
-    axis.set_xlabel("activator ν")
-    axis.set_ylabel("allele μ")
-    axis.set_xticks(range(size))
-    axis.set_yticks(range(size))
     axis.grid(False)
 for (name, values), marker in zip(errors.items(), show.MARKERS, strict=False):
     axes[2].plot(lengths, values, marker=marker, label=name)
-axes[2].set_xlabel("length L")
-axes[2].set_ylabel("largest error")
-axes[2].set_xticks(lengths)
+axes[2].set(xlabel="length L", ylabel="largest error", xticks=lengths)
 axes[2].legend(fontsize=8)
 show.figure(
     fig,
@@ -134,16 +120,6 @@ show.figure(
     alt="Two small heat maps which differ in row two: evenly filled on the left, a single blue cell on the right. "
     "Beside them a line that touches zero at length three only, and a line that is zero throughout.",
 )
-
-# %%
-by_length = dict(zip(lengths, errors["1/L in the whole row (printed)"], strict=True))
-claim = Claim("hyper-attention/example-2")
-for length, error in zip(lengths, errors["1 on the diagonal"], strict=True):
-    claim.check(f"diagonal, L = {length}: largest error", error, "<=", 1e-12)
-claim.check(f"printed row, L = {trained_length}: largest error", by_length[trained_length], "<=", 1e-12, of="proof")
-claim.check("diagonal, lists of two and three, L = 7: largest error", larger_error, "<=", 1e-12)
-elsewhere = {f"L = {length}": error for length, error in by_length.items() if length != trained_length}
-claim.control("printed row at other lengths: largest error", elsewhere, "<=", 1e-12)
 
 # %% [markdown]
 # ## The ReLU layer
@@ -156,27 +132,80 @@ for length in lengths:
     truth = activation(strands[length], dictionary, size)
     z = outputs(strands[length], printed)
     after = (z, saturate(z), saturate(trained_length * z))
-    for errors_of, values in zip(headed.values(), after, strict=True):
-        errors_of[length] = (values - truth).abs().max().item()
+    for row, values in zip(headed.values(), after, strict=True):
+        row[length] = (values - truth).abs().max().item()
 show.table(["length L", *headed], [[n, *(row[n] for row in headed.values())] for n in lengths])
 repaired_row = max(headed["min(1, L* z)"].values())
-claim.check("printed row and min(1, L* z), every length: largest error", repaired_row, "<=", 1e-12)
-claim.control("printed row and min(1, z), every length: largest error", max(headed["min(1, z)"].values()), "<=", 1e-12)
 
 # %% [markdown]
 # ## Strands with repeats
+#
+# <!-- claim hyper-attention/remark-genotype-length -->
+# <blockquote>
+#
+# **App. B.2 (One linear layer and the length of a strand)** *Appendix B.2*
+#
+# **As printed.** A single linear self-attention layer cannot length-generalise on this task; with a dense ReLU layer
+# after it, it does.
+#
+# **Corrected.** On the genotype task without repeats, being right at one length does not make a linear layer right at
+# others: the layer with rows of $1/L$ is not. With $C_{\mu\mu} = 1$ in their place it is exact at every length. A dense
+# ReLU layer after the first one repairs it, too.
+#
+# It can: with $C_{\mu\mu} = 1$ for always active alleles one linear layer is exact at every length. Sequences of one
+# length do not tell this layer from others, because strands without repeats are not versatile (Remark D.1).
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # Now alleles may repeat, which the paper excludes: all strands of six. Both layers count an activator as often as it
 # comes. The ReLU layer repairs both, if every list has one entry.
+
+# %% [markdown]
+# All strands of six alleles are listed, 15,625 of them.
 
 # %%
 repeated = torch.tensor(list(product(range(size), repeat=6)))
 truth = activation(repeated, dictionary, size)
+plain, with_relu = {}, {}
 for name, score, factor in (("diagonal", diagonal, 1), ("printed row", printed, trained_length)):
     z = outputs(repeated, score)
-    repaired = (saturate(factor * z) - truth).abs().max()
-    claim.check(f"{name} and ReLU, with repeats: largest error", repaired, "<=", 1e-12)
-    claim.control(f"{name}, with repeats: largest error", (z - truth).abs().max(), "<=", 1e-12)
+    plain[name] = (z - truth).abs().max().item()
+    with_relu[name] = (saturate(factor * z) - truth).abs().max().item()
+by_length = dict(zip(lengths, errors["1/L in the whole row (printed)"], strict=True))
+elsewhere = {f"L = {length}": error for length, error in by_length.items() if length != trained_length}
+on_diagonal = {f"L = {n}": error for n, error in zip(lengths, errors["1 on the diagonal"], strict=True)}
+
+# %% [markdown]
+# What must fail: the printed row at other lengths, with $\min(1, z)$ after it, and either layer on repeats without a
+# ReLU.
+
+# %%
+claim = Claim("hyper-attention/example-2")
+claim.check("diagonal: largest error", on_diagonal, "<=", 1e-12)
+claim.check(f"printed row, L = {trained_length}: largest error", by_length[trained_length], "<=", 1e-12, of="proof")
+claim.check("diagonal, lists of two and three, L = 7: largest error", larger_error, "<=", 1e-12)
+claim.control("printed row at other lengths: largest error", elsewhere, "<=", 1e-12)
+claim.check("printed row and min(1, L* z), every length: largest error", repaired_row, "<=", 1e-12)
+claim.control("printed row and min(1, z), every length: largest error", max(headed["min(1, z)"].values()), "<=", 1e-12)
+claim.check("with repeats and a ReLU layer: largest error", with_relu, "<=", 1e-12)
+claim.control("with repeats: largest error", plain, "<=", 1e-12)
 claim.verdict()
+
+# %% [markdown]
+# ## One layer, all lengths
+# The paper says that a single linear layer cannot length-generalise here. The diagonal one does.
+#
+# <details><summary>Proof of App. B.2, remark on length, as corrected</summary>
+#
+# Let $C_{\mu\nu} = 1/m$ for the $m$ activators $\nu$ of $\mu$, $C_{\mu\mu} = 1$ if $\mu$ is always active, zero
+# elsewhere, and $W^V = \mathbf 1$ in the one-hot code. A token $\mu$ has the output $\sum_\nu s_\nu C_{\mu\nu}$.
+# Without repeats $s_\nu$ is 1 for the alleles that are present and 0 for others, and $s_\mu = 1$. So the output is the
+# share of the activators that are present, 1 for an always active allele and 0 for one that is not listed, at every
+# length. With a row of $1/L^*$ in the place of $C_{\mu\mu} = 1$ the output of an always active allele is $L/L^*$, right
+# at $L = L^*$ only. $\square$
+#
+# </details>
 
 # %%
 claim = Claim("hyper-attention/remark-genotype-length")
@@ -188,3 +217,82 @@ claim.printed(
 )
 claim.control("right at one length is right at all: the printed row elsewhere", elsewhere, "<=", 1e-12)
 claim.verdict()
+
+# %% [markdown]
+# ## What training finds
+#
+# <!-- claim hyper-attention/remark-genotype-training -->
+# <blockquote>
+#
+# **App. B.2 (One length in training, or several)** *Appendix B.2*
+#
+# A single linear layer that is trained on strands of one length, without repeats, is right at that length and at no
+# other: training does not find the layer that is right at all. On strands of several lengths it does.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Gradient descent from $C = 0$, $w = \mathbf 1$, on all strands of one length and, for contrast, on all strands of two,
+# three and four alleles together. At one length a multiple of $(1 - L^*, 1, \dots, 1)$, the first entry at the allele
+# itself, can be added to a row of $C\,\mathrm{diag}(w)$ and no strand shows it (Remark D.1). Descent has no reason to
+# leave it out: it begins with none of it, and ends at the layer that has none of it, which is not the diagonal one.
+
+# %%
+one_length = gram_tensors(strands[trained_length], size)
+three_lengths = sum(gram_tensors(strands[length], size) for length in (2, 3, 4)) / 3
+ones = torch.ones(1, size, dtype=torch.float64)
+runs = {
+    f"L = {trained_length} only": descend(one_length, diagonal[None], ones, [(0.1, 0.1)], 4000, record_every=4000),
+    "L = 2, 3 and 4": descend(three_lengths, diagonal[None], ones, [(0.1, 0.1)], 4000, record_every=4000),
+}
+learned = {name: run.tensor[0] for name, run in runs.items()}
+
+# %% [markdown]
+# Each layer is tried at every length.
+
+
+# %%
+def errors_of(tensor):
+    """The largest error of a layer at each length."""
+    wanted = {n: activation(strands[n], dictionary, size) for n in lengths}
+    found = {n: outputs_from_counts(strands[n], tensor[..., None]).squeeze(-1) for n in lengths}
+    return {f"L = {n}": (found[n] - wanted[n]).abs().max().item() for n in lengths}
+
+
+trained_errors = {name: errors_of(tensor) for name, tensor in learned.items()}
+show.table(
+    ["trained on", *trained_errors["L = 2, 3 and 4"]], [[name, *row.values()] for name, row in trained_errors.items()]
+)
+
+# %% [markdown]
+# What was learned at one length must differ from the diagonal layer by multiples of the vector that is not seen, and by
+# nothing else.
+
+# %%
+unseen = torch.ones(size, size, dtype=torch.float64)
+unseen.fill_diagonal_(1.0 - trained_length)
+apart = learned[f"L = {trained_length} only"] - diagonal
+along = (apart * unseen).sum(1, keepdim=True) / unseen.square().sum(1, keepdim=True) * unseen
+alone = trained_errors[f"L = {trained_length} only"]
+off_length = {name: error for name, error in alone.items() if name != f"L = {trained_length}"}
+
+claim = Claim("hyper-attention/remark-genotype-training")
+claim.check("one length: loss at the end", runs[f"L = {trained_length} only"].losses[-1, 0], "<=", 1e-10)
+claim.check("one length: largest error there", alone[f"L = {trained_length}"], "<=", 1e-9)
+claim.check("one length: largest error at any other", off_length, ">=", 0.1)
+claim.check("what it adds beside the vector that is not seen", (apart - along).abs().max(), "<=", 1e-9)
+claim.control(
+    "lengths 2, 3 and 4: largest error at L = 1 and 5", max(trained_errors["L = 2, 3 and 4"].values()), ">=", 0.1
+)
+claim.check("lengths 2, 3 and 4: largest error at any length", trained_errors["L = 2, 3 and 4"], "<=", 1e-9)
+claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# One linear layer can be right at every length on this task: an allele that comes once can vouch for itself. Sequences
+# of one length do not tell that layer from others, and descent ends at one that is wrong everywhere else, by a vector
+# that can be written down. What the paper says of the layer is true of its training.
+#
+# ## To try
+# - Set `trained_length = 4`: the row of the table for one length has its zero at $L = 4$, and nowhere else.
+# - Set `samples = 5000`: more strands of the larger dictionary, and the diagonal layer is exact on all of them.

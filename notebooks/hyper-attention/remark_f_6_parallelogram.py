@@ -30,17 +30,23 @@
 # <!-- /claim -->
 #
 # Let a token be two features side by side, $x = (e_a, e_b)$. The remark says that two layers of multihead linear
-# self-attention cannot represent $\sum_j f_1(a_i, a_j) f_2(b_i, b_j)$, while one head of HyperFeatureAttention of
-# order 2 can. This is true. The reasons in print ("additive and not multiplicative", "orthogonal") are not a proof:
-# they say as much of linear attention on one symbol for every combination of values, which can. Here is a proof that
-# uses the features side by side, and it covers every depth, every number of heads, and skip connections.
+# self-attention cannot represent $\sum_j f_1(a_i, a_j) f_2(b_i, b_j)$, while one head of HyperFeatureAttention of order
+# 2 can. This is true. The reasons in print ("additive and not multiplicative", "orthogonal") are not a proof: they say
+# as much of linear attention on one symbol for every combination of values, which can. What tells the two apart is a
+# parallelogram of four tokens.
 #
-# **The parallelogram.** A linear attention layer maps $X$ to $X\,(C X^\top X W)$: the tokens are multiplied by a
-# matrix $G$ that all of them share. A sum over heads is again $X G$, a skip connection adds $X$, and a stack
-# multiplies such maps: always $X \mapsto X G(X)$. Now take four tokens of a sequence with the features $(0,0), (0,1),
-# (1,0), (1,1)$. Side by side, $x_{00} - x_{01} - x_{10} + x_{11} = 0$. So the outputs satisfy the same, $$Y_{00} -
-# Y_{01} - Y_{10} + Y_{11} = 0,$$ whatever the weights. The target does not: it is $\sum_j (f_1(0, a_j) - f_1(1,
-# a_j))(f_2(0, b_j) - f_2(1, b_j))$, and this is zero only by accident.
+# <details><summary>Proof of Remark F.6, for every depth</summary>
+#
+# A linear attention layer maps $X$ to $X\,(C X^\top X W)$: the tokens are multiplied by a matrix $G$ that all of them
+# share. A sum over heads is again $X G$, a skip connection adds $X$, and a stack multiplies such maps: always $X
+# \mapsto X G(X)$. Now take four tokens of a sequence with the features $(0,0), (0,1), (1,0), (1,1)$. Side by side,
+# $x_{00} - x_{01} - x_{10} + x_{11} = 0$. So the outputs satisfy the same, $$Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0,$$
+# whatever the weights. For the target the left-hand side is $\sum_j (f_1(0, a_j) - f_1(1, a_j))(f_2(0, b_j) - f_2(1,
+# b_j))$, and for the crosswise one $\sum_j (f_1(0, b_j) - f_1(1, b_j))(f_2(0, a_j) - f_2(1, a_j))$: zero only by
+# accident. One head of order 2 multiplies two scores, each a table of one feature of $i$ and one of $j$ (Definition
+# 5.1). $\square$
+#
+# </details>
 #
 # The identity is about linear attention on features *side by side*. A softmax, or a symbol for every combination of
 # values, escapes it.
@@ -84,7 +90,8 @@ require(heads=(heads, 1, 20), draws=(draws, 1, 2000), sequences=(sequences, 50, 
 
 # %% [markdown]
 # ## Targets
-# Two kinds of coupling: like with like, $f_1(a_i, a_j) f_2(b_i, b_j)$, and crosswise, $f_1(a_i, b_j) f_2(b_i, a_j)$.
+# There are two kinds of coupling: like with like, $f_1(a_i, a_j) f_2(b_i, b_j)$, and crosswise, $f_1(a_i, b_j) f_2(b_i,
+# a_j)$.
 
 # %%
 A, B = 0, 1
@@ -129,6 +136,9 @@ show.table(
     ["layers", "skip", "largest defect"], [[depth, skip, max(values)] for (depth, skip), values in defects.items()]
 )
 
+# %% [markdown]
+# On a logarithmic axis, rounding is far below and the targets far above:
+
 # %%
 fig, axis = show.axes(height=3.2)
 for skip, marker in ((False, "o"), (True, "s")):
@@ -170,6 +180,9 @@ for name, head in targets.items():
     on_products[name] = linear_attention(one_hot(len(effect))[symbols], *layer)[:, 0]
 show.table(["target", "missed by the best linear attention, side by side"], missed.items())
 
+# %% [markdown]
+# The best linear layer side by side must miss the target, and softmax attention must escape the identity.
+
 # %%
 claim = Claim("hyper-attention/remark-f-6")
 largest = max(max(values) for values in defects.values())
@@ -191,3 +204,13 @@ claim.number("missed by the best linear attention", missed["like with like"])
 claim.control("best linear attention, side by side, missed", min(missed.values()), "<=", 1e-12)
 claim.control("defect of softmax attention", softmax_defect, "<=", 1e-12)
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# Linear self-attention multiplies all tokens by one matrix, at any depth, and so keeps every linear relation among
+# them. Features side by side are in such a relation, and a product of features is not. That is the whole reason why
+# products of scores are needed, and it is not the one the paper gives.
+#
+# ## To try
+# - Set `depths = [10, 20]`: stacks of ten and twenty layers keep the identity as well, to rounding.
+# - Set `heads = 20`: more heads add more matrices, and the defect stays at rounding.

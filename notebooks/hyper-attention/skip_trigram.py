@@ -37,9 +37,9 @@
 # distribution; here $w$ is any vector, which makes a failure stronger and a repair weaker.
 #
 # **The remedy.** The paper's is a third word: $f(\text{in}, \text{keep}, \text{deadline})$ with the vector
-# $w_{\text{keep}, \text{deadline}}$ of the two context words. It works where another word tells the two phrases
-# apart. Where the same two words want two answers, the vector of the pair is one vector again. HyperAttention of order
-# 3 sums over pairs that hold the query too, and $w_{\text{keep}, \text{in}}$ needs no third word.
+# $w_{\text{keep}, \text{deadline}}$ of the two context words. It works where another word tells the two phrases apart.
+# Where the same two words want two answers, the vector of the pair is one vector again. HyperAttention of order 3 sums
+# over pairs that hold the query too, and $w_{\text{keep}, \text{in}}$ needs no third word.
 #
 # **How strong is the argument?** The words "in" and "at" are tokens of the sequence too, and attend to themselves.
 # Their own vectors $w_{\text{in}}$ and $w_{\text{at}}$ can carry the difference, which the paper's verbal argument
@@ -91,6 +91,11 @@ def softmax_design(effect: Tensor, symbols: Tensor) -> Tensor:
     return weights / weights.sum(dim=1, keepdim=True)
 
 
+# %% [markdown]
+# The best vectors for a design are a least-squares fit.
+
+
+# %%
 def least_error(design: Tensor, answers: Tensor) -> float:
     """The squared error of the best vectors for a design."""
     return (design @ torch.linalg.pinv(design) @ answers - answers).square().sum().item()
@@ -113,6 +118,10 @@ both_alike = torch.zeros(3, 3, dtype=torch.float64)
 both_alike[[IN, AT], KEEP] = 1
 same_answer_error = least_error(linear_design(both_alike, phrases), mind_and_bay[[0, 0]])
 
+# %% [markdown]
+# Two heads, of which each listens to one query, are built by hand.
+
+# %%
 two_heads = torch.zeros_like(mind_and_bay)
 for query, answer in zip((IN, AT), mind_and_bay, strict=True):
     effect, vectors = torch.zeros(3, 3, dtype=torch.float64), torch.zeros(3, 2, dtype=torch.float64)
@@ -136,6 +145,10 @@ def ternary(symbols: Tensor, answers: Tensor, size: int) -> Tensor:
     return aggregate_tuples(symbols, effect, weights, "le")[:, -1]
 
 
+# %% [markdown]
+# Linear and softmax heads at random scores, and order 3 built by hand.
+
+# %%
 designs = {"linear": linear_design, "softmax": softmax_design}
 small, small_answers = task(2, 2)
 repaired = {
@@ -175,6 +188,9 @@ third_word = {
     for name, some in {"told apart": told_apart, "alike": alike}.items()
 }
 
+# %% [markdown]
+# All of it in one table:
+
 # %%
 rest = f"{contexts} contexts, {queries} queries"
 show.table(
@@ -191,6 +207,9 @@ show.table(
         ["one object, two answers", "order 3, vector of (keep, object)", third_word["alike"]],
     ],
 )
+
+# %% [markdown]
+# What one head makes of the larger task with the best vectors, and what order 3 makes of it:
 
 # %%
 design = linear_design(normal(size, size, seed=draw), large)
@@ -212,6 +231,9 @@ show.figure(
     photo=True,
 )
 
+# %% [markdown]
+# Two heads on the larger task, equal answers for both queries, and one object for two answers must fail.
+
 # %%
 claim = Claim("hyper-attention/skip-trigram")
 spread = max(one_head_errors) - min(one_head_errors)
@@ -222,11 +244,20 @@ for kind, error in repaired.items():
     claim.check(f"2 x 2, one {kind} head with its self term, squared error", error, "<=", 1e-20)
 for kind, error in random_errors.items():
     claim.check(f"larger task, one {kind} head: least error of random scores", error, ">=", least_possible - 1e-9)
-claim.check("2 x 2, order 3, error", ternary_error["2 x 2"], "<=", 1e-12)
-claim.check("larger task, order 3, error", ternary_error["larger"], "<=", 1e-12)
-told_apart_error = third_word["told apart"]
-claim.check("three words, order 3 with w of (keep, object), squared error", told_apart_error, "<=", 1e-24, of="proof")
+claim.check("2 x 2 and the larger task, order 3, error", ternary_error, "<=", 1e-12)
+by_object = third_word["told apart"]
+claim.check("three words, order 3 with w of (keep, object), squared error", by_object, "<=", 1e-24, of="proof")
 claim.control("the same with one object for both answers, squared error", third_word["alike"], "<=", 1e-24)
 claim.control("larger task, two heads: error", two_heads_large, ">=", least_possible - 1e-9)
 claim.control("one head misses 1 when both queries want one answer", same_answer_error, "==", 1.0, tolerance=1e-12)
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# One head cannot say "mind" after "in" and "bay" after "at" through the vector of "keep": a rank of one is not two. But
+# the queries bring vectors of their own, and so the bug is certain only where there are more phrases than words. Order
+# 3 has a vector for a pair of words, and is exact as long as the pair tells the answers apart.
+#
+# ## To try
+# - Set `contexts = 5` and `queries = 5`: one head now misses at least $25 - 10 = 15$, and order 3 nothing.
+# - Set `draws = 2000`: more random heads, and none gets below the bound by rank.

@@ -23,25 +23,15 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# <!-- claim hyper-attention/corollary-b-1 -->
-# <blockquote>
-#
-# **Corollary B.1 (Turning the embedding)** *Appendix B*
-#
-# For orthogonal $Q$, the embedding $Q x(\alpha)$ with $C' = Q C Q^\top$ and $W'^V = Q W^V$ gives the same function.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# **Enough.** Stack the embeddings as rows of a square matrix $B$. A sequence is $X = E B$ with one-hot rows $E$, so
-# the layer computes $E (B C B^\top) E^\top E (B W^V)$. Choose $C$ with $B C B^\top = F$ and $W^V$ with $B W^V = W$,
-# and the layer is the interaction, at every length at once. The paper takes an orthonormal $B$; any invertible one
-# will do: $C = B^{-1} F B^{-\top}$, $W^V = B^{-1} W$.
+# **Enough.** Stack the embeddings as rows of a square matrix $B$. A sequence is $X = E B$ with one-hot rows $E$, so the
+# layer computes $E (B C B^\top) E^\top E (B W^V)$. Choose $C$ with $B C B^\top = F$ and $W^V$ with $B W^V = W$, and the
+# layer is the interaction, at every length at once. The paper takes an orthonormal $B$; any invertible one will do:
+# $C = B^{-1} F B^{-\top}$, $W^V = B^{-1} W$.
 #
 # **Needed.** With $d < |\mathcal S|$ the matrix $B C B^\top$ has rank at most $d$, and the value only rescales its
-# columns. For $F = I$ and $w = 1$ the squared distance to the target is then at least $|\mathcal S| - d$, whatever
-# the weights. Below, many layers are trained from random starts to get as close as they can: they reach this number
-# and do not pass it.
+# columns. For $F = I$ and $w = 1$ the squared distance to the target is then at least $|\mathcal S| - d$, whatever the
+# weights. Below, many layers are trained from random starts to get as close as they can: they reach this number and do
+# not pass it.
 
 # %%
 import torch
@@ -76,7 +66,8 @@ require(device=(device, {"cpu", "cuda"}))
 
 # %% [markdown]
 # ## Enough
-# One set of weights, all lengths. Two embeddings: orthonormal, and merely invertible.
+# One set of weights is tried at all lengths, with two embeddings: an orthonormal one, and one that is merely
+# invertible.
 
 # %%
 draw = generator(seed)
@@ -86,7 +77,11 @@ orthonormal = random_orthonormal(size, size, draw)
 invertible = orthonormal + 0.5 * normal(size, size, seed=draw) / size**0.5
 sequences = [sample_sequences(samples, length, size, draw) for length in lengths]
 
+# %% [markdown]
+# Outputs and interactions are compared token by token.
 
+
+# %%
 def largest_error(embedding, score, value):
     """The largest error for each token of the sequence, over all sequences and lengths."""
     errors = []
@@ -100,6 +95,11 @@ def largest_error(embedding, score, value):
 exact = largest_error(orthonormal, *represent(effect, weights, orthonormal))
 of_the_proof = largest_error(orthonormal, orthonormal.mT @ effect @ orthonormal, orthonormal.mT @ weights)
 exact_invertible = largest_error(invertible, *represent(effect, weights, invertible))
+
+# %% [markdown]
+# Spoiled on purpose: one entry of $C$ moved, and a transpose where the merely invertible embedding needs an inverse.
+
+# %%
 score, value = represent(effect, weights, orthonormal)
 spoiled = score.clone()
 spoiled[0, 0] += 0.1
@@ -108,6 +108,8 @@ transposed_for_inverse = largest_error(invertible, invertible.mT @ effect @ inve
 
 # %% [markdown]
 # ## Needed
+# Every restart is a layer with all its weights free, trained to come as near to $F = I$ as it can. For contrast, a
+# symmetric $F$ of rank 2, with a value vector in its span, is tried with two dimensions.
 
 # %%
 identity = torch.eye(small_size, dtype=torch.float64).unsqueeze(-1)
@@ -118,6 +120,10 @@ low_rank = half @ half.mT / (half @ half.mT).norm() * small_size**0.5
 in_its_span = half.sum(dim=1)  # a value vector that the same two dimensions hold
 low_rank_reached = best_residual((low_rank * in_its_span).unsqueeze(-1).to(device), 2, restarts, steps, seed)
 
+# %% [markdown]
+# The trained layers should lie on the line $|\mathcal S| - d$, and the interaction of low rank far below it.
+
+# %%
 fig, axis = show.axes(width=5.5)
 axis.plot(widths, [small_size - width for width in widths], color=show.COLOURS[0], label="|S| - d")
 axis.plot(widths, reached, "s", color=show.COLOURS[1], markersize=7, label="best of all trained layers, F = I")
@@ -135,6 +141,9 @@ show.figure(
     "and a triangle at height zero for dimension 2.",
 )
 
+# %% [markdown]
+# The error is taken for each token of the sum, so that long sequences are not held to more than short ones.
+
 # %%
 claim = Claim("hyper-attention/theorem-3-1")
 claim.check("orthonormal embedding, largest error a token", exact, "<=", 1e-12)
@@ -149,6 +158,17 @@ claim.verdict()
 
 # %% [markdown]
 # ## Turning the embedding
+#
+# <!-- claim hyper-attention/corollary-b-1 -->
+# <blockquote>
+#
+# **Corollary B.1 (Turning the embedding)** *Appendix B*
+#
+# For orthogonal $Q$, the embedding $Q x(\alpha)$ with $C' = Q C Q^\top$ and $W'^V = Q W^V$ gives the same function.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # Corollary B.1: with $x'(\alpha) = Q x(\alpha)$, $C' = Q C Q^\top$ and $W'^V = Q W^V$ the layer computes the same
 # function.
 
@@ -160,8 +180,22 @@ turned = orthonormal @ turn.mT  # rows are Q x(a)
 after = linear_attention(turned[symbols], turn @ score @ turn.mT, turn @ value)
 left_alone = linear_attention(turned[symbols], score, turn @ value)
 
+# %% [markdown]
+# With $C$ left as it was the function must change.
+
+# %%
 claim = Claim("hyper-attention/corollary-b-1")
 claim.check("outputs after turning, relative error", (after - before).abs().max() / before.abs().max(), "<=", 1e-13)
 claim.control("C left as it was, largest error", (left_alone - before).abs().max(), "<=", 1e-12)
 claim.number("C left as it was, largest error", (left_alone - before).abs().max())
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# A layer of linear attention is a table: what $\beta$ does to $\alpha$ stands in $BCB^\top$, and in which direction in
+# $BW^V$. With as many dimensions as symbols every table can be had, at all lengths with one set of weights. With fewer
+# only tables of lower rank can, and for $F = I$ each missing dimension costs exactly 1.
+#
+# ## To try
+# - Set `small_size = 3`: the line comes down to $3 - d$, and the trained layers with it.
+# - Set `lengths = [500]`: the error a token stays at rounding, with the same weights.

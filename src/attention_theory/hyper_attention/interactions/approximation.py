@@ -1,5 +1,6 @@
 """Embeddings narrower than the vocabulary: how well a layer can do (Theorem 3.1, necessity; Theorem B.2)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -79,6 +80,44 @@ def _truncated(matrix: Float[Tensor, "rows columns"], rank: int) -> Float[Tensor
     return left[:, :rank] * strengths[:rank] @ right[:rank]
 
 
+def largest_error(error: Float[Tensor, "... size size features"], length: int) -> Float[Tensor, "..."]:
+    """The largest norm of a token's error over all sequences of a length, from the errors of the functional tensor.
+
+    A token of symbol m is off by the sum over n of ``s_n E[m, n]``, with counts s that add up to L and have ``s_m >=
+    1``. The norm of this is convex in s, so it is largest at a corner: one m and L - 1 times one n (Theorem B.2).
+
+    Raises:
+        ParameterError: no token.
+    """
+    require(length=(length, 1, None))
+    own = error.diagonal(dim1=-3, dim2=-2).mT
+    return (own.unsqueeze(-2) + (length - 1) * error).norm(dim=-1).amax(dim=(-2, -1))
+
+
+def least_largest_error(
+    target: Float[Tensor, "size size features"],
+    width: int,
+    length: int,
+    restarts: int,
+    steps: int,
+    seed: Seed,
+    rate: float = 0.02,
+) -> float:
+    """The least :func:`largest_error` that layers of a width were trained to, over all restarts (Theorem B.2).
+
+    It is the distance in which the theorem measures. Adam follows the one token that is worst, with a cosine.
+
+    Raises:
+        ParameterError: as for :func:`best_residual`, or no token.
+    """
+    require(length=(length, 1, None))
+
+    def worst(models: Parameters) -> Float[Tensor, " restarts"]:
+        return largest_error(functional_tensor(**models) - target, length)
+
+    return _trained_layers(worst, target, width, restarts, steps, seed, rate)
+
+
 def best_residual(
     target: Float[Tensor, "size size features"], width: int, restarts: int, steps: int, seed: Seed, rate: float = 0.05
 ) -> float:
@@ -90,6 +129,23 @@ def best_residual(
     Raises:
         ParameterError: a width below 1 or above the number of symbols, no restart, or no step.
     """
+
+    def residual(models: Parameters) -> Float[Tensor, " restarts"]:
+        return (functional_tensor(**models) - target).square().flatten(1).sum(dim=1)
+
+    return _trained_layers(residual, target, width, restarts, steps, seed, rate)
+
+
+def _trained_layers(
+    loss: Callable[[Parameters], Tensor],
+    target: Float[Tensor, "size size features"],
+    width: int,
+    restarts: int,
+    steps: int,
+    seed: Seed,
+    rate: float,
+) -> float:
+    """The least loss of layers of a width, trained from random starts."""
     size, _, features = target.shape
     require(width=(width, 1, size), restarts=(restarts, 1, None), steps=(steps, 1, None))
     draw = generator(seed)
@@ -98,8 +154,4 @@ def best_residual(
         name: normal(restarts, *shape, seed=draw, dtype=target.dtype, device=target.device) * 0.7
         for name, shape in shapes.items()
     }
-
-    def residual(models: Parameters, step: int) -> Float[Tensor, " restarts"]:
-        return (functional_tensor(**models) - target).square().flatten(1).sum(dim=1)
-
-    return train_many(residual, start, steps, rate, schedule="cosine").losses.min().item()
+    return train_many(lambda models, step: loss(models), start, steps, rate, schedule="cosine").losses.min().item()

@@ -99,11 +99,62 @@ def uniform_second_moment(length: int, size: int) -> Float[Tensor, "size size"]:
     return square + torch.eye(size, dtype=torch.float64) * length / size
 
 
+def given_second_moment(length: int, size: int) -> Float[Tensor, "size size"]:
+    """``E[s s^T]`` of uniform sequences given that they hold symbol 0: of the rows of its data matrix (Assumption 4.2).
+
+    All sequences are those with the symbol and those without it, and the latter are uniform over the other symbols. Its
+    least eigenvalue is below the ``L / S`` of all sequences: most of these rows hold the symbol once, and the others
+    with it are nearly dependent.
+
+    Raises:
+        ParameterError: no token or fewer than two symbols.
+    """
+    require(length=(length, 1, None), size=(size, 2, None))
+    absent = (1 - 1 / size) ** length
+    without = torch.zeros(size, size, dtype=torch.float64)
+    without[1:, 1:] = uniform_second_moment(length, size - 1)
+    return (uniform_second_moment(length, size) - absent * without) / (1 - absent)
+
+
+def rank_failure_tail(samples: int, size: int, chance: float) -> float:
+    """The probability that fewer than ``size`` of ``samples`` trials succeed: our bound in Theorem E.2.
+
+    While the rank is not full, some unit vector ``u`` is orthogonal to all rows so far. The next row is not with a
+    probability of at least ``E[(s u)^2] / L^2``, since ``|s u| <= L``. So with at least ``chance = g / L^2``, where g
+    is the least eigenvalue of ``E[s s^T]``, the rank grows by one, whatever has come before.
+
+    Raises:
+        ParameterError: no sequence or symbol, or a chance that is none.
+    """
+    require(samples=(samples, 1, None), size=(size, 1, None), chance=(chance, 0.0, 1.0))
+    if chance in (0.0, 1.0):
+        return float(samples < size or chance == 0.0)
+    each = (
+        math.lgamma(samples + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(samples - k + 1)
+        + k * math.log(chance)
+        + (samples - k) * math.log1p(-chance)
+        for k in range(min(size, samples + 1))
+    )
+    return min(1.0, math.fsum(math.exp(one) for one in each))
+
+
+def misses_versatility(symbols: Int[Tensor, "... samples length"], size: int) -> Bool[Tensor, "..."]:
+    """Whether some data matrix of each data set misses full column rank: whether Assumption 4.2 fails.
+
+    A symbol that no sequence holds has an empty data matrix, of rank 0.
+    """
+    rows = counts(symbols, size)
+    with_symbol = [misses_full_rank(rows * (rows[..., symbol, None] > 0)) for symbol in range(size)]
+    return torch.stack(with_symbol).any(dim=0)
+
+
 def rank_failure_bound(samples: int, length: int, moment: Float[Tensor, "size size"]) -> float:
-    """The corrected Theorem E.2: matrix Bernstein for ``s s^T - E[s s^T]``, not centred.
+    """The proof of Theorem E.2, repaired: matrix Bernstein for ``s s^T - E[s s^T]``, the rows not centred.
 
     ``P[rank < S] <= 2 S exp(-B (g^2 / 8) / (R^2 + R g / 6))`` with g the least eigenvalue of the second moment and
-    ``R = L^2 + |E[s s^T]|``.
+    ``R = L^2 + |E[s s^T]|``. It is far above :func:`rank_failure_tail`.
 
     Raises:
         ParameterError: no sequence or no token.

@@ -82,6 +82,25 @@ def pair_counts(symbols: Int[Tensor, "... tokens"], size: int, sum_over: Sum) ->
     return hot.mT @ allowed @ hot
 
 
+def tuple_counts(
+    symbols: Int[Tensor, "... tokens"], size: int, members: int, sum_over: Sum
+) -> Float[Tensor, "... combinations"]:
+    """The allowed tuples of positions that hold each combination of ``members`` symbols, the last one fastest.
+
+    With two members these are the entries of ``Gamma`` (:func:`pair_counts`), row by row (Appendix G.4).
+
+    Raises:
+        ParameterError: no token, no member or an unknown sum.
+    """
+    tokens = symbols.shape[-1]
+    mask = allowed_tuples(tokens, members, sum_over, causal=False, device=symbols.device)[0].nonzero()
+    held = torch.zeros_like(symbols[..., :1]).expand(*symbols.shape[:-1], len(mask))
+    for position in mask.mT:
+        held = held * size + symbols[..., position]
+    zeros = torch.zeros(*symbols.shape[:-1], size**members, dtype=torch.float64, device=symbols.device)
+    return zeros.scatter_add_(-1, held, torch.ones_like(held, dtype=torch.float64))
+
+
 def pair_features(symbols: Int[Tensor, "samples tokens"], size: int) -> Float[Tensor, "rows features"]:
     """What a linear attention layer is linear in (Eq. 30): for every token its symbol times the counts."""
     return _by_symbol(symbols, size, counts(symbols, size))

@@ -32,9 +32,9 @@ def linear_pair_sum(
     ``sum_over="all"`` without ``causal`` is Eq. 43; the other sums are ours, by prefix sums.
 
     Raises:
-        ParameterError: an unknown sum.
+        ParameterError: no token or an unknown sum.
     """
-    require(sum_over=(sum_over, SUMS))
+    require(sum_over=(sum_over, SUMS), tokens=(queries.shape[-2], 1, None))
     if sum_over == "all" and not causal:
         return queries @ ((first_keys.mT @ first_values) * (second_keys.mT @ second_values))
     first = first_keys[..., :, None] * first_values[..., None, :]

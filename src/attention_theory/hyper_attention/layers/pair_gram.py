@@ -13,7 +13,7 @@ from torch.nn.functional import one_hot
 
 from attention_theory.hyper_attention.interactions.interactions import counts
 from attention_theory.hyper_attention.interactions.versatility import Versatility
-from attention_theory.hyper_attention.layers.linear_hyper_attention import pair_counts
+from attention_theory.hyper_attention.layers.linear_hyper_attention import pair_counts, tuple_counts
 from attention_theory.hyper_attention.layers.sums import Sum, allowed_pairs
 from attention_theory.validation import FORMS, Form, require
 
@@ -30,6 +30,29 @@ def pair_gram(
     return torch.einsum("na,np,nq->apq", counts(symbols, size), rows, rows) / len(symbols)
 
 
+def tuple_gram(
+    symbols: Int[Tensor, "samples tokens"], size: int, members: int, sum_over: Sum = "le"
+) -> Float[Tensor, "size tuples tuples"]:
+    """As :func:`pair_gram` for layers of order ``members + 1``: tuples in the place of pairs (Appendix G.4).
+
+    Raises:
+        ParameterError: no token, no member or an unknown sum.
+    """
+    rows = tuple_counts(symbols, size, members, sum_over)
+    return torch.einsum("na,np,nq->apq", counts(symbols, size), rows, rows) / len(symbols)
+
+
+def tuple_versatility(
+    symbols: Int[Tensor, "samples tokens"], size: int, members: int, sum_over: Sum = "le"
+) -> Versatility:
+    """Rank and least singular value of the tuple counts of the sequences that hold a symbol (Assumption G.10).
+
+    Raises:
+        ParameterError: no token, no member or an unknown sum.
+    """
+    return _versatility_of(tuple_counts(symbols, size, members, sum_over), symbols, size)
+
+
 def pair_versatility(symbols: Int[Tensor, "samples tokens"], size: int, sum_over: Sum = "le") -> Versatility:
     """Rank and least singular value of ``Z``, for every symbol (Assumption G.10 asks for rank ``size ** 2``).
 
@@ -39,12 +62,16 @@ def pair_versatility(symbols: Int[Tensor, "samples tokens"], size: int, sum_over
     Raises:
         ParameterError: an unknown sum.
     """
-    rows = pair_counts(symbols, size, sum_over).flatten(-2)
+    return _versatility_of(pair_counts(symbols, size, sum_over).flatten(-2), symbols, size)
+
+
+def _versatility_of(rows: Float[Tensor, "samples tuples"], symbols: Tensor, size: int) -> Versatility:
+    tuples = rows.shape[-1]
     ranks, least = [], []
     for symbol in range(size):
         values = torch.linalg.svdvals(rows[(symbols == symbol).any(dim=1)])
         ranks.append(int((values > 1e-9 * values[0]).sum()) if len(values) else 0)
-        least.append(values[-1].item() if len(values) == size**2 else 0.0)
+        least.append(values[-1].item() if len(values) == tuples else 0.0)
     return Versatility(torch.tensor(ranks, device=rows.device), rows.new_tensor(least))
 
 

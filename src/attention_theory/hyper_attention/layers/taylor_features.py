@@ -58,13 +58,15 @@ def approximate_pair_attention(
     """Softmax attention over pairs by the series cut after ``degree``, in time linear in the tokens (Appendix G.3).
 
     A token without an allowed pair gets 0, as in
-    :func:`attention_theory.hyper_attention.layers.pair_attention.pair_attention`.
+    :func:`attention_theory.hyper_attention.layers.pair_attention.pair_attention`, and its gradient is 0 too.
 
     Raises:
-        ParameterError: a negative degree or an unknown sum.
+        ParameterError: a negative degree, no token or an unknown sum.
     """
     q, k1, k2 = (taylor_features(x, degree) for x in (queries, first_keys, second_keys))
     ones = torch.ones_like(first_values[..., :1])
     above = linear_pair_sum(q, k1, k2, first_values, second_values, sum_over=sum_over, causal=causal)
     below = linear_pair_sum(q, k1, k2, ones, ones, sum_over=sum_over, causal=causal)
-    return torch.where(below == 0, torch.zeros_like(above), above / below)
+    empty = below == 0
+    # 0 / 1 and not 0 / 0, whose gradient is not a number even where the quotient is thrown away.
+    return (above / below.masked_fill(empty, 1.0)).masked_fill(empty, 0.0)

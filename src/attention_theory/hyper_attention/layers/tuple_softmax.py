@@ -9,6 +9,8 @@ from torch import Tensor
 from attention_theory.hyper_attention.layers.sums import Sum, allowed_tuples
 from attention_theory.validation import ParameterError
 
+_MOST_MEMBERS = 7  # letters for the axes of one product
+
 
 def tuple_scores(
     queries: Float[Tensor, "... tokens rank"], keys: Sequence[Float[Tensor, "... tokens rank"]]
@@ -41,10 +43,12 @@ def tuple_attention(
     a number.
 
     Raises:
-        ParameterError: not as many values as keys, none of either, no token or an unknown sum.
+        ParameterError: not as many values as keys, none of either or more than seven, no token or an unknown sum.
     """
-    if len(keys) != len(values) or not keys:
-        raise ParameterError(f"keys and values must be as many, and at least one: got {len(keys)} and {len(values)}")
+    if len(keys) != len(values) or not 1 <= len(keys) <= _MOST_MEMBERS:
+        raise ParameterError(
+            f"keys and values must be as many, from 1 to {_MOST_MEMBERS}: got {len(keys)} and {len(values)}"
+        )
     tokens, members = queries.shape[-2], len(keys)
     mask = allowed_tuples(tokens, members, sum_over, causal, device=queries.device)
     scores = (scale * tuple_scores(queries, keys)).masked_fill(~mask, -torch.inf).flatten(-members)

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.numerics import least_norm_solution
 from attention_theory.validation import ParameterError, require
 
 Offsets = Sequence[tuple[int, int]]
@@ -58,6 +59,44 @@ def count_at_offsets(images: Float[Tensor, "... height width"], offsets: Offsets
         for down, right in offsets
     ]
     return torch.stack(shifted).sum(dim=0)
+
+
+def convolve(
+    images: Float[Tensor, "... height width"], kernel: Float[Tensor, "rows columns"], padded: bool = False
+) -> Float[Tensor, "... height_out width_out"]:
+    """One convolution of every image: for each pixel the weighted sum of those around it (Appendix B.3).
+
+    Outside the image all is white, so that the image keeps its size; ``padded`` images have their margin already, and
+    lose half a kernel on every side.
+
+    Raises:
+        ParameterError: a kernel that is not square with an odd number of rows.
+    """
+    rows, columns = kernel.shape
+    require(rows=(rows, range(1, rows + 1, 2)), columns=(columns, rows, rows))
+    around = torch.nn.functional.conv2d(
+        images.reshape(-1, 1, *images.shape[-2:]), kernel[None, None], padding=0 if padded else rows // 2
+    )
+    return around.reshape(*images.shape[:-2], *around.shape[-2:])
+
+
+def fit_kernel(
+    images: Float[Tensor, "samples height width"], wanted: Float[Tensor, "samples height width"], reach: int
+) -> tuple[Float[Tensor, "rows rows"], Float[Tensor, ""]]:
+    """The kernel of ``2 reach + 1`` rows, and the bias, whose convolution comes closest in the mean square.
+
+    What a single layer of a convolutional network can do (Appendix B.3): by least squares, so that no weights do
+    better.
+
+    Raises:
+        ParameterError: a negative reach.
+    """
+    require(reach=(reach, 0, None))
+    rows = 2 * reach + 1
+    patches = torch.nn.functional.unfold(images.unsqueeze(1), rows, padding=reach).mT.flatten(0, 1)
+    design = torch.cat([patches, torch.ones_like(patches[:, :1])], dim=1)
+    weights = least_norm_solution(design, wanted.flatten()[:, None])[:, 0]
+    return weights[:-1].reshape(rows, rows), weights[-1]
 
 
 def _require_offsets(offsets: Offsets) -> None:

@@ -1,8 +1,20 @@
+import itertools
+
 import pytest
 import torch
 
-from attention_theory.hyper_attention.interactions.approximation import approximate, best_residual, truncation_bound
-from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions, sample_sequences
+from attention_theory.hyper_attention.interactions.approximation import (
+    approximate,
+    best_residual,
+    largest_error,
+    least_largest_error,
+    truncation_bound,
+)
+from attention_theory.hyper_attention.interactions.interactions import (
+    aggregate_interactions,
+    outputs_from_counts,
+    sample_sequences,
+)
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import FORMS, ParameterError
@@ -47,6 +59,23 @@ def test_the_bound_holds_on_sequences_of_one_symbol_followed_by_another() -> Non
     outputs = linear_attention(layer.embedding[symbols], layer.score, layer.value)
     errors = (outputs - aggregate_interactions(symbols, EFFECT, WEIGHTS)).norm(dim=-1)
     assert layer.bound < errors.max() <= 51 * layer.bound
+
+
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_the_largest_error_is_that_of_all_sequences(length: int) -> None:
+    error = normal(3, 3, 2, seed=0)
+    symbols = torch.tensor(list(itertools.product(range(3), repeat=length)))
+    assert largest_error(error, length) == pytest.approx(outputs_from_counts(symbols, error).norm(dim=-1).max().item())
+    assert largest_error(torch.stack([error, 2 * error]), length).shape == (2,)
+
+
+def test_no_layer_on_two_symbols_errs_less_than_a_half() -> None:
+    target = torch.tensor([[[0.0], [1.0]], [[0.0], [0.0]]], dtype=torch.float64)
+    best = torch.full((2, 2, 1), 0.25, dtype=torch.float64)
+    assert largest_error(best - target, 2) == 0.5
+    assert 0.5 <= least_largest_error(target, 1, 2, restarts=20, steps=1500, seed=0) < 0.51
+    with pytest.raises(ParameterError, match="length"):
+        least_largest_error(target, 1, 0, restarts=1, steps=1, seed=0)
 
 
 def test_training_finds_the_truncation_error_of_the_identity() -> None:

@@ -1,3 +1,6 @@
+import itertools
+import math
+
 import pytest
 import torch
 
@@ -5,9 +8,12 @@ from attention_theory.hyper_attention.interactions.interactions import counts, o
 from attention_theory.hyper_attention.interactions.versatility import (
     count_moments,
     data_matrix,
+    given_second_moment,
     misses_full_rank,
+    misses_versatility,
     rank_fails,
     rank_failure_bound,
+    rank_failure_tail,
     uniform_second_moment,
     unique_null_vector,
     versatility,
@@ -70,3 +76,33 @@ def test_failures_stay_below_the_bound() -> None:
         frequency = rank_fails(500, samples, 4, 2, seed=samples).double().mean().item()
         assert frequency <= rank_failure_bound(samples, 4, moment)
     assert rank_failure_bound(10**6, 4, moment) < 1e-9
+
+
+@pytest.mark.parametrize(("length", "size"), [(2, 3), (3, 3), (4, 2)])
+def test_the_moment_given_a_symbol_is_that_of_all_such_sequences(length: int, size: int) -> None:
+    every = torch.tensor(list(itertools.product(range(size), repeat=length)))
+    rows = data_matrix(every, 0, size)
+    torch.testing.assert_close(given_second_moment(length, size), rows.mT @ rows / len(rows))
+
+
+@pytest.mark.parametrize(("samples", "size", "chance"), [(1, 2, 0.5), (7, 3, 0.2), (30, 6, 0.4)])
+def test_the_tail_is_a_sum_of_binomial_terms(samples: int, size: int, chance: float) -> None:
+    terms = [math.comb(samples, k) * chance**k * (1 - chance) ** (samples - k) for k in range(min(size, samples + 1))]
+    assert rank_failure_tail(samples, size, chance) == pytest.approx(sum(terms))
+    assert rank_failure_tail(samples, size, 0.0) == 1
+    assert rank_failure_tail(samples, size, 1.0) == (samples < size)
+
+
+def test_the_tail_bounds_the_share_of_coupons_not_all_drawn() -> None:
+    size = 4
+    for samples in range(1, 60):
+        missed = sum((-1) ** (k + 1) * math.comb(size, k) * (1 - k / size) ** samples for k in range(1, size + 1))
+        assert missed <= rank_failure_tail(samples, size, 1 / size) + 1e-12
+
+
+def test_versatility_is_missed_where_a_data_matrix_is() -> None:
+    symbols = sample_sequences(50 * 9, 3, 3, seed=0).reshape(50, 9, 3)
+    expected = [bool((versatility(one, 3).ranks < 3).any()) for one in symbols]
+    assert misses_versatility(symbols, 3).tolist() == expected
+    assert any(expected)
+    assert not all(expected)

@@ -17,6 +17,7 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     shared_factors_of,
     tensor_from_factors,
     triple_features,
+    tuple_counts,
 )
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_tuples
@@ -63,6 +64,18 @@ def test_pair_counts_count_pairs(symbols: list[int], sum_over: Sum) -> None:
     for j, k in itertools.product(range(len(symbols)), repeat=2):
         expected[symbols[j], symbols[k]] += mask[j, k]
     assert torch.equal(pair_counts(torch.tensor(symbols), 4, sum_over), expected)
+
+
+@pytest.mark.parametrize("sum_over", SUMS)
+@pytest.mark.parametrize("members", [1, 2, 3])
+def test_tuple_counts_count_tuples(members: int, sum_over: Sum) -> None:
+    symbols = sample_sequences(4, 5, 3, seed=0)
+    expected = torch.zeros(4, *[3] * members, dtype=torch.float64)
+    mask = allowed_tuples(5, members, sum_over, causal=False)[0]
+    for n, sequence in enumerate(symbols.tolist()):
+        for places in itertools.product(range(5), repeat=members):
+            expected[(n, *(sequence[j] for j in places))] += mask[places]
+    assert torch.equal(tuple_counts(symbols, 3, members, sum_over), expected.flatten(1))
 
 
 @pytest.mark.parametrize("sum_over", SUMS)

@@ -11,6 +11,8 @@ from attention_theory.hyper_attention.layers.pair_gram import (
     pair_gram,
     pair_versatility,
     residual_map,
+    tuple_gram,
+    tuple_versatility,
 )
 from attention_theory.randomness import normal
 
@@ -72,3 +74,28 @@ def test_four_fold_counts_are_diagonal_pair_counts(seed: int) -> None:
     expected = torch.einsum("vs,vg,st->vgst", pair_counts(symbols, 3, "le"), unit, unit)
     assert torch.equal(four_fold_counts(symbols, 3), expected)
     assert (four_fold_counts(symbols, 3, "printed") - expected).abs().max() > 0
+
+
+def test_tuples_of_two_are_pairs() -> None:
+    torch.testing.assert_close(tuple_gram(SYMBOLS, SIZE, 2), pair_gram(SYMBOLS, SIZE), rtol=0, atol=1e-12)
+    pairs, tuples = pair_versatility(SYMBOLS, SIZE), tuple_versatility(SYMBOLS, SIZE, 2)
+    assert torch.equal(pairs.ranks, tuples.ranks)
+    torch.testing.assert_close(pairs.least, tuples.least)
+
+
+@pytest.mark.parametrize("order", [2, 3, 4, 5])
+def test_gradients_of_every_order_are_those_of_the_layer_written_out(order: int) -> None:
+    tuples = SIZE ** (order - 1)
+    score, value = normal(SIZE, tuples, seed=2).requires_grad_(), normal(tuples, seed=3).requires_grad_()
+    target = normal(SIZE, tuples, seed=4)
+    hot = torch.eye(SIZE, dtype=torch.float64)[SYMBOLS]
+
+    def outputs(c: Tensor, w: Tensor) -> Tensor:
+        return linear_hyper_attention(hot, c.reshape([SIZE] * order), w.reshape([SIZE] * (order - 1) + [1]), "le")
+
+    loss = (outputs(score, value) - outputs(target, torch.ones_like(value))).square().sum((1, 2)).mean()
+    expected = torch.autograd.grad(loss, (score, value))
+    ours = gram_gradients(tuple_gram(SYMBOLS, SIZE, order - 1), target, score.detach(), value.detach())
+    torch.testing.assert_close(ours.loss, loss.detach(), rtol=1e-11, atol=0)
+    for one, other in zip((ours.score, ours.value), expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)

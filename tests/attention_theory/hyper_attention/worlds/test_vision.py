@@ -2,8 +2,15 @@ import pytest
 import torch
 
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
-from attention_theory.hyper_attention.worlds.vision import colour_value, count_at_offsets, pattern_score, pixel_tokens
-from attention_theory.randomness import generator
+from attention_theory.hyper_attention.worlds.vision import (
+    colour_value,
+    convolve,
+    count_at_offsets,
+    fit_kernel,
+    pattern_score,
+    pixel_tokens,
+)
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 OFFSETS = [(0, 0), (1, 0), (-1, 0), (0, 2)]
@@ -27,3 +34,26 @@ def test_an_offset_given_twice_is_refused() -> None:
         pattern_score(4, 4, [(0, 0), (0, 0)])
     with pytest.raises(ParameterError, match="offsets"):
         count_at_offsets(torch.ones(4, 4, dtype=torch.float64), [])
+
+
+def test_a_convolution_is_the_weighted_sum_around_each_pixel() -> None:
+    images, kernel = normal(2, 4, 5, seed=0), normal(3, 3, seed=1)
+    ours = convolve(images, kernel)
+    margin = torch.nn.functional.pad(images, (1, 1, 1, 1))
+    for row in range(4):
+        for column in range(5):
+            around = margin[:, row : row + 3, column : column + 3]
+            torch.testing.assert_close(ours[:, row, column], (around * kernel).sum(dim=(1, 2)))
+    torch.testing.assert_close(convolve(margin, kernel, padded=True), ours)
+
+
+def test_the_fitted_kernel_is_the_one_that_made_the_counts() -> None:
+    images, kernel = normal(20, 6, 6, seed=0), normal(3, 3, seed=1)
+    found, bias = fit_kernel(images, convolve(images, kernel) + 2, 1)
+    torch.testing.assert_close(found, kernel)
+    torch.testing.assert_close(bias, torch.tensor(2.0, dtype=torch.float64))
+    with pytest.raises(ParameterError, match="reach"):
+        fit_kernel(images, images, -1)
+    for shape in ((2, 2), (3, 5)):
+        with pytest.raises(ParameterError, match=r"rows|columns"):
+            convolve(images, torch.ones(shape, dtype=torch.float64))

@@ -1,0 +1,58 @@
+"""Embeddings with fewer dimensions than symbols or values of features: random projections (Remark F.1, Section 3)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.randomness import Seed, normal
+from attention_theory.validation import require
+
+
+def largest_inner_product(vectors: Float[Tensor, "count width"]) -> float:
+    """The largest size of an inner product of two different ones of the vectors, made unit vectors (Remark F.1).
+
+    Raises:
+        ParameterError: fewer than two vectors.
+    """
+    require(count=(len(vectors), 2, None))
+    units = vectors / vectors.norm(dim=1, keepdim=True)
+    products = units @ units.mT
+    return products.fill_diagonal_(0.0).abs().max().item()
+
+
+def width_for(count: int, accuracy: float, most: int, seed: Seed) -> int:
+    """The width from which on ``count`` random vectors have all inner products at most ``accuracy`` (Remark F.1).
+
+    Vectors of ``most`` entries are drawn, and their first entries tried, by halving: the least such width, or ``most``
+    where none is found. (The largest inner product falls with the width but for chance.)
+
+    Raises:
+        ParameterError: fewer than two vectors, an accuracy outside (0, 1), or no width.
+    """
+    require(count=(count, 2, None), accuracy=(accuracy, 1e-3, 1.0), most=(most, 1, None))
+    vectors = normal(count, most, seed=seed)
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if largest_inner_product(vectors[:, :middle]) <= accuracy else (middle, high)
+    return high
+
+
+def missed_agreements(rows: Float[Tensor, "directions width"], features: int, values: int) -> float:
+    """The share of the squares that scores miss which ask of each feature whether two tokens agree in it (Remark F.1).
+
+    Tokens are all combinations of ``values`` values of each feature, equally often, and the scores of feature a are one
+    where two tokens have the same value of it, less the chance ``1 / values``. In whitened coordinates, ``values - 1``
+    directions for each feature, they are the identity on the directions of that feature. An embedding of ``width``
+    dimensions is a matrix ``rows`` on these, and its scores for a feature are any bilinear form of what it holds: the
+    best is the projection of the identity, on both sides.
+
+    Raises:
+        ParameterError: no feature, fewer than two values, or not ``features * (values - 1)`` rows.
+    """
+    require(features=(features, 1, None), values=(values, 2, None))
+    directions = features * (values - 1)
+    require(rows=(len(rows), directions, directions))
+    basis = torch.linalg.qr(rows).Q.reshape(features, values - 1, -1)
+    kept = (basis @ basis.mT).square().sum().item()
+    return 1 - kept / directions

@@ -1,0 +1,49 @@
+import itertools
+
+import pytest
+import torch
+
+from attention_theory.hyper_attention.interactions.projections import (
+    largest_inner_product,
+    missed_agreements,
+    width_for,
+)
+from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
+
+
+def test_the_largest_inner_product_is_of_different_unit_vectors() -> None:
+    vectors = torch.tensor([[2.0, 0.0], [0.0, 3.0], [1.0, 1.0]], dtype=torch.float64)
+    assert largest_inner_product(vectors) == pytest.approx(0.5**0.5)
+    assert largest_inner_product(torch.eye(4)) == 0
+
+
+def test_the_width_found_is_enough_and_one_less_is_not() -> None:
+    width = width_for(30, 0.5, 200, seed=3)
+    vectors = normal(30, 200, seed=3)
+    assert largest_inner_product(vectors[:, :width]) <= 0.5 < largest_inner_product(vectors[:, : width - 1])
+
+
+@pytest.mark.parametrize("width", [1, 3, 6])
+def test_missed_agreements_are_those_of_all_tokens(width: int) -> None:
+    features, values = 3, 3
+    tokens = torch.tensor(list(itertools.product(range(values), repeat=features)))
+    centred = torch.linalg.qr(torch.eye(values, dtype=torch.float64) - 1 / values).Q[:, : values - 1]
+    whitened = torch.cat([centred[tokens[:, a]] for a in range(features)], dim=1)  # orthogonal columns of equal norm
+    rows = normal(features * (values - 1), width, seed=width)
+    held = torch.linalg.qr(whitened @ rows).Q
+    missed = total = 0.0
+    for a in range(features):
+        agree = (tokens[:, a, None] == tokens[:, a]).double() - 1 / values
+        best = held @ (held.mT @ agree @ held) @ held.mT
+        missed, total = missed + (agree - best).square().sum().item(), total + agree.square().sum().item()
+    assert missed_agreements(rows, features, values) == pytest.approx(missed / total, abs=1e-12)
+
+
+def test_bad_sizes_are_refused() -> None:
+    with pytest.raises(ParameterError, match="count"):
+        largest_inner_product(torch.ones(1, 3))
+    with pytest.raises(ParameterError, match="accuracy"):
+        width_for(3, 0.0, 10, seed=0)
+    with pytest.raises(ParameterError, match="rows"):
+        missed_agreements(torch.ones(5, 2), 2, 3)
