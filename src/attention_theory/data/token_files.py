@@ -23,6 +23,7 @@ from attention_theory.validation import ParameterError, require
 
 _DTYPE = np.dtype("<u2")
 
+
 @dataclass(frozen=True)
 class Tokens:
     """A run of tokens in one or several shards, each memory-mapped or in memory."""

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attention_theory.hyper_attention.language.language_model import LanguageModel
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, require
 
 
 class StackedLinear(nn.Module):
@@ -31,10 +31,8 @@ class StackedLinear(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch tokens features"]:
         rows = x.reshape(len(self.weight), -1, x.shape[-1])
-        if self.bias is None:
-            mapped = rows @ self.weight.mT
-        else:
-            mapped = torch.baddbmm(self.bias[:, None], rows, self.weight.mT)
+        matrix = self.weight.mT
+        mapped = rows @ matrix if self.bias is None else torch.baddbmm(self.bias[:, None], rows, matrix)
         return mapped.reshape(*x.shape[:-1], -1)
 
 
@@ -57,7 +55,7 @@ class StackedModels(nn.Module):
         models: at least one, alike but for their weights, which are copied.
 
     Raises:
-        ParameterError: no model.
+        ParameterError: no model, or weights elsewhere than in linear maps and normalisations.
     """
 
     def __init__(self, models: Sequence[LanguageModel]) -> None:
@@ -95,6 +93,9 @@ def _stack_module(modules: Sequence[nn.Module]) -> nn.Module:
     """The first of several like modules, with every linear map and normalisation inside it stacked."""
     if make := _STACKED.get(type(modules[0])):
         return make(list(modules))
+    if own := [name for name, _ in modules[0].named_parameters(recurse=False)]:
+        kind = type(modules[0]).__name__
+        raise ParameterError(f"models must keep their weights in linear maps and normalisations, {kind} has {own[0]}")
     one = copy.deepcopy(modules[0])
     for name, _ in one.named_children():
         setattr(one, name, _stack_module([getattr(module, name) for module in modules]))
