@@ -49,10 +49,11 @@
 # | --- | --- | --- |
 # | text | OpenWebText | sources of the standard library |
 # | vocabulary | 50,257 | 128 characters |
-# | layers, width | 3, 768 | 3, 48 |
+# | layers, width | 3, 768 | 3, 24 |
 # | window, tokens | 1,024 | 16 |
 # | batch, tokens | 160,000 | 128 |
-# | steps | 28,000 | 500 |
+# | steps | 28,000 | 1,000 |
+# | largest rate | 0.0006 | 0.015 |
 # | runs of each model | 1 | 5 |
 
 # %%
@@ -71,15 +72,15 @@ from bookpress.intervals import interval_of
 
 # %% tags=["parameters"]
 tokens_folder = ""  # token files to train on; empty for the stand-in
-width = 48  # features of a token, a multiple of 24 from 24 to 4080
+width = 24  # features of a token, a multiple of 24 from 24 to 4080
 layers = 3  # blocks, at least 1
 window = 16  # tokens in a sequence, at least 2
 batch = 8  # sequences in a step, at least 1
 micro_batch = 8  # sequences held at once, from 1 to batch
-steps = 500  # gradient steps, at least 1
-warm_up = 50  # steps of rising rate, from 0 to steps
-rate = 0.004  # largest learning rate, from 1e-7 to 1
-evaluate_every = 100  # steps between two validations, at least 1
+steps = 1000  # gradient steps, at least 1
+warm_up = 100  # steps of rising rate, from 0 to steps
+rate = 0.015  # largest learning rate, from 1e-7 to 1
+evaluate_every = 200  # steps between two validations, at least 1
 validation_windows = 400  # sequences a validation is taken on, at least 1
 seeds = [0, 1, 2, 3, 4]  # of weights and batches, each at least 0
 device = "cpu"  # where to train, one of "cpu", "cuda"
