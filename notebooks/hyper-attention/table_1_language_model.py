@@ -92,8 +92,8 @@ batch = 8  # sequences in a step, at least 1
 micro_batch = 8  # sequences held at once, from 1 to batch
 steps = 1000  # gradient steps, at least 1
 warm_up = 100  # steps of rising rate, from 0 to steps
-rate = 0.004  # largest learning rate, from 1e-7 to 1
-evaluate_every = 200  # steps between two validations, at least 1
+rate = 0.004  # largest learning rate, from 1e-7 to 0.1
+evaluate_every = 200  # steps between two validations, at least steps // 20
 validation_windows = 400  # sequences a validation is taken on, at least 1
 seeds = [0, 1, 2, 3, 4]  # of weights and batches, each at least 0
 device = "cpu"  # where to train, one of "cpu", "cuda"
@@ -102,7 +102,7 @@ device = "cpu"  # where to train, one of "cpu", "cuda"
 require(width=(width, range(12, 4097, 12)))
 require(seeds=(seeds, 0, None), number_of_seeds=(len(seeds), 2, None), device=(device, {"cpu", "cuda"}))
 require(window=(window, 2, None), batch=(batch, 1, None), micro_batch=(micro_batch, 1, batch), steps=(steps, 1, None))
-require(warm_up=(warm_up, 0, steps), rate=(rate, 1e-7, 1.0), evaluate_every=(evaluate_every, 1, None))
+require(warm_up=(warm_up, 0, steps), rate=(rate, 1e-7, 0.1), evaluate_every=(evaluate_every, steps // 20, None))
 require(validation_windows=(validation_windows, 1, None))
 
 # %% [markdown]
