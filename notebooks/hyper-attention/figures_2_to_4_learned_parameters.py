@@ -438,7 +438,7 @@ claim.verdict()
 # **As run here.** Where the interaction depends on relative positions, the devised score matrix needs fewer entries in
 # the sinusoidal code than in the one-hot code, for an equal error.
 #
-# Figure 2(a) must be meant, the devised matrix. The learned one of Figure 2(b) spares nothing.
+# Figure 2(a) must be meant, the devised matrix. The learned one of Figure 2(b) spares next to nothing.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -497,8 +497,8 @@ show.table(
 
 # %% [markdown]
 # The caption compares its panel (b), the devised matrix in one-hot terms, with Figure 2(b), the *learned* matrix in the
-# code. It must mean Figure 2(a), the devised one: the learned matrix spares nothing, as the count for the one that Adam
-# learned here shows. The control is the interaction of absolute positions.
+# code. It must mean Figure 2(a), the devised one: the learned matrix spares next to nothing, as the count for the one
+# that Adam learned here shows. The control is the interaction of absolute positions.
 
 # %%
 claim = Claim("hyper-attention/remark-figure-4-side")
