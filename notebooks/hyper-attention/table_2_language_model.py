@@ -268,11 +268,11 @@ claim.verdict()
 # With three layers, too, a comparison has to wait until attention has been learned: self-attention is then better than
 # a model that weighs all earlier tokens alike. The products of scores are as cheap as the paper says. The gaps that the
 # paper reports are a few hundredths of a nat, about what two runs of one of these small models differ by for their
-# seeds alone, so that a table of single runs leaves them open; pairs of runs with equal batches see more, and here they
-# do not show the paper's sign.
+# seeds alone, so that a table of single runs leaves them open; pairs of runs with equal batches see more, and what they
+# see here is in the table of the gaps.
 #
 # ## To try
 # - Set `steps = 60` and `warm_up = 6`: the model without attention blocks is better than the mean of the past. Before
 #   attention is learned it is in the way; the control passes, and the claim is left open.
-# - Set `seeds = [0, 1]`: two pairs of runs give intervals many times as wide, nothing is told from chance, and the claim
-#   is left open.
+# - Set `seeds = [0, 1]`: two pairs of runs give intervals many times as wide, nothing is told from chance, and the
+#   claim is left open.
