@@ -448,5 +448,5 @@ claim.verdict()
 # - Set `steps = 100` and `warm_up = 10`: the model without attention is better than self-attention and than the mean of
 #   the past. Before attention is learned it is in the way; the control passes, and the claim is left open. A comparison
 #   of kinds of attention that ended here would compare something else.
-# - Set `seeds = [0, 1]`: two pairs of runs give intervals many times as wide, and hardly a gap to self-attention is told
-#   chance any more, though the gaps themselves are much the same.
+# - Set `seeds = [0, 1]`: two pairs of runs give intervals many times as wide, and hardly a gap to self-attention is
+#   told from chance any more, though the gaps themselves are much the same.
