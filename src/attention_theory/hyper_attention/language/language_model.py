@@ -38,6 +38,9 @@ class NoAttention(nn.Module):
 
     Args:
         width: the features of a token; nothing depends on it.
+
+    Raises:
+        ParameterError: no feature.
     """
 
     def __init__(self, width: int) -> None:
@@ -56,6 +59,9 @@ class MeanOfThePast(nn.Module):
 
     Args:
         width: the features of a token.
+
+    Raises:
+        ParameterError: no feature.
     """
 
     def __init__(self, width: int) -> None:
