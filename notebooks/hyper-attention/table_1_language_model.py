@@ -424,9 +424,9 @@ claim.verdict()
 # %% [markdown]
 # Of the budgets that the paper calls matched, HyperFeatureAttention's is, and HyperAttention's is not: its model takes
 # more than a third more operations, its block seven times as many, and more again in seconds. On the stand-in, which is
-# still learning fast at its last step, so many more steps of self-attention are worth more than the pairs. The paper's
-# models are trained much longer, where more steps buy less, and its gaps for HyperAttention are large; but the
-# comparison at equal compute is not in the paper.
+# still learning fast at its last step, so many more steps of self-attention are worth a good deal: the last table has
+# what is left of the gaps. The paper's models are trained much longer, where more steps buy less, and its gaps for
+# HyperAttention are large; but the comparison at equal compute is not in the paper.
 #
 # **The full run.** 28,000 steps of 625 windows of 256 tokens for each model and seed. With `tokens_folder` set, the
 # perplexities are judged, within 5 % of the printed ones, and nothing stands in for anything: the claim's entry in the
