@@ -8,7 +8,7 @@
 
 # %% [markdown]
 # # Table 1 · A language model with one layer, four kinds of attention
-# *Ustaomeroglu, Qu: Table 1, Section 7.2.*
+# *Ustaomeroglu, Qu: Table 1, Section 7.2; the conclusion, Section 8.*
 #
 # <!-- claim hyper-attention/table-1 -->
 # <blockquote>
@@ -22,37 +22,48 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# The paper trains four language models that differ in one thing, the attention block, and compares their perplexity
-# on held-out text. Perplexity is $e^{\text{loss}}$: the number of tokens among which the model is as good as
-# undecided. Less is better.
+# A language model reads a text up to some place and says which token comes next. Most of such a model looks at one
+# token at a time: an embedding, a perceptron, a list of probabilities. The attention block alone lets a token see those
+# before it. The paper takes four models that differ in this block and in nothing else, and asks which predicts best:
 #
-# **What is run here.** The printed run takes 4.5 thousand million tokens of OpenWebText, a tokenizer with 50,257
-# entries, and width 768. It needs a large GPU for a day. On a laptop this page trains the same four models at small
-# size on a stand-in: the Python language reference, which comes with the standard library as text for `help()`, read
-# byte by byte. One layer, one head, AdamW and a cosine schedule with warm-up down to a tenth of the largest rate are as
-# printed. The sizes are not:
+# - **Self-attention** gives every earlier token a score, the inner product of a query and a key, and takes the mean of
+#   the values with the softmax of the scores as weights.
+# - **HyperFeatureAttention** cuts queries and keys into parts, here four, and multiplies the scores of the parts. An
+#   earlier token counts where all parts agree.
+# - **HyperAttention** gives a score to every *pair* of earlier tokens, so that two tokens that mean something only
+#   together can be found together.
+# - The same **without sharing** has keys and values of their own for the two members of a pair, and more parameters.
 #
-# | | printed | here |
+# The measure is perplexity, $e^{\text{loss}}$: the number of tokens among which the model is as good as undecided. Less
+# is better. The paper has 62.28, 60.22, 51.26 and 48.50, one run of each, and no error bars.
+#
+# ## What is run here, and what is not
+# The paper's run takes 4.5 thousand million tokens of OpenWebText, 50,257 kinds of token and width 768. This page
+# trains the same four models at a size that a laptop core can manage. In place of OpenWebText stand the sources of
+# Python's standard library, read character by character: real text of twelve million characters, code with English in
+# it. AdamW, and a cosine schedule with warm-up down to a tenth of the largest rate, are as in the paper; the sizes are
+# not:
+#
+# | | the paper | here |
 # | --- | --- | --- |
-# | text | OpenWebText | Python language reference |
-# | vocabulary | 50,257 | 256 bytes |
+# | text | OpenWebText | sources of the standard library |
+# | vocabulary | 50,257 | 128 characters |
 # | width | 768 | 48 |
-# | window, tokens | 256 | 32 |
-# | batch, tokens | 160,000 | 512 |
-# | steps | 28,000 | 300, and 60 as a second budget |
+# | window, tokens | 256 | 16 |
+# | batch, tokens | 160,000 | 128 |
+# | steps | 28,000 | 1,000 |
 # | largest rate | 0.0006 | 0.004 |
+# | runs of each model | 1 | 5 |
 #
-# With `tokens_folder` set to token files made by
-# `python -m attention_theory.data.prepare_tokens`, the same cells are the full run.
+# With `tokens_folder` set to token files made by `python -m attention_theory.data.prepare_tokens`, the same cells are
+# the full run.
 #
-# **What can be concluded.** At this size the four models lie close together, and the paper gives one number a model
-# without an error bar. So no order of the perplexities is asserted, and so short a training says nothing of how the
-# models compare after a long one. Each gap is set beside its noise. Equal seeds see
-# equal batches, so the runs are pairs: what counts is how much the *gap* changes from seed to seed, which is less than
-# two seeds of one model differ. What must hold exactly is counted and fitted: the parameters, and what each
-# kind of attention can and cannot represent.
+# A stand-in of this size cannot say what the perplexities on OpenWebText are, and a sign that is found here need not be
+# the sign there. What it can settle is whether the four blocks have learned to attend at all in the runs that are
+# compared, how far the models differ by more than chance, and what they cost.
 
 # %%
+import math
 from dataclasses import replace
 
 import torch
@@ -60,192 +71,382 @@ import torch
 from attention_theory.data.token_files import open_corpus
 from attention_theory.hyper_attention.interactions.connected import relative_residual
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
-from attention_theory.hyper_attention.language.language_model import TABLE_1, LanguageModel
-from attention_theory.hyper_attention.language.pretraining import Training, gap, train_table, unigram_loss
-from attention_theory.hyper_attention.layers.hyper_attention import hyper_attention_parameters
-from attention_theory.hyper_attention.layers.hyper_feature_attention import (
-    HyperFeatureAttention,
-    hyper_feature_parameters,
-)
+from attention_theory.hyper_attention.language.language_model import BASELINES, TABLE_1, TABLE_1_VARIANTS, LanguageModel
+from attention_theory.hyper_attention.language.pretraining import Training, bigram_loss, gaps, train_table, unigram_loss
 from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     aggregate_tuples,
     pair_features,
     triple_features,
 )
+from attention_theory.measure import cpu_seconds, matrix_operations
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.intervals import interval_of
 
 # %% tags=["parameters"]
 tokens_folder = ""  # token files to train on; empty for the stand-in
 width = 48  # features of a token, a multiple of 12 from 12 to 4092
-window = 32  # tokens in a sequence, at least 2
-batch = 16  # sequences in a step, at least 1
-micro_batch = 16  # sequences held at once, from 1 to batch
-steps = 300  # gradient steps, at least 1
-short_steps = 60  # gradient steps of a second, shorter training, from 0 to steps - 1; 0 for none
-warm_up = 30  # steps of rising rate, from 0 to steps, in the shorter training in proportion
-rate = 0.004  # largest learning rate, from 1e-7 to 1
-evaluate_every = 50  # steps between two validations, at least 1
-validation_windows = 150  # sequences a validation is taken on, at least 1
-seeds = [0, 1, 2]  # of weights and batches, at least 3 for an interval worth the name, each at least 0
-device = "cpu"  # one of "cpu", "cuda"
+window = 16  # tokens in a sequence, at least 2
+batch = 8  # sequences in a step, at least 1
+micro_batch = 8  # sequences held at once, from 1 to batch
+steps = 1000  # gradient steps, at least 1
+warm_up = 100  # steps of rising rate, from 0 to steps
+rate = 0.004  # largest learning rate, from 1e-7 to 0.1
+evaluate_every = 200  # steps between two validations, at least steps // 20
+validation_windows = 400  # sequences a validation is taken on, at least 1
+seeds = [0, 1, 2, 3, 4]  # of weights and batches, each at least 0
+device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
 require(width=(width, range(12, 4097, 12)))
 require(seeds=(seeds, 0, None), number_of_seeds=(len(seeds), 2, None), device=(device, {"cpu", "cuda"}))
 require(window=(window, 2, None), batch=(batch, 1, None), micro_batch=(micro_batch, 1, batch), steps=(steps, 1, None))
-require(warm_up=(warm_up, 0, steps), rate=(rate, 1e-7, 1.0), evaluate_every=(evaluate_every, 1, None))
-require(validation_windows=(validation_windows, 1, None), short_steps=(short_steps, 0, steps - 1))
-training = Training(steps, batch, window, rate, warm_up, micro_batch, evaluate_every, validation_windows)
+require(warm_up=(warm_up, 0, steps), rate=(rate, 1e-7, 0.1), evaluate_every=(evaluate_every, steps // 20, None))
+require(validation_windows=(validation_windows, 1, None))
 
 # %% [markdown]
-# ## The text
-# The stand-in changes a little with every release of Python. Its hash says whether this machine has the very text on
-# which the book's numbers were taken.
+# ## The text, and two tables that are counted
+# Two marks need no training. One is the loss of a table of how often each token comes. The other is that of a bigram
+# table, how often each token follows each other one: about what can be known from the present token alone. The text
+# changes a little with every release of Python; a hash says whether this machine has the one on which the book's
+# numbers were taken.
 
 # %%
 corpus = open_corpus(tokens_folder)
-unigram = unigram_loss(corpus)
+unigram, bigram = unigram_loss(corpus), bigram_loss(corpus)
 show.table(
-    ["text", "training tokens", "validation tokens", "vocabulary", "loss from frequencies alone"],
-    [[corpus.source, len(corpus.train), len(corpus.validation), corpus.train.vocabulary, unigram]],
+    ["text", "training tokens", "validation tokens", "kinds", "loss by frequencies", "by bigrams"],
+    [[corpus.source, len(corpus.train), len(corpus.validation), corpus.train.vocabulary, unigram, bigram]],
+    caption="Losses are in nats a token, on the text kept for validation.",
 )
 
 # %% [markdown]
-# ## The models
-# The paper gives HyperFeatureAttention the order 4. This can mean four factors, as in its Definition 5.1, or three
-# factors, as the caption of Table 2 counts; both readings are trained. Equal parameters for self-attention and
-# HyperFeatureAttention mean that values are not multiplied. HyperAttention has the parameters of self-attention only if
-# its last value factor and the output matrix, two linear maps in a row, are one. The four printed models are also
-# trained with a smaller budget of steps and a schedule of its own.
+# ## Two models that do not attend
+# How low must a loss be before attention has had a part in it? Two more models go along. One has **no attention** block
+# at all. The other takes the **mean of the past**: it has values and an output map as the others have, and in place of
+# scores the same weight for every earlier token, which is what a softmax gives before its scores are learned. Whatever
+# is better than this has learned *where to look*, and the models of the table differ in nothing else.
+#
+# Every model is trained from the same seeds. Equal seeds draw equal batches, so two models are compared in pairs, seed
+# by seed. (The order 4 of HyperFeatureAttention in Table 1 can mean four factors, as in Definition 5.1, or three, as
+# Table 2 counts. Four are trained here; three are among the points at the foot of the page.)
 
 # %%
-models = {**TABLE_1, "HyperFeatureAttention, three factors": lambda width: HyperFeatureAttention(width, [3])}
+training = Training(steps, batch, window, rate, warm_up, micro_batch, evaluate_every, validation_windows)
+models = {**BASELINES, **TABLE_1}
 courses = train_table(models, width, 1, corpus, training, seeds, device)
-tables = {steps: courses}
-if short_steps:
-    brief = replace(training, steps=short_steps, warm_up=warm_up * short_steps // steps, evaluate_every=short_steps)
-    tables[short_steps] = train_table(TABLE_1, width, 1, corpus, brief, seeds, device)
+
+# %% [markdown]
+# On the left, the loss on held-out text in the course of the training. On the right, the loss at the end for every
+# place of a window: a token at place 0 has nothing before it, and what falls to the right of it is what a model draws
+# from the tokens before.
 
 # %%
-PRINTED = {
-    "Self-Attention": 62.28,
-    "HyperFeatureAttention": 60.22,
-    "HyperAttention": 51.26,
-    "HyperAttention (no sharing)": 48.50,
-}
-counts = {name: LanguageModel(2, 1, width, make).attention_parameters() for name, make in models.items()}
-gaps = {name: gap(course, courses["Self-Attention"]) for name, course in courses.items()}
-perplexities = {name: [course.perplexity for course in runs] for name, runs in courses.items()}
-show.table(
-    ["model", "attention parameters", "perplexity, mean", "least", "most", "printed (other text and size)"],
-    [
-        [name, counts[name], sum(values) / len(values), min(values), max(values), PRINTED.get(name, "")]
-        for name, values in perplexities.items()
-    ],
-    caption="Held-out perplexity over the seeds.",
-)
-
-# %%
-gaps_at = {n: {name: gap(one, table["Self-Attention"]) for name, one in table.items()} for n, table in tables.items()}
-show.table(
-    ["steps", "model", "gap to Self-Attention in nats, mean", "±", "by seed", "beyond the noise"],
-    [
-        [n, name, one.mean, one.half_width, ", ".join(f"{x:+.3f}" for x in one.by_seed), one.is_beyond_noise]
-        for n, some in gaps_at.items()
-        for name, one in some.items()
-        if name != "Self-Attention"
-    ],
-    caption="Negative: better than self-attention. ± is half the 95% interval of the mean over the seeds, paired; with "
-    "three seeds it is 2.5 times the spread of the gaps. A gap within it may be there and not be seen.",
-)
-
-# %%
-fig, (curve, dots) = show.axes(columns=2, width=9.0, height=3.6, width_ratios=[3, 2])
-dots.axvline(0, color="gray", linewidth=0.8)
-for row, (name, runs) in enumerate(courses.items()):
-    losses = torch.tensor([course.losses for course in runs])[:, 1:]
-    curve.plot(runs[0].steps[1:], losses.mean(0), color=show.COLOURS[row], marker=show.MARKERS[row], label=name)
-    by_seed, mean, half = gaps[name].by_seed, gaps[name].mean, gaps[name].half_width
-    dots.plot([mean - half, mean + half], [row, row], color=show.COLOURS[row], alpha=0.4)
-    dots.plot(by_seed, [row] * len(by_seed), show.MARKERS[row], color=show.COLOURS[row])
-curve.axhline(unigram, color="gray", linestyle="--", label="frequencies alone")
-curve.set(xlabel="step", ylabel="validation loss, nats a token")
-curve.legend(fontsize=8)
-dots.set(xlabel="gap to Self-Attention by seed, nats", yticks=range(len(courses)), yticklabels=[""] * len(courses))
-dots.invert_yaxis()
+fig, (course, places) = show.axes(1, 2, width=9.5, height=3.6)
+for (name, runs), colour, marker in zip(courses.items(), show.COLOURS, show.MARKERS, strict=False):
+    losses = torch.tensor([one.losses for one in runs])[:, 1:]
+    course.plot(runs[0].steps[1:], losses.mean(0), color=colour, marker=marker, label=name)
+    places.plot(torch.tensor([one.by_place for one in runs]).mean(0), color=colour, marker=marker, markersize=3)
+for axis in (course, places):
+    axis.axhline(bigram, color="gray", linestyle="--", label="counted bigrams")
+course.set(xlabel="step", ylabel="loss, nats a token")
+course.legend(fontsize=7)
+places.set(xlabel="place in the window", ylabel="loss at the end, nats a token")
 show.figure(
     fig,
-    name="validation-loss",
-    caption="Left: validation loss, mean over the seeds. Right: the last loss of each model less that of "
-    "self-attention, one mark a seed, in the colours of the left; a line is the 95% interval of the mean gap.",
-    alt="Left: five curves of validation loss falling together, far below the dashed line of the frequencies. Right: "
-    "three marks and a line for each model, on both sides of zero.",
+    name="losses",
+    caption="Held-out loss, mean over the seeds. Left: in the course of the training. Right: at its end, by the number "
+    "of tokens that a token can see before it. Dashed: the counted bigram table.",
+    alt="Left: curves that fall with the steps; the one without attention stays uppermost, then comes the mean of the "
+    "past, and the models of the table are lowest. Right: the curve without attention is flat after the first places, "
+    "the others fall from left to right.",
 )
 
 # %% [markdown]
-# ## What must hold exactly
-# A random three-way interaction on random sequences, and a two-way one. The outputs of a linear attention layer are
-# linear in *pair features* (own symbol times counts), those of linear HyperAttention in *triple features* (own symbol
-# times pair counts). So the best layer of each kind is a least-squares fit.
+# ## Has attention been learned?
+# Only if this is so does it mean anything to compare kinds of attention. The loss of the mean of the past less that of
+# each model, seed by seed, is what the scores have added.
+
 
 # %%
-draw = generator(0)
+def interval(values):
+    """The 99 % interval of the mean of paired gaps, in words."""
+    low, high = interval_of(values)
+    return f"{low:+.3f} to {high:+.3f}"
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+# %% [markdown]
+# The interval is Student's, of the mean over the seeds.
+
+# %%
+added = {name: gaps(courses["mean of the past"], runs) for name, runs in courses.items()}
+show.table(
+    ["model", "perplexity, mean", "least", "most", "below the mean of the past by, nats", "99 % interval"],
+    [
+        [name, mean(some), min(some), max(some), mean(added[name]), interval(added[name])]
+        for name, some in ((name, [one.perplexity for one in runs]) for name, runs in courses.items())
+    ],
+    caption="Held-out perplexity over the seeds, and what scores add. Negative: worse than without scores.",
+)
+
+# %% [markdown]
+# ## The gaps to self-attention
+# Now the table's own question. The gap of a model is its loss less that of self-attention, in nats: the logarithm of
+# the ratio of the perplexities, so that the paper's gaps have a place beside ours. Negative is better than
+# self-attention.
+
+# %%
+PRINTED = {"HyperFeatureAttention": 60.22, "HyperAttention": 51.26, "HyperAttention (no sharing)": 48.50}
+printed_gaps = {name: math.log(value / 62.28) for name, value in PRINTED.items()}
+own_gaps = {name: gaps(courses[name], courses["Self-Attention"]) for name in PRINTED}
+
+
+def reading(values):
+    low, high = interval_of(values)
+    return "better" if high < 0 else "worse" if low > 0 else "not told"
+
+
+show.table(
+    ["model", "gap here", "99 % interval", "than self-attention, here", "gap in the paper", "in the paper"],
+    [
+        [name, mean(some), interval(some), reading(some), printed_gaps[name], "better"]
+        for name, some in own_gaps.items()
+    ],
+    caption="Gaps to self-attention in nats, over paired seeds, beside the paper's single runs on OpenWebText.",
+)
+
+# %% [markdown]
+# Each seed is a mark, and the paper's gap a cross. What to look for is whether the marks of a model lie together, and
+# on which side of zero.
+
+# %%
+fig, axis = show.axes(width=7.5, height=2.6)
+axis.axvline(0, color="gray", linewidth=0.8)
+for row, (name, some) in enumerate(own_gaps.items()):
+    axis.plot(interval_of(some), [row, row], color=show.COLOURS[row], alpha=0.5, linewidth=3)
+    axis.plot(some, [row] * len(some), show.MARKERS[row], color=show.COLOURS[row])
+    axis.plot([printed_gaps[name]], [row], "x", color="gray", markersize=9, label=None if row else "the paper's run")
+axis.set(xlabel="gap to self-attention, nats a token", yticks=range(len(own_gaps)), yticklabels=list(own_gaps))
+axis.invert_yaxis()
+axis.legend(fontsize=8)
+show.figure(
+    fig,
+    name="gaps",
+    caption="The gap of each model to self-attention: one mark a seed, the 99 % interval of their mean as a bar, and "
+    "the paper's gap on OpenWebText as a cross.",
+    alt="Three rows, one a model. In each some marks close together with a bar through them, and a cross for the "
+    "paper, which lies left of zero in every row.",
+)
+
+# %% [markdown]
+# ## What the layers can and cannot represent
+# Behind the table stands a theory of what each kind of attention can represent, and this part does hold at any size. A
+# three-way interaction is drawn at random, and a two-way one. The outputs of a linear attention layer are linear in
+# *pair features* (own symbol times counts), those of linear HyperAttention in *triple features* (own symbol times pair
+# counts). So the best layer of each kind is a least-squares fit, and what it misses is a number.
+
+# %%
+draw = generator(seeds[0])
 symbols = sample_sequences(400, 8, 4, draw)
-triple_task = aggregate_tuples(
-    symbols,
-    normal(4, 4, 4, seed=draw),
-    normal(4, 4, 1, seed=draw),
-    "le",
-).flatten(0, 1)
-pair_task = aggregate_tuples(
-    symbols,
-    normal(4, 4, seed=draw),
-    normal(4, 1, seed=draw),
-    "all",
-).flatten(0, 1)
+tasks = {
+    "two-way": aggregate_tuples(symbols, normal(4, 4, seed=draw), normal(4, 1, seed=draw), "all"),
+    "three-way": aggregate_tuples(symbols, normal(4, 4, 4, seed=draw), normal(4, 4, 1, seed=draw), "le"),
+}
 pairs, triples = pair_features(symbols, 4), triple_features(symbols, 4, "le")
 missed = {
-    "two-way": (relative_residual(pairs, pair_task), relative_residual(triples, pair_task)),
-    "three-way": (relative_residual(pairs, triple_task), relative_residual(triples, triple_task)),
+    name: (relative_residual(pairs, task.flatten(0, 1)), relative_residual(triples, task.flatten(0, 1)))
+    for name, task in tasks.items()
 }
 show.table(
     ["task", "missed by the best linear attention", "missed by the best linear HyperAttention"],
     [[task, *both] for task, both in missed.items()],
 )
 
+# %% [markdown]
+# The paper compares models with equally many parameters. Whether they have is counted on the models themselves, at its
+# own width of 768.
+
+# %%
+with torch.device("meta"):  # shapes without numbers: the paper's models need no memory to be counted
+    full = {name: LanguageModel(50257, 256, 768, make) for name, make in {**models, **TABLE_1_VARIANTS}.items()}
+counted = {name: one.attention_parameters() for name, one in full.items()}
+in_all = {name: sum(value.numel() for value in one.parameters()) for name, one in full.items()}
+show.table(
+    ["model", "parameters in attention", "parameters in all"],
+    [[name, counted[name], in_all[name]] for name in full],
+    caption="Parameters at the paper's size. The last two rows are variants with the parameters of self-attention.",
+)
+
+# %% [markdown]
+# ## The verdict on Table 1
+# What is judged is whether self-attention, with which the others are compared, has learned to attend, by the interval
+# over the seeds, and what was counted and fitted. The control is the same question asked of a model from which the
+# attention block was deleted. The gaps are shown and not judged: a stand-in is no part of the paper's table. The size
+# of the runs was chosen in trials so that attention is learned in them; the bound is zero, and the level of the
+# interval is that of the whole book.
+
 # %%
 claim = Claim("hyper-attention/table-1")
 if not tokens_folder:
-    claim.stand_in(
-        f"Python's language reference byte by byte, width {width}, windows of {window} and {steps} steps of "
-        f"{batch * window} tokens, for OpenWebText, width 768, windows of 256 and 28,000 steps of 160,000 tokens"
-    )
+    claim.stand_in(f"sources of the standard library by characters, width {width}, windows of {window}, {steps} steps")
 band = 0.05 if tokens_folder else None  # another text cannot have the printed perplexities
-for name, value in PRINTED.items():
-    claim.number(f"perplexity, {name}", sum(perplexities[name]) / len(seeds), printed=value, within=band)
-everything = [course for runs in courses.values() for course in runs]
-last, first = [course.losses[-1] for course in everything], [course.losses[0] for course in everything]
-claim.check("largest loss of any trained model, against frequencies alone", max(last), "<", unigram)
-claim.control("the same before training: smallest loss", min(first), "<", unigram)
-claim.check(
-    "attention parameters at width 768: HyperFeatureAttention", hyper_feature_parameters(768, [4]), "==", 4 * 768**2
-)
-claim.check("attention parameters at width 768: HyperAttention", hyper_attention_parameters(768), "==", 4 * 768**2)
-claim.control("the same without sharing", hyper_attention_parameters(768, sharing=False), "==", 4 * 768**2)
+for name, value in {"Self-Attention": 62.28, **PRINTED}.items():
+    ours = mean([one.perplexity for one in courses[name]])
+    claim.number(f"perplexity, {name}", ours, printed=value, within=band)
+claim.estimate("Self-Attention: below the mean of the past by, nats", added["Self-Attention"], ">", 0)
+claim.estimate("no attention: the same", added["no attention"], ">", 0, role="control")
+for name, some in own_gaps.items():
+    claim.number(f"gap to self-attention, {name}", mean(some), printed=printed_gaps[name])
+matched = {name: counted[name] for name in ("HyperFeatureAttention", "HyperAttention")}
+claim.check("attention parameters at width 768", matched, "==", counted["Self-Attention"])
+claim.control("the same without sharing", counted["HyperAttention (no sharing)"], "==", counted["Self-Attention"])
 claim.check("three-way task, missed by linear HyperAttention", missed["three-way"][1], "<=", 1e-12)
-claim.check("two-way task, missed by linear attention", missed["two-way"][0], "<=", 1e-12)
 claim.control("three-way task, missed by linear attention", missed["three-way"][0], "<=", 1e-12)
 claim.verdict()
 
 # %% [markdown]
-# **The full run.** 28,000 steps of 625 windows of 256 tokens for each model and seed. With `tokens_folder` set, the
-# perplexities are judged, within 5% of the printed ones, and nothing stands in for anything: the claim's entry in the
-# registry then has to expect another verdict than *stand-in*, and is to be changed before the run.
+# ## Matched compute?
 #
-# Left open in the paper and filled in as for GPT-3's small model: AdamW with averages 0.9 and 0.95, weight decay 0.1,
-# clipping at 1, no dropout, 2,344 steps of warm-up, learned positions. Also open: the tokenizer (the vocabulary is
-# GPT-2's), whether HyperAttention's tuples must lie in the past (they must, or the model sees the answer), the scale of
-# its scores (the root of the rank here), its rank (the width here), and how widely the reported perplexities are
-# smoothed (not at all here).
+# <!-- claim hyper-attention/remark-matched-compute -->
+# <blockquote>
+#
+# **Conclusion (What the compared language models compute)** *Section 8; Tables 1 and 2*
+#
+# **As printed.** Both modules show consistent perplexity reductions under matched compute budgets.
+#
+# **Corrected.** The models of Tables 1 and 2 are matched in data, steps and, but for the rows without sharing, in
+# parameters. HyperFeatureAttention takes as many operations as self-attention, to one part in a thousand. A model with
+# HyperAttention of order 3 takes at least a quarter more on the 256 tokens of Table 1, its attention block at least
+# five times as many.
+#
+# Compute is matched for HyperFeatureAttention alone. Whether HyperAttention's lower perplexity survives at equal
+# compute is not in the paper.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# The conclusion of the paper speaks of lower perplexity "under matched compute budgets". Data and steps are matched in
+# the tables, and parameters but for the rows without sharing. Compute can be counted. HyperFeatureAttention multiplies
+# numbers that self-attention has in any case. HyperAttention gives a score to each pair of tokens up to a query, some
+# $L^3/6$ scores in place of $L^2/2$, as the caption of Table 1 itself says. How much is that of a whole model, whose
+# list of 50,257 probabilities costs a great deal too?
+
+
+# %%
+def block_operations(make, tokens):
+    """Operations of the matrix products in an attention block of width 768, counted as it runs on one sequence."""
+    block, x = make(768), normal(1, tokens, 768, seed=0).float()
+    return matrix_operations(lambda: block(x))
+
+
+with torch.device("meta"):
+    rest = matrix_operations(lambda: full["no attention"](torch.zeros(1, 256, dtype=torch.int64)))
+in_blocks = {name: block_operations(make, 256) for name, make in TABLE_1.items()}
+in_models = {name: rest + some for name, some in in_blocks.items()}
+ratios = {name: some / in_models["Self-Attention"] for name, some in in_models.items()}
+short = {name: block_operations(TABLE_1[name], 16) for name in ("Self-Attention", "HyperAttention")}
+short_ratio = (rest / 16 + short["HyperAttention"]) / (rest / 16 + short["Self-Attention"])
+
+# %% [markdown]
+# Operations are one thing, and seconds another: a pair costs more than its arithmetic. So each block is timed as well,
+# forward and backward, on one core of this machine.
+
+
+# %%
+def block_seconds(make):
+    """CPU seconds of an attention block of width 768 on 256 tokens, forward and backward."""
+    block, x = make(768), normal(1, 256, 768, seed=0).float()
+    return cpu_seconds(lambda: block(x).sum().backward(), repeats=1)
+
+
+timed = {name: block_seconds(make) for name, make in TABLE_1.items()}
+
+# %% [markdown]
+# Both for one sequence of the paper's size:
+
+# %%
+show.table(
+    ["model", "operations of the block", "times self-attention's", "of the model", "times", "seconds of the block"],
+    [
+        [
+            name,
+            f"{in_blocks[name]:.2e}",
+            in_blocks[name] / in_blocks["Self-Attention"],
+            f"{in_models[name]:.2e}",
+            ratios[name],
+            timed[name],
+        ]
+        for name in TABLE_1
+    ],
+    caption="One sequence of 256 tokens at width 768: operations of a forward pass, seconds of one forward and back.",
+)
+
+# %% [markdown]
+# What would the extra operations buy, if they were spent on more steps of self-attention? The stand-in is trained again
+# with as many steps more as the ratio of the operations at the paper's size allows, and with a schedule of that length.
+
+# %%
+more = round(steps * ratios["HyperAttention"])
+longer = replace(training, steps=more, warm_up=round(warm_up * more / steps), evaluate_every=more)
+single = {"Self-Attention": TABLE_1["Self-Attention"]}
+equal = train_table(single, width, 1, corpus, longer, seeds, device)["Self-Attention"]
+at_equal = {name: gaps(courses[name], equal) for name in ("HyperAttention", "HyperAttention (no sharing)")}
+show.table(
+    ["model", "gap at equal steps", "at equal operations", "99 % interval", "than self-attention"],
+    [[name, mean(own_gaps[name]), mean(some), interval(some), reading(some)] for name, some in at_equal.items()],
+    caption="Gaps to self-attention on the stand-in, in nats: after equally many steps, and where self-attention has "
+    "had the steps that HyperAttention's operations at the paper's size would pay for.",
+)
+
+# %% [markdown]
+# What is judged is the counting: the operations of the paper's models, which no seed and no text can change. The
+# control is the same ratio at 16 tokens, where pairs cost next to nothing. The gaps at equal operations are shown.
+
+# %%
+claim = Claim("hyper-attention/remark-matched-compute")
+apart = ratios["HyperFeatureAttention"] - 1 + 3 * 256**2 / in_models["Self-Attention"]  # three products a score
+claim.check("HyperFeatureAttention: operations beyond self-attention's, share", abs(apart), "<=", 0.001)
+label = "HyperAttention: operations of the model over self-attention's"
+claim.check(label, ratios["HyperAttention"], ">=", 1.25)
+claim.check("the same without sharing", ratios["HyperAttention (no sharing)"], ">=", 1.25)
+claim.check("the same of the block alone", in_blocks["HyperAttention"] / in_blocks["Self-Attention"], ">=", 5)
+claim.control("operations of the model over self-attention's, 16 tokens", short_ratio, ">=", 1.25)
+claim.printed("compute is matched: " + label, ratios["HyperAttention"], "<=", 1.05)
+for name, some in at_equal.items():
+    claim.number(f"stand-in, gap at equal operations, {name}", mean(some))
+claim.verdict()
+
+# %% [markdown]
+# Of the budgets that the paper calls matched, HyperFeatureAttention's is, and HyperAttention's is not: its model takes
+# more than a third more operations, its block seven times as many, and more again in seconds. On the stand-in, which is
+# still learning fast at its last step, so many more steps of self-attention are worth a good deal: the last table has
+# what is left of the gaps. The paper's models are trained much longer, where more steps buy less, and its gaps for
+# HyperAttention are large; but the comparison at equal compute is not in the paper.
+#
+# **The full run.** 28,000 steps of 625 windows of 256 tokens for each model and seed. With `tokens_folder` set, the
+# perplexities are judged, within 5 % of the printed ones, and nothing stands in for anything: the claim's entry in the
+# registry then has to expect another verdict than *stand-in*, and is to be changed before the run. Left open in the
+# paper and filled in as for GPT-3's small model: AdamW with averages 0.9 and 0.95, weight decay 0.1, clipping at 1, no
+# dropout, 2,344 steps of warm-up, learned positions. Also open: the tokenizer (the vocabulary is GPT-2's), whether
+# HyperAttention's pairs must lie in the past (they must, or the model sees the answer), the scale of its scores (the
+# root of the rank here), its rank (the width here), and how widely the reported perplexities are smoothed (not here).
+#
+# ## What was learned
+# A gap between kinds of attention means something only once attention has been learned, and that is seen by setting
+# every model beside one that weighs all earlier tokens alike. Here self-attention is clearly better than that, and
+# equal batches make gaps of a few hundredths of a nat visible; their signs, in the table above, are not all those of
+# the paper. They are signs at this size, on this text and after so few steps, and do not settle the paper's table. What
+# is settled is the price: equal parameters are not equal compute, and a model that is still learning fast makes good
+# use of more steps.
+#
+# ## To try
+# - Set `steps = 100` and `warm_up = 10`: the model without attention is better than self-attention and than the mean of
+#   the past. Before attention is learned it is in the way; the control passes, and the claim is left open. A comparison
+#   of kinds of attention that ended here would compare something else.
+# - Set `seeds = [0, 1]`: two pairs of runs give intervals many times as wide, and hardly a gap to self-attention is
+#   told from chance any more, though the gaps themselves are much the same.

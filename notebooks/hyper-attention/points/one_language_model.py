@@ -7,7 +7,7 @@
 
 # %%
 from attention_theory.data.token_files import open_corpus
-from attention_theory.hyper_attention.language.language_model import TABLE_1, TABLE_2
+from attention_theory.hyper_attention.language.language_model import BASELINES, TABLE_1, TABLE_1_VARIANTS, TABLE_2
 from attention_theory.hyper_attention.language.pretraining import Training, train_table
 from attention_theory.validation import require
 from bookpress import report
@@ -29,7 +29,7 @@ device = "cpu"  # where to train: one of "cpu", "cuda"
 seed = 0  # of weights and batches, at least 0
 
 # %%
-rows = {**TABLE_1, **TABLE_2}
+rows = {**BASELINES, **TABLE_1, **TABLE_1_VARIANTS, **TABLE_2}
 require(
     model=(model, set(rows)),
     layers=(layers, 1, None),

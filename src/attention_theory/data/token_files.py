@@ -18,12 +18,10 @@ import torch
 from jaxtyping import Int
 from torch import Generator, Tensor
 
+from attention_theory.data.library_sources import LIBRARY_SHA256, ascii_documents, library_sources, text_hash
 from attention_theory.validation import ParameterError, require
 
 _DTYPE = np.dtype("<u2")
-
-#: SHA-256 of :func:`python_reference` with Python 3.11.7, on which the book's numbers were taken.
-PYTHON_REFERENCE_SHA256 = "71f2ff5d99bdc1f9c48c5c2353ad138201c5ca1c377e0226857ef8fa89b8bcee"
 
 
 @dataclass(frozen=True)
@@ -165,40 +163,17 @@ class Corpus:
 
 
 def open_corpus(folder: str = "") -> Corpus:
-    """The token files of a folder, or the stand-in where none is given: the Python language reference as bytes.
+    """The token files of a folder, or the stand-in where none is given: the sources of Python's standard library.
 
     Raises:
-        ParameterError: as :func:`open_tokens`.
+        ParameterError: as :func:`open_tokens`, or as :func:`library_sources`.
     """
     if folder:
         return Corpus(*open_tokens(Path(folder)), f"token files in {folder}")
-    reference, pinned = python_reference()
-    release = "the pinned text" if pinned else "ANOTHER RELEASE THAN THE PINNED ONE"
-    return Corpus(*byte_tokens(reference), f"Python language reference, {release}")
-
-
-def byte_tokens(text: str, validation_share: float = 0.1) -> tuple[Tokens, Tokens]:
-    """A text as bytes, in memory: 256 tokens, the last part kept for validation.
-
-    Raises:
-        ParameterError: a share outside [0, 0.9].
-    """
-    require(validation_share=(validation_share, 0.0, 0.9))
-    tokens = np.frombuffer(text.encode(), np.uint8)
-    cut = len(tokens) - int(len(tokens) * validation_share)
-    return Tokens([tokens[:cut]], 256), Tokens([tokens[cut:]], 256)
-
-
-def python_reference() -> tuple[str, bool]:
-    """The Python language reference as ``help()`` shows it, from the standard library: real text without a network.
-
-    Returns:
-        The text, and whether it is the very one that the book's numbers were taken on (it changes a little with every
-        release of Python; see :data:`PYTHON_REFERENCE_SHA256`).
-    """
-    topics = importlib.import_module("pydoc_data.topics").topics
-    text = "\n\n".join(topics[name] for name in sorted(topics))
-    return text, hashlib.sha256(text.encode()).hexdigest() == PYTHON_REFERENCE_SHA256
+    documents = library_sources()
+    release = "the pinned text" if text_hash(documents) == LIBRARY_SHA256 else "ANOTHER RELEASE THAN THE PINNED ONE"
+    train, validation = (Tokens([part], 128) for part in ascii_documents(documents))
+    return Corpus(train, validation, f"sources of Python's standard library, {release}")
 
 
 def gpt2_encoding() -> tuple[Callable[[str], list[int]], int]:

@@ -26,6 +26,57 @@ TABLE_2: dict[str, Callable[[int], nn.Module]] = {
     "HFA_v2": lambda width: HyperFeatureAttention(width, [1, 1, 2, 2]),
 }
 
+#: The same printed models on matched parameters, and the second reading of Table 1's order 4: three factors.
+TABLE_1_VARIANTS: dict[str, Callable[[int], nn.Module]] = {
+    "HyperFeatureAttention, three factors": lambda width: HyperFeatureAttention(width, [3]),
+    "HyperAttention (no sharing), narrower": lambda width: HyperAttention(width, rank=2 * width // 3, sharing=False),
+}
+
+
+class NoAttention(nn.Module):
+    """No attention block: nothing is added to a token, which sees no other. (The floor under Tables 1 and 2.)
+
+    Args:
+        width: the features of a token; nothing depends on it.
+
+    Raises:
+        ParameterError: no feature.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        require(width=(width, 1, None))
+
+    def forward(self, x: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch tokens width"]:
+        return torch.zeros_like(x)
+
+
+class MeanOfThePast(nn.Module):
+    """Attention without queries and keys: every token gets the mean of the values up to its own.
+
+    Its weights are what a softmax gives before its scores are learned. A model with scores has learned to attend as
+    far as it is better than this one. (The bar for the attention of Tables 1 and 2.)
+
+    Args:
+        width: the features of a token.
+
+    Raises:
+        ParameterError: no feature.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        require(width=(width, 1, None))
+        self.values, self.out = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
+
+    def forward(self, x: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch tokens width"]:
+        seen = torch.arange(1, x.shape[1] + 1, device=x.device, dtype=x.dtype)
+        return self.out(self.values(x).cumsum(dim=1) / seen[:, None])
+
+
+#: What a model with attention has to beat before its attention says anything.
+BASELINES: dict[str, Callable[[int], nn.Module]] = {"no attention": NoAttention, "mean of the past": MeanOfThePast}
+
 
 class Block(nn.Module):
     """Attention and a two-layer perceptron, each after a normalisation and added to its input (Section 7.2)."""

@@ -1,18 +1,17 @@
 """Training a language model as Tables 1 and 2 say: AdamW, a cosine schedule with warm-up, held-out perplexity."""
 
 import math
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
-from scipy.special import stdtrit
 from torch import Tensor, nn
 
 from attention_theory.data.token_files import Corpus
 from attention_theory.hyper_attention.language.language_model import LanguageModel
-from attention_theory.randomness import Seed, generator
+from attention_theory.hyper_attention.language.stacked import StackedModels
+from attention_theory.randomness import generator
 from attention_theory.validation import require
 
 
@@ -74,10 +73,17 @@ class Training:
 
 @dataclass(frozen=True)
 class Course:
-    """Validation losses in nats a token, at the start, at every evaluation and at the end (Section 7.2)."""
+    """Validation losses in nats a token, at the start, at every evaluation and at the end (Section 7.2).
+
+    Attributes:
+        steps: the steps taken before each validation.
+        losses: the mean over all tokens, at each.
+        by_place: at the end, the mean over the tokens at each place of a window: with so many tokens before them.
+    """
 
     steps: list[int]
     losses: list[float]
+    by_place: list[float]
 
     @property
     def perplexity(self) -> float:
@@ -86,39 +92,60 @@ class Course:
 
 
 def pretrain(
-    model: nn.Module, corpus: Corpus, training: Training, seed: Seed, device: torch.device | str = "cpu"
-) -> Course:
-    """Train a model in place, as the caption of Table 1 says. Equal seeds give every model the same batches.
+    models: Sequence[LanguageModel],
+    corpus: Corpus,
+    training: Training,
+    seeds: Sequence[int],
+    device: torch.device | str = "cpu",
+) -> list[Course]:
+    """Train models of one shape side by side, each as the caption of Table 1 says. Equal seeds draw equal batches.
+
+    The models are stacked: one step moves all of them, and none feels another, since gradients are clipped model by
+    model and AdamW works entry by entry.
 
     Args:
-        model: tokens to logits.
+        models: tokens to logits, alike but for their weights, which are left as they are.
         corpus: batches are drawn from its training tokens, losses taken on the others.
         training: the settings.
-        seed: of the batches.
-        device: where the model and its batches are.
+        seeds: of the batches, one a model.
+        device: where the models and their batches are.
+
+    Raises:
+        ParameterError: no model, or not one seed for each.
     """
-    draw = generator(seed)
-    model.to(device)
-    matrices = [value for value in model.parameters() if value.ndim > 1]
-    vectors = [value for value in model.parameters() if value.ndim <= 1]
+    require(seeds=(len(seeds), len(models), len(models)))
+    draws = [generator(seed) for seed in seeds]
+    stack = StackedModels(models).to(device)
+    matrices, vectors = stack.decayed()
     groups = [{"params": matrices, "weight_decay": training.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=training.rate, betas=training.betas, fused=True)
     held_out = corpus.validation.every_window(training.window, training.validation_windows)
-    steps, losses = [0], [evaluate(model, *held_out, training.micro_batch, device)]
+    marks, history = [0], [evaluate(stack, *held_out, training.micro_batch)]
     for step in range(training.steps):
         for group in optimiser.param_groups:
             group["lr"] = training.rate_at(step)
         optimiser.zero_grad(set_to_none=True)
-        inputs, targets = corpus.train.windows(training.batch, training.window, draw)
+        drawn = [corpus.train.windows(training.batch, training.window, draw) for draw in draws]
+        inputs, targets = (torch.stack(part).to(device) for part in zip(*drawn, strict=True))
         for part in torch.arange(training.batch).split(training.micro_batch):
-            loss = _loss(model, inputs[part].to(device), targets[part].to(device))
-            (loss * len(part) / training.batch).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), training.clip)
+            losses = _losses(stack, inputs[:, part], targets[:, part])
+            (losses.mean(dim=(1, 2)).sum() * (len(part) / training.batch)).backward()
+        _clip(stack, training.clip)
         optimiser.step()
         if (step + 1) % training.evaluate_every == 0 or step + 1 == training.steps:
-            steps.append(step + 1)
-            losses.append(evaluate(model, *held_out, training.micro_batch, device))
-    return Course(steps, losses)
+            marks.append(step + 1)
+            history.append(evaluate(stack, *held_out, training.micro_batch))
+    means, last = torch.stack(history).mean(dim=-1).T.tolist(), history[-1].tolist()
+    return [Course(marks, losses, by_place) for losses, by_place in zip(means, last, strict=True)]
+
+
+def _clip(stack: StackedModels, largest: float) -> None:
+    """Scale the gradient of every model down to norm ``largest`` where it is longer."""
+    gradients = [value.grad for value in stack.parameters() if value.grad is not None]
+    squared = torch.stack([gradient.flatten(1).square().sum(dim=1) for gradient in gradients]).sum(dim=0)
+    factor = (largest / (squared.sqrt() + 1e-6)).clamp(max=1.0)
+    for gradient in gradients:
+        gradient.mul_(factor.reshape(-1, *[1] * (gradient.ndim - 1)))
 
 
 def train_table(
@@ -141,75 +168,58 @@ def train_table(
         seeds: of weights and batches.
         device: where the models are.
     """
+    vocabulary, window = corpus.train.vocabulary, training.window
     return {
-        name: [
-            pretrain(
-                LanguageModel(corpus.train.vocabulary, training.window, width, attention, layers, seed),
-                corpus,
-                training,
-                seed,
-                device,
-            )
-            for seed in seeds
-        ]
+        name: pretrain(
+            [LanguageModel(vocabulary, window, width, attention, layers, seed) for seed in seeds],
+            corpus,
+            training,
+            seeds,
+            device,
+        )
         for name, attention in models.items()
     }
 
 
-@dataclass(frozen=True)
-class Gap:
+def gaps(courses: Sequence[Course], others: Sequence[Course]) -> list[float]:
     """The last loss of a model less that of another, seed by seed, in nats; negative where the first is better.
 
     Equal seeds see equal batches, so the runs are pairs: the noise is the spread of the gaps, not that of the losses.
     (Tables 1 and 2 give one number a model.)
+
+    Raises:
+        ParameterError: not equally many runs of both.
     """
-
-    by_seed: list[float]
-
-    @property
-    def mean(self) -> float:
-        return sum(self.by_seed) / len(self.by_seed)
-
-    @property
-    def half_width(self) -> float:
-        """Half the 95% interval of the mean, Student's t for the paired gaps.
-
-        Raises:
-            ParameterError: fewer than two gaps.
-        """
-        require(seeds=(len(self.by_seed), 2, None))
-        seeds = len(self.by_seed)
-        return float(stdtrit(seeds - 1, 0.975)) * statistics.stdev(self.by_seed) / math.sqrt(seeds)
-
-    @property
-    def is_beyond_noise(self) -> bool:
-        """Whether 0 is outside the 95% interval of the mean."""
-        return abs(self.mean) > self.half_width
-
-
-def gap(courses: Sequence[Course], others: Sequence[Course]) -> Gap:
-    """Compare two models of Table 1 or 2 that were trained from the same seeds."""
-    last = [[course.losses[-1] for course in some] for some in (courses, others)]
-    return Gap([ours - theirs for ours, theirs in zip(*last, strict=True)])
+    require(others=(len(others), len(courses), len(courses)))
+    return [ours.losses[-1] - theirs.losses[-1] for ours, theirs in zip(courses, others, strict=True)]
 
 
 @torch.no_grad()
 def evaluate(
-    model: nn.Module,
+    stack: StackedModels,
     inputs: Int[Tensor, "windows length"],
     targets: Int[Tensor, "windows length"],
     micro_batch: int,
-    device: torch.device | str = "cpu",
-) -> float:
-    """Mean loss over the windows, in nats a token: the logarithm of the perplexity of Section 7.2."""
-    total = 0.0
+) -> Float[Tensor, "models length"]:
+    """Mean loss over the windows at each of their places, in nats: the logarithm of the perplexity of Section 7.2.
+
+    Args:
+        stack: the models.
+        inputs: tokens, the same for every model.
+        targets: the token after each.
+        micro_batch: windows taken at once.
+    """
+    models, device = len(stack.tokens), stack.tokens.device
+    total = torch.zeros(models, inputs.shape[1])
     for some, wanted in zip(inputs.split(micro_batch), targets.split(micro_batch), strict=True):
-        total += _loss(model, some.to(device), wanted.to(device)).item() * len(some)
+        shared = (some.to(device).expand(models, -1, -1), wanted.to(device).expand(models, -1, -1))
+        total += _losses(stack, *shared).sum(dim=1).cpu()
     return total / len(inputs)
 
 
-def _loss(model: nn.Module, inputs: Tensor, targets: Tensor) -> Float[Tensor, ""]:
-    return nn.functional.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
+def _losses(stack: StackedModels, inputs: Tensor, targets: Tensor) -> Float[Tensor, "models windows length"]:
+    logits = stack(inputs).flatten(0, 1)
+    return nn.functional.cross_entropy(logits, targets.flatten(), reduction="none").reshape(targets.shape)
 
 
 def unigram_loss(corpus: Corpus) -> float:
@@ -223,3 +233,27 @@ def unigram_loss(corpus: Corpus) -> float:
     log_share = (counts / counts.sum()).log()
     losses = [-log_share[torch.as_tensor(shard.astype("int64"))].sum() for shard in corpus.validation.shards]
     return (sum(losses) / len(corpus.validation)).item()  # type: ignore[union-attr]
+
+
+def bigram_loss(corpus: Corpus, share: float = 0.05) -> float:
+    """Nats a token for a table that counts how often each token follows each other one: no layer, nothing learned.
+
+    A token has been seen ``share`` times after every token before counting begins. A model without attention can come
+    to this and hardly further, since it sees one token. (A mark beside Tables 1 and 2.)
+
+    Raises:
+        ParameterError: a share that is not positive.
+    """
+    require(share=(share, 1e-12, None))
+    size = corpus.train.vocabulary
+    counts = torch.full((size * size,), share, dtype=torch.float64)
+    for shard in corpus.train.shards:
+        tokens = torch.as_tensor(shard.astype("int64"))
+        counts += torch.bincount(tokens[:-1] * size + tokens[1:], minlength=size * size)
+    log_share = (counts.reshape(size, size) / counts.reshape(size, size).sum(dim=1, keepdim=True)).log().flatten()
+    total, pairs = 0.0, 0
+    for shard in corpus.validation.shards:
+        tokens = torch.as_tensor(shard.astype("int64"))
+        total -= log_share[tokens[:-1] * size + tokens[1:]].sum().item()
+        pairs += len(tokens) - 1
+    return total / pairs

@@ -66,6 +66,8 @@ def pair_attention(
     if block is None:
         held = BLOCK_SCORES if queries.device.type == "cpu" else GPU_BLOCK_SCORES
         block = min(tokens, max(1, held // (max(batch, 1) * tokens * tokens)))
+        if causal:  # what a block spares is what lies before it: a few blocks there must be
+            block = min(block, max(1, tokens // 4))
     require(block=(block, 1, None))
     flat = [x.expand(*lead, *x.shape[-2:]).reshape(batch, *x.shape[-2:]) for x in factors]
     out = _PairAttention.apply(*flat, _Sum(tokens, sum_over, causal, block, queries.device))

@@ -3,14 +3,21 @@ import math
 import pytest
 import torch
 
-from attention_theory.hyper_attention.language.language_model import TABLE_1, TABLE_2, LanguageModel
+from attention_theory.hyper_attention.language.language_model import (
+    BASELINES,
+    TABLE_1,
+    TABLE_1_VARIANTS,
+    TABLE_2,
+    LanguageModel,
+    MeanOfThePast,
+)
 from attention_theory.hyper_attention.layers.hyper_attention import hyper_attention_parameters
 from attention_theory.hyper_attention.layers.hyper_feature_attention import hyper_feature_parameters
 from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
 
 WIDTH, WINDOW = 24, 6
-EVERY = {**TABLE_1, **TABLE_2}
+EVERY = {**TABLE_1, **TABLE_1_VARIANTS, **TABLE_2}
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -34,6 +41,31 @@ def test_attention_parameters_are_those_of_the_formulas() -> None:
         hyper_attention_parameters(WIDTH, sharing=False),
     ]
     assert len({LanguageModel(11, WINDOW, WIDTH, m, 3).attention_parameters() for m in TABLE_2.values()}) == 1
+
+
+def test_variants_have_the_parameters_of_self_attention() -> None:
+    counts = {LanguageModel(11, WINDOW, WIDTH, make).attention_parameters() for make in TABLE_1_VARIANTS.values()}
+    assert counts == {4 * WIDTH**2}
+
+
+def test_without_attention_a_token_sees_itself_alone() -> None:
+    model = LanguageModel(11, WINDOW, WIDTH, BASELINES["no attention"], layers=2)
+    tokens = torch.arange(WINDOW)[None] % 11
+    changed = tokens.clone()
+    changed[0, 2] = 10
+    differs = (model(tokens) != model(changed)).any(dim=-1)[0]
+    assert differs.tolist() == [False, False, True, False, False, False]
+    assert model.attention_parameters() == 0
+
+
+def test_the_mean_of_the_past_is_attention_with_scores_of_nought() -> None:
+    mean, attention = MeanOfThePast(WIDTH), TABLE_1["Self-Attention"](WIDTH)
+    attention.load_state_dict(
+        {**attention.state_dict(), "values.weight": mean.values.weight, "out.weight": mean.out.weight}
+    )
+    torch.nn.init.zeros_(attention.get_parameter("queries.weight"))
+    x = torch.randn(2, WINDOW, WIDTH, generator=generator(0))
+    torch.testing.assert_close(mean(x), attention(x))
 
 
 def test_the_papers_size() -> None:

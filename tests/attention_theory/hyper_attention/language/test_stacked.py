@@ -1,0 +1,75 @@
+import pytest
+import torch
+from torch import nn
+
+from attention_theory.hyper_attention.language.language_model import (
+    BASELINES,
+    TABLE_1,
+    TABLE_1_VARIANTS,
+    TABLE_2,
+    LanguageModel,
+)
+from attention_theory.hyper_attention.language.stacked import StackedLinear, StackedModels, StackedNorm
+from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
+from attention_theory.randomness import generator, normal
+from attention_theory.validation import ParameterError
+
+EVERY = {**BASELINES, **TABLE_1, **TABLE_1_VARIANTS, **TABLE_2}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_stack_gives_what_each_model_gives_and_the_same_gradients(name: str) -> None:
+    models = [LanguageModel(11, 7, 24, EVERY[name], layers=2, seed=seed).double() for seed in range(3)]
+    for model, shift in zip(models, normal(3, seed=4), strict=True):  # norms and offsets that differ between models
+        for value in model.parameters():
+            value.data += 0.1 * shift * torch.ones_like(value).cumsum(-1) / value.shape[-1]
+    stack = StackedModels(models)
+    tokens = torch.randint(11, (3, 4, 7), generator=generator(1))
+    together = stack(tokens)
+    apart = torch.stack([model(some).flatten(0, 1) for model, some in zip(models, tokens, strict=True)])
+    torch.testing.assert_close(together, apart, rtol=0, atol=1e-12)
+    weight = normal(*together.shape, seed=2)
+    ours = torch.autograd.grad((together * weight).sum(), list(stack.parameters()), allow_unused=True)
+    (apart * weight).sum().backward()
+    for (key, _), gradient in zip(stack.named_parameters(), ours, strict=True):
+        own = [grad for model in models if (grad := dict(model.named_parameters())[_name(key)].grad) is not None]
+        if name == "no attention" and "before_attention" in key:  # what leads to no attention moves nothing
+            assert gradient is None
+            assert not own
+            continue
+        torch.testing.assert_close(gradient, torch.stack(own), rtol=0, atol=1e-11)
+
+
+def _name(key: str) -> str:
+    return f"{key}.weight" if key in ("tokens", "positions") else key
+
+
+def test_matrices_decay_and_vectors_do_not() -> None:
+    models = [LanguageModel(11, 7, 24, TABLE_1["Self-Attention"], seed=seed) for seed in range(2)]
+    matrices, vectors = StackedModels(models).decayed()
+    single = list(models[0].parameters())
+    assert sum(value.numel() for value in matrices) == 2 * sum(value.numel() for value in single if value.ndim > 1)
+    assert sum(value.numel() for value in vectors) == 2 * sum(value.numel() for value in single if value.ndim <= 1)
+
+
+def test_the_models_are_left_as_they_are() -> None:
+    model = LanguageModel(11, 7, 24, TABLE_1["HyperAttention"])
+    stack = StackedModels([model])
+    with torch.no_grad():
+        for value in stack.parameters():
+            value.zero_()
+    assert all(value.abs().max() > 0 for value in model.parameters() if value.ndim > 1)
+
+
+def test_single_parts() -> None:
+    maps, norms = [nn.Linear(3, 2), nn.Linear(3, 2)], [nn.LayerNorm(3), nn.LayerNorm(3)]
+    x = normal(2, 5, 3, seed=0).float()
+    torch.testing.assert_close(StackedLinear(maps)(x), torch.stack([m(y) for m, y in zip(maps, x, strict=True)]))
+    torch.testing.assert_close(StackedNorm(norms)(x), torch.stack([m(y) for m, y in zip(norms, x, strict=True)]))
+
+
+def test_no_model_and_weights_that_would_be_shared_are_refused() -> None:
+    with pytest.raises(ParameterError, match="models"):
+        StackedModels([])
+    with pytest.raises(ParameterError, match="_LastValue has weight"):
+        StackedModels([LanguageModel(11, 7, 24, lambda width: HyperAttention(width, separate_output=True))])
