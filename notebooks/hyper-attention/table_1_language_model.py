@@ -288,8 +288,8 @@ show.table(
 # over the seeds, and what was counted and fitted. The control is the same question asked of a model from which the
 # attention block was deleted. The gaps are shown and not judged: a stand-in is no part of the paper's table. The size
 # of the runs was chosen in trials so that attention is learned in them; the bound is zero, and the level of the
-# interval is that of the whole book. (At first every model was to be better than the mean of the past. One was so by
-# a hair, in a full run, and the bar was then set for the model alone that the others are compared with.)
+# interval is that of the whole book. (At first every model was to be better than the mean of the past. One was so by a
+# hair, in a full run, and the bar was then set for the model alone that the others are compared with.)
 
 # %%
 claim = Claim("hyper-attention/table-1")
@@ -345,9 +345,9 @@ claim.verdict()
 # multiplied. HyperFeatureAttention of order 4 cuts the same inner products into four and multiplies the parts, three
 # products a score: $3L^2<2\cdot10^5$ operations more, less than one part in a thousand.
 #
-# In HyperAttention of order 3 a query $i$ has a score for each $j_2\le j_1\le i$, in all $\binom{L+2}3$ of them. Each is
-# an inner product of $w$ entries, and each pair of values goes into an output of $w$ entries with its weight: at least
-# $4w\binom{L+2}3=8.7\cdot10^9$ operations, however the products are ordered. That is 37 parts in a hundred of
+# In HyperAttention of order 3 a query $i$ has a score for each $j_2\le j_1\le i$, in all $\binom{L+2}3$ of them. Each
+# is an inner product of $w$ entries, and each pair of values goes into an output of $w$ entries with its weight: at
+# least $4w\binom{L+2}3=8.7\cdot10^9$ operations, however the products are ordered. That is 37 parts in a hundred of
 # $2.36\cdot10^{10}$, and beside the block's own $8Lw^2+4L^2w=1.4\cdot10^9$ more than six times as many. $\square$
 #
 # </details>
