@@ -1,6 +1,6 @@
 """Text to the token numbers of published BERT and GPT-2 models, from the vocabulary files of their checkpoints.
 
-BERT: ``vocab.txt``, a piece a line. GPT-2: ``vocab.json`` and ``merges.txt``. Both are read from the checkpoint's folder.
+BERT has ``vocab.txt``, a piece a line; GPT-2 has ``vocab.json`` and ``merges.txt``.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-#: Words of GPT-2: endings, letters, digits, other marks, and space. Python's classes take a few rare digits for letters.
+#: Words of GPT-2: endings, letters, digits, other marks, space. Python's classes take a few rare digits for letters.
 _GPT2_WORD = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
 _LONGEST = 100  # letters of a word that BERT still cuts into pieces
 

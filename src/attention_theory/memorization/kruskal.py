@@ -114,10 +114,11 @@ def independent_prefixes(
     """In random orders of the vectors, how many of the first, up to ``most``, are independent: a whole curve at once.
 
     The first k vectors of a random order are a random subset of size k, so that the share of draws with k or more
-    estimates the share of independent subsets of size k, for every k. Adding a vector lowers the smallest singular value
-    and raises the largest, so that no prefix passes after one that fails, and the place is found by halving. The
-    tolerance is that of :func:`sampled_ranks`. In float32 a prefix is tested by a Cholesky factorisation of its Gram
-    matrix in float64, where the tolerance squared is far above rounding; in float64 by singular values.
+    estimates the share of independent subsets of size k, for every k (the test of Section 5.1). Adding a vector lowers
+    the smallest singular value and raises the largest, so that no prefix passes after one that fails, and the place is
+    found by halving. The tolerance is that of :func:`sampled_ranks`. In float32 a prefix is tested by a Cholesky
+    factorisation of its Gram matrix in float64, where the tolerance squared is far above rounding; in float64 by singular
+    values.
 
     Raises:
         ParameterError: a size outside 1 to the number of vectors or the width, or no draw.
@@ -176,7 +177,7 @@ def _first_pivots(gram: Float[Tensor, "draws rows rows"], tolerance: Float[Tenso
 
 
 def curve_of(prefixes: Int[Tensor, " draws"], sizes: Sequence[int]) -> list[float]:
-    """The share of subsets of each size that are independent, from :func:`independent_prefixes`."""
+    """The share of subsets of each size that are independent, from :func:`independent_prefixes` (Figure 1)."""
     return [(prefixes >= k).double().mean().item() for k in sizes]
 
 

@@ -36,8 +36,8 @@ class LanguageModel:
         layer: the first layer.
         causal: whether tokens look back only (GPT-2).
         separator: the number of the token that ends BERT's first sentence.
-        sentences: 1 where both sentences of BERT bear the first segment's vector, which is what its code does that is not
-            told of two (Appendix J tells of none); 2 where the second begins after the first separator.
+        sentences: 1 where both sentences of BERT bear the first segment's vector, as its code does that is told of no
+            second one (Appendix J tells of none); 2 where the second begins after the first separator.
     """
 
     words: Float[Tensor, "vocabulary width"]
@@ -142,10 +142,10 @@ def sample_texts(
     seed: Seed,
     special: tuple[int, int] = (CLASS_TOKEN, SEPARATOR),
 ) -> Int[Tensor, "texts tokens"]:
-    """Pieces that begin at different places of a long text: runs for GPT-2, "[class] first [separator] second" for BERT.
+    """Pieces that begin at different places of a long text: runs for GPT-2, "[class] one [separator] two" for BERT.
 
-    The second sentence follows the first half of the time and is taken from elsewhere otherwise (Appendix J). The places
-    are drawn from a grid of 16 characters a token, so that pieces of ordinary text do not overlap.
+    The second sentence follows the first half of the time and is taken from elsewhere otherwise (Appendix J). The
+    places are drawn from a grid of 16 characters a token, so that pieces of ordinary text do not overlap.
 
     Args:
         source: the text.
