@@ -117,8 +117,8 @@ def independent_prefixes(
     estimates the share of independent subsets of size k, for every k (the test of Section 5.1). Adding a vector lowers
     the smallest singular value and raises the largest, so that no prefix passes after one that fails, and the place is
     found by halving. The tolerance is that of :func:`sampled_ranks`. In float32 a prefix is tested by a Cholesky
-    factorisation of its Gram matrix in float64, where the tolerance squared is far above rounding; in float64 by singular
-    values.
+    factorisation of its Gram matrix in float64, where the tolerance squared is far above rounding, in float64 by its
+    singular values.
 
     Raises:
         ParameterError: a size outside 1 to the number of vectors or the width, or no draw.

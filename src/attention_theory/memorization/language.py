@@ -13,15 +13,15 @@ from torch import Tensor
 
 from attention_theory.memorization.transformer import Layer, Norm, random_layer
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, require
 
 #: The numbers of the special tokens, in the texts made here.
 CLASS_TOKEN, SEPARATOR = 0, 1
 
-_CHARACTERS = 16  # of the text for a token: some four times what a word takes
+_CHARACTERS = 8  # of the text for a token: some twice what a word takes
 
 _WORD = re.compile(r"\w+|[^\w\s]")
-_LEFT_OUT = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
+_LEFT_OUT = {"site-packages", "dist-packages", "test", "tests", "idle_test", "encodings"}
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,9 @@ def random_language_model(
 
 
 def library_text() -> str:
-    """The sources of Python's standard library, file after file by name, its tests left out: millions of words.
+    """The sources of Python's standard library, file after file by name: millions of words.
+
+    Tests are left out, and the tables of encodings, which are alike but for single numbers.
 
     Raises:
         FileNotFoundError: an installation without sources.
@@ -144,8 +146,8 @@ def sample_texts(
 ) -> Int[Tensor, "texts tokens"]:
     """Pieces that begin at different places of a long text: runs for GPT-2, "[class] one [separator] two" for BERT.
 
-    The second sentence follows the first half of the time and is taken from elsewhere otherwise (Appendix J). The
-    places are drawn from a grid of 16 characters a token, so that pieces of ordinary text do not overlap.
+    The second sentence follows the first half of the time and is taken from elsewhere otherwise (Appendix J). No two
+    pieces are alike, and the places are drawn from a grid of 8 characters a token, so that they do not overlap.
 
     Args:
         source: the text.
@@ -162,7 +164,7 @@ def sample_texts(
     span = _CHARACTERS * tokens
     require(tokens=(tokens, 4, None), count=(count, 1, max(0, len(source) // span - 1)))
     draw = generator(seed)
-    places = (torch.randperm(len(source) // span - 1, generator=draw)[:count] * span).tolist()
+    places = (torch.randperm(len(source) // span - 1, generator=draw) * span).tolist()
 
     def piece(place: int, length: int) -> list[int]:
         """Whole tokens from the first space after a place on; more of the text where it has long words."""
@@ -172,13 +174,16 @@ def sample_texts(
             reach *= 2
         return numbers[:length]
 
-    if kind == "gpt2":
-        return torch.tensor([piece(place, tokens) for place in places])
-    first, rows = (tokens - 2) // 2, []
-    elsewhere = torch.randint(len(source) - span, (count,), generator=draw).tolist()
-    follows = (torch.rand(count, generator=draw) < 0.5).tolist()
+    first = (tokens - 2) // 2
+    elsewhere = torch.randint(len(source) - span, (len(places),), generator=draw).tolist()
+    follows = (torch.rand(len(places), generator=draw) < 0.5).tolist()
+    rows: dict[tuple[int, ...], None] = {}
     for place, other, next_ in zip(places, elsewhere, follows, strict=True):
-        run = piece(place, tokens - 2)
-        second = run[first:] if next_ else piece(other, tokens - 2 - first)
-        rows.append([special[0], *run[:first], special[1], *second])
-    return torch.tensor(rows)
+        run = piece(place, tokens if kind == "gpt2" else tokens - 2)
+        if kind == "bert":
+            second = run[first:] if next_ else piece(other, tokens - 2 - first)
+            run = [special[0], *run[:first], special[1], *second]
+        rows.setdefault(tuple(run))
+        if len(rows) == count:
+            return torch.tensor(list(rows))
+    raise ParameterError(f"count must be at most the {len(rows)} different pieces of the text, got {count}")
