@@ -1,6 +1,6 @@
 """Kruskal rank: exactly by enumeration, and by the sampled test that the paper runs on real models (Section 5.1)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations, islice
 
 import torch
@@ -124,40 +124,53 @@ def independent_prefixes(
         ParameterError: a size outside 1 to the number of vectors or the width, or no draw.
     """
     require(most=(most, 1, min(vectors.shape)), draws=(draws, 1, None))
-    source = generator(seed)
-    chunk = max(1, 4_000_000 // (most * vectors.shape[1]))
+    source, width = generator(seed), vectors.shape[1]
+    chunk = max(1, 8_000_000 // (most * most))
+    exact = vectors.double()
+    products = exact @ exact.mT if vectors.dtype == torch.float32 else None
     found = []
     for begin in range(0, draws, chunk):
         scores = torch.rand(min(chunk, draws - begin), len(vectors), generator=source, device=source.device)
-        found.append(_halve(vectors[scores.topk(most, dim=1).indices.to(vectors.device)]))
+        order = scores.topk(most, dim=1).indices.to(vectors.device)
+        if products is None:
+            found.append(_by_singular_values(vectors[order]))
+        else:
+            found.append(_by_factorisation(products[order[:, :, None], order[:, None, :]], width))
     return torch.cat(found)
 
 
-def _halve(orders: Float[Tensor, "draws most width"]) -> Int[Tensor, " draws"]:
-    """The largest k whose first k rows pass, for each draw.
+def _by_factorisation(gram: Float[Tensor, "draws most most"], width: int) -> Int[Tensor, " draws"]:
+    """Two factorisations bracket it: the tolerance of all rows is too strict for fewer, that of fewer too lax."""
+    low = _first_pivots(gram, _tolerance(gram, width))
+    inside = (torch.arange(gram.shape[1]) < low[:, None]).to(gram)
+    high = _first_pivots(gram, _tolerance(gram * inside[:, None, :] * inside[:, :, None], width))
 
-    In float32 two factorisations at once bracket it: the tolerance for all rows is too strict for fewer, that for the
-    rows so found too lax for more.
-    """
-    most = orders.shape[1]
-    low, high = torch.zeros(len(orders), dtype=torch.int64), torch.full((len(orders),), most)
-    single = orders.dtype == torch.float32
-    gram = orders.double() @ orders.double().mT if single else orders
-    if single:
-        low = _first_pivots(gram, _tolerance(gram, orders.shape[2]))
-        inside = (torch.arange(most) < low[:, None]).to(gram)
-        part = gram * inside[:, None, :]
-        high = _first_pivots(gram, _tolerance(part * inside[:, :, None], orders.shape[2]))
+    def passes(draws: Tensor, k: int) -> Tensor:
+        part = gram[draws.to(gram.device), :k, :k]
+        return _first_pivots(part, _tolerance(part, width)) == k
+
+    return _halve(low, high, passes)
+
+
+def _by_singular_values(orders: Float[Tensor, "draws most width"]) -> Int[Tensor, " draws"]:
+    none = torch.zeros(len(orders), dtype=torch.int64)
+
+    def passes(draws: Tensor, k: int) -> Tensor:
+        return (torch.linalg.matrix_rank(orders[draws.to(orders.device), :k]) == k).cpu()
+
+    return _halve(none, none + orders.shape[1], passes)
+
+
+def _halve(
+    low: Int[Tensor, " draws"], high: Int[Tensor, " draws"], passes: Callable[[Tensor, int], Tensor]
+) -> Int[Tensor, " draws"]:
+    """The largest k that passes, for each draw, between two numbers."""
     while (left := low < high).any():
         middle = (low + high + 1) // 2
         for k in middle[left].unique().tolist():
             here = (left & (middle == k)).nonzero().flatten()
-            some = gram[here.to(gram.device), :k]
-            if single:
-                passes = _first_pivots(some[:, :, :k], _tolerance(some[:, :, :k], orders.shape[2])) == k
-            else:
-                passes = (torch.linalg.matrix_rank(some) == k).cpu()
-            low[here[passes]], high[here[~passes]] = k, k - 1
+            passed = passes(here, k)
+            low[here[passed]], high[here[~passed]] = k, k - 1
     return low
 
 
