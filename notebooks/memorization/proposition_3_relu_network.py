@@ -9,6 +9,19 @@
 # reach all labels of more examples than that.
 #
 # <!-- claim memorization/proposition-3 -->
+# <blockquote>
+#
+# **Proposition 3 (A two-layer ReLU network on the same data)** *Section 4.3; Appendix F*
+#
+# Over the data sets that satisfy Assumptions 1 and 2, a two-layer ReLU network with $(n+1)d$ inputs, $m$ hidden units
+# and $d_\mathrm{out}$ outputs is certain to memorise at most $(n+1)m/d_\mathrm{out}+m+1$ examples.
+#
+# **In the paper's proof.** $b_1=b_1'-W_1'[:,1{:}(n+1)d-n]^\top c$; and $W_2^\top\mathrm{ReLU}(W_1^\top x+b_1)+b_2$ with
+# $W_1\in\mathbb R^{d_2\times d_1}$, $W_2\in\mathbb R^{d_\mathrm{out}\times d_2}$.
+#
+# **Corrected.** $b_1=b_1'+W_1'[:,1{:}(n+1)d-n]\,c$: the constant prefix is added to the bias. No matrix is transposed.
+#
+# </blockquote>
 # <!-- /claim -->
 
 # %%
@@ -32,12 +45,12 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-context = 3  # n; all subsets of n queries are tried
-hidden = 4  # m
-width = 6  # d
-most_outputs = 4  # d_out goes from 1 to this
-points = 100  # random parameters at which the derivative is taken
-seed = 0  # seed of every draw
+context = 3  # n, from 2 to 3; all subsets of n queries are tried
+hidden = 4  # m, at least 1
+width = 6  # d, at least context + 1
+most_outputs = 4  # d_out goes from 1 to this, from 1 to 6
+points = 100  # random parameters at which the derivative is taken, at least 10
+seed = 0  # seed of every draw, at least 0
 
 # %%
 require(context=(context, 2, 3), hidden=(hidden, 1, None), width=(width, context + 1, None))
@@ -62,8 +75,8 @@ f"{T} examples at d_out = 1, where the folded network has {small[1]} parameters"
 
 # %% [markdown]
 # ## The fold
-# The constant prefix $c$ contributes $W_1 c$ to every hidden unit, so it is *added* to the bias. The paper subtracts it,
-# and transposes both weight matrices, which their shapes do not allow.
+# The constant prefix $c$ contributes $W_1 c$ to every hidden unit, so it is *added* to the bias. The paper subtracts
+# it, and transposes both weight matrices, which their shapes do not allow.
 #
 # <details><summary>Proof of Proposition 3, with the fold as it must be</summary>
 #
@@ -72,13 +85,14 @@ f"{T} examples at d_out = 1, where the folded network has {small[1]} parameters"
 # network on $[c; x]$ is one with $n$ inputs on $x$. It has $P = (n+1)m + (m+1)d_\mathrm{out}$ parameters.
 #
 # *The count.* Fix $T$ inputs $x^{(t)}$ with $Td_\mathrm{out} > P$. The map from parameters in $\mathbb R^P$ to all
-# outputs in $\mathbb R^{Td_\mathrm{out}}$ is Lipschitz on every bounded set. The image of a bounded part of $\mathbb R^P$
-# under such a map into a space of more dimensions has measure zero, and countably many of them cover everything. So
-# almost no labels can be met. (The paper calls this trivial.)
+# outputs in $\mathbb R^{Td_\mathrm{out}}$ is Lipschitz on every bounded set. The image of a bounded part of $\mathbb
+# R^P$ under such a map into a space of more dimensions has measure zero, and countably many of them cover everything.
+# So almost no labels can be met. (The paper calls this trivial.)
 #
-# *The data.* With $x^{(t)}$ any $n$ of which are independent, the queries $[0; x^{(t)}]$ have Kruskal rank $n$, and each
-# context $e_1, \dots, e_n$ has rank $n$. So there are data of every $T > P/d_\mathrm{out} = (n+1)m/d_\mathrm{out} + m +
-# 1$ that satisfy both assumptions and that no network with $m$ hidden units memorises. $\square$
+# *The data.* With $x^{(t)}$ any $n$ of which are independent, the queries $[0; x^{(t)}]$ have Kruskal rank $n$, and
+# each context $e_1, \dots, e_n$ has rank $n$. So there are data of every $T > P/d_\mathrm{out} =
+# (n+1)m/d_\mathrm{out} + m + 1$ that satisfy both assumptions and that no network with $m$ hidden units memorises.
+# $\square$
 #
 # </details>
 
@@ -145,11 +159,21 @@ claim.verdict()
 
 # %% [markdown]
 # ## At least as powerful?
-# Section 4.3 sets this upper bound beside the lower bound of Theorem 1. With $m = \Theta(H)$ and $d_\mathrm{out} = 1$ the
-# network has $\Theta(Hnd)$ parameters and is certain of at most $O(Hn)$ labels on this class of data; an attention layer
-# with as many parameters is promised $\Omega(Hn)$.
+# Section 4.3 sets this upper bound beside the lower bound of Theorem 1. With $m = \Theta(H)$ and $d_\mathrm{out} = 1$
+# the network has $\Theta(Hnd)$ parameters and is certain of at most $O(Hn)$ labels on this class of data; an attention
+# layer with as many parameters is promised $\Omega(Hn)$.
 #
 # <!-- claim memorization/remark-as-powerful -->
+# <blockquote>
+#
+# **Text after Proposition 3 (At least as powerful as a ReLU network of the same size)** *Section 4.3*
+#
+# With $d_\mathrm{out}=1$ and the same order of parameters, $\Theta(Hnd)$, attention memorises $\Omega(Hn)$ examples of
+# any data that satisfy Assumptions 1 and 2, a two-layer ReLU network is certain of $O(Hn)$: in order, attention is at
+# least as powerful on this class of data. (The constants do not decide: at equal parameters the network's upper bound
+# is above attention's lower one. On generic data the network has more labels within reach.)
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # So the two agree in order. The constants do not decide between them: at equal numbers of parameters, $m$ about $2H$,
@@ -158,7 +182,7 @@ claim.verdict()
 
 # %%
 def bounds(H: int, n: int, d: int) -> tuple[int, int, int, int]:
-    """Parameters of both at the m that makes them most nearly equal, what attention is promised, the network's bound."""
+    """Parameters of both, as equal as m can make them; what attention is promised; the network's bound."""
     wanted = parameter_count(H, d, n, 1, 1)
     m = round((wanted - 1) / ((n + 1) * d + 2))
     return wanted, network_size((n + 1) * d, m, 1), capacity(H, n, n), (n + 1) * m + m + 1

@@ -7,6 +7,14 @@
 # the weights of $Q$ examples at a time, and the construction goes through with $r = \min(Q, d_h)$.
 #
 # <!-- claim memorization/remark-1 -->
+# <blockquote>
+#
+# **Remark 1 (Queries of smaller Kruskal rank)** *Section 4.1*
+#
+# If the queries have Kruskal rank $Q<n$, the layer still memorises $T\le H(\min(Q,d_h)-1)+1$ examples. (The rank of $Z$
+# can be much larger: random heads reach $H(n-1)+1$ even for $Q=1$.)
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # Two kinds of such queries are tried: generic ones in a space of $Q$ dimensions, and generic ones in all $d$ but for
@@ -29,10 +37,10 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-heads = 4  # H
-context = 6  # n
-width = 12  # d
-seed = 0  # seed of every draw
+heads = 4  # H, at least 2
+context = 6  # n, from 3 to width - 1
+width = 12  # d, at least 4
+seed = 0  # seed of every draw, at least 0
 
 # %%
 require(heads=(heads, 2, None), width=(width, 4, None), context=(context, 3, width - 1), seed=(seed, 0, None))

@@ -3,8 +3,8 @@
 # *Mahdavi, Liao, Thrampoulidis: Section 4.4; Remark 2; Appendix C.*
 #
 # A skip connection adds the query to the layer's output before decoding. The decoder of the construction passes on the
-# first $d_\mathrm{out}$ coordinates, so each output is off by the first coordinates of its query. These are known before
-# anything is trained. Subtracting them from the labels beforehand puts it right, and Theorem 1 holds as before.
+# first $d_\mathrm{out}$ coordinates, so each output is off by the first coordinates of its query. These are known
+# before anything is trained. Subtracting them from the labels beforehand puts it right, and Theorem 1 holds as before.
 
 # %%
 import torch
@@ -17,11 +17,11 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-heads = 3  # H
-context = 4  # n
-width = 8  # d
-outputs = 2  # d_out
-seed = 0  # seed of every draw
+heads = 3  # H, at least 1
+context = 4  # n, from 2 to width - 1
+width = 8  # d, at least 3
+outputs = 2  # d_out, from 1 to width
+seed = 0  # seed of every draw, at least 0
 
 # %%
 require(heads=(heads, 1, None), width=(width, 3, None), context=(context, 2, width - 1))
@@ -29,12 +29,20 @@ require(outputs=(outputs, 1, width), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## The layer
-# Section 4.4 adds $f_{\mathcal W}(E, e)$ to the token. A layer that hands tokens on to the next one has $d_\mathrm{out} =
-# d$, and there the sum is what it says: with $W_D = I$, as in Proposition 4, $f_{\mathcal W}$ is $o = W_O^\top[p_1;
-# \dots; p_H]$ of Eq. 5. With $d_\mathrm{out} < d$, where only the read-out is of interest, it is $o$ that the query is
-# added to, before $W_D$ (Appendix C); the decoded numbers could not be added to a token.
+# Section 4.4 adds $f_{\mathcal W}(E, e)$ to the token. A layer that hands tokens on to the next one has
+# $d_\mathrm{out} = d$, and there the sum is what it says: with $W_D = I$, as in Proposition 4, $f_{\mathcal W}$ is $o =
+# W_O^\top[p_1; \dots; p_H]$ of Eq. 5. With $d_\mathrm{out} < d$, where only the read-out is of interest, it is $o$ that
+# the query is added to, before $W_D$ (Appendix C); the decoded numbers could not be added to a token.
 #
 # <!-- claim memorization/skip-layer -->
+# <blockquote>
+#
+# **Section 4.4 (Attention with a skip connection)** *Section 4.4; Appendix C*
+#
+# $e'=e+f_{\mathcal W}(E,e)$ and $e_i'=e_i+f_{\mathcal W}(E,e_i)$. (For tokens that are handed on, $d_\mathrm{out}=d$;
+# where $d_\mathrm{out}<d$ the query is added to $o=W_O^\top[p_1;\dots;p_H]$, before decoding.)
+#
+# </blockquote>
 # <!-- /claim -->
 
 # %%
@@ -68,6 +76,18 @@ claim.verdict()
 # %% [markdown]
 # ## Theorem 1 with the skip
 # <!-- claim memorization/remark-2 -->
+# <blockquote>
+#
+# **Remark 2 (Theorem 1 with a skip connection)** *Section 4.4; Appendix C*
+#
+# Theorem 1 holds for the layer with a skip connection: build for the labels $y^{(t)}-I_{d_\mathrm{out}\times
+# d}\,e^{(t)}$, the labels less the first $d_\mathrm{out}$ entries of the query.
+#
+# **In the paper's proof.** $\hat y=W_D^\top(e+o)$, after $o$ was redefined to contain $e$.
+#
+# **Corrected.** $\hat y=W_D^\top o$ with the new $o$; the query counts once.
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # The construction is run for three kinds of labels, and read with the skip connection. Appendix C decodes $e + o$ in a
@@ -114,8 +134,8 @@ show.figure(
     name="shift",
     caption="What the skip connection adds. Built for the labels as they are, the outputs are off by the query's "
     "coordinates (dashed diagonal); built for the shifted labels, they are right.",
-    alt="Errors against coordinates of the query: points on the diagonal for unshifted labels, on a steeper line for the "
-    "wrong sign, and on zero for the right shift.",
+    alt="Errors against coordinates of the query: points on the diagonal for unshifted labels, on a steeper line for "
+    "the wrong sign, and on zero for the right shift.",
 )
 
 # %% [markdown]
@@ -140,8 +160,8 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # A skip connection costs the theorem nothing: what it adds is known beforehand and is taken off the labels. The layer
-# of Section 4.4 is meant for $d_\mathrm{out} = d$, and is right there as printed. One line of Appendix C counts the query
-# twice, and the line after it once.
+# of Section 4.4 is meant for $d_\mathrm{out} = d$, and is right there as printed. One line of Appendix C counts the
+# query twice, and the line after it once.
 #
 # ## To try
 # - Set `outputs = 8`, which is $d$: the two halves of the table become the same.

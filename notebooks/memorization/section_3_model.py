@@ -2,10 +2,10 @@
 # # Section 3 · The model, its matrix form and its parameters
 # *Mahdavi, Liao, Thrampoulidis: Section 3, Eqs. (1)-(8); Table 2; the text after Theorem 1.*
 #
-# One attention layer is read at one query. Each of $H$ heads takes a convex combination of the context's tokens;
-# the $H$ combinations, side by side, are a row of the feature matrix $Z$; everything after that is linear. So the
-# question of how many labels can be met is a question about the rank of $Z$. (The introduction calls capacity "the
-# minimal set of parameters"; Section 3 and all theorems mean the largest $T$.)
+# One attention layer is read at one query. Each of $H$ heads takes a convex combination of the context's tokens; the
+# $H$ combinations, side by side, are a row of the feature matrix $Z$; everything after that is linear. So the question
+# of how many labels can be met is a question about the rank of $Z$. (The introduction calls capacity "the minimal set
+# of parameters"; Section 3 and all theorems mean the largest $T$.)
 
 # %%
 import torch
@@ -58,10 +58,19 @@ readout = random_readout(heads, width, values, outputs, seed + 2)
 # mean of the tokens.
 #
 # <!-- claim memorization/definition-mha -->
+# <blockquote>
+#
+# **Eqs. 1-6 (One layer of multi-head attention, read at a query)** *Section 3, Eqs. 1-6*
+#
+# For heads $h\in[H]$, a context $E\in\mathbb R^{n\times d}$ of tokens as rows and a query $e\in\mathbb R^d$:
+# $\alpha_h=EW_{K_h}W_{Q_h}^\top e$, $\theta_h=\mathrm{softmax}(\alpha_h)$, $z_h=E^\top\theta_h$, $p_h=W_{V_h}^\top
+# z_h$, $o=W_O^\top[p_1;\dots;p_H]$, $\hat y=W_D^\top o$. No scaling of the logits, no bias, mask or skip connection.
+#
+# </blockquote>
 # <!-- /claim -->
 #
-# Eq. (1) has no factor $1/\sqrt{d_h}$ (which at $d_h = 1$ is 1), and there is no bias, mask or skip connection. The loop
-# below follows the six equations line by line; the package computes all examples and heads at once.
+# Eq. (1) has no factor $1/\sqrt{d_h}$ (which at $d_h = 1$ is 1), and there is no bias, mask or skip connection. The
+# loop below follows the six equations line by line; the package computes all examples and heads at once.
 
 # %%
 batched = predict(layer, readout, examples)
@@ -86,13 +95,14 @@ axis.legend()
 show.figure(
     fig,
     name="weights",
-    caption="Softmax weights of the heads on the first example. Each curve sums to 1; the mean of the tokens with these "
-    "weights is the head's part of the row of Z.",
+    caption="Softmax weights of the heads on the first example. Each curve sums to 1; the mean of the tokens with "
+    "these weights is the head's part of the row of Z.",
     alt="A curve for each head over the tokens, all between zero and one.",
 )
 
 # %% [markdown]
-# Controls are layers with something that Section 3 leaves out; the factor on the logits counts as one from $d_h = 2$ on.
+# Controls are layers with something that Section 3 leaves out; the factor on the logits counts as one from $d_h = 2$
+# on.
 
 # %%
 claim = Claim("memorization/definition-mha")
@@ -109,6 +119,18 @@ claim.verdict()
 # The $H$ combinations side by side are a row of $Z$; value, output and decoding weights then act on $Z$ as one matrix.
 #
 # <!-- claim memorization/definition-feature-matrix -->
+# <blockquote>
+#
+# **Eqs. 7-8 (Feature matrix and matrix form)** *Section 4.1, Eqs. 7-8*
+#
+# **As printed.** Eq. 8 gives $\hat y^{(t)}=Z\,\mathrm{diag}(\cdots)W_OW_D\in\mathbb R$ for each $t$.
+#
+# **Corrected.** $Z\in\mathbb R^{T\times Hd}$ has the rows $[z_1^{(t)\top},\dots,z_H^{(t)\top}]$, and $\hat
+# Y=Z\,\mathrm{diag}(W_{V_1},\dots,W_{V_H})\,W_OW_D\in\mathbb R^{T\times d_\mathrm{out}}$.
+#
+# The right side is the matrix of all outputs, $\hat Y\in\mathbb R^{T\times d_\mathrm{out}}$.
+#
+# </blockquote>
 # <!-- /claim -->
 
 # %%
@@ -125,10 +147,19 @@ claim.verdict()
 # %% [markdown]
 # ## What memorising means
 # <!-- claim memorization/definition-memorization -->
+# <blockquote>
+#
+# **Memorization (Memorising a training set)** *Section 3*
+#
+# A model memorises $\mathcal T=\{(E^{(t)},e^{(t)},y^{(t)})\}_{t\le T}$ if some parameters give
+# $f(E^{(t)},e^{(t)})=y^{(t)}$ for all $t$. The labels are arbitrary: they are fixed after the inputs and need not be
+# related to them.
+#
+# </blockquote>
 # <!-- /claim -->
 #
-# Below the labels are drawn after the features and have nothing to do with them. An example that is there twice, with two labels, can never
-# be memorised.
+# Below the labels are drawn after the features and have nothing to do with them. An example that is there twice, with
+# two labels, can never be memorised.
 
 # %%
 labels = random_labels(examples_count, outputs, seed + 3)
@@ -155,6 +186,23 @@ claim.verdict()
 # $Hdd_v$ once. The three settings below the theorem are unharmed: the orders are the same.
 #
 # <!-- claim memorization/remark-parameter-count -->
+# <blockquote>
+#
+# **Text after Theorem 1 (Parameters, and the three settings)** *Section 4*
+#
+# **As printed.** $2Hdd_h+Hdd_v+dd_\mathrm{out}$ parameters. In setting (3) $\Theta(Hn)$ examples. The theorem
+# "suggests" no gain in capacity for $d_h>n$.
+#
+# **Corrected.** The layer has $2Hdd_h+2Hdd_v+dd_\mathrm{out}$ parameters. With (1) $d_h=d$, $d_v=d_\mathrm{out}=1$:
+# $\Theta(Hd^2)$ parameters and $\Omega(Hn)$ examples; (2) $d_h=n$, $d_v=d_\mathrm{out}=1$: $\Theta(Hdn)$ and
+# $\Omega(Hn)$; (3) $d_h=d_v=d_\mathrm{out}=d$: $\Theta(Hd^2)$ and $\Omega(Hn)$ labels of $d$ numbers each, which for
+# $n=\Theta(d)$ is optimal in order.
+#
+# $2Hdd_h+2Hdd_v+dd_\mathrm{out}$: the output weights $W_O\in\mathbb R^{Hd_v\times d}$ were left out. The orders do not
+# change. In (3) $\Omega(Hn)$: Theorem 1 is a lower bound, and $\Theta$ follows only where $n=\Theta(d)$. What a lower
+# bound says about $d_h>n$ is settled with conclusion (3) of Section 5.2.
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # An order is seen as an exponent over one doubling, at sizes of a real model.
@@ -208,10 +256,22 @@ claim.verdict()
 
 # %% [markdown]
 # ## The table of notation
-# Table 2 lists symbols and shapes. They are the shapes of the tensors used here, with one slip: $W_D \in \mathbb
-# R^d$ and $y, \hat y \in \mathbb R$ are the case $d_\mathrm{out} = 1$ only.
+# Table 2 lists symbols and shapes. They are the shapes of the tensors used here, with one slip: $W_D \in \mathbb R^d$
+# and $y, \hat y \in \mathbb R$ are the case $d_\mathrm{out} = 1$ only.
 #
 # <!-- claim memorization/table-2 -->
+# <blockquote>
+#
+# **Table 2 (Notation)** *Appendix*
+#
+# **As printed.** $W_D\in\mathbb R^d$ and $y,\hat y\in\mathbb R$.
+#
+# **As run here.** The symbols of the paper with their shapes.
+#
+# $W_D\in\mathbb R^{d\times d_\mathrm{out}}$ and $y,\hat y\in\mathbb R^{d_\mathrm{out}}$, as in Section 3; the table has
+# the case $d_\mathrm{out}=1$.
+#
+# </blockquote>
 # <!-- /claim -->
 
 # %%
