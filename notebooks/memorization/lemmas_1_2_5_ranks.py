@@ -35,8 +35,8 @@
 # <!-- /claim -->
 #
 # The proofs of the chapter rest on three small facts: ranks of the diagonal blocks add up under a block triangle,
-# adding the mean to every vector keeps independent vectors independent, and a small enough change cannot lower a
-# rank. The first is checked in whole numbers, the other two at the edge where they stop being true.
+# adding the mean to every vector keeps independent vectors independent, and a small enough change cannot lower a rank.
+# The first is checked in whole numbers, the other two at the edge where they stop being true.
 
 # %%
 import torch
@@ -56,8 +56,8 @@ require(trials=(trials, 10, None), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## Lemma 1: a block triangle
-# The blocks are drawn with few different entries, so that all ranks occur. The inequality is strict where the
-# corner block adds something of its own, as in the smallest example $A = B = 0$, $C = 1$.
+# The blocks are drawn with few different entries, so that all ranks occur. The inequality is strict where the corner
+# block adds something of its own, as in the smallest example $A = B = 0$, $C = 1$.
 
 # %%
 source = generator(seed)
@@ -77,8 +77,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Lemma 2: adding the mean
-# The new vectors are the old ones times $I + \frac1n \mathbf 1 \mathbf 1^\top$, whose determinant is 2 for every
-# $n$. Taking the mean away instead gives determinant 0.
+# The new vectors are the old ones times $I + \frac1n \mathbf 1 \mathbf 1^\top$, whose determinant is 2 for every $n$.
+# Taking the mean away instead gives determinant 0.
 
 # %%
 deviation, kept, lost = [], [], []
@@ -99,11 +99,11 @@ claim.verdict()
 
 # %% [markdown]
 # ## Lemma 5: a small change keeps the rank
-# By Weyl's inequality no singular value moves by more than the size of the change. The inequality must be strict:
-# a change of exactly the smallest singular value, along its own direction, removes it. That direction is the worst
-# case, and the one tried here; a generic change of any size only raises the rank of these matrices. Appendix B.2 takes
-# the distance from one-hot below $\delta$, where Claim 2 gives at most $\delta$; with the strict form its bound on
-# $\delta$ is enough. The construction takes half of it.
+# By Weyl's inequality no singular value moves by more than the size of the change. The inequality must be strict: a
+# change of exactly the smallest singular value, along its own direction, removes it. That direction is the worst case,
+# and the one tried here; a generic change of any size only raises the rank of these matrices. Appendix B.2 takes the
+# distance from one-hot below $\delta$, where Claim 2 gives at most $\delta$; with the strict form its bound on $\delta$
+# is enough. The construction takes half of it.
 
 # %%
 safe, exact, generic = [], [], []
