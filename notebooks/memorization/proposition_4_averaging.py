@@ -129,7 +129,7 @@ axis.legend()
 show.figure(
     fig,
     name="class-tokens",
-    caption="Before the layer all class tokens are one vector, and only one singular value is not 0. After it they span at "
+    caption="Before the layer all class tokens are one vector, and one singular value is not 0. After it they span at "
     "least n dimensions (dashed).",
     alt="Two curves: one drops to zero after the first singular value, the other stays above zero.",
 )

@@ -60,14 +60,13 @@ show.table(["(H, n, d)", "H(d-1)+1", f"rank of Z, sum {total:g}", "sum 0", "free
 # %%
 H, n, d = sizes[0]
 drawn = sample_examples(H * d + 5, n, d, shared=False, seed=seed)
-layer = random_heads(H, d, d, seed + 1)
 fig, axis = show.axes()
 for name, data, marker in (
     (f"sum {total:g}", with_token_sum(drawn, total), "o"),
     ("sum 0", with_token_sum(drawn, 0.0), "s"),
     ("free tokens", drawn, "^"),
 ):
-    singular = torch.linalg.svdvals(features(layer, data)).clamp(min=1e-18)
+    singular = torch.linalg.svdvals(features(random_heads(H, d, d, seed + 1), data)).clamp(min=1e-18)
     axis.semilogy(range(1, len(singular) + 1), singular / singular[0], marker=marker, label=name)
 axis.axvline(H * (d - 1) + 1.5, linestyle="--", color="0.5")
 axis.set(xlabel="number of the singular value of Z", ylabel="share of the largest")
@@ -75,8 +74,8 @@ axis.legend()
 show.figure(
     fig,
     name="token-sums",
-    caption=f"H = {H}, d = {d}. With tokens of one sum the singular values end at H(d - 1) + 1 (dashed), with sum 0 one "
-    "earlier; those of free tokens run through to Hd.",
+    caption=f"H = {H}, d = {d}. With tokens of one sum the singular values end at H(d - 1) + 1 (dashed), with sum 0 "
+    "one earlier; those of free tokens run through to Hd.",
     alt="Three curves on a logarithmic axis; two drop by many orders near the dashed line, one runs on to the end.",
 )
 
