@@ -136,13 +136,13 @@ def independent_prefixes(
             found.append(_by_singular_values(vectors[order]))
         else:
             found.append(_by_factorisation(products[order[:, :, None], order[:, None, :]], width))
-    return torch.cat(found)
+    return torch.cat(found).to(vectors.device)
 
 
 def _by_factorisation(gram: Float[Tensor, "draws most most"], width: int) -> Int[Tensor, " draws"]:
     """Two factorisations bracket it: the tolerance of all rows is too strict for fewer, that of fewer too lax."""
     low = _first_pivots(gram, _tolerance(gram, width))
-    inside = (torch.arange(gram.shape[1]) < low[:, None]).to(gram)
+    inside = (torch.arange(gram.shape[1], device=low.device) < low[:, None]).to(gram)
     high = _first_pivots(gram, _tolerance(gram * inside[:, None, :] * inside[:, :, None], width))
 
     def passes(draws: Tensor, k: int) -> Tensor:
@@ -153,7 +153,7 @@ def _by_factorisation(gram: Float[Tensor, "draws most most"], width: int) -> Int
 
 
 def _by_singular_values(orders: Float[Tensor, "draws most width"]) -> Int[Tensor, " draws"]:
-    none = torch.zeros(len(orders), dtype=torch.int64)
+    none = torch.zeros(len(orders), dtype=torch.int64, device="cpu")
 
     def passes(draws: Tensor, k: int) -> Tensor:
         return (torch.linalg.matrix_rank(orders[draws.to(orders.device), :k]) == k).cpu()
@@ -186,7 +186,7 @@ def _first_pivots(gram: Float[Tensor, "draws rows rows"], tolerance: Float[Tenso
     """How many of the first rows have all their eigenvalues above the tolerance: a factorisation stops after them."""
     shift = tolerance[:, None, None] * torch.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
     stopped = torch.linalg.cholesky_ex(gram - shift).info.cpu().long()
-    return torch.where(stopped == 0, gram.shape[1], stopped - 1)
+    return torch.where(stopped == 0, stopped + gram.shape[1], stopped - 1)
 
 
 def curve_of(prefixes: Int[Tensor, " draws"], sizes: Sequence[int]) -> list[float]:
