@@ -147,8 +147,8 @@ draw_panel(
     curves,
     "number of heads H",
     "heads",
-    f"Memorised fraction against heads, n = {heads_context}, d = {width}, reduced size. The curves climb in straight "
-    "lines until nearly everything is memorised.",
+    f"Memorised fraction against heads, n = {heads_context}, d = {width}, reduced size. The curves climb until nearly "
+    "everything is memorised; how straight they are below that, the table of R² says.",
     "Two rising curves; the one with fewer examples bends over near one.",
 )
 fits = {}

@@ -2,41 +2,9 @@
 # # Lemmas 1, 2 and 5 · Three lemmas on ranks
 # *Mahdavi, Liao, Thrampoulidis: Lemmas 1, 2 and 5, Appendix D.*
 #
-# <!-- claim memorization/lemma-1 -->
-# <blockquote>
-#
-# **Lemma 1 (Ranks under a block triangle)** *Appendix D*
-#
-# $\mathrm{rank}\begin{bmatrix}A&C\\0&B\end{bmatrix}\ge\mathrm{rank}\,A+\mathrm{rank}\,B$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim memorization/lemma-2 -->
-# <blockquote>
-#
-# **Lemma 2 (Adding the mean keeps vectors independent)** *Appendix D*
-#
-# If $e_1,\dots,e_n$ are linearly independent, so are $e_i+\frac1n\sum_je_j$: the change has the matrix
-# $I+\frac1n\mathbf 1\mathbf 1^\top$, with determinant 2.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim memorization/lemma-5 -->
-# <blockquote>
-#
-# **Lemma 5 (A small change keeps the rank)** *Appendix D*
-#
-# If $\sigma_{\max}(B-A)<\sigma_{\min}(A)$, the smallest nonzero singular value of $A$, then
-# $\mathrm{rank}\,B\ge\mathrm{rank}\,A$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
 # The proofs of the chapter rest on three small facts: ranks of the diagonal blocks add up under a block triangle,
-# adding the mean to every vector keeps independent vectors independent, and a small enough change cannot lower a
-# rank. The first is checked in whole numbers, the other two at the edge where they stop being true.
+# adding the mean to every vector keeps independent vectors independent, and a small enough change cannot lower a rank.
+# The first is checked in whole numbers, the other two at the edge where they stop being true.
 
 # %%
 import torch
@@ -56,8 +24,18 @@ require(trials=(trials, 10, None), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## Lemma 1: a block triangle
-# The blocks are drawn with few different entries, so that all ranks occur. The inequality is strict where the
-# corner block adds something of its own, as in the smallest example $A = B = 0$, $C = 1$.
+# <!-- claim memorization/lemma-1 -->
+# <blockquote>
+#
+# **Lemma 1 (Ranks under a block triangle)** *Appendix D*
+#
+# $\mathrm{rank}\begin{bmatrix}A&C\\0&B\end{bmatrix}\ge\mathrm{rank}\,A+\mathrm{rank}\,B$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# The blocks are drawn with few different entries, so that all ranks occur. The inequality is strict where the corner
+# block adds something of its own, as in the smallest example $A = B = 0$, $C = 1$.
 
 # %%
 source = generator(seed)
@@ -77,8 +55,19 @@ claim.verdict()
 
 # %% [markdown]
 # ## Lemma 2: adding the mean
-# The new vectors are the old ones times $I + \frac1n \mathbf 1 \mathbf 1^\top$, whose determinant is 2 for every
-# $n$. Taking the mean away instead gives determinant 0.
+# <!-- claim memorization/lemma-2 -->
+# <blockquote>
+#
+# **Lemma 2 (Adding the mean keeps vectors independent)** *Appendix D*
+#
+# If $e_1,\dots,e_n$ are linearly independent, so are $e_i+\frac1n\sum_je_j$: the change has the matrix
+# $I+\frac1n\mathbf 1\mathbf 1^\top$, with determinant 2.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# The new vectors are the old ones times $I + \frac1n \mathbf 1 \mathbf 1^\top$, whose determinant is 2 for every $n$.
+# Taking the mean away instead gives determinant 0.
 
 # %%
 deviation, kept, lost = [], [], []
@@ -99,11 +88,22 @@ claim.verdict()
 
 # %% [markdown]
 # ## Lemma 5: a small change keeps the rank
-# By Weyl's inequality no singular value moves by more than the size of the change. The inequality must be strict:
-# a change of exactly the smallest singular value, along its own direction, removes it. That direction is the worst
-# case, and the one tried here; a generic change of any size only raises the rank of these matrices. Appendix B.2 takes
-# the distance from one-hot below $\delta$, where Claim 2 gives at most $\delta$; with the strict form its bound on
-# $\delta$ is enough. The construction takes half of it.
+# <!-- claim memorization/lemma-5 -->
+# <blockquote>
+#
+# **Lemma 5 (A small change keeps the rank)** *Appendix D*
+#
+# If $\sigma_{\max}(B-A)<\sigma_{\min}(A)$, the smallest nonzero singular value of $A$, then
+# $\mathrm{rank}\,B\ge\mathrm{rank}\,A$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# By Weyl's inequality no singular value moves by more than the size of the change. The inequality must be strict: a
+# change of exactly the smallest singular value, along its own direction, removes it. That direction is the worst case,
+# and the one tried here; a generic change of any size only raises the rank of these matrices. Appendix B.2 takes the
+# distance from one-hot below $\delta$, where Claim 2 gives at most $\delta$; with the strict form its bound on $\delta$
+# is enough. The construction takes half of it.
 
 # %%
 safe, exact, generic = [], [], []
@@ -124,6 +124,10 @@ for trial in range(trials):
         / trials
     )
 
+# %% [markdown]
+# What is left of the smallest singular value as the change grows:
+
+# %%
 fig, axis = show.axes()
 axis.plot(shares, left, marker="o")
 axis.axvline(1.0, linestyle="--", color="0.5")
@@ -135,8 +139,22 @@ show.figure(
     alt="A curve that falls in a straight line from one to zero at the dashed line and rises again beyond it.",
 )
 
+# %% [markdown]
+# Just below the edge the rank stays; at the edge it does not.
+
+# %%
 claim = Claim("memorization/lemma-5")
 claim.check("0.99 of the smallest value, along its singular pair: smallest rank", min(safe), ">=", 5)
 claim.check("a random change of that size: smallest rank", min(generic), ">=", 5)
 claim.control("exactly the smallest value, along its singular pair: largest rank", max(exact), ">=", 5)
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# The three facts are as simple as they look, and each is as sharp as it is stated: without the zero block ranks do not
+# add up, with the mean taken away the vectors become dependent, and a change of exactly the smallest singular value can
+# lower the rank.
+#
+# ## To try
+# - Set `trials = 10`: fewer matrices, the same edges.
+# - Set `seed = 1`: other matrices; the curve of what is left stays the same straight line.

@@ -1,6 +1,8 @@
 # %% [markdown]
-# # Proposition 2 · One shared context: the bound on the rank is tight, and key width beyond n - 1 adds nothing
-# *Mahdavi, Liao, Thrampoulidis: Proposition 2, Section 4.2, Appendix E; conclusion (3) of Section 5.2.*
+# # Proposition 2 · One shared context: the bound on the rank is tight
+# *Mahdavi, Liao, Thrampoulidis: Proposition 2, Section 4.2, Appendix E.*
+#
+# If all examples look at the same tokens, a layer has less to tell them apart by than its width suggests.
 #
 # <!-- claim memorization/proposition-2 -->
 # <blockquote>
@@ -13,41 +15,10 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# <!-- claim memorization/remark-tightness -->
-# <blockquote>
-#
-# **Text after Proposition 2 (The lower bound on the rank is tight)** *Section 4.2*
-#
-# With a shared context and $d_h\ge n$ the lower bound of Proposition 1 is tight: $H(n-1)+1$ is the rank of $Z$. For
-# $n=1$ all outputs coincide and the capacity is exactly 1. (For $n>1$ the bound is on what fixed keys and queries can
-# do for all labels; keys and queries trained for given labels memorise more.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim memorization/remark-conclusion-3 -->
-# <blockquote>
-#
-# **Section 5.2 (Key width beyond n, and below it)** *Section 5.2*
-#
-# **As printed.** Theorem 1 provides that, with $d$ and $n$ fixed, increasing $d_h$ only helps up to $d_h<n$, and there
-# is no gain in memorisation beyond.
-#
-# **Corrected.** With one shared context, increasing $d_h$ helps up to $n-1$ and not beyond: logits matter up to a
-# common number only, so a head of any width has the softmax weights of one of width $n-1$.
-#
-# Theorem 1 is a lower bound and cannot show that something does not help; for $d_h<n$ it is not tight either (with a
-# shared context and $d_h=1$ the rank of $Z$ is already $H(n-1)+1$). The conclusion holds for shared contexts, as in the
-# experiments, by the argument above. With a context for each example, which Theorem 1 covers too, a width beyond $n$
-# adds to the labels within reach.
-#
-# </blockquote>
-# <!-- /claim -->
-#
 # With one context $E$ for all examples, $Z = \Theta\,(I_H \otimes E)$, where a row of $\Theta$ holds the softmax
-# weights of all heads. Each head's weights sum to 1. So the difference of two heads' sums is zero on every row:
-# $H - 1$ null vectors that can be written down, and $\mathrm{rank}\,Z \le Hn - (H - 1)$, whatever the weights. (The
-# proof speaks of a zero eigenvalue of $\Theta_h - \Theta_1$. That matrix is $T$ by $n$; the null vector is meant.)
+# weights of all heads. Each head's weights sum to 1. So the difference of two heads' sums is zero on every row: $H - 1$
+# null vectors that can be written down, and $\mathrm{rank}\,Z \le Hn - (H - 1)$, whatever the weights. (The proof
+# speaks of a zero eigenvalue of $\Theta_h - \Theta_1$. That matrix is $T$ by $n$; the null vector is meant.)
 
 # %%
 import torch
@@ -59,11 +30,9 @@ from attention_theory.memorization.attention import (
     features,
     predict,
     random_heads,
-    softmax_weights,
 )
 from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context
-from attention_theory.memorization.key_width import dimension_count, narrowed_heads, reachable_dimensions
+from attention_theory.memorization.examples import random_labels, sample_examples
 from attention_theory.memorization.rank_bounds import (
     block_differences,
     features_of_unnormalised_weights,
@@ -98,17 +67,28 @@ def trained_to(data: Examples, wanted: torch.Tensor, heads: int, head_width: int
 
 # %%
 found, nulls, shared_ranks, separate_ranks, tanh_ranks, drops = [], [], [], [], [], []
+
+
+def kinds_of_heads(H: int, n: int, examples: Examples) -> dict[str, Heads]:
+    """Four kinds of heads on tokens of width 2n."""
+    random = random_heads(H, 2 * n, 2 * n, seed + 2)
+    return {
+        "random": random,
+        "built": build_heads(examples.take(slice(0, capacity(H, n, n))), H, n, seed=seed + 1).heads,
+        "saturated": Heads(4 * random.keys, 4 * random.queries),
+        "d_h = 1": random_heads(H, 2 * n, 1, seed + 3),
+    }
+
+
+# %% [markdown]
+# For every size the null vectors, the rank, and the singular values on both sides of the bound:
+
+# %%
 for H, n in sizes:
     d, T, bound = 2 * n, 3 * H * n, capacity(H, n, n)
     examples = sample_examples(T, n, d, seed=seed)
-    built = build_heads(examples.take(slice(0, bound)), H, n, seed=seed + 1).heads
-    random = random_heads(H, d, d, seed + 2)
-    kinds = {
-        "random": random,
-        "built": built,
-        "saturated": Heads(4 * random.keys, 4 * random.queries),
-        "d_h = 1": random_heads(H, d, 1, seed + 3),
-    }
+    kinds = kinds_of_heads(H, n, examples)
+    random = kinds["random"]
     for name, layer in kinds.items():
         Z = features(layer, examples)
         null = (softmax_matrix(layer, examples) @ block_differences(H, n)).abs().max().item()
@@ -120,6 +100,9 @@ for H, n in sizes:
     separate_ranks.append(int(numerical_rank(features(random, sample_examples(T, n, d, shared=False, seed=seed)))))
     tanh_ranks.append(int(numerical_rank(features_of_unnormalised_weights(random, examples))))
 show.table(["(H, n)", "heads", "bound", "rank of Z", "singular value at the bound", "the next one"], found)
+
+# %% [markdown]
+# A shared context leaves a cliff in the singular values of $Z$:
 
 # %%
 H, n = sizes[0]
@@ -141,28 +124,19 @@ show.figure(
     alt="Two curves; one drops by fifteen orders at the dashed line, the other declines gently to the end.",
 )
 
+
+# %% [markdown]
+# The controls are contexts that are not shared, and weights that do not sum to 1.
+
+# %%
+bounds = {f"({H}, {n})": capacity(H, n, n) for H, n in sizes}
 claim = Claim("memorization/proposition-2")
 claim.check("null vectors times Theta, largest entry", max(nulls), "<=", 1e-14)
 claim.check("singular value after the bound", max(drops), "<=", 1e-14)
-claim.check(
-    "random heads: ranks less the bounds",
-    sum(abs(r - capacity(H, n, n)) for r, (H, n) in zip(shared_ranks, sizes, strict=True)),
-    "==",
-    0,
-)
+claim.check("random heads: rank", dict(zip(bounds, shared_ranks, strict=True)), "==", bounds)
 claim.check("largest rank over its bound, all heads", max(row[3] - row[2] for row in found), "<=", 0)
-claim.control(
-    "separate contexts: ranks less the bounds",
-    max(r - capacity(H, n, n) for r, (H, n) in zip(separate_ranks, sizes, strict=True)),
-    "<=",
-    0,
-)
-claim.control(
-    "tanh for softmax: ranks less the bounds",
-    max(r - capacity(H, n, n) for r, (H, n) in zip(tanh_ranks, sizes, strict=True)),
-    "<=",
-    0,
-)
+claim.control("separate contexts: rank", dict(zip(bounds, separate_ranks, strict=True)), "<=", bounds)
+claim.control("tanh for softmax: rank", dict(zip(bounds, tanh_ranks, strict=True)), "<=", bounds)
 if sizes == [[3, 4], [4, 6], [5, 8]]:
     thin_ranks = [row[3] for row in found if row[1] == "d_h = 1"]
     for (H, n), rank, thin in zip(sizes, shared_ranks, thin_ranks, strict=True):
@@ -172,13 +146,25 @@ claim.verdict()
 
 # %% [markdown]
 # ## What is tight
-# The text below the proposition concludes that the lower bound of Proposition 1 is tight for shared contexts and
-# $d_h \ge n$. It is: random heads reach the bound, so a read-out meets all labels of $H(n-1)+1$ examples, and of no
-# more. For $n = 1$, where every head returns the one token, the capacity is exactly 1.
+# <!-- claim memorization/remark-tightness -->
+# <blockquote>
 #
-# The sentence is about the *rank*: what *fixed* heads can do for *all* labels. It is not an upper bound on
-# memorisation for $n > 1$, and does not claim to be. Labels that are known when the heads are trained need only lie in
-# the $H(n-1)+1$ dimensions that those heads span, and the heads can turn that space towards them.
+# **Text after Proposition 2 (The lower bound on the rank is tight)** *Section 4.2*
+#
+# With a shared context and $d_h\ge n$ the lower bound of Proposition 1 is tight: $H(n-1)+1$ is the rank of $Z$. For
+# $n=1$ all outputs coincide and the capacity is exactly 1. (For $n>1$ the bound is on what fixed keys and queries can
+# do for all labels; keys and queries trained for given labels memorise more.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# The text below the proposition concludes that the lower bound of Proposition 1 is tight for shared contexts and $d_h
+# \ge n$. It is: random heads reach the bound, so a read-out meets all labels of $H(n-1)+1$ examples, and of no more.
+# For $n = 1$, where every head returns the one token, the capacity is exactly 1.
+#
+# The sentence is about the *rank*: what *fixed* heads can do for *all* labels. It is not an upper bound on memorisation
+# for $n > 1$, and does not claim to be. Labels that are known when the heads are trained need only lie in the
+# $H(n-1)+1$ dimensions that those heads span, and the heads can turn that space towards them.
 
 # %%
 H, n, d = 3, 4, 8
@@ -193,6 +179,10 @@ for T in tries:
     fixed_residual.append((fixed_out - wanted).abs().max().item())
     trained_residual.append(trained_to(data, wanted, H, d, seed, steps=400))
 
+# %% [markdown]
+# Fixed heads stop at the bound; heads trained for the labels go on.
+
+# %%
 fig, axis = show.axes()
 axis.semilogy(tries, fixed_residual, marker="o", label="random heads, read-out solved")
 axis.semilogy(tries, trained_residual, marker="s", label="heads trained for the labels")
@@ -207,8 +197,11 @@ show.figure(
     alt="Residuals on a logarithmic axis: random heads jump from rounding to one after the bound, trained heads stay "
     "near rounding up to three times the bound.",
 )
+# %% [markdown]
+# At $n = 1$ the two labels 0 and 1 cannot both be met; at $n = 2$ they can.
 
 
+# %%
 def residual_of_two_labels(tokens: int) -> float:
     """The largest residual of the labels 0 and 1 with random heads and the best read-out."""
     two = sample_examples(2, tokens, 4, seed=seed)
@@ -220,6 +213,11 @@ def residual_of_two_labels(tokens: int) -> float:
 single_Z = features(random_heads(3, 4, 4, seed), sample_examples(6, 1, 4, seed=seed))
 pair_residual = residual_of_two_labels(2)
 
+
+# %% [markdown]
+# The last check is the remark on training, and no part of the paper's sentence.
+
+# %%
 claim = Claim("memorization/remark-tightness")
 claim.check("n = 1: rows of Z less the first", (single_Z - single_Z[0]).abs().max(), "<=", 1e-15)
 claim.check(
@@ -235,75 +233,11 @@ claim.check("remark: trained heads, twice the bound: residual", trained_residual
 claim.verdict()
 
 # %% [markdown]
-# ## Does a key width beyond n help? Does one below n hurt?
-# Section 5.2 draws from Theorem 1 that a larger $d_h$ helps only up to $n$. The theorem gives a *lower* bound, and
-# such a bound cannot show that anything does not help. But with a shared context, as in Figure 2, the conclusion is
-# true, for a reason of its own. Softmax does not see a number added to all logits, so a head acts through
-# $(I - \frac1n\mathbf 1\mathbf 1^\top)EW_KW_Q^\top$, a matrix of rank $n - 1$ at most. A head of any width is matched,
-# weight for weight, by one of width $n - 1$.
+# ## What was learned
+# With one shared context the features of $H$ heads span $H(n-1)+1$ dimensions and never more, since each head's weights
+# sum to 1. That is what fixed heads can do for all labels. Heads that are trained for given labels meet several times
+# as many.
 #
-# Below $n - 1$ something real is lost, though not the rank of $Z$, which is full from $d_h = 1$ on. The derivative of
-# the outputs by all weights has a smaller rank: fewer labels are within reach. With $H = 3$, $n = 4$, $d = 8$ and
-# $d_h = 1$ the outputs move in 40 dimensions, and the labels of 44 examples cannot be met; from $d_h = 3$ on there are
-# 82. Where each example has a context of its own, the theorem applies as well, and there a width beyond $n$ does help.
-
-# %%
-H, n, d, T = 3, 4, 8, 44
-starts = 3  # of the training, of which the best counts
-shared_data = sample_examples(240, n, d, law="uniform", seed=seed)
-separate_data = sample_examples(240, n, d, shared=False, law="uniform", seed=seed)
-few, wanted = shared_data.take(slice(0, T)), random_labels(T, 1, seed + 1)
-key_widths = [1, 2, n - 1, n, d]
-reach, separate_reach, residuals = [], [], []
-for d_h in key_widths:
-    reach.append(reachable_dimensions(shared_data, H, d_h, seed))
-    separate_reach.append(reachable_dimensions(separate_data, H, d_h, seed))
-    residuals.append(min(trained_to(few, wanted, H, d_h, seed + s, steps=600) for s in range(starts)))
-show.table(
-    ["d_h", "Theorem 1 promises", "dimensions in reach", f"residual, T = {T}", "in reach, separate contexts"],
-    [
-        (d_h, capacity(H, n, d_h), here, residual, there)
-        for d_h, here, residual, there in zip(key_widths, reach, residuals, separate_reach, strict=True)
-    ],
-    f"H = {H}, n = {n}, d = {d}; the residual is the best of {starts} trained from different starts",
-)
-counted = [dimension_count(H, n, d, d_h, True) for d_h in key_widths]
-counted += [dimension_count(H, n, d, d_h, False) for d_h in key_widths]
-
-# %%
-wide = random_heads(H, d, d, seed + 2)
-wide_weights = softmax_weights(wide, shared_data)
-
-
-def narrowing_error(head_width: int) -> float:
-    """The largest change of a softmax weight when the heads are brought to a smaller key width."""
-    narrow = narrowed_heads(wide, shared_data.contexts, head_width)
-    return (softmax_weights(narrow, shared_data) - wide_weights).abs().max().item()
-
-
-rank_data, bound = sample_examples(72, 6, 12, seed=seed), capacity(4, 6, 6)
-thin, thick = (features(random_heads(4, 12, d_h, seed + 3), rank_data) for d_h in (1, 12))
-thin_rank = int(numerical_rank(thin, rtol=1e-12))
-faulty = features(random_heads(4, 12, 1, seed + 3), with_faulty_context(rank_data, "duplicate"))
-
-claim = Claim("memorization/remark-conclusion-3")
-claim.check("shared context, d_h = d brought to n - 1: change of a softmax weight", narrowing_error(n - 1), "<=", 1e-12)
-claim.control("d_h = d brought to n - 2: change of a softmax weight", narrowing_error(n - 2), "<=", 1e-12)
-claim.check("dimensions in reach, d_h = d less d_h = n - 1", reach[-1] - reach[2], "==", 0)
-claim.check(
-    "dimensions in reach less their count, both kinds of contexts",
-    max(abs(a - b) for a, b in zip(reach + separate_reach, counted, strict=True)),
-    "==",
-    0,
-)
-claim.check(f"d_h = 1: dimensions in reach of {T} labels", reach[0], "<", T)
-claim.check(f"d_h = 1: best residual, T = {T}", residuals[0], ">=", 1e-2)
-claim.check(f"d_h = n - 1: best residual, T = {T}", residuals[2], "<=", 1e-6)
-claim.check("H = 4, n = 6, d_h = 1: rank of Z", thin_rank, "==", bound)
-claim.control("the same with a duplicate token: rank", int(numerical_rank(faulty, rtol=1e-12)), "==", bound)
-claim.printed(
-    "separate contexts: dimensions in reach, d_h = d less d_h = n", separate_reach[-1] - separate_reach[3], "==", 0
-)
-claim.number("H = 4, n = 6: singular value at the bound, d_h = 1", rank_and_gap(thin, bound)[0])
-claim.number("H = 4, n = 6: singular value at the bound, d_h = 12", rank_and_gap(thick, bound)[0])
-claim.verdict()
+# ## To try
+# - Set `sizes = [[2, 5], [3, 5]]`: each head adds four to the rank, after the one of the first.
+# - Set `seed = 1`: other heads, the same ranks.

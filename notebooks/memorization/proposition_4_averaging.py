@@ -2,45 +2,9 @@
 # # Proposition 4 · One averaging layer makes Assumption 1 true
 # *Mahdavi, Liao, Thrampoulidis: Assumption 3, Proposition 4, Section 4.4; Appendix G.*
 #
-# <!-- claim memorization/assumption-3 -->
-# <blockquote>
-#
-# **Assumption 3 (Independent sums of query and mean token)** *Section 4.4*
-#
-# The vectors $\tilde e^{(t)}=e^{(t)}+\frac1n\sum_ie_i^{(t)}$ have Kruskal rank at least $n$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim memorization/proposition-4 -->
-# <blockquote>
-#
-# **Proposition 4 (An averaging layer makes Assumption 1 true)** *Section 4.4; Appendix G*
-#
-# A single head with $W_K=W_Q=0$, $W_V=W_O=I$ and a skip connection maps data satisfying Assumptions 2 and 3 to data
-# satisfying Assumptions 1 and 2: $e'=\tilde e$ and $e_i'=e_i+\bar e$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim memorization/remark-assumption-3-relaxed -->
-# <blockquote>
-#
-# **Text after Assumption 3 (Is Assumption 3 more relaxed?)** *Section 4.4*
-#
-# **As printed.** Assumption 3 is more relaxed than Assumption 2 (Assumption 1 must be meant).
-#
-# **Corrected.** Assumption 3 is said to be a relaxation of the earlier assumption.
-#
-# Neither of Assumptions 1 and 3 implies the other.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# In a vision transformer every image has the same query, the class token. Assumption 1 then fails as badly as it
-# can: Kruskal rank 1. A layer with $W_K = W_Q = 0$ attends evenly, and with a skip connection it adds to every
-# token the mean of its image. The class tokens now differ as the images do. All ranks below are exact, in whole
-# numbers.
+# In a vision transformer every image has the same query, the class token. Assumption 1 then fails as badly as it can:
+# Kruskal rank 1. A layer with $W_K = W_Q = 0$ attends evenly, and with a skip connection it adds to every token the
+# mean of its image. The class tokens now differ as the images do. All ranks below are exact, in whole numbers.
 
 # %%
 import torch
@@ -67,7 +31,23 @@ seed = 0  # seed of every draw, at least 0
 require(context=(context, 2, 4), width=(width, context + 1, 7), examples_count=(examples_count, context, 16))
 require(seed=(seed, 0, None))
 
+# %% [markdown]
+# ## Assumption 3
+# <!-- claim memorization/assumption-3 -->
+# <blockquote>
+#
+# **Assumption 3 (Independent sums of query and mean token)** *Section 4.4*
+#
+# The vectors $\tilde e^{(t)}=e^{(t)}+\frac1n\sum_ie_i^{(t)}$ have Kruskal rank at least $n$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# It holds for random examples and for equal queries with contexts of their own; with one shared context all the sums
+# are equal.
 
+
+# %%
 def small_numbers(shared: bool) -> Examples:
     """Whole numbers from -3 to 3: small enough for every minor to be exact."""
     drawn = sample_examples(examples_count, context, width, shared, "integer", seed)
@@ -87,6 +67,9 @@ def least_rank(contexts: torch.Tensor) -> int:
     return int(modular_ranks(contexts.long()).min())
 
 
+# %% [markdown]
+# The control is the shared context.
+
 # %%
 claim = Claim("memorization/assumption-3")
 claim.check(
@@ -100,6 +83,17 @@ claim.verdict()
 
 # %% [markdown]
 # ## Before and after the layer
+# <!-- claim memorization/proposition-4 -->
+# <blockquote>
+#
+# **Proposition 4 (An averaging layer makes Assumption 1 true)** *Section 4.4; Appendix G*
+#
+# A single head with $W_K=W_Q=0$, $W_V=W_O=I$ and a skip connection maps data satisfying Assumptions 2 and 3 to data
+# satisfying Assumptions 1 and 2: $e'=\tilde e$ and $e_i'=e_i+\bar e$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # The layer's outputs are $e + \bar e$ and $e_i + \bar e$. Times $n$ they are whole numbers.
 
 # %%
@@ -121,6 +115,29 @@ show.table(
     ],
 )
 
+# %% [markdown]
+# How the layer pulls the class tokens apart: their singular values before and after.
+
+# %%
+fig, axis = show.axes(height=2.8)
+for name, vectors, marker in (("before", class_tokens.queries, "o"), ("after", after.queries, "s")):
+    singular = torch.linalg.svdvals(vectors)
+    axis.plot(range(1, len(singular) + 1), singular / singular[0], marker=marker, label=f"class tokens {name}")
+axis.axvline(context, linestyle="--", color="0.5")
+axis.set(xlabel="number of the singular value", ylabel="share of the largest")
+axis.legend()
+show.figure(
+    fig,
+    name="class-tokens",
+    caption="Before the layer all class tokens are one vector, and one singular value is not 0. After it they span at "
+    "least n dimensions (dashed).",
+    alt="Two curves: one drops to zero after the first singular value, the other stays above zero.",
+)
+
+# %% [markdown]
+# All of it in whole numbers:
+
+# %%
 claim = Claim("memorization/proposition-4")
 claim.check("layer less formula", formula.abs().max(), "<=", 1e-12)
 claim.check("Kruskal rank of the queries before", before, "==", 1)
@@ -131,10 +148,24 @@ claim.verdict()
 
 # %% [markdown]
 # ## Is Assumption 3 the weaker one?
-# The text calls Assumption 3 more relaxed than an earlier one (it prints Assumption 2; 1 must be meant, as they
-# speak of queries). It is not: neither contains the other. Equal queries with different contexts satisfy 3 and
-# not 1. And for any queries, each the first token of its context as in self-attention, one can set the second token
-# of each context so that all the sums $e + \bar e$ coincide: then 1 holds and 3 does not.
+# <!-- claim memorization/remark-assumption-3-relaxed -->
+# <blockquote>
+#
+# **Text after Assumption 3 (Is Assumption 3 more relaxed?)** *Section 4.4*
+#
+# **As printed.** Assumption 3 is more relaxed than Assumption 2 (Assumption 1 must be meant).
+#
+# **Corrected.** Assumption 3 is said to be a relaxation of the earlier assumption.
+#
+# Neither of Assumptions 1 and 3 implies the other.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# The text calls Assumption 3 more relaxed than an earlier one (it prints Assumption 2; 1 must be meant, as they speak
+# of queries). It is not: neither contains the other. Equal queries with different contexts satisfy 3 and not 1. And for
+# any queries, each the first token of its context as in self-attention, one can set the second token of each context so
+# that all the sums $e + \bar e$ coincide: then 1 holds and 3 does not.
 
 # %%
 cancelled = cancelling_examples(generic)
@@ -149,6 +180,10 @@ show.table(
     ],
 )
 
+# %% [markdown]
+# The second data set refutes that 3 is weaker than 1; it satisfies Assumption 2 as well.
+
+# %%
 claim = Claim("memorization/remark-assumption-3-relaxed")
 claim.check("equal queries: Assumption 3 holds", rank_up_to_n(whole_queries), ">=", context)
 claim.check("second token cancels: Assumption 1 holds", holds_1, ">=", context)
@@ -158,3 +193,13 @@ claim.check("self-attention: each query is the first token of its context", in_i
 claim.counterexample("second token cancels: Assumption 3 holds, as a weaker one would", holds_3, ">=", context)
 claim.control("equal queries: Assumption 1 holds", before, ">=", context)
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# A layer that only averages makes equal class tokens independent, as long as the sums of class token and mean token
+# are; the paper's example of the vision transformer is right. That Assumption 3 is weaker than the other two is not:
+# each of Assumptions 1 and 3 can hold without the other.
+#
+# ## To try
+# - Set `context = 2`: fewer need be independent, and all verdicts stay.
+# - Set `examples_count = 4`: with as many examples as tokens there is a single subset to try.

@@ -2,6 +2,11 @@
 # # Proposition 5 · Tokens with a constant sum
 # *Mahdavi, Liao, Thrampoulidis: Proposition 5, Appendix I.*
 #
+# With a context for each example $Z$ can have rank $Hd$. If the entries of every token sum to the same number $C$, it
+# cannot: a convex combination of such tokens has the sum $C$ too, in every head, so the difference of two heads' sums
+# is zero on every row. For $C \ne 0$ the tokens can still be in general position, so no assumption of that kind gives
+# rank $Hd$. For $C = 0$ they cannot, since they all lie in one hyperplane, and the rank is one lower for every head.
+#
 # <!-- claim memorization/proposition-5 -->
 # <blockquote>
 #
@@ -13,12 +18,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# With a context for each example $Z$ can have rank $Hd$. If the entries of every token sum to the same number
-# $C$, it cannot: a convex combination of such tokens has the sum $C$ too, in every head, so the difference of two
-# heads' sums is zero on every row. For $C \ne 0$ the tokens can still be in general position, so no assumption of
-# that kind gives rank $Hd$. For $C = 0$ they cannot, since they all lie in one hyperplane, and the rank is one
-# lower for every head.
 
 # %%
 import torch
@@ -37,6 +36,12 @@ seed = 0  # seed of every draw, at least 0
 
 # %%
 require(total=(total, 0.1, None), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## Three sizes
+# Null vectors and ranks for tokens of sum $C$, of sum 0, and free ones.
+
+# %%
 sizes = [(3, 4, 8), (4, 6, 12), (5, 8, 16)]
 rows, nulls, after = [], [], []
 for H, n, d in sizes:
@@ -50,7 +55,33 @@ for H, n, d in sizes:
 show.table(["(H, n, d)", "H(d-1)+1", f"rank of Z, sum {total:g}", "sum 0", "free tokens"], rows)
 
 # %% [markdown]
-# The print says that the tokens can be in general position for all that. So they can, for $C \neq 0$, which it does not
+# The singular values of $Z$ at the first size show how sharp the bound is.
+
+# %%
+H, n, d = sizes[0]
+drawn = sample_examples(H * d + 5, n, d, shared=False, seed=seed)
+fig, axis = show.axes()
+for name, data, marker in (
+    (f"sum {total:g}", with_token_sum(drawn, total), "o"),
+    ("sum 0", with_token_sum(drawn, 0.0), "s"),
+    ("free tokens", drawn, "^"),
+):
+    singular = torch.linalg.svdvals(features(random_heads(H, d, d, seed + 1), data)).clamp(min=1e-18)
+    axis.semilogy(range(1, len(singular) + 1), singular / singular[0], marker=marker, label=name)
+axis.axvline(H * (d - 1) + 1.5, linestyle="--", color="0.5")
+axis.set(xlabel="number of the singular value of Z", ylabel="share of the largest")
+axis.legend()
+show.figure(
+    fig,
+    name="token-sums",
+    caption=f"H = {H}, d = {d}. With tokens of one sum the singular values end at H(d - 1) + 1 (dashed), with sum 0 "
+    "one earlier; those of free tokens run through to Hd.",
+    alt="Three curves on a logarithmic axis; two drop by many orders near the dashed line, one runs on to the end.",
+)
+
+# %% [markdown]
+# ## General position
+# The paper says that the tokens can be in general position for all that. So they can, for $C \neq 0$, which it does not
 # say: with sum 0, no $d$ tokens are independent. Tried on whole numbers, every subset.
 
 # %%
@@ -73,3 +104,12 @@ for row in rows:
     claim.number(f"rank at {row[0]}", row[2])
     claim.number(f"rank at {row[0]}, sum 0", row[3])
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# General position of all tokens does not give $Z$ full rank: tokens that sum to one number are in general position and
+# cost every head but the first a dimension. Free tokens reach $Hd$. Tokens of sum 0 are in no general position.
+#
+# ## To try
+# - Set `total = 0.1`: the same ranks; that the sum is not 0 is all that counts.
+# - Set `seed = 1`: other tokens and heads, the same three places where the singular values end.

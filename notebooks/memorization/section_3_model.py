@@ -2,84 +2,10 @@
 # # Section 3 · The model, its matrix form and its parameters
 # *Mahdavi, Liao, Thrampoulidis: Section 3, Eqs. (1)-(8); Table 2; the text after Theorem 1.*
 #
-# <!-- claim memorization/definition-mha -->
-# <blockquote>
-#
-# **Eqs. 1-6 (One layer of multi-head attention, read at a query)** *Section 3, Eqs. 1-6*
-#
-# For heads $h\in[H]$, a context $E\in\mathbb R^{n\times d}$ of tokens as rows and a query $e\in\mathbb R^d$:
-# $\alpha_h=EW_{K_h}W_{Q_h}^\top e$, $\theta_h=\mathrm{softmax}(\alpha_h)$, $z_h=E^\top\theta_h$, $p_h=W_{V_h}^\top
-# z_h$, $o=W_O^\top[p_1;\dots;p_H]$, $\hat y=W_D^\top o$. No scaling of the logits, no bias, mask or skip connection.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim memorization/definition-memorization -->
-# <blockquote>
-#
-# **Memorization (Memorising a training set)** *Section 3*
-#
-# A model memorises $\mathcal T=\{(E^{(t)},e^{(t)},y^{(t)})\}_{t\le T}$ if some parameters give
-# $f(E^{(t)},e^{(t)})=y^{(t)}$ for all $t$. The labels are arbitrary: they are fixed after the inputs and need not be
-# related to them.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim memorization/definition-feature-matrix -->
-# <blockquote>
-#
-# **Eqs. 7-8 (Feature matrix and matrix form)** *Section 4.1, Eqs. 7-8*
-#
-# **As printed.** Eq. 8 gives $\hat y^{(t)}=Z\,\mathrm{diag}(\cdots)W_OW_D\in\mathbb R$ for each $t$.
-#
-# **Corrected.** $Z\in\mathbb R^{T\times Hd}$ has the rows $[z_1^{(t)\top},\dots,z_H^{(t)\top}]$, and $\hat
-# Y=Z\,\mathrm{diag}(W_{V_1},\dots,W_{V_H})\,W_OW_D\in\mathbb R^{T\times d_\mathrm{out}}$.
-#
-# The right side is the matrix of all outputs, $\hat Y\in\mathbb R^{T\times d_\mathrm{out}}$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim memorization/remark-parameter-count -->
-# <blockquote>
-#
-# **Text after Theorem 1 (Parameters, and the three settings)** *Section 4*
-#
-# **As printed.** $2Hdd_h+Hdd_v+dd_\mathrm{out}$ parameters. In setting (3) $\Theta(Hn)$ examples. The theorem
-# "suggests" no gain in capacity for $d_h>n$.
-#
-# **Corrected.** The layer has $2Hdd_h+2Hdd_v+dd_\mathrm{out}$ parameters. With (1) $d_h=d$, $d_v=d_\mathrm{out}=1$:
-# $\Theta(Hd^2)$ parameters and $\Omega(Hn)$ examples; (2) $d_h=n$, $d_v=d_\mathrm{out}=1$: $\Theta(Hdn)$ and
-# $\Omega(Hn)$; (3) $d_h=d_v=d_\mathrm{out}=d$: $\Theta(Hd^2)$ and $\Omega(Hn)$ labels of $d$ numbers each, which for
-# $n=\Theta(d)$ is optimal in order.
-#
-# $2Hdd_h+2Hdd_v+dd_\mathrm{out}$: the output weights $W_O\in\mathbb R^{Hd_v\times d}$ were left out. The orders do not
-# change. In (3) $\Omega(Hn)$: Theorem 1 is a lower bound, and $\Theta$ follows only where $n=\Theta(d)$. What a lower
-# bound says about $d_h>n$ is settled with conclusion (3) of Section 5.2.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim memorization/table-2 -->
-# <blockquote>
-#
-# **Table 2 (Notation)** *Appendix*
-#
-# **As printed.** $W_D\in\mathbb R^d$ and $y,\hat y\in\mathbb R$.
-#
-# **As run here.** The symbols of the paper with their shapes.
-#
-# $W_D\in\mathbb R^{d\times d_\mathrm{out}}$ and $y,\hat y\in\mathbb R^{d_\mathrm{out}}$, as in Section 3; the table has
-# the case $d_\mathrm{out}=1$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# One attention layer is read at one query. Each of $H$ heads takes a convex combination of the context's tokens;
-# the $H$ combinations, side by side, are a row of the feature matrix $Z$; everything after that is linear. So the
-# question of how many labels can be met is a question about the rank of $Z$. (The introduction calls capacity "the
-# minimal set of parameters"; Section 3 and all theorems mean the largest $T$.)
+# One attention layer is read at one query. Each of $H$ heads takes a convex combination of the context's tokens; the
+# $H$ combinations, side by side, are a row of the feature matrix $Z$; everything after that is linear. So the question
+# of how many labels can be met is a question about the rank of $Z$. (The introduction calls capacity "the minimal set
+# of parameters"; Section 3 and all theorems mean the largest $T$.)
 
 # %%
 import torch
@@ -128,26 +54,84 @@ readout = random_readout(heads, width, values, outputs, seed + 2)
 
 # %% [markdown]
 # ## Six equations
-# Eq. (1) has no factor $1/\sqrt{d_h}$, and there is no bias, mask or skip connection. The loop below follows the
-# six equations line by line; the package computes all examples and heads at once.
+# A head compares the query with every token, turns the comparisons into weights that sum to 1, and returns the weighted
+# mean of the tokens.
+#
+# <!-- claim memorization/definition-mha -->
+# <blockquote>
+#
+# **Eqs. 1-6 (One layer of multi-head attention, read at a query)** *Section 3, Eqs. 1-6*
+#
+# For heads $h\in[H]$, a context $E\in\mathbb R^{n\times d}$ of tokens as rows and a query $e\in\mathbb R^d$:
+# $\alpha_h=EW_{K_h}W_{Q_h}^\top e$, $\theta_h=\mathrm{softmax}(\alpha_h)$, $z_h=E^\top\theta_h$, $p_h=W_{V_h}^\top
+# z_h$, $o=W_O^\top[p_1;\dots;p_H]$, $\hat y=W_D^\top o$. No scaling of the logits, no bias, mask or skip connection.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Eq. (1) has no factor $1/\sqrt{d_h}$ (which at $d_h = 1$ is 1), and there is no bias, mask or skip connection. The
+# loop below follows the six equations line by line; the package computes all examples and heads at once.
 
 # %%
 batched = predict(layer, readout, examples)
 pairs = list(zip(examples.contexts, examples.queries, strict=True))
 literal = torch.stack([predict_literally(layer, readout, E, e) for E, e in pairs])
 scaled = torch.stack([predict_literally(layer, readout, E, e, scale=head_width**-0.5) for E, e in pairs])
-sums = softmax_weights(layer, examples).sum(dim=-1)
+masked = torch.stack([predict_literally(layer, readout, E[:-1], e) for E, e in pairs])
+skipped = predict(layer, readout, examples, skip=True)
+weights = softmax_weights(layer, examples)
+sums = weights.sum(dim=-1)
 
+# %% [markdown]
+# What the heads do with one example: a mixture of its tokens each, from one to all of them.
+
+# %%
+fig, axis = show.axes(width=5.2, height=2.6)
+shown = weights[0]
+for h, marker in zip(range(min(heads, len(show.MARKERS))), show.MARKERS, strict=False):
+    axis.plot(range(1, context + 1), shown[h], marker=marker, label=f"head {h + 1}")
+axis.set(xlabel="token i", ylabel="softmax weight", ylim=(0, 1), xticks=range(1, context + 1))
+axis.legend()
+show.figure(
+    fig,
+    name="weights",
+    caption="Softmax weights of the heads on the first example. Each curve sums to 1; the mean of the tokens with "
+    "these weights is the head's part of the row of Z.",
+    alt="A curve for each head over the tokens, all between zero and one.",
+)
+
+# %% [markdown]
+# Controls are layers with something that Section 3 leaves out; the factor on the logits counts as one from $d_h = 2$
+# on.
+
+# %%
 claim = Claim("memorization/definition-mha")
 claim.check("batched less one by one", (batched - literal).abs().max(), "<=", 1e-13)
 claim.check("softmax weights, sum less 1", (sums - 1).abs().max(), "<=", 1e-15)
-claim.control("with the usual factor on the logits", (batched - scaled).abs().max(), "<=", 1e-13)
+claim.control("with a mask on the last token", (batched - masked).abs().max(), "<=", 1e-13)
+claim.control("with a skip connection", (batched - skipped).abs().max(), "<=", 1e-13)
+if head_width > 1:
+    claim.control("with the usual factor on the logits", (batched - scaled).abs().max(), "<=", 1e-13)
 claim.verdict()
 
 # %% [markdown]
 # ## The matrix form
-# Eq. (8) reads $\hat Y = Z\,\mathrm{diag}(W_{V_1}, \dots, W_{V_H})\,W_O W_D$. It is printed as an element of
-# $\mathbb R$ for each $t$; its left side is the whole matrix, $T \times d_\mathrm{out}$.
+# The $H$ combinations side by side are a row of $Z$; value, output and decoding weights then act on $Z$ as one matrix.
+#
+# <!-- claim memorization/definition-feature-matrix -->
+# <blockquote>
+#
+# **Eqs. 7-8 (Feature matrix and matrix form)** *Section 4.1, Eqs. 7-8*
+#
+# **As printed.** Eq. 8 gives $\hat y^{(t)}=Z\,\mathrm{diag}(\cdots)W_OW_D\in\mathbb R$ for each $t$.
+#
+# **Corrected.** $Z\in\mathbb R^{T\times Hd}$ has the rows $[z_1^{(t)\top},\dots,z_H^{(t)\top}]$, and $\hat
+# Y=Z\,\mathrm{diag}(W_{V_1},\dots,W_{V_H})\,W_OW_D\in\mathbb R^{T\times d_\mathrm{out}}$.
+#
+# The right side is the matrix of all outputs, $\hat Y\in\mathbb R^{T\times d_\mathrm{out}}$.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 Z = features(layer, examples)
@@ -156,20 +140,36 @@ claim = Claim("memorization/definition-feature-matrix")
 claim.check("matrix form less the model", (product - batched).abs().max(), "<=", 1e-13)
 claim.check("shape of Z", str(tuple(Z.shape)), "==", str((examples_count, heads * width)))
 claim.check("numbers in the product", product.numel(), "==", examples_count * outputs)
-claim.misprint("numbers in the product, as printed", product.numel(), "==", 1)
+claim.misprint("Eq. 8 as printed, one number for each t: numbers in the product", product.numel(), "==", examples_count)
 claim.control("features in another order", (matrix_form(Z.flip(1), readout) - batched).abs().max(), "<=", 1e-13)
 claim.verdict()
 
 # %% [markdown]
 # ## What memorising means
-# A layer memorises a training set if its parameters can be set so that every label is met. The labels are drawn
-# after the features and have nothing to do with them. An example that is there twice, with two labels, can never
-# be memorised.
+# <!-- claim memorization/definition-memorization -->
+# <blockquote>
+#
+# **Memorization (Memorising a training set)** *Section 3*
+#
+# A model memorises $\mathcal T=\{(E^{(t)},e^{(t)},y^{(t)})\}_{t\le T}$ if some parameters give
+# $f(E^{(t)},e^{(t)})=y^{(t)}$ for all $t$. The labels are arbitrary: they are fixed after the inputs and need not be
+# related to them.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Below the labels are drawn after the features and have nothing to do with them. An example that is there twice, with
+# two labels, can never be memorised.
 
 # %%
 labels = random_labels(examples_count, outputs, seed + 3)
 solved = solve_readout(Z, labels, heads, values)
 met = predict(layer, solved, examples)
+
+# %% [markdown]
+# For the control the first example is there again, with its label moved by one.
+
+# %%
 again = torch.cat([torch.arange(examples_count), torch.tensor([0])])
 twice = examples.take(again)
 other_label = torch.cat([labels, labels[:1] + 1])
@@ -182,8 +182,30 @@ claim.verdict()
 
 # %% [markdown]
 # ## Counting parameters
-# $W_K, W_Q$ have $2Hdd_h$ entries, $W_V$ and $W_O$ have $Hdd_v$ each, $W_D$ has $dd_\mathrm{out}$. The print has
+# $W_K, W_Q$ have $2Hdd_h$ entries, $W_V$ and $W_O$ have $Hdd_v$ each, $W_D$ has $dd_\mathrm{out}$. The paper has
 # $Hdd_v$ once. The three settings below the theorem are unharmed: the orders are the same.
+#
+# <!-- claim memorization/remark-parameter-count -->
+# <blockquote>
+#
+# **Text after Theorem 1 (Parameters, and the three settings)** *Section 4*
+#
+# **As printed.** $2Hdd_h+Hdd_v+dd_\mathrm{out}$ parameters. In setting (3) $\Theta(Hn)$ examples. The theorem
+# "suggests" no gain in capacity for $d_h>n$.
+#
+# **Corrected.** The layer has $2Hdd_h+2Hdd_v+dd_\mathrm{out}$ parameters. With (1) $d_h=d$, $d_v=d_\mathrm{out}=1$:
+# $\Theta(Hd^2)$ parameters and $\Omega(Hn)$ examples; (2) $d_h=n$, $d_v=d_\mathrm{out}=1$: $\Theta(Hdn)$ and
+# $\Omega(Hn)$; (3) $d_h=d_v=d_\mathrm{out}=d$: $\Theta(Hd^2)$ and $\Omega(Hn)$ labels of $d$ numbers each, which for
+# $n=\Theta(d)$ is optimal in order.
+#
+# $2Hdd_h+2Hdd_v+dd_\mathrm{out}$: the output weights $W_O\in\mathbb R^{Hd_v\times d}$ were left out. The orders do not
+# change. In (3) $\Omega(Hn)$: Theorem 1 is a lower bound, and $\Theta$ follows only where $n=\Theta(d)$. What a lower
+# bound says about $d_h>n$ is settled with conclusion (3) of Section 5.2.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# An order is seen as an exponent over one doubling, at sizes of a real model.
 
 # %%
 counted = sum(w.numel() for w in (layer.keys, layer.queries, readout.values, readout.output, readout.decode))
@@ -195,6 +217,10 @@ def slope(small: float, large: float) -> float:
     return torch.log2(torch.tensor(large / small, dtype=torch.float64)).item()
 
 
+# %% [markdown]
+# The exponents in the three settings, beside those that the text states:
+
+# %%
 H, n, d = 64, 512, 1024
 exponents = {
     "setting 1, parameters in d": (slope(parameter_count(H, d, d, 1, 1), parameter_count(H, 2 * d, 2 * d, 1, 1)), 2),
@@ -212,6 +238,10 @@ exponents = {
         0,
     ),
 }
+# %% [markdown]
+# All are as stated, up to what a doubling at finite size leaves.
+
+# %%
 show.table(["what grows", "exponent", "as stated"], [(name, *pair) for name, pair in exponents.items()])
 
 claim = Claim("memorization/remark-parameter-count")
@@ -226,8 +256,23 @@ claim.verdict()
 
 # %% [markdown]
 # ## The table of notation
-# Table 2 lists symbols and shapes. They are the shapes of the tensors used here, with one slip: $W_D \in \mathbb
-# R^d$ and $y, \hat y \in \mathbb R$ are the case $d_\mathrm{out} = 1$ only.
+# Table 2 lists symbols and shapes. They are the shapes of the tensors used here, with one slip: $W_D \in \mathbb R^d$
+# and $y, \hat y \in \mathbb R$ are the case $d_\mathrm{out} = 1$ only.
+#
+# <!-- claim memorization/table-2 -->
+# <blockquote>
+#
+# **Table 2 (Notation)** *Appendix*
+#
+# **As printed.** $W_D\in\mathbb R^d$ and $y,\hat y\in\mathbb R$.
+#
+# **As run here.** The symbols of the paper with their shapes.
+#
+# $W_D\in\mathbb R^{d\times d_\mathrm{out}}$ and $y,\hat y\in\mathbb R^{d_\mathrm{out}}$, as in Section 3; the table has
+# the case $d_\mathrm{out}=1$.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 shapes = {
@@ -245,3 +290,13 @@ claim.check("shapes that differ", sum(tuple(tensor.shape) != shape for tensor, s
 claim.misprint("axes of W_D, as printed", readout.decode.ndim, "==", 1)
 claim.control("numbers in a label, as printed", batched[0].numel(), "==", 1)
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# All that is not linear happens in the softmax weights; after them the outputs are $Z$ times a matrix. So how many
+# labels can be met is a question about the rank of $Z$, and the rest of the chapter asks it. Eq. 8, Table 2 and the
+# number of parameters have slips that change no order.
+#
+# ## To try
+# - Set `head_width = 1`: the usual factor on the logits is 1 there, and one control falls away.
+# - Set `examples_count = 10`: that is $H(n-1)+1$, and arbitrary labels are still met.

@@ -2,6 +2,9 @@
 # # Theorem 1 · The weights that memorise, written down
 # *Mahdavi, Liao, Thrampoulidis: Theorem 1 and Proposition 1, Section 4.1; proof in Appendix B.*
 #
+# How many examples can one layer of attention fit exactly, whatever their labels? If the queries and the tokens are
+# independent enough, at least $H(\min(n, d_h)-1)+1$.
+#
 # <!-- claim memorization/theorem-1 -->
 # <blockquote>
 #
@@ -18,53 +21,12 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# <!-- claim memorization/proposition-1 -->
-# <blockquote>
-#
-# **Proposition 1 (The rank of the feature matrix)** *Section 4.1; Appendix B*
-#
-# Under the conditions of Theorem 1 there are keys and queries with $\mathrm{rank}\,Z\ge\min\{H(r-1)+1,\,T\}$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim memorization/appendix-b-construction -->
-# <blockquote>
-#
-# **Appendix B (The construction of the heads)** *Appendix B, Eqs. 9-13*
-#
-# Head 1 fits examples $1,\dots,r$, every further head the next $r-1$. For a head with fresh examples $R$ and earlier
-# ones $B$ let $C=-Z'_RZ_B'^{+}$; the fresh weights are chosen such that $Z''_R+CZ''_B$ has rank $|R|$, with $Z''_B$ at
-# its saturated limit. Then $\mathrm{rank}\,Z\ge\mathrm{rank}\,Z'_B+|R|$, since $Z'_R+CZ'_B$ is orthogonal to the rows
-# of $Z'_B$. (The paper takes at each head $k=\mathrm{rank}\,Z'$, $k$ independent rows, and fresh examples among the
-# rows that depend on them; then $Z'_R+CZ'_B=0$. In floating point that needs a tolerance, and one near rounding makes
-# $Z$ ill-conditioned for $d_h<n$.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim memorization/readout-step -->
-# <blockquote>
-#
-# **Section 4.1 (Value and read-out weights)** *Section 4.1, Step 2*
-#
-# If $Z$ has independent rows, solve $ZW_V=[Y,0_{T\times(d_v-d_\mathrm{out})}]$, let $W_{V_h}$ be the blocks of $W_V$,
-# $W_O$ a stack of $H$ rectangular identities and $W_D$ another one. Then $\hat Y=Y$ for every $d_v\ge d_\mathrm{out}$,
-# as long as $d_\mathrm{out}\le d$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The proof builds weights, and so does this page. The examples are shared out: the first head takes $r = \min(n,
-# d_h)$ of them, every further head $r - 1$. A head gives its own examples softmax weights of its choice, so that
-# their rows of $Z$ leave the span of the others, and is driven into saturation on all other examples, so that
-# those stay put. Then $Z$ has rank $T$, and one linear system gives the read-out.
+# The proof builds weights, and so does this page. The examples are shared out: the first head takes $r = \min(n, d_h)$
+# of them, every further head $r - 1$. A head gives its own examples softmax weights of its choice, so that their rows
+# of $Z$ leave the span of the others, and is driven into saturation on all other examples, so that those stay put. Then
+# $Z$ has rank $T$, and one linear system gives the read-out.
 #
 # The test case is the hardest one: a single context shared by all examples, and $T$ exactly at the bound.
-#
-# Slips in the printed proof that change nothing: Eq. 9 has the block $Z'_a$ for $Z_a$ on its left; B.2 writes
-# $\theta_\delta^{(t+T')}$ for $\theta_\delta^{(t)}$ and $\mathrm{rank}(Z'_b+A)$ for $Z''_b+A$; the "$n$-step induction"
-# has $n-1$ steps.
 
 # %%
 from dataclasses import replace
@@ -98,9 +60,15 @@ require(
     outputs=(outputs, 1, width),
     seed=(seed, 0, None),
 )
+
+# %% [markdown]
+# Build, solve for the read-out, predict:
+
+# %%
 count = capacity(heads, context, head_width)
-examples = sample_examples(count + 1, context, width, seed=seed)
-labels = random_labels(count + 1, outputs, seed + 1)
+most = capacity(heads, context, context)  # the largest rank of Z with a shared context, whatever d_h (Proposition 2)
+examples = sample_examples(most + 1, context, width, seed=seed)
+labels = random_labels(most + 1, outputs, seed + 1)
 kept = examples.take(slice(0, count))
 built = build_heads(kept, heads, head_width, seed=seed + 2)
 readout = solve_readout(built.Z, labels[:count], heads, outputs)
@@ -109,6 +77,26 @@ f"T = {count} examples, largest residual {residual:.1e}"
 
 # %% [markdown]
 # ## What the heads look like
+# With $Z'$ the features of the heads before, and $Z''$ those of a new one:
+#
+# <!-- claim memorization/appendix-b-construction -->
+# <blockquote>
+#
+# **Appendix B (The construction of the heads)** *Appendix B, Eqs. 9-13*
+#
+# Head 1 fits examples $1,\dots,r$, every further head the next $r-1$. For a head with fresh examples $R$ and earlier
+# ones $B$ let $C=-Z'_RZ_B'^{+}$; the fresh weights are chosen such that $Z''_R+CZ''_B$ has rank $|R|$, with $Z''_B$ at
+# its saturated limit. Then $\mathrm{rank}\,Z\ge\mathrm{rank}\,Z'_B+|R|$, since $Z'_R+CZ'_B$ is orthogonal to the rows
+# of $Z'_B$. (The paper takes at each head $k=\mathrm{rank}\,Z'$, $k$ independent rows, and fresh examples among the
+# rows that depend on them; then $Z'_R+CZ'_B=0$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Slips in the printed proof that change nothing: Eq. 9 has the block $Z'_a$ for $Z_a$ on its left; B.2 writes
+# $\theta_\delta^{(t+T')}$ for $\theta_\delta^{(t)}$ and $\mathrm{rank}(Z'_b+A)$ for $Z''_b+A$; the "$n$-step induction"
+# has $n-1$ steps.
+#
 # Each head is one-hot everywhere except on its own block of examples. The first head is the exception: it has one
 # example more and nothing to leave alone.
 
@@ -131,6 +119,7 @@ show.figure(
 
 # %% [markdown]
 # ## Seven sizes, two laws, shared and separate contexts
+# All at the bound $T = H(r-1)+1$, with three outputs.
 
 # %%
 sizes = [(4, 4, 8, 8), (4, 4, 8, 3), (8, 6, 12, 12), (8, 8, 16, 4), (8, 8, 16, 2), (8, 16, 32, 32), (4, 32, 64, 64)]
@@ -155,6 +144,10 @@ def memorise(size: tuple[int, int, int, int], law: str, shared: bool, draw: int 
     }
 
 
+# %% [markdown]
+# Twenty-eight runs, and one of 621 examples:
+
+# %%
 runs = {
     (size, law, shared): memorise(size, law, shared)
     for size in sizes
@@ -172,15 +165,38 @@ large = memorise((20, 32, 64, 64), "gaussian", True)
 
 # %% [markdown]
 # ## Where the theorem stops
-# One more shared example cannot be met with the same heads. And the printed hypotheses $d_v \ge d_\mathrm{out}
-# \ge 1$ are not enough: the output passes through $\mathbb R^d$ before it is decoded, so the outputs of all
-# examples have rank at most $d$. With $d_\mathrm{out} > d$ labels of full rank are out of reach, however many
-# heads there are: the best layer leaves the singular values beyond $d$. The theorem needs $d_\mathrm{out} \le d$.
+# With a shared context no keys and queries give $Z$ more rank than $H(n-1)+1$ (Proposition 2). So the same heads,
+# solved for one example more than that, must miss labels. For $d_h \ge n$ that is one example above the theorem's
+# bound. For $d_h < n$ the bound is lower, and the built heads have more rank than it says.
 
 # %%
 Z_more = features(built.heads, examples)
 one_more = (predict(built.heads, solve_readout(Z_more, labels, heads, outputs), examples) - labels).abs().max().item()
+f"{most + 1} shared examples, same heads: largest residual {one_more:.2g}; the theorem's bound is {count}"
 
+# %% [markdown]
+# The other limit is a hypothesis that is missing. The output passes through $\mathbb R^d$ before it is decoded, so the
+# outputs of all examples have rank at most $d$. With $d_\mathrm{out} > d$ labels of full rank are out of reach, however
+# many heads there are: the best layer leaves the singular values beyond $d$.
+#
+# <details><summary>Proof of Theorem 1, with d_out at most d</summary>
+#
+# *It is needed.* $\hat Y = Z\,\mathrm{diag}(W_{V_1}, \dots)\,W_O W_D$ is the product of a matrix with $d$ columns and
+# $W_D \in \mathbb R^{d \times d_\mathrm{out}}$, so $\mathrm{rank}\,\hat Y \le d$. Let $d_\mathrm{out} > d$ and $T > d$.
+# Labels with $\mathrm{rank}\,Y = d + 1$ are met by no parameters; all the printed hypotheses can hold beside this. The
+# nearest matrix of rank $d$ misses $Y$ by $(\sum_{i > d}\sigma_i(Y)^2)^{1/2}$ in the Frobenius norm.
+#
+# *It is enough.* Let $T \le H(r-1)+1$. By Proposition 1 there are keys and queries with $\mathrm{rank}\,Z = T$: the
+# rows of $Z$ are independent, and for every $Y \in \mathbb R^{T \times d_\mathrm{out}}$ there is $V \in \mathbb R^{Hd
+# \times d_v}$ with $ZV = [Y, 0]$, where $d_v \ge d_\mathrm{out}$. Let $W_{V_h}$ be the $h$-th block of $d$ rows of $V$.
+# Let $W_O$ be $H$ copies of the $d_v \times d$ matrix $I'$ with ones on its diagonal, and $W_D$ the $d \times
+# d_\mathrm{out}$ one. Then $\mathrm{diag}(W_{V_1}, \dots)\,W_O = V I'$, and $\hat Y = Z V I' W_D = [Y, 0]\,I'W_D$. As
+# $d_\mathrm{out} \le d$ and $d_\mathrm{out} \le d_v$, the product $I'W_D$ is the $d_v \times d_\mathrm{out}$ matrix
+# with ones on its diagonal, and $\hat Y = Y$. $\square$
+#
+# </details>
+
+# %%
 narrow = sample_examples(5, 2, 3, seed=seed)
 wide_labels = random_labels(5, 5, seed + 1)
 narrow_heads = build_heads(narrow, 4, 3, seed=seed + 2)
@@ -190,15 +206,18 @@ narrow_out = predict(narrow_heads.heads, replace(best, decode=right[:3]), narrow
 beyond_width = torch.linalg.matrix_norm(narrow_out - wide_labels).item()
 out_of_reach = values[3:].norm().item()  # no outputs of rank d come nearer
 
+# %% [markdown]
+# The theorem, judged with its missing hypothesis:
+
+# %%
 claim = Claim("memorization/theorem-1")
 claim.check("residual at the sizes of the parameters", residual, "<=", 1e-10)
 claim.check("28 runs, largest residual", max(r["residual"] for r in runs.values()), "<=", 1e-10)
 claim.check("28 runs, examples not in the rank", sum(r["T"] - r["rank"] for r in runs.values()), "==", 0)
 claim.check("H = 20, n = 32, d = 64, T = 621: residual", large["residual"], "<=", 1e-10)
-claim.control("one shared example more, same heads: residual", one_more, "<=", 1e-10)
-claim.check(
-    "d_out = 5 > d = 3: residual of the best layer less what rank d leaves", beyond_width - out_of_reach, "==", 0, 1e-10
-)
+claim.control("shared context, H(n - 1) + 2 examples, same heads: residual", one_more, "<=", 1e-10)
+left_over = beyond_width - out_of_reach
+claim.check("d_out = 5 > d = 3: residual of the best layer less what rank d leaves", left_over, "==", 0, 1e-10)
 claim.printed("d_out = 5 > d = 3: residual of the best layer", beyond_width, "<=", 1e-10)
 claim.check("rank of Z in that example", int(numerical_rank(narrow_heads.Z)), "==", 5)
 claim.number("T = 621, smallest singular ratio", large["ratio"])
@@ -206,12 +225,39 @@ claim.verdict()
 
 # %% [markdown]
 # ## An exact certificate
-# Rank is decided above by looking at small singular values. It can be proved instead. As saturation grows, $Z$
-# tends to a limit; with tokens and chosen weights made of whole numbers, $1000$ times the limit is a matrix of
-# whole numbers, whose rank modulo a prime is exact arithmetic and can only be too small. Rank cannot drop on the
-# way from a limit to points near it, so finite weights of that rank exist. Rank by itself says little about the
-# construction: almost all weights reach it, random ones too. So the errors of the construction are checked beside
-# it.
+# <!-- claim memorization/proposition-1 -->
+# <blockquote>
+#
+# **Proposition 1 (The rank of the feature matrix)** *Section 4.1; Appendix B*
+#
+# Under the conditions of Theorem 1 there are keys and queries with $\mathrm{rank}\,Z\ge\min\{H(r-1)+1,\,T\}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Rank is decided above by looking at small singular values. It can be proved instead. As saturation grows, $Z$ tends to
+# a limit; with tokens and chosen weights made of whole numbers, $1000$ times the limit is a matrix of whole numbers,
+# whose rank modulo a prime is exact arithmetic and can only be too small. Rank cannot drop on the way from a limit to
+# points near it, so finite weights of that rank exist.
+#
+# <details><summary>Why the limit's rank is enough</summary>
+#
+# *The limit.* Head $h$ has the matrix $W^* + cW^+$. On its own examples $W^+$ is silent, and the weights are the chosen
+# ones for every $c$. On all others the logits $EW^+e$ have one largest entry, its lead above the next being $\gamma >
+# 0$, and the weights tend to one-hot ones like $e^{-c\gamma}$ (Lemma 4). So $Z(c) \to Z_+$, in which each entry is a
+# whole number or, on a head's own examples, a combination of whole numbers with weights in thousandths: $1000\,Z_+$ is
+# whole.
+#
+# *Its rank.* For a prime $p$ the rank of a whole matrix modulo $p$ is at most its rank: a minor that is not 0 modulo
+# $p$ is not 0. So rank $T$ modulo $p$ proves rank $T$.
+#
+# *Back to finite weights.* Some $T \times T$ minor of $Z_+$ is not 0. Minors are continuous, so the same minor of
+# $Z(c)$ is not 0 for all large $c$. $\square$
+#
+# </details>
+#
+# Rank by itself says little about the construction: almost all weights reach it, random ones too. So the errors of the
+# construction are checked beside it.
 
 # %%
 whole_sizes = [(1, 4, 6), (4, 4, 6), (6, 5, 8), (4, 8, 12)]
@@ -224,6 +270,10 @@ show.table(
     ["(H, n, d)", "exact rank of the limit", "with 3 examples more", "H (n - 1) + 1"],
     [(str(s), p.rank, q.rank, p.bound) for s, p, q in zip(whole_sizes, proved, proved_more, strict=True)],
 )
+# %% [markdown]
+# Three examples more never raise the exact rank above the bound; a duplicate token lowers it.
+
+# %%
 random_rank = int(numerical_rank(features(random_heads(heads, width, head_width, seed + 3), kept)))
 
 claim = Claim("memorization/proposition-1")
@@ -241,13 +291,12 @@ claim.verdict()
 
 # %% [markdown]
 # ## The printed induction, and fixed blocks
-# The printed proof asks at each head for the rank of the features so far, and for rows that depend on the others.
-# With $d_h < n$ those features have *more* rank than the proof counts on, carried by tiny singular values. In exact
-# arithmetic both forms are right. In rounded arithmetic the printed one needs a tolerance, of which it says nothing:
-# the table counts pivots above a share of the largest, from $10^{-2}$ down to near rounding. A coarse tolerance does
-# well. One near rounding takes rows that barely differ for a basis, and the read-out weights grow to millions. Giving
-# each head a fixed block of examples, and clearing its rows by least squares, asks no such question, and the bound on
-# the rank still adds up.
+# The printed proof asks at each head for the rank of the features so far, and for rows that depend on the others. That
+# is a proof of existence in exact arithmetic, and there it is right. Whoever runs it in rounded arithmetic has to
+# choose a tolerance for that rank; the choice is the runner's, and the table shows what comes of it, from $10^{-2}$
+# down to near rounding. With $d_h < n$ the features have *more* rank than the proof counts on, carried by tiny singular
+# values; a tolerance near rounding takes these for a basis, and the read-out weights grow to millions. Fixed blocks of
+# examples, whose rows are cleared by least squares, ask no such question, and the bound on the rank still adds up.
 
 # %%
 size = (8, 8, 16, 4)
@@ -267,6 +316,9 @@ show.table(
     f"(H, n, d, d_h) = {size}, two laws with three seeds each, shared contexts; the worst of six runs",
 )
 
+# %% [markdown]
+# The singular values of $Z$ tell the forms apart:
+
 # %%
 H, n, d, d_h = size
 data = sample_examples(capacity(H, n, d_h), n, d, seed=seed)
@@ -285,6 +337,11 @@ show.figure(
     alt="Three falling curves on a logarithmic axis. Two end near a hundredth, one falls by six orders or more.",
 )
 
+# %% [markdown]
+# As control the saturating part of every head but the first is left out: then a head moves the features of examples
+# that are not its own.
+
+# %%
 other = [
     (h, t)
     for h, block in enumerate(blocks(count, heads, min(context, head_width)))
@@ -297,6 +354,10 @@ quiet_keys[1:, :, min(context, head_width) - 1] = 0  # the saturating column of 
 without = softmax_weights(Heads(quiet_keys, built.heads.queries), kept).amax(dim=-1)
 allowed = max(report.distance for report in built.reports)
 
+# %% [markdown]
+# The construction as printed, with a coarse tolerance, and with fixed blocks:
+
+# %%
 claim = Claim("memorization/appendix-b-construction")
 for name in ("fixed blocks", "printed, tolerance 0.01"):
     ratio, largest_residual, weight = worst[name]
@@ -304,22 +365,28 @@ for name in ("fixed blocks", "printed, tolerance 0.01"):
     claim.check(f"{name}: largest residual", largest_residual, "<=", 1e-12)
     claim.check(f"{name}: largest value weight", weight, "<=", 100)
 claim.check("28 runs, one-hot error less the allowed distance", max(r["excess"] for r in runs.values()), "<=", 0)
-claim.control("printed, tolerance 1e-10: smallest singular ratio", worst["printed, tolerance 1e-10"][0], ">=", 1e-3)
-claim.control("printed, tolerance 1e-10: largest value weight", worst["printed, tolerance 1e-10"][2], "<=", 100)
-claim.control(
-    "saturating part left out: one-hot error on other examples",
-    max(2 * (1 - without[t, h].item()) for h, t in other),
-    "<=",
-    allowed,
-)
+loudest = max(2 * (1 - without[t, h].item()) for h, t in other)
+claim.control("saturating part left out: one-hot error on other examples", loudest, "<=", allowed)
 claim.number("printed, tolerance 1e-10: smallest singular ratio", worst["printed, tolerance 1e-10"][0])
 claim.number("printed, tolerance 1e-10: largest residual", worst["printed, tolerance 1e-10"][1])
 claim.verdict()
 
 # %% [markdown]
 # ## The read-out
-# Step 2 solves $Z W_V = [Y, 0]$, cuts $W_V$ into heads, and lets $W_O$ and $W_D$ pass the result through. Any
-# $d_v$ from $d_\mathrm{out}$ up will do.
+# <!-- claim memorization/readout-step -->
+# <blockquote>
+#
+# **Section 4.1 (Value and read-out weights)** *Section 4.1, Step 2*
+#
+# If $Z$ has independent rows, solve $ZW_V=[Y,0_{T\times(d_v-d_\mathrm{out})}]$, let $W_{V_h}$ be the blocks of $W_V$,
+# $W_O$ a stack of $H$ rectangular identities and $W_D$ another one. Then $\hat Y=Y$ for every $d_v\ge d_\mathrm{out}$,
+# as long as $d_\mathrm{out}\le d$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Step 2 solves $Z W_V = [Y, 0]$, cuts $W_V$ into heads, and lets $W_O$ and $W_D$ pass the result through. Any $d_v$
+# from $d_\mathrm{out}$ up will do.
 
 # %%
 residuals, surplus = [], []
@@ -327,8 +394,24 @@ for values in (outputs, outputs + 1, width + 3):
     solved = solve_readout(built.Z, labels[:count], heads, values)
     residuals.append((predict(built.heads, solved, kept) - labels[:count]).abs().max().item())
     surplus.append((built.Z @ solved.values.flatten(0, 1))[:, outputs:].abs().sum().item())
+
+# %% [markdown]
+# The control is the example with $d_\mathrm{out} > d$ from above.
+
+# %%
 claim = Claim("memorization/readout-step")
 claim.check("d_v = d_out, d_out + 1, d + 3: largest residual", max(residuals), "<=", 1e-10)
 claim.check("surplus columns of Z W_V", max(surplus), "<=", 1e-10)
 claim.control("d_out = 5 > d = 3: residual of the best layer", beyond_width, "<=", 1e-10)
 claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# The weights of Theorem 1 can be written down and memorise as many examples as it says, at every size tried, with
+# residuals near rounding; in whole numbers the rank is proved. The theorem needs $d_\mathrm{out} \le d$. Its proof is
+# one of existence and is right; in rounded arithmetic a coarse tolerance, or fixed blocks, keep it well conditioned.
+#
+# ## To try
+# - Set `head_width = 8`: heads take eight examples instead of sixteen, and the staircase has shorter steps; the same
+#   heads still fail above $H(n-1)+1$.
+# - Set `heads = 20`: the staircase becomes finer, and each head is saturated on a larger part of the examples.

@@ -1,5 +1,6 @@
 """Kruskal rank: exactly by enumeration, and by the sampled test that the paper runs on real models (Section 5.1)."""
 
+from collections.abc import Callable, Sequence
 from itertools import combinations, islice
 
 import torch
@@ -105,6 +106,103 @@ def sampled_ranks(
 def satisfied_fraction(vectors: Float[Tensor, "vectors width"], size: int, draws: int = 5_000, seed: Seed = 0) -> float:
     """The share of random subsets of a size that are independent; the paper calls an assumption held from 0.99 on."""
     return (sampled_ranks(vectors, size, draws, seed) == size).double().mean().item()
+
+
+def independent_prefixes(
+    vectors: Float[Tensor, "vectors width"], most: int, draws: int = 5_000, seed: Seed = 0
+) -> Int[Tensor, " draws"]:
+    """In random orders of the vectors, how many of the first, up to ``most``, are independent: a whole curve at once.
+
+    The first k vectors of a random order are a random subset of size k, so that the share of draws with k or more
+    estimates the share of independent subsets of size k, for every k (the test of Section 5.1). Adding a vector lowers
+    the smallest singular value and raises the largest, so that no prefix passes after one that fails, and the place is
+    found by halving. The tolerance is that of :func:`sampled_ranks`. In float32 a prefix is tested by a Cholesky
+    factorisation of its Gram matrix in float64, where the tolerance squared is far above rounding, in float64 by its
+    singular values.
+
+    Raises:
+        ParameterError: a size outside 1 to the number of vectors or the width, or no draw.
+    """
+    require(most=(most, 1, min(vectors.shape)), draws=(draws, 1, None))
+    source, width = generator(seed), vectors.shape[1]
+    chunk = max(1, 8_000_000 // (most * most))
+    exact = vectors.double()
+    products = exact @ exact.mT if vectors.dtype == torch.float32 else None
+    found = []
+    for begin in range(0, draws, chunk):
+        scores = torch.rand(min(chunk, draws - begin), len(vectors), generator=source, device=source.device)
+        order = scores.topk(most, dim=1).indices.to(vectors.device)
+        if products is None:
+            found.append(_by_singular_values(vectors[order]))
+        else:
+            found.append(_by_factorisation(products[order[:, :, None], order[:, None, :]], width))
+    return torch.cat(found).to(vectors.device)
+
+
+def _by_factorisation(gram: Float[Tensor, "draws most most"], width: int) -> Int[Tensor, " draws"]:
+    """Two factorisations bracket it: the tolerance of all rows is too strict for fewer, that of fewer too lax."""
+    low = _first_pivots(gram, _tolerance(gram, width))
+    inside = (torch.arange(gram.shape[1], device=low.device) < low[:, None]).to(gram)
+    high = _first_pivots(gram, _tolerance(gram * inside[:, None, :] * inside[:, :, None], width))
+
+    def passes(draws: Tensor, k: int) -> Tensor:
+        part = gram[draws.to(gram.device), :k, :k]
+        return _first_pivots(part, _tolerance(part, width)) == k
+
+    return _halve(low, high, passes)
+
+
+def _by_singular_values(orders: Float[Tensor, "draws most width"]) -> Int[Tensor, " draws"]:
+    none = torch.zeros(len(orders), dtype=torch.int64, device="cpu")
+
+    def passes(draws: Tensor, k: int) -> Tensor:
+        return (torch.linalg.matrix_rank(orders[draws.to(orders.device), :k]) == k).cpu()
+
+    return _halve(none, none + orders.shape[1], passes)
+
+
+def _halve(
+    low: Int[Tensor, " draws"], high: Int[Tensor, " draws"], passes: Callable[[Tensor, int], Tensor]
+) -> Int[Tensor, " draws"]:
+    """The largest k that passes, for each draw, between two numbers."""
+    while (left := low < high).any():
+        middle = (low + high + 1) // 2
+        for k in middle[left].unique().tolist():
+            here = (left & (middle == k)).nonzero().flatten()
+            passed = passes(here, k)
+            low[here[passed]], high[here[~passed]] = k, k - 1
+    return low
+
+
+def _tolerance(gram: Float[Tensor, "draws rows rows"], width: int) -> Float[Tensor, " draws"]:
+    """The square of the usual tolerance of float32, from the largest eigenvalue, found by iteration to a small part."""
+    direction = gram.sum(dim=-1, keepdim=True)
+    for _ in range(10):
+        direction = gram @ (direction / direction.norm(dim=1, keepdim=True).clamp(min=1e-300))
+    return (width * torch.finfo(torch.float32).eps) ** 2 * direction.flatten(1).norm(dim=1)
+
+
+def _first_pivots(gram: Float[Tensor, "draws rows rows"], tolerance: Float[Tensor, " draws"]) -> Int[Tensor, " draws"]:
+    """How many of the first rows have all their eigenvalues above the tolerance: a factorisation stops after them."""
+    shift = tolerance[:, None, None] * torch.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
+    stopped = torch.linalg.cholesky_ex(gram - shift).info.cpu().long()
+    return torch.where(stopped == 0, stopped + gram.shape[1], stopped - 1)
+
+
+def curve_of(prefixes: Int[Tensor, " draws"], sizes: Sequence[int]) -> list[float]:
+    """The share of subsets of each size that are independent, from :func:`independent_prefixes` (Figure 1)."""
+    return [(prefixes >= k).double().mean().item() for k in sizes]
+
+
+def largest_satisfied(prefixes: Int[Tensor, " draws"], share: float = 0.99) -> int:
+    """The largest k at which at least ``share`` of the subsets are independent: the paper's Kruskal rank (Section 5.1).
+
+    Raises:
+        ParameterError: a share outside 0 to 1.
+    """
+    require(share=(share, 0.0, 1.0))
+    allowed = int((1 - share) * len(prefixes) + 1e-9)  # draws that may fail
+    return int(prefixes.sort().values[min(allowed, len(prefixes) - 1)])
 
 
 def context_fraction(contexts: Float[Tensor, "examples tokens width"]) -> float:

@@ -1,20 +1,27 @@
 """Language transformers up to their first layer (Appendix J), and texts to feed them."""
 
 import re
+import sysconfig
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
-from sklearn import datasets
 from torch import Tensor
 
 from attention_theory.memorization.transformer import Layer, Norm, random_layer
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, require
 
-#: The numbers of the two special tokens, in the texts made here.
+#: The numbers of the special tokens, in the texts made here.
 CLASS_TOKEN, SEPARATOR = 0, 1
+
+_CHARACTERS = 8  # of the text for a token: some twice what a word takes
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+_LEFT_OUT = {"site-packages", "dist-packages", "test", "tests", "idle_test", "encodings"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,8 @@ class LanguageModel:
         layer: the first layer.
         causal: whether tokens look back only (GPT-2).
         separator: the number of the token that ends BERT's first sentence.
+        sentences: 1 where both sentences of BERT bear the first segment's vector, as its code does that is told of no
+            second one (Appendix J tells of none); 2 where the second begins after the first separator.
     """
 
     words: Float[Tensor, "vocabulary width"]
@@ -38,6 +47,7 @@ class LanguageModel:
     layer: Layer
     causal: bool
     separator: int = SEPARATOR
+    sentences: Literal[1, 2] = 1
 
     @property
     def query_position(self) -> int:
@@ -45,12 +55,12 @@ class LanguageModel:
         return -1 if self.causal else 0
 
     def tokens(self, numbers: Int[Tensor, "texts tokens"]) -> Float[Tensor, "texts tokens width"]:
-        """The embedding layer's output. The second segment begins after the first separator."""
+        """The embedding layer's output."""
         embedded = self.words[numbers] + self.positions[: numbers.shape[1]]
         if self.segments is not None:
             ends = numbers == self.separator
             after = ends.cumsum(dim=1) - ends.long()
-            embedded = embedded + self.segments[after.clamp(max=1)]
+            embedded = embedded + self.segments[after.clamp(max=self.sentences - 1)]
         return embedded if self.norm is None else self.norm(embedded)
 
     def queries(
@@ -92,35 +102,88 @@ def random_language_model(
     return LanguageModel(words, places, None, None, random_layer(width, heads, draw), causal=True)
 
 
-def bundled_words() -> Int[Tensor, " words"]:
-    """The descriptions of scikit-learn's data sets as one stream of word numbers, from 2 up by first appearance."""
-    names = ("iris", "diabetes", "digits", "linnerud", "wine", "breast_cancer")
-    text = " ".join(getattr(datasets, f"load_{name}")()["DESCR"] for name in names)
-    numbers: dict[str, int] = {}
-    stream = [numbers.setdefault(word, len(numbers) + 2) for word in re.findall(r"\w+|[^\w\s]", text.lower())]
-    return torch.tensor(stream)
+def library_text() -> str:
+    """The sources of Python's standard library, file after file by name: millions of words.
+
+    Tests are left out, and the tables of encodings, which are alike but for single numbers.
+
+    Raises:
+        FileNotFoundError: an installation without sources.
+    """
+    root = Path(sysconfig.get_paths()["stdlib"])
+    files = sorted(file.relative_to(root) for file in root.rglob("*.py"))
+    kept = [file for file in files if not _LEFT_OUT.intersection(file.parts)]
+    if not kept:
+        raise FileNotFoundError("this installation of Python has no sources of its standard library")
+    return "\n".join((root / file).read_text(encoding="utf-8", errors="replace") for file in kept)
+
+
+class WordNumbers:
+    """Words and marks as numbers, in the order in which they are first met; the numbers below 2 are special tokens."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def __call__(self, text: str) -> list[int]:
+        """The numbers of a text's words, in lower case; new words get new numbers."""
+        known = self._numbers
+        return [known.setdefault(word, len(known) + SEPARATOR + 1) for word in _WORD.findall(text.lower())]
+
+    @property
+    def count(self) -> int:
+        """The size of the vocabulary so far, the special tokens among it."""
+        return len(self._numbers) + SEPARATOR + 1
 
 
 def sample_texts(
-    stream: Int[Tensor, " words"], kind: Literal["bert", "gpt2"], count: int, tokens: int, seed: Seed
+    source: str,
+    kind: Literal["bert", "gpt2"],
+    count: int,
+    tokens: int,
+    encode: Callable[[str], list[int]],
+    seed: Seed,
+    special: tuple[int, int] = (CLASS_TOKEN, SEPARATOR),
 ) -> Int[Tensor, "texts tokens"]:
-    """Pieces of the stream, no two alike: runs of words for GPT-2, "[class] first [separator] second" for BERT.
+    """Pieces that begin at different places of a long text: runs for GPT-2, "[class] one [separator] two" for BERT.
 
-    The second sentence follows the first half of the time and is taken from elsewhere otherwise.
+    The second sentence follows the first half of the time and is taken from elsewhere otherwise (Appendix J). No two
+    pieces are alike, and the places are drawn from a grid of 8 characters a token, so that they do not overlap.
+
+    Args:
+        source: the text.
+        kind: which of the two.
+        count: the number of pieces.
+        tokens: the length of each.
+        encode: a text to its token numbers.
+        seed: draws the places.
+        special: BERT's class token and separator.
 
     Raises:
-        ParameterError: fewer than 4 tokens, or a stream too short for so many different pieces.
+        ParameterError: fewer than 4 tokens, or a text too short for so many pieces.
     """
-    require(tokens=(tokens, 4, len(stream) - 1), count=(count, 1, len(stream) - tokens))
+    span = _CHARACTERS * tokens
+    require(tokens=(tokens, 4, None), count=(count, 1, max(0, len(source) // span - 1)))
     draw = generator(seed)
-    starts = torch.randperm(len(stream) - tokens, generator=draw)[:count]
-    if kind == "gpt2":
-        return stream[starts[:, None] + torch.arange(tokens)]
+    places = (torch.randperm(len(source) // span - 1, generator=draw) * span).tolist()
+
+    def piece(place: int, length: int) -> list[int]:
+        """Whole tokens from the first space after a place on; more of the text where it has long words."""
+        begin, reach = source.find(" ", place), span
+        while len(numbers := encode((source[begin : begin + reach] + source[:reach])[:reach])) < length:
+            require(characters=(len(source), reach, None))
+            reach *= 2
+        return numbers[:length]
+
     first = (tokens - 2) // 2
-    second = tokens - 2 - first
-    elsewhere = torch.randint(len(stream) - second, (count,), generator=draw)
-    follows = torch.rand(count, generator=draw) < 0.5
-    one = stream[starts[:, None] + torch.arange(first)]
-    two = stream[torch.where(follows, starts + first, elsewhere)[:, None] + torch.arange(second)]
-    special = torch.tensor([CLASS_TOKEN, SEPARATOR]).expand(count, 2)
-    return torch.cat([special[:, :1], one, special[:, 1:], two], dim=1)
+    elsewhere = torch.randint(len(source) - span, (len(places),), generator=draw).tolist()
+    follows = (torch.rand(len(places), generator=draw) < 0.5).tolist()
+    rows: dict[tuple[int, ...], None] = {}
+    for place, other, next_ in zip(places, elsewhere, follows, strict=True):
+        run = piece(place, tokens if kind == "gpt2" else tokens - 2)
+        if kind == "bert":
+            second = run[first:] if next_ else piece(other, tokens - 2 - first)
+            run = [special[0], *run[:first], special[1], *second]
+        rows.setdefault(tuple(run))
+        if len(rows) == count:
+            return torch.tensor(list(rows))
+    raise ParameterError(f"count must be at most the {len(rows)} different pieces of the text, got {count}")

@@ -64,16 +64,21 @@ def network_size(inputs: int, hidden: int, outputs: int) -> int:
 
 
 def jacobian_ranks(
-    x: Float[Tensor, "examples inputs"], hidden: int, points: int, seed: Seed, rtol: float = 1e-9
+    x: Float[Tensor, "examples inputs"], hidden: int, points: int, seed: Seed, rtol: float = 1e-9, outputs: int = 1
 ) -> Int[Tensor, " points"]:
-    """The rank of the derivative of all outputs by all parameters, at random parameters (one output).
+    """The rank of the derivative of all outputs of all examples by all parameters, at random parameters.
 
-    Where it is below the number of examples everywhere, the labels that can be met form a set of measure zero.
+    Where it is below the number of labels everywhere, the labels that can be met form a set of measure zero
+    (Appendix F).
+
+    Raises:
+        ParameterError: no hidden unit, no point or no output.
     """
+    require(hidden=(hidden, 1, None), points=(points, 1, None), outputs=(outputs, 1, None))
     draw = generator(seed)
-    networks = [random_network(x.shape[1], hidden, 1, draw) for _ in range(points)]
+    networks = [random_network(x.shape[1], hidden, outputs, draw) for _ in range(points)]
     stacked = {name: torch.stack([network[name] for network in networks]).to(x) for name in networks[0]}
-    jacobians = torch.func.vmap(torch.func.jacrev(lambda network: apply_network(network, x)[:, 0]))(stacked)
+    jacobians = torch.func.vmap(torch.func.jacrev(lambda network: apply_network(network, x).flatten()))(stacked)
     matrix = torch.cat([part.flatten(2) for part in jacobians.values()], dim=2)
     values = torch.linalg.svdvals(matrix)
     return (values > rtol * values[:, :1]).sum(dim=1)

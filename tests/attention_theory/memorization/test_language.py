@@ -1,42 +1,79 @@
+from dataclasses import replace
+from typing import Literal
+
+import pytest
 import torch
 
 from attention_theory.memorization.language import (
     CLASS_TOKEN,
     SEPARATOR,
-    bundled_words,
+    WordNumbers,
+    library_text,
     random_language_model,
     sample_texts,
 )
+from attention_theory.validation import ParameterError
+
+COUNTED = " ".join(f"w{number}" for number in range(6000))
 
 
-def test_bundled_words_number_by_first_appearance() -> None:
-    stream = bundled_words()
-    assert stream[0] == 2
-    assert len(stream) > 2000
-    assert stream.unique().tolist() == list(range(2, int(stream.max()) + 1))
+def number_of(text: str) -> list[int]:
+    return [int(word[1:]) + 2 for word in text.split() if len(word) > 1 and word[0] == "w"]
+
+
+def test_words_are_numbered_by_first_appearance() -> None:
+    encode = WordNumbers()
+    assert encode("The cat, the Dog") == [2, 3, 4, 2, 5]
+    assert encode("dog!") == [5, 6]
+    assert encode.count == 7
+
+
+def test_the_library_holds_millions_of_words() -> None:
+    text = library_text()
+    assert len(text) > 5_000_000
+    assert "class JSONDecoder" in text
+
+
+def test_pieces_are_runs_of_the_text() -> None:
+    texts = sample_texts(COUNTED, "gpt2", 20, 30, number_of, seed=0)
+    assert (texts.diff(dim=1) == 1).all()
+    assert len(texts[:, 0].unique()) == 20
+    assert (texts[:, 0].sort().values.diff() >= 30).all()
 
 
 def test_bert_texts_begin_with_the_class_token() -> None:
-    texts = sample_texts(torch.arange(2, 200), "bert", 10, 12, seed=0)
+    texts = sample_texts(COUNTED, "bert", 40, 12, number_of, seed=0)
     assert (texts[:, 0] == CLASS_TOKEN).all()
     assert ((texts == SEPARATOR).sum(dim=1) == 1).all()
-    assert texts.shape == (10, 12)
+    assert texts.shape == (40, 12)
+    follows = texts[:, 7] == texts[:, 5] + 1
+    assert 8 < follows.sum() < 32
+    other = sample_texts(COUNTED, "bert", 3, 12, number_of, seed=0, special=(101, 102))
+    assert (other[:, 0] == 101).all()
+
+
+def test_a_text_too_short_is_refused() -> None:
+    with pytest.raises(ParameterError, match="count"):
+        sample_texts("a few words", "gpt2", 5, 10, number_of, seed=0)
+    with pytest.raises(ParameterError, match="characters"):
+        sample_texts(" " * 10_000, "gpt2", 5, 10, number_of, seed=0)
 
 
 def test_queries_are_the_contexts_row() -> None:
     for kind in ("bert", "gpt2"):
-        model = random_language_model(kind, 60, 8, 12, 3, seed=0)
-        texts = sample_texts(torch.arange(2, 60), kind, 9, 8, seed=1)
+        model = random_language_model(kind, 6002, 8, 12, 3, seed=0)
+        texts = sample_texts(COUNTED, kind, 9, 8, number_of, seed=1)
         for depth in (0, 1):
             contexts = model.contexts(texts, depth)
             queries = model.queries(texts, depth, chunk=4)
             assert torch.allclose(queries, contexts[:, model.query_position], atol=1e-5)
 
 
-def test_segments_change_after_the_separator() -> None:
-    model = random_language_model("bert", 60, 8, 12, 3, seed=0)
+@pytest.mark.parametrize(("sentences", "rows"), [(1, [0, 0, 0, 0, 0]), (2, [0, 0, 0, 1, 1])])
+def test_segments_where_there_are_two(sentences: Literal[1, 2], rows: list[int]) -> None:
+    model = replace(random_language_model("bert", 60, 8, 12, 3, seed=0), sentences=sentences)
     assert model.segments is not None
     texts = torch.tensor([[CLASS_TOKEN, 5, SEPARATOR, 6, 7]])
-    expected = model.words[texts] + model.positions[:5] + model.segments[torch.tensor([0, 0, 0, 1, 1])]
+    expected = model.words[texts] + model.positions[:5] + model.segments[torch.tensor(rows)]
     assert model.norm is not None
     assert torch.allclose(model.tokens(texts), model.norm(expected), atol=1e-6)

@@ -28,3 +28,8 @@ def test_network_size_counts_the_parameters() -> None:
 def test_jacobian_rank_of_a_linear_region() -> None:
     x = torch.zeros(6, 2, dtype=torch.float64)  # equal inputs: equal outputs, whatever the parameters
     assert (jacobian_ranks(x, 3, points=4, seed=0) == 1).all()
+
+
+def test_jacobian_rank_counts_every_output() -> None:
+    x = torch.zeros(6, 2, dtype=torch.float64)
+    assert (jacobian_ranks(x, 3, points=4, seed=0, outputs=2) == 2).all()

@@ -1,0 +1,273 @@
+# %% [markdown]
+# # Section 5.2 · More heads, longer contexts, wider keys: what helps?
+# *Mahdavi, Liao, Thrampoulidis: the three conclusions of Section 5.2.*
+#
+# "Theorem 1 provides three conclusions": with more heads, with longer contexts and with wider keys up to $n$ more is
+# memorised, and beyond $n$ wider keys bring nothing. The theorem is a *lower* bound. It says what is certain, and
+# cannot say by itself that anything grows, or that anything stops growing. For that an upper bound has to stand beside
+# it.
+#
+# One is at hand. Where the outputs of $T$ examples, as the weights vary, move in fewer than $T$ dimensions, almost no
+# labels can be met. The number of those dimensions is the rank of the derivative of the outputs by all weights, and it
+# can be counted. Training can show that given labels are met, and so give lower bounds; that it fails to meet them
+# shows little, since it may not have looked long enough.
+
+# %%
+from itertools import pairwise
+
+from attention_theory.memorization.attention import Examples, capacity, features, random_heads, softmax_weights
+from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context
+from attention_theory.memorization.key_width import dimension_count, narrowed_heads, reachable_dimensions
+from attention_theory.memorization.rank_bounds import rank_and_gap
+from attention_theory.memorization.trained_heads import fit_keys_and_queries
+from attention_theory.numerics import numerical_rank
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+heads = 3  # H, from 2 to 4
+context = 4  # n, from 4 to width - 2
+width = 8  # d, from 6 to 8
+starts = 2  # of a training, of which the best counts, at least 1
+seed = 0  # seed of every draw, at least 0
+device = "cpu"  # where to train, one of "cpu", "cuda"
+
+# %%
+require(heads=(heads, 2, 4), width=(width, 6, 8), context=(context, 4, width - 2), starts=(starts, 1, None))
+require(seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
+
+# %% [markdown]
+# ## Counting the dimensions
+# Softmax does not see a number added to all logits. So with one shared context $E$ a head acts through $M = (I -
+# \frac1n\mathbf 1\mathbf 1^\top)EW_KW_Q^\top$ alone.
+#
+# <details><summary>Why the outputs move in no more dimensions than are counted</summary>
+#
+# *A shared context.* The rows of $M \in \mathbb R^{n \times d}$ sum to 0, so it has $n - 1$ free rows, and its rank is
+# at most $r = \min(d_h, n - 1)$. Matrices of $n - 1$ by $d$ of rank $r$ form a manifold of $r(n - 1 + d - r)$
+# dimensions. The softmax weights of a head sum to 1, so all features together are linear in 1 and $n - 1$ weights a
+# head: the read-out acts through $H(n-1)+1$ numbers. The outputs are a smooth function of these data alone, and so move
+# in at most
+#
+# $$H\,r\,(n - 1 + d - r) + H(n - 1) + 1, \qquad r = \min(d_h, n - 1)$$
+#
+# dimensions. At $r = n - 1$ that is $H(n-1)(d+1) + 1$.
+#
+# *A context for each example.* A head acts through $W_KW_Q^\top$, of rank $r = \min(d_h, d)$, in a manifold of $r(2d -
+# r)$ dimensions, and the read-out through $Hd$ numbers: at most $H\,r\,(2d - r) + Hd$, whatever $n$.
+#
+# *Width $n - 1$ is enough for a shared context.* With $E$ of rank $n$ and $M$ of rank at most $n - 1$, write $M =
+# UV^\top$ with $n - 1$ columns each and $U^\top\mathbf 1 = 0$, and take $W_K = E^{+}U$, $W_Q = V$. Then $EW_KW_Q^\top =
+# M$, and the softmax weights are those of the wide head for every query. $\square$
+#
+# </details>
+#
+# The count is an upper bound. At random weights the rank of the derivative reaches it:
+
+# %%
+shared_data = sample_examples(240, context, width, law="uniform", seed=seed)
+separate_data = sample_examples(240, context, width, shared=False, law="uniform", seed=seed)
+by_heads = {H: reachable_dimensions(shared_data, H, width, seed) for H in range(1, heads + 1)}
+separate_by_heads = {H: reachable_dimensions(separate_data, H, width, seed) for H in (1, 2)}
+lengths = range(2, width - 1)
+of_length = {n: [sample_examples(240, n, width, shared, "uniform", seed) for shared in (True, False)] for n in lengths}
+by_length = {n: [reachable_dimensions(data, 2, width, seed) for data in pair] for n, pair in of_length.items()}
+key_widths = sorted({1, 2, context - 1, context, width})
+by_width = {h: reachable_dimensions(shared_data, heads, h, seed) for h in key_widths}
+separate_by_width = {h: reachable_dimensions(separate_data, 2, h, seed) for h in key_widths}
+
+# %% [markdown]
+# Labels within reach against heads, length and key width. Dashed: what Theorem 1 promises.
+
+# %%
+promise = [
+    [capacity(H, context, width) for H in by_heads],
+    [capacity(2, n, width) for n in by_length],
+    [capacity(heads, context, h) for h in key_widths],
+]
+shared_lines = [(by_heads, by_heads.values()), (by_length, [pair[0] for pair in by_length.values()])]
+separate_lines = [(separate_by_heads, separate_by_heads.values())]
+separate_lines.append((by_length, [pair[1] for pair in by_length.values()]))
+shared_lines.append((by_width, by_width.values()))
+separate_lines.append((separate_by_width, separate_by_width.values()))
+titles = ["heads H", "context n, two heads", f"key width, H = {heads} and 2"]
+
+# %% [markdown]
+# Drawn side by side:
+
+# %%
+fig, panels = show.axes(1, 3, height=2.8)
+for axis, one, other, least, title in zip(panels, shared_lines, separate_lines, promise, titles, strict=True):
+    for (places, values), label, marker in ((one, "shared", "o"), (other, "separate", "s")):
+        axis.plot(list(places), list(values), marker=marker, label=label)
+    axis.plot(list(one[0]), least, "--", label="Theorem 1")
+    axis.set(xlabel=title)
+panels[0].set(ylabel="labels within reach")
+panels[0].legend(fontsize=7)
+show.figure(
+    fig,
+    name="reach",
+    caption="Heads add, with either kind of context. Longer contexts add where they are shared; so do wider keys up to "
+    "n - 1.",
+    alt="Three panels. Left two rising lines. In the middle one rising and one level line. Right one that is level "
+    "from n minus one on and one that rises to the end.",
+)
+
+# %% [markdown]
+# ## Conclusion (1): heads
+# <!-- claim memorization/remark-conclusion-1 -->
+# <blockquote>
+#
+# **Section 5.2 (More heads)** *Section 5.2*
+#
+# With $d$ fixed, increasing the number of heads $H$ improves memorisation. (Theorem 1, a lower bound, does not show it
+# by itself. Beside the number of labels within reach, an upper bound, it does from $d+1$ times as many heads on; that
+# number grows with every head.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# A head more never hurts, since its value weights can be zero. That it helps, both bounds together show from $(d+1)$
+# times as many heads on; the number of labels within reach grows with every head. Labels of more examples than one head
+# has within reach are met by all heads, trained for them.
+
+
+# %%
+def best_residual(data: Examples, count: int, H: int, h: int) -> float:
+    """The least largest residual of random labels, over several starts of training."""
+    wanted = random_labels(count, 1, seed + 1).to(device)
+    few = data.take(slice(0, count)).to(device)
+    return min(fit_keys_and_queries(few, wanted, H, h, seed + s, 400)[1] for s in range(starts))
+
+
+beyond_one = by_heads[1] + 4
+many, one = best_residual(shared_data, beyond_one, heads, width), best_residual(shared_data, beyond_one, 1, width)
+steps = [by_heads[H + 1] - by_heads[H] for H in range(1, heads)]
+
+# %% [markdown]
+# The control is a single head.
+
+# %%
+claim = Claim("memorization/remark-conclusion-1")
+per_head = (context - 1) * (width + 1)
+claim.check("labels within reach: least gain by a head, less (n - 1)(d + 1)", min(steps) - per_head, "==", 0)
+claim.check("separate contexts: gain by the second head", separate_by_heads[2] - separate_by_heads[1], ">", 0)
+enough = width + 2
+least_gain = capacity(enough, context, width) - dimension_count(1, context, width, width, True)
+claim.check("promise for d + 2 heads less what one head has within reach", least_gain, ">", 0)
+claim.check(f"{beyond_one} labels, trained: residual of all heads", many, "<=", 1e-6)
+claim.control(f"{beyond_one} labels, trained: residual of one head", one, "<=", 1e-6)
+claim.verdict()
+
+# %% [markdown]
+# ## Conclusion (2): context
+# <!-- claim memorization/remark-conclusion-2 -->
+# <blockquote>
+#
+# **Section 5.2 (Longer contexts)** *Section 5.2*
+#
+# With $d$ and $H$ fixed and one shared context, as in the experiments, increasing $n$ improves memorisation. (Theorem 1
+# does not show it by itself; the number of labels within reach grows by $H(d+1)$ with every token. With a context for
+# each example that number does not depend on $n$, for $n\ge2$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# With a shared context, as in the experiments of the section, every token adds $H(d+1)$ labels within reach. With a
+# context for each example the count does not depend on $n$, from $n = 2$ on. That fits Figure 4, where the dependence
+# on $n$ is weaker.
+
+# %%
+rising, level = ([pair[which] for pair in by_length.values()] for which in (0, 1))
+gains = [after - before for before, after in pairwise(rising)]
+long_context, short_context = of_length[width - 2][0], of_length[2][0]
+beyond_short = rising[0] + 4
+to_the_long = best_residual(long_context, beyond_short, 2, width)
+to_the_short = best_residual(short_context, beyond_short, 2, width)
+
+# %% [markdown]
+# The controls are the short context, and contexts that are not shared.
+
+# %%
+claim = Claim("memorization/remark-conclusion-2")
+claim.check("shared: least gain of labels in reach by a token, less H(d + 1)", min(gains) - 2 * (width + 1), "==", 0)
+claim.check(f"{beyond_short} labels, trained: residual with n = d - 2", to_the_long, "<=", 1e-6)
+claim.control(f"{beyond_short} labels, trained: residual with n = 2", to_the_short, "<=", 1e-6)
+claim.control("separate contexts: gain of labels within reach, n = 2 to d - 2", level[-1] - level[0], ">", 0)
+claim.verdict()
+
+# %% [markdown]
+# ## Conclusion (3): key width
+# <!-- claim memorization/remark-conclusion-3 -->
+# <blockquote>
+#
+# **Section 5.2 (Key width beyond n, and below it)** *Section 5.2*
+#
+# **As printed.** Theorem 1 provides that, with $d$ and $n$ fixed, increasing $d_h$ only helps up to $d_h<n$, and there
+# is no gain in memorisation beyond.
+#
+# **Corrected.** With one shared context, increasing $d_h$ helps up to $n-1$ and not beyond: logits matter up to a
+# common number only, so a head of any width has the softmax weights of one of width $n-1$.
+#
+# Theorem 1 is a lower bound and cannot show that something does not help; for $d_h<n$ it is not tight either (with a
+# shared context and $d_h=1$ the rank of $Z$ is already $H(n-1)+1$). The conclusion holds for shared contexts, as in the
+# experiments, by the argument above. With a context for each example, which Theorem 1 covers too, a width beyond $n$
+# adds to the labels within reach.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# With a shared context a head of any width is matched, weight for weight, by one of width $n - 1$. Below that something
+# real is lost, though not the rank of $Z$, which is full from $d_h = 1$ on: the outputs move in fewer dimensions. Where
+# each example has a context of its own, a width beyond $n$ does help.
+
+# %%
+wide = random_heads(heads, width, width, seed + 2)
+wide_weights = softmax_weights(wide, shared_data)
+
+
+def narrowing_error(head_width: int) -> float:
+    """The largest change of a softmax weight when the heads are brought to a smaller key width."""
+    narrow = narrowed_heads(wide, shared_data.contexts, head_width)
+    return (softmax_weights(narrow, shared_data) - wide_weights).abs().max().item()
+
+
+beyond_thin = by_width[1] + 4
+rank_data, bound = sample_examples(72, 6, 12, seed=seed), capacity(4, 6, 6)
+thin, thick = (features(random_heads(4, 12, h, seed + 3), rank_data) for h in (1, 12))
+faulty = features(random_heads(4, 12, 1, seed + 3), with_faulty_context(rank_data, "duplicate"))
+trained = {h: best_residual(shared_data, beyond_thin, heads, h) for h in (1, context - 1)}
+
+# %% [markdown]
+# All of these at once:
+
+# %%
+claim = Claim("memorization/remark-conclusion-3")
+claim.check(
+    "shared context, d_h = d brought to n - 1: change of a softmax weight", narrowing_error(context - 1), "<=", 1e-12
+)
+claim.control("d_h = d brought to n - 2, change of a softmax weight", narrowing_error(context - 2), "<=", 1e-12)
+counted = {f"d_h = {h}": dimension_count(heads, context, width, h, True) for h in key_widths}
+claim.check("shared: labels within reach", {f"d_h = {h}": k for h, k in by_width.items()}, "==", counted)
+counted = {f"d_h = {h}": dimension_count(2, context, width, h, False) for h in key_widths}
+claim.check("separate: labels within reach", {f"d_h = {h}": k for h, k in separate_by_width.items()}, "==", counted)
+claim.check("shared: within reach at d_h = d less at n - 1", by_width[width] - by_width[context - 1], "==", 0)
+claim.check(f"d_h = 1: best residual, T = {beyond_thin}", trained[1], ">=", 1e-2)
+claim.check(f"d_h = n - 1: best residual, T = {beyond_thin}", trained[context - 1], "<=", 1e-6)
+claim.check("H = 4, n = 6, d_h = 1: rank of Z", int(numerical_rank(thin, rtol=1e-12)), "==", bound)
+claim.control("the same with a duplicate token: rank", int(numerical_rank(faulty, rtol=1e-12)), "==", bound)
+gain = separate_by_width[width] - separate_by_width[context]
+claim.printed("separate contexts: labels within reach, d_h = d less d_h = n", gain, "==", 0)
+claim.number("H = 4, n = 6: singular value at the bound, d_h = 1", rank_and_gap(thin, bound)[0])
+claim.number("H = 4, n = 6: singular value at the bound, d_h = 12", rank_and_gap(thick, bound)[0])
+claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# A lower bound does not show what helps. Beside an upper one, the number of labels within reach, the first two
+# conclusions are true for shared contexts, the first for any; and the third is exact: keys wider than $n - 1$ give no
+# head that was not there. With a context for each example, length adds no dimensions and key width does.
+#
+# ## To try
+# - Set `context = 6`: the right panel becomes level later, from width 5 on.
+# - Set `heads = 4`: the left panel gets another point, on the same lines.

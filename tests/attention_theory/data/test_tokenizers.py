@@ -1,0 +1,75 @@
+"""The encodings on vocabularies made by hand, and against the ``transformers`` library where it is installed."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from attention_theory.data.tokenizers import byte_pairs, load_tokenizer, word_pieces
+
+PIECES = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "the",
+    "play",
+    "##ing",
+    "##ed",
+    "re",
+    "##play",
+    ",",
+    "cafe",
+    "'",
+    "s",
+    "中",
+]
+SOME_TEXT = "Playing the  replayed, the\tCafé's 中the replaying unknown _ play"
+MERGES = [("t", "h"), ("th", "e"), ("Ġ", "the"), ("i", "n"), ("in", "g"), ("Ġ", "p"), ("l", "a"), ("la", "y")]
+
+
+def vocabulary_of_bytes() -> dict[str, int]:
+    alone = [chr(n) for n in (*range(33, 127), *range(161, 173), *range(174, 256), *range(256, 256 + 68))]
+    return {piece: number for number, piece in enumerate(alone + [a + b for a, b in MERGES])}
+
+
+def test_word_pieces_by_hand() -> None:
+    encode = word_pieces({piece: number for number, piece in enumerate(PIECES)})
+    assert encode("Playing, REPLAYED") == [5, 6, 10, 8, 9, 7]
+    assert encode("Café's") == [11, 12, 13]
+    assert encode("the中the nothing") == [4, 14, 4, 1]
+    assert encode("a" * 200) == [1]
+
+
+def test_byte_pairs_by_hand() -> None:
+    numbers = vocabulary_of_bytes()
+    encode = byte_pairs(numbers, MERGES)
+    assert encode("the the") == [numbers["the"], numbers["Ġthe"]]
+    assert encode(" playing") == [numbers["Ġp"], numbers["lay"], numbers["ing"]]
+    names = {number: piece for piece, number in numbers.items()}
+    assert "".join(names[number] for number in encode("a\n\n  b")) == "aĊĊĠĠb"
+    assert [names[number] for number in encode("é")] == ["Ã", "©"]
+
+
+def test_the_folder_says_which(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"vocab\.txt"):
+        load_tokenizer(tmp_path)
+    (tmp_path / "vocab.json").write_text(json.dumps(vocabulary_of_bytes()))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n" + "\n".join(" ".join(pair) for pair in MERGES) + "\n")
+    assert load_tokenizer(tmp_path)("the") == [vocabulary_of_bytes()["the"]]
+    (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
+    assert load_tokenizer(tmp_path)("the") == [4]
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("transformers"), reason="needs the optional package transformers")
+def test_as_the_library_encodes(tmp_path: Path) -> None:
+    transformers = importlib.import_module("transformers")
+    (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
+    (tmp_path / "vocab.json").write_text(json.dumps(vocabulary_of_bytes()))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n" + "\n".join(" ".join(pair) for pair in MERGES) + "\n")
+    bert = transformers.BertTokenizer(str(tmp_path / "vocab.txt"))
+    gpt2 = transformers.GPT2Tokenizer(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"), unk_token=None)
+    ours = word_pieces({piece: number for number, piece in enumerate(PIECES)})
+    assert ours(SOME_TEXT) == bert.encode(SOME_TEXT, add_special_tokens=False)
+    assert byte_pairs(vocabulary_of_bytes(), MERGES)(SOME_TEXT) == gpt2.encode(SOME_TEXT, add_special_tokens=False)
