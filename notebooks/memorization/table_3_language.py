@@ -33,6 +33,7 @@ from pathlib import Path
 
 import torch
 
+from attention_theory.data.library_sources import library_sources
 from attention_theory.data.tokenizers import load_tokenizer
 from attention_theory.memorization.kruskal import (
     context_fraction,
@@ -45,7 +46,6 @@ from attention_theory.memorization.kruskal import (
 from attention_theory.memorization.language import (
     LanguageModel,
     WordNumbers,
-    library_text,
     random_language_model,
     sample_texts,
 )
@@ -92,7 +92,8 @@ require(
 
 # %%
 GPT, BERT, SINGLE, DOUBLE = "GPT-2 (small)", "BERT", torch.float32, torch.float64
-source, encode = library_text(), WordNumbers()
+# the tables of encodings are alike but for single numbers
+source, encode = "\n".join(library_sources(leave_out=["encodings"])), WordNumbers()
 texts = {
     GPT: sample_texts(source, "gpt2", texts_count, gpt_tokens, encode, seed + 2).to(device),
     BERT: sample_texts(source, "bert", texts_count, bert_tokens, encode, seed + 3).to(device),

@@ -1,11 +1,11 @@
 """Real text without a network: the sources of Python's standard library, some twelve million characters.
 
-They are code with English in it, and stand in for OpenWebText in the language models of Tables 1 and 2.
+They are code with English in it, and stand in for OpenWebText in language models and for Wikipedia in contexts.
 """
 
 import hashlib
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,17 +20,20 @@ _LEFT_OUT = {"test", "tests", "idle_test", "site-packages", "dist-packages", "li
 _WRITTEN_BY_THE_BUILD = ("_sysconfigdata", "sitecustomize", "usercustomize")
 
 
-def library_sources() -> list[str]:
+def library_sources(leave_out: Collection[str] = ()) -> list[str]:
     """The modules of the standard library, in the order of their paths, without its tests.
 
     The text changes a little with every release of Python; :func:`text_hash` tells whether it is the pinned one.
+
+    Args:
+        leave_out: names of further folders that are left out.
 
     Raises:
         ParameterError: this Python came without its sources.
     """
     root = Path(sysconfig.get_path("stdlib"))
     paths = (path.relative_to(root) for path in root.rglob("*.py"))
-    kept = sorted(path.as_posix() for path in paths if _is_kept(path))
+    kept = sorted(path.as_posix() for path in paths if _is_kept(path) and not set(leave_out) & set(path.parts))
     if not kept:
         raise ParameterError(f"the standard library must have its sources, got none in {root.name}")
     return [(root / path).read_text(encoding="utf-8", errors="replace") for path in kept]

@@ -1,10 +1,8 @@
 """Language transformers up to their first layer (Appendix J), and texts to feed them."""
 
 import re
-import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import torch
@@ -21,7 +19,6 @@ CLASS_TOKEN, SEPARATOR = 0, 1
 _CHARACTERS = 8  # of the text for a token: some twice what a word takes
 
 _WORD = re.compile(r"\w+|[^\w\s]")
-_LEFT_OUT = {"site-packages", "dist-packages", "test", "tests", "idle_test", "encodings"}
 
 
 @dataclass(frozen=True)
@@ -100,22 +97,6 @@ def random_language_model(
         segments = gaussian(2, width)
         return LanguageModel(words, places, segments, Norm(), random_layer(width, heads, draw, "post"), causal=False)
     return LanguageModel(words, places, None, None, random_layer(width, heads, draw), causal=True)
-
-
-def library_text() -> str:
-    """The sources of Python's standard library, file after file by name: millions of words.
-
-    Tests are left out, and the tables of encodings, which are alike but for single numbers.
-
-    Raises:
-        FileNotFoundError: an installation without sources.
-    """
-    root = Path(sysconfig.get_paths()["stdlib"])
-    files = sorted(file.relative_to(root) for file in root.rglob("*.py"))
-    kept = [file for file in files if not _LEFT_OUT.intersection(file.parts)]
-    if not kept:
-        raise FileNotFoundError("this installation of Python has no sources of its standard library")
-    return "\n".join((root / file).read_text(encoding="utf-8", errors="replace") for file in kept)
 
 
 class WordNumbers:

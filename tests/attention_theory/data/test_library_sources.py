@@ -13,6 +13,11 @@ def test_the_sources_are_text_in_one_order_and_hashed() -> None:
     assert len(LIBRARY_SHA256) == 64
 
 
+def test_folders_are_left_out_by_name() -> None:
+    fewer = library_sources(leave_out=["encodings"])
+    assert 0 < len(fewer) < len(library_sources())
+
+
 def test_a_hash_is_of_the_text_and_not_of_its_parts() -> None:
     assert text_hash(["ab", "c"]) == text_hash(["a", "bc"]) != text_hash(["ab", "d"])
 

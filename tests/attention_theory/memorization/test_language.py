@@ -8,7 +8,6 @@ from attention_theory.memorization.language import (
     CLASS_TOKEN,
     SEPARATOR,
     WordNumbers,
-    library_text,
     random_language_model,
     sample_texts,
 )
@@ -26,12 +25,6 @@ def test_words_are_numbered_by_first_appearance() -> None:
     assert encode("The cat, the Dog") == [2, 3, 4, 2, 5]
     assert encode("dog!") == [5, 6]
     assert encode.count == 7
-
-
-def test_the_library_holds_millions_of_words() -> None:
-    text = library_text()
-    assert len(text) > 5_000_000
-    assert "class JSONDecoder" in text
 
 
 def test_pieces_are_runs_of_the_text() -> None:
