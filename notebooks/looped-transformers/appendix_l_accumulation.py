@@ -180,7 +180,7 @@ claim.verdict()
 # in the first step alone has become $\alpha^{T-1}\epsilon'$ after the last, which is above $T\epsilon'$ for large $T$.
 #
 # *Functions.* For steps $x_{t+1}=f_t(x_t)+\eta_t$ the same lines hold with a Lipschitz constant $K$ of all $f_t$ in
-# place of $\|A\|$, as long as exact and computed values stay where it is one: $|f_t(x)-f_t(y)|\le K|x-y|$ gives
+# place of $\|A\|$, as long as the values stay where it holds: $|f_t(x)-f_t(y)|\le K|x-y|$ gives
 # $|e_T|\le\epsilon'\sum_{t<T}K^t$, and $K\le1$ is enough for $T\epsilon'$.
 #
 # *Why $1/x$ and $\sqrt x$ are not covered.* Let $y$ be the exact value before the last of two steps, let the first step

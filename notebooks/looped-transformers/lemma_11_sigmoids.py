@@ -263,14 +263,15 @@ claim.verdict()
 # last step too: of $y_l$ in column $l$ it makes $\sum_ly_l$ in every column. The sum must go to an empty row: in the
 # row of the $y_l$ it is added to the one that is there, and $\sum_iy_i+y_l$ comes out.
 #
-# *With a column of zeros*, $n=d+1$. The ReLU layer behind the copies halves the $2x$ of column 1 and clears the $x$ of
-# the zero column, by units $\pm x_i$ that a large negative weight closes in all other columns. This is the input of
-# Lemma 12, whose layer leaves $\phi(a_l\cdot x)$ in column $l$, up to $(d-1)e^{a_l\cdot x-C}$; its ReLU layer clears
-# the zero column's row. The last layer adds up, and the error is at most $(d-1)\sum_le^{a_l\cdot x-C}$, as small as one
-# likes for large $C$. For a sum with coefficients the value matrix of the second layer has $c_k$ for column $k$ in
-# place of 1. Column $l$ then gets $c_l$ times its own weight, which is below $\phi(u)$ by at most
-# $\delta\phi(u)/(1+e^u+\delta)$, and at most $\max_k|c_k|$ times the weight $\delta/(1+e^u+\delta)$ of the others, in
-# the notation of Lemma 12's proof: the bound is multiplied by $\max_k|c_k|$.
+# *With a column of zeros*, $n=d+1$. The ReLU layer behind the copies takes half of what is there from column 1 and from
+# the zero column, by units $\pm x_i$ that a large negative weight on $(1-e_k)_1$ closes in all others, and the other
+# half from the zero column, by units that the $e_k$ close everywhere else: column 1 keeps $x$, and the zero column
+# nothing. This is the input of Lemma 12, whose layer leaves $\phi(a_l\cdot x)$ in column $l$, up to $(d-1)e^{a_l\cdot
+# x-C}$; its ReLU layer clears the zero column's row. The last layer adds up, and the error is at most
+# $(d-1)\sum_le^{a_l\cdot x-C}$, as small as one likes for large $C$. For a sum with coefficients the value matrix of
+# the second layer has $c_k$ for column $k$ in place of 1. Column $l$ then gets $c_l$ times its own weight, which is
+# below $\phi(u)$ by at most $\delta\phi(u)/(1+e^u+\delta)$, and at most $\max_k|c_k|$ times the weight
+# $\delta/(1+e^u+\delta)$ of the others, in the notation of Lemma 12's proof: the bound is multiplied by $\max_k|c_k|$.
 #
 # *Without it*, $n=d\ge2$. The ReLU layer behind the copies leaves $a_l\cdot x$ in row $l$ of column $l$, and nothing in
 # row $l$ of the other columns: two units, $\sigma(\pm a_l\cdot x-G(1-e_k)_l)$ in column $k$, whose difference is

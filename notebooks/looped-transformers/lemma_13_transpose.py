@@ -45,9 +45,10 @@
 #
 # *Layer 1.* Keys and queries are the codes of $i$. The column sees the $d$ columns of its index alike; the value matrix
 # multiplies data by $d$ and adds them up in the work rows, which now hold column $i$ of $A$ in every group. The ReLU
-# layer moves work row $g$ to the first work row in group $g$: for each $g$ two units, of either sign, to which the code
-# of the group is added so that it closes them in the other groups. It also clears the data and what the attention
-# wrote. Column $(g,i)$ is left with the one number $A_{gi}$: the vector.
+# layer moves work row $g$ to the first work row in group $g$: for each $g$ two units, of either sign, to which a large
+# multiple of (code of $g$ times code of the group, less $L$) is added: 0 in group $g$, and in the other groups so far
+# below 0 that they are closed. It also clears the data and what the attention wrote. Column $(g,i)$ is left with the
+# one number $A_{gi}$: the vector.
 #
 # *Layer 2.* The key of a column is (index, group), its query (group, index). Column $(g,i)$ sees $(i,g)$ alone, and
 # $A_{ig}$ goes into the second work row, which is empty. (In the row of the vector it would be added to $A_{gi}$, and

@@ -83,7 +83,7 @@ def error(**options):
 # *Two layers.* The columns of $M=[A\ B]$ hold their $d$ rows of data and, in $2d$ rows, a unit vector that says which
 # of them they are. The next $2d$ columns hold ones in $2d$ further rows, and no data. A query is ($c$ times the data,
 # $C$ times the unit vector), a key is (data, ones), divided by the temperature factor. The value matrix reads the unit
-# vectors of the left factor's columns, so that each of these has a row in which it puts its weight; the rows are $d$
+# vectors of the left factor's columns alone: the weight on the $i$-th of them goes, times $2d\,e^C$, to row $i$ of $d$
 # rows of the result's own, which are empty before. In the columns of the right factor the ReLU layer takes 1 off and
 # divides by $c$; in all others it leaves nothing there. In the second layer column $j$ of the result fetches these $d$
 # rows from column $j$ of the right factor, by the code of $j$, with the full temperature, and so up to weights that

@@ -334,10 +334,10 @@ show.table(
 # codes, $3N$ for the memory and two operands, $\max(3L,2N)$ for the buffer, which takes a whole instruction or two
 # operands, and the indicator. Three things in them are not as printed. The write adds $\sigma(v)-\sigma(-v)=v$, where
 # $v$ is what the memory is to change by; with the printed sign it adds $|v|$. The flag's $\sigma(1-N-\sum b)$ is 1
-# where all $N$ bits are $-1$, and 0 where one or more are $+1$, since then $\sum b\ge2-N$; with $1+N$ it is $1+2N$ and
-# at least 1 until all bits are $+1$. And the constants of flip and adders are multiplied by the indicator, which is 1
-# in the scratchpad and 0 elsewhere; in all columns they would fill the operand rows of the memory's columns, from which
-# the write reads. $\blacksquare$
+# where all $N$ bits are $-1$, and 0 where one or more are $+1$, since then $\sum b\ge2-N$; with $1+N$ it is at least 1
+# whatever the bits are. And the constants of flip and adders are multiplied by the indicator, which is 1 in the
+# scratchpad and 0 elsewhere; otherwise they fill the operand rows of all columns, and the write reads those of column
+# $b$. $\blacksquare$
 #
 # </details>
 #
@@ -425,16 +425,17 @@ claim.verdict()
 # $6\le2\log_2N+1$ if $N\ge2^{5/2}$, that is, from 6 on.
 #
 # *The memory and the counter.* Let the counter be at the last instruction, $(a,b,c)$ with cell $a$ holding 0, cell $b$
-# holding $-1$ and $c$ its own column, and take a cycle as it is proved above. The difference is
-# $\mathrm{mem}[b]-\mathrm{mem}[a]=-1-0=-1$. It is written to $b$, where $-1$ is already; no other cell is written to.
-# As $-1\le0$ the flag is 1, and the counter is set to $c$, where it is.
+# holding $-1$ and $c$ its own column, and take a cycle, as it is proved above for real rows and in
+# {doc}`remark_depth_bounds` bit by bit. The difference is $\mathrm{mem}[b]-\mathrm{mem}[a]=-1-0=-1$. It is written to
+# $b$, where $-1$ is already; no other cell is written to. As $-1\le0$ the flag is 1, and the counter is set to $c$,
+# where it is.
 #
 # *All other rows.* Codes, commands and indicator are never changed, and buffers are empty after the cycle. What remains
 # are the scratchpad's rows for the instruction and the operands. A read replaces what was there, and so after the cycle
-# they depend on the instruction and on the cells read alone: they hold the instruction's three pointers, no first
-# operand, and the flag in the place of the second. The first cycle at the last instruction may thus replace what an
-# earlier instruction left in these rows. The next begins with the same counter, instruction and cells, and leaves the
-# same: from then on no entry of the state changes.
+# they depend on the instruction and on the cells read alone: in the ten layers they hold the instruction's three
+# pointers, no first operand, and the flag in the place of the second; in four they are cleared. The first cycle at the
+# last instruction may thus replace what an earlier instruction left in these rows. The next begins with the same
+# counter, instruction and cells, and leaves the same: from then on no entry of the state changes.
 #
 # *To the last bit.* At a temperature at which the noise of a cycle stays below $\frac14$ the ramps of its last layer
 # leave exactly $-1$, 0 and 1 ({doc}`step_6_error_correction`), and the above holds of a soft maximum too, in exact
