@@ -153,13 +153,12 @@ claim.verdict()
 # $\frac1{1+e^u}-\frac1{1+e^u+\delta}=\frac\delta{(1+e^u)(1+e^u+\delta)}\le\delta$. Nothing else in the columns $l\le d$
 # changes. The zero column asks for nothing and weighs all columns alike; what it gets, a ReLU layer can clear.
 #
-# *Without it.* All $d$ columns $X_k$ hold the same $x$, so that $X_k-X_1$ is
-# free of it. What the softmax of column $l$ sees are differences of scores, $(KX_k-KX_1)^\top QX_l$ for $k=2,\dots,d$.
-# The first factor is a constant vector, and the second is affine in $x$: $QX_l=Q_xx+\text{const}_l$. So the difference
-# is affine in $x$ with the slope $Q_x^\top K(X_k-X_1)$, the same for every $l$. These are $d-1$ vectors in $\mathbb
-# R^d$. Let $v\ne0$ be orthogonal to all of them. On any line $x+tv$ the differences of scores do not change, and so the
-# weights of the softmax do not. The output is $V$ applied to a fixed average of columns that are affine in $t$: it is
-# affine in $t$.
+# *Without it.* All $d$ columns $X_k$ hold the same $x$, so that $X_k-X_1$ is free of it. What the softmax of column $l$
+# sees are differences of scores, $(KX_k-KX_1)^\top QX_l$ for $k=2,\dots,d$. The first factor is a constant vector, and
+# the second is affine in $x$: $QX_l=Q_xx+\text{const}_l$. So the difference is affine in $x$ with the slope $Q_x^\top
+# K(X_k-X_1)$, the same for every $l$. These are $d-1$ vectors in $\mathbb R^d$. Let $v\ne0$ be orthogonal to all of
+# them. On any line $x+tv$ the differences of scores do not change, and so the weights of the softmax do not. The output
+# is $V$ applied to a fixed average of columns that are affine in $t$: it is affine in $t$.
 #
 # The lemma asks for $\phi(a_l\cdot x)$ in column $l$. Along $x+tv$ this is affine in $t$ only if $a_l\cdot v=0$. If the
 # $a_l$ span $\mathbb R^d$ (and the lemma puts no condition on them), some $a_l\cdot v\ne0$, and $\phi$ is not affine on
