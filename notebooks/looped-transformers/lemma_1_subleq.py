@@ -412,7 +412,8 @@ claim.control("right programs, of 20, at lambda = 1", by_temperature[1.0], "==",
 claim.verdict()
 
 # %% [markdown]
-# ## Halting The last instruction subtracts cell 0, which holds 0, from cell 1, which holds -1, and jumps to itself.
+# ## Halting
+# The last instruction subtracts cell 0, which holds 0, from cell 1, which holds -1, and jumps to itself.
 # After one such cycle the state is a fixed point of the whole network, to the last bit. The machine stays exact from
 # then on, and the loop may be left whenever the state stops changing. For the control the two reserved cells are
 # overwritten, with 1 and 7.
