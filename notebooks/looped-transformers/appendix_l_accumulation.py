@@ -67,12 +67,12 @@ rotation = torch.linalg.qr(torch.randn(d, d, generator=generator(seed), dtype=to
 # constant $c$ is negative and large, and at $x=-G$ the entry is near $1/n\epsilon$: it grows as $\epsilon$ falls. The
 # last step of the proof drops the curvature: $4e^{\epsilon_1/C_1}\epsilon_2/n$ does not bound it.
 #
-# <details><summary>Proof of the corrected bound</summary>
+# <details><summary>Proof of App. L bound on multiplication error, as corrected</summary>
 #
 # Let $c=\sqrt\epsilon/G$, $C=\log(8/\epsilon)$, $\epsilon\le\frac14$, and $u=cx$, so that
 # $|u|\le\sqrt\epsilon\le\frac12$. The entry is $A=e^u/(1+s)$, where $s=e^{-C}\big(1+\frac1n\sum_je^{cx_j}\big)$ lies
 # between 0 and $\frac\epsilon8(1+e^{1/2})<0.34\,\epsilon$. Hence $e^u(1-s)\le A\le e^u$. From above, $A-(1+u)\le
-# e^u-1-u\le\frac12u^2e^{|u|}<0.83\,\epsilon$. From below, $A-(1+u)\ge-e^us>-0.56\,\epsilon$. (The division by $c$,
+# e^u-1-u\le\frac12u^2e^{|u|}<0.83\,\epsilon$. From below, $A-(1+u)\ge-e^us>-0.57\,\epsilon$. (The division by $c$,
 # which makes a product of the entry, is not in the bound; the product's error is that of Lemma 14.) $\square$
 #
 # </details>
@@ -165,9 +165,33 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
-# If every step at most keeps errors as they are, $T$ steps make at most $T$ times the error of one: an error $e_t$
-# becomes $Ae_t$ and a new one is added, so that $\|e_{t+1}\|\le\|A\|\|e_t\|+\epsilon'$, and with $\|A\|\le1$ that adds
-# up to $T\epsilon'$.
+# If every step at most keeps errors as they are, $T$ steps make at most $T$ times the error of one. A step that
+# enlarges them makes more of it, and the functions in question do.
+#
+# <details><summary>Proof of App. L error accumulation over T steps, as corrected</summary>
+#
+# *Matrices.* Let $b_{t+1}=Ab_t+\eta_t$ with $\|\eta_t\|\le\epsilon'$, in any norm and the norm of matrices that belongs
+# to it, and let $b^*_{t+1}=Ab^*_t$ with $b^*_0=b_0$. The error $e_t=b_t-b^*_t$ is 0 at first, and
+# $e_{t+1}=Ae_t+\eta_t$, so that $\|e_{t+1}\|\le\|A\|\|e_t\|+\epsilon'$. After $T$ steps
+#
+# $$\|e_T\|\le\epsilon'\sum_{t<T}\|A\|^t\le T\epsilon'\qquad\text{if }\|A\|\le1.$$
+#
+# It does not hold without the condition: if $A$ is $\alpha>1$ times an orthogonal matrix, an error of size $\epsilon'$
+# in the first step alone has become $\alpha^{T-1}\epsilon'$ after the last, which is above $T\epsilon'$ for large $T$.
+#
+# *Functions.* For steps $x_{t+1}=f_t(x_t)+\eta_t$ the same lines hold with a Lipschitz constant $K$ of all $f_t$ in
+# place of $\|A\|$, as long as the values stay where it holds: $|f_t(x)-f_t(y)|\le K|x-y|$ gives
+# $|e_T|\le\epsilon'\sum_{t<T}K^t$, and $K\le1$ is enough for $T\epsilon'$.
+#
+# *Why $1/x$ and $\sqrt x$ are not covered.* Let $y$ be the exact value before the last of two steps, let the first step
+# leave $y-\epsilon'$ with $0<\epsilon'<y$, and let the second add $\epsilon'$ to what it makes of that. If the second
+# is $1/x$, the error is then $\frac1{y-\epsilon'}-\frac1y+\epsilon'= \frac{\epsilon'}{y(y-\epsilon')}+\epsilon'$, which
+# exceeds $2\epsilon'$ if $y\le1$. If it is $\sqrt x$ and the second error has the other sign, the error is in size
+# $\sqrt y-\sqrt{y-\epsilon'}+\epsilon'=\frac{\epsilon'}{\sqrt y+\sqrt{y-\epsilon'}}+\epsilon'$, which exceeds
+# $2\epsilon'$ if $y\le\frac14$. In both cases the error that goes in is multiplied by about the slope, $1/y^2$ or
+# $1/2\sqrt y$, and neither has a bound near 0. $\square$
+#
+# </details>
 #
 # The error of one step is what the machine's own product adds to the exact product of the vector that it had. Lemma 14
 # says how large it can be, before anything is run: $cz^2/2+e^{-C}(1+\textit{rest})/c$ for an entry $z$, and

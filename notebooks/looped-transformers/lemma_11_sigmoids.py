@@ -136,21 +136,33 @@ claim.verdict()
 # missing. One more column, all zero, supplies it.
 #
 # No other $K$, $Q$ and $V$ can do without that column. The statement is false as printed, and not for want of the right
-# matrices:
+# matrices.
 #
-# <details><summary>Proof that no matrices do without the zero column</summary>
+# <details><summary>Proof of Lemma 12, as corrected, and that no matrices do without the zero column</summary>
 #
-# Write a column of the printed input as $X_k=(x;0;1-e_k;e_k)$. All $d$ columns hold the same $x$, so that $X_k-X_1$ is
-# free of it. What the softmax of column $l$ sees are differences of scores, $(KX_k-KX_1)^\top QX_l$ for $k=2,\dots,d$.
-# The first factor is a constant vector, and the second is affine in $x$: $QX_l=Q_xx+\text{const}_l$. So the difference
-# is affine in $x$ with the slope $Q_x^\top K(X_k-X_1)$, the same for every $l$. These are $d-1$ vectors in $\mathbb
-# R^d$. Let $v\ne0$ be orthogonal to all of them. On any line $x+tv$ the differences of scores do not change, and so the
-# weights of the softmax do not. The output is $V$ applied to a fixed average of columns that are affine in $t$: it is
-# affine in $t$.
+# *With the zero column.* Column $k\le d$ is $X_k=(x;0;1-e_k;e_k)$, and $X_{d+1}=0$. Entry $j$ of a key is $a_j\cdot
+# x-C(1-e_k)_j$, and the query of column $l$ is $e_l$. (The paper's keys have one row more, which is zero; give the
+# queries a zero row too. Where the softmax has a factor $\lambda$, the keys are divided by it.) So with $u=a_l\cdot x$
+# column $l$ scores $u$ with itself, $u-C$ with the $d-1$ others, and 0 with the zero column. The value matrix puts a 1
+# for every column $k\le d$, and nothing for the zero column, into the second row, which is empty. What column $l$ gets
+# there is the weight of the first $d$ columns together,
+#
+# $$\frac{e^u+\delta}{1+e^u+\delta},\qquad\delta=(d-1)e^{u-C}.$$
+#
+# It is above $\phi(u)=1-\frac1{1+e^u}$ by
+# $\frac1{1+e^u}-\frac1{1+e^u+\delta}=\frac\delta{(1+e^u)(1+e^u+\delta)}\le\delta$. Nothing else in the columns $l\le d$
+# changes. The zero column asks for nothing and weighs all columns alike; what it gets, a ReLU layer can clear.
+#
+# *Without it.* All $d$ columns $X_k$ hold the same $x$, so that $X_k-X_1$ is free of it. What the softmax of column $l$
+# sees are differences of scores, $(KX_k-KX_1)^\top QX_l$ for $k=2,\dots,d$. The first factor is a constant vector, and
+# the second is affine in $x$: $QX_l=Q_xx+\text{const}_l$. So the difference is affine in $x$ with the slope $Q_x^\top
+# K(X_k-X_1)$, the same for every $l$. These are $d-1$ vectors in $\mathbb R^d$. Let $v\ne0$ be orthogonal to all of
+# them. On any line $x+tv$ the differences of scores do not change, and so the weights of the softmax do not. The output
+# is $V$ applied to a fixed average of columns that are affine in $t$: it is affine in $t$.
 #
 # The lemma asks for $\phi(a_l\cdot x)$ in column $l$. Along $x+tv$ this is affine in $t$ only if $a_l\cdot v=0$. If the
 # $a_l$ span $\mathbb R^d$ (and the lemma puts no condition on them), some $a_l\cdot v\ne0$, and $\phi$ is not affine on
-# any interval. $\square$
+# any interval. (Nor would a ReLU layer help: behind it the output is affine in $t$ in finitely many pieces.) $\square$
 #
 # </details>
 
@@ -238,14 +250,43 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
-# Here $x$ stands in the first column only. A layer with the same score for every column copies it into all; in the
-# first it is then there twice, and the feed-forward layer halves it. Lemma 12 follows, and a third layer, again with
-# equal scores: it averages over all columns, and a value matrix that multiplies by their number turns the mean into the
-# sum. The sum must go to a row of its own: in the row of the sigmoids it is added to the one that is there.
+# Here $x$ stands in the first column only and has to be copied first. Then Lemma 12 follows, which needs its column of
+# zeros, and a layer that adds up. The corollary can do without that column, though, since it has a ReLU layer in
+# between.
 #
-# This proof needs Lemma 12 and with it the column of zeros. The corollary does not, since it has a ReLU layer in
-# between: let that leave $a_l\cdot x$ in row $l$ of column $l$ alone. Then column $l$ can score $a_l\cdot x+\log(d-1)$
-# with itself and 0 with the $d-1$ others, and its weight on itself is the sigmoid, as in Lemma 11.
+# <details><summary>Proof of Corollary 2, with a column of zeros and without</summary>
+#
+# *Copy, and add.* A layer whose keys and queries are zero weighs all $n$ columns alike, and a value matrix that
+# multiplies a row by $n$ adds the sum of that row over all columns to a row of every column. This does the first step:
+# the row block of $x$ is empty but in column 1, and every column gets $x$, column 1 so that it holds $2x$. It does the
+# last step too: of $y_l$ in column $l$ it makes $\sum_ly_l$ in every column. The sum must go to an empty row: in the
+# row of the $y_l$ it is added to the one that is there, and $\sum_iy_i+y_l$ comes out.
+#
+# *With a column of zeros*, $n=d+1$. The ReLU layer behind the copies takes half of what is there from column 1 and from
+# the zero column, by units $\pm x_i$ that a large negative weight on $(1-e_k)_1$ closes in all others, and the other
+# half from the zero column, by units that the $e_k$ close everywhere else: column 1 keeps $x$, and the zero column
+# nothing. This is the input of Lemma 12, whose layer leaves $\phi(a_l\cdot x)$ in column $l$, up to $(d-1)e^{a_l\cdot
+# x-C}$; its ReLU layer clears the zero column's row. The last layer adds up, and the error is at most
+# $(d-1)\sum_le^{a_l\cdot x-C}$, as small as one likes for large $C$. For a sum with coefficients the value matrix of
+# the second layer has $c_k$ for column $k$ in place of 1. Column $l$ then gets $c_l$ times its own weight, which is
+# below $\phi(u)$ by at most $\delta\phi(u)/(1+e^u+\delta)$, and at most $\max_k|c_k|$ times the weight
+# $\delta/(1+e^u+\delta)$ of the others, in the notation of Lemma 12's proof: the bound is multiplied by $\max_k|c_k|$.
+#
+# *Without it*, $n=d\ge2$. The ReLU layer behind the copies leaves $a_l\cdot x$ in row $l$ of column $l$, and nothing in
+# row $l$ of the other columns: two units, $\sigma(\pm a_l\cdot x-G(1-e_k)_l)$ in column $k$, whose difference is
+# $a_l\cdot x$ for $k=l$ and 0 for $k\ne l$ if $G\ge2|a_l\cdot x|$. (In column 1, where $x$ is there twice, unit 1 has
+# $\frac12a_1$.) In the second layer entry $l$ of a column's key is its row $l$ plus $\log(d-1)$ times its $(e_k)_l$,
+# and the query of column $l$ is $e_l$. So with $u=a_l\cdot x$ column $l$ scores $u+\log(d-1)$ with itself and 0 with
+# the $d-1$ others, and its weight on itself is
+#
+# $$\frac{(d-1)e^u}{(d-1)e^u+(d-1)}=\phi(u).$$
+#
+# The value matrix copies $e_k$, so that column $l$ has this weight in row $l$ of $d$ new rows, and its weights on
+# others in the other rows. The ReLU layer takes row $l$ of column $l$, again by units that are closed in all other
+# columns, multiplies it by $c_l$ and puts it into one row. The last layer adds that row up. All is exact for $|a_l\cdot
+# x|\le\frac12G$, and every layer has one head. $\square$
+#
+# </details>
 
 # %%
 weights = draw(5)

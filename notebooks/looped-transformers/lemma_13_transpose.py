@@ -35,6 +35,47 @@
 # codes. Of the work rows the first holds the vector and the second takes the permuted one. The proof puts it into the
 # row of the vector itself, where the residual adds the two, and $A+A^\top$ comes out. The block of the FLEQ machine has
 # more rows, for its own codes and marks.
+#
+# <details><summary>Proof of Lemma 13, with a row of its own for the permuted vector</summary>
+#
+# *The input.* Column $(g,i)$, the $i$-th of group $g$, holds the code of $i$ and that of $g$, $L=\lceil\log_2d\rceil$
+# entries $\pm1$ each, $d$ rows of data and $d$ empty work rows. The data of $(1,i)$ are column $i$ of $A$, and those of
+# all other groups are 0. These are $2d+2L$ rows. Two codes of length $L$ that differ in $h$ entries have the score
+# $L-2h$. First let the softmax be a hard maximum, which shares equally where scores are equal.
+#
+# *Layer 1.* Keys and queries are the codes of $i$. The column sees the $d$ columns of its index alike; the value matrix
+# multiplies data by $d$ and adds them up in the work rows, which now hold column $i$ of $A$ in every group. The ReLU
+# layer moves work row $g$ to the first work row in group $g$: for each $g$ two units, of either sign, to which a large
+# multiple of (code of $g$ times code of the group, less $L$) is added: 0 in group $g$, and in the other groups so far
+# below 0 that they are closed. It also clears the data and what the attention wrote. Column $(g,i)$ is left with the
+# one number $A_{gi}$: the vector.
+#
+# *Layer 2.* The key of a column is (index, group), its query (group, index). Column $(g,i)$ sees $(i,g)$ alone, and
+# $A_{ig}$ goes into the second work row, which is empty. (In the row of the vector it would be added to $A_{gi}$, and
+# the end would be $A+A^\top$.) The ReLU layer moves it to row $g$ of the data in group $g$, by the units of layer 1 in
+# reverse, and clears the work rows.
+#
+# *Layer 3.* The sum over the columns of index $i$ once more: row $r$ of it comes from group $r$ alone and is $A_{ir}$.
+# So column $(g,i)$ has row $i$ of $A$ in its work rows, which is column $i$ of $A^\top$, and the ReLU layer moves it to
+# the data and clears the work rows. This is so in every group.
+#
+# *The temperature.* Let $x=e^{-2\lambda}$. Beside a weight of 1 for each column of the right code every other column
+# weighs $x^h$, where $h\ge1$ of the compared entries differ. In layers 1 and 3 the columns of other indices weigh at
+# most $\rho=(1+x)^L-1$ times those of the right one, in layer 2 at most $\rho'=(1+x)^{2L}-1$ times. In layer 1 the sum
+# is $(A_{ri}+\sum_{j\ne i}x^{h_j}A_{rj})/(1+\sum_{j\ne i}x^{h_j})$ in place of $A_{ri}$, an average of entries of $A$
+# that is off by at most $2\rho\max|A|$. Layer 2 takes an average of these averages, and layer 3 one of those (in every
+# row of the data one group has something). Averages do not enlarge errors, and so the result is off by at most
+#
+# $$2(2\rho+\rho')\max|A|\le9L\,e^{-2\lambda}\max|A|\qquad\text{if }L\,e^{-2\lambda}\le\tfrac1{20},$$
+#
+# since $(1+x)^k-1\le kx\,e^{kx}$, which is at most $1.11\,kx$ for $kx\le\frac1{10}$.
+#
+# *As a block.* The three layers are the same, with rows of their own for the copies ($d$), the vector and the permuted
+# vector: beside the $d$ rows of the data that makes $2d+2$. To these come the five codes and six marks that all blocks
+# share, $5L+6$ rows. The result lies in columns $2d+1$ to $3d$, which are a group of the first $d^2$ if $d\ge3$.
+# Columns beyond $d^2$ have no code and the score 0; as $L\ge2$, such a column weighs $e^{-2\lambda}$ at most. $\square$
+#
+# </details>
 
 # %%
 import math

@@ -78,7 +78,18 @@ def error(**options):
 # %% [markdown]
 # ## The error law
 #
-# <details><summary>Proof of the error law</summary>
+# <details><summary>Proof of Lemma 14: the two layers, and the error law</summary>
+#
+# *Two layers.* The columns of $M=[A\ B]$ hold their $d$ rows of data and, in $2d$ rows, a unit vector that says which
+# of them they are. The next $2d$ columns hold ones in $2d$ further rows, and no data. A query is ($c$ times the data,
+# $C$ times the unit vector), a key is (data, ones), divided by the temperature factor. The value matrix reads the unit
+# vectors of the left factor's columns alone: the weight on the $i$-th of them goes, times $2d\,e^C$, to row $i$ of $d$
+# rows of the result's own, which are empty before. In the columns of the right factor the ReLU layer takes 1 off and
+# divides by $c$; in all others it leaves nothing there. In the second layer column $j$ of the result fetches these $d$
+# rows from column $j$ of the right factor, by the code of $j$, with the full temperature, and so up to weights that
+# fall exponentially with it; they are moved to the rows of the data, and the rest is cleared. No layer writes to ones
+# and unit vectors, and they are there for the next cycle. There are $7d$ rows and a few times $\log d$ for codes and
+# marks.
 #
 # *The entry before the division.* Let $z_{ij}$ be the entries of the Gram matrix $M^\top M$, $M=[A\ B]$. Column $j$
 # asks, and scores $cz_{ij}$ with the $2d$ columns of $M$, $C$ with the $2d$ columns of ones, 0 with the $n_0$ others.
@@ -96,7 +107,8 @@ def error(**options):
 #
 # where $R$ collects $r_1/c=O(c^2Z^3)$, $e^{-C}r_2/c=O(e^{-C}Z)$, $e^{cz}r_3/c=O(e^{-2C}q^2/c)$ and $(e^{cz}-1)s/c=
 # O(e^{-C}qZ)$. That is the law; all of $R$ is smaller than a written term, by a factor of about $cZ$ or $e^{-C}q$. For
-# $c\to0$ and $e^{-C}/c\to0$ the block's error goes to 0, as the lemma says.
+# $c\to0$ and $e^{-C}/c\to0$ the block's error goes to 0, as the lemma says. (The statement names only the first of the
+# four parts of $R$.)
 #
 # *Two heads.* With a second head at $-c$ the difference of the two entries over $2c$ has no even powers: what is left
 # is $\frac16c^2z^3$.

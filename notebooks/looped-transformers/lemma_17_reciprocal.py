@@ -289,7 +289,7 @@ claim.verdict()
 # choice on a long interval, though, and the corollary does not ask for them. The root is an integral over sigmoids of
 # all slopes, and for slopes in geometric sequence a plain sum stands for the integral very well.
 #
-# <details><summary>Proof of Corollary 9, with slopes in geometric sequence</summary>
+# <details><summary>Proof of Corollary 9 (sqrt), with slopes in geometric sequence</summary>
 #
 # *An integral.* With $K=\int_0^\infty\tanh(u/2)\,u^{-3/2}\,du$ the substitution $u=wx$ shows
 #

@@ -299,7 +299,12 @@ show.table(
 # cycle: a few ReLU units round three values, not $2^N$. So with a soft maximum the noise stays, and $\lambda$ has to
 # grow with the number $T$ of steps too.
 #
-# <details><summary>Proof that the machine is right</summary>
+# <details><summary>Proof of Lemma 1, with an integer in one row, and what is repaired bit by bit</summary>
+#
+# *Its size.* There are four layers: read the instruction and increase the counter; read both operands, with a head for
+# each, and subtract; write and take the flag; select the counter and clear. The rows are $3L$ each for command and
+# instruction, $L$ each for counter and codes, and one each for the memory, two operands, the buffer of the write, the
+# indicator and its opposite: $8L+6$, whatever $N$. With $L=\lceil\log_2n\rceil$ that is $O(\log n+\log N)$.
 #
 # *With a hard maximum.* A column without a pointer asks for the scratchpad's column, where command and memory are
 # empty, so look-ups change nothing there. The scratchpad's query is a pointer; the one column with this code answers,
@@ -322,7 +327,17 @@ show.table(
 # $\frac14$, as Step 6 does for addresses. All of this is below $\frac18$ if $2^{T+1}\eta\le\frac18$, which with
 # $n\le2^L$ says
 #
-# $$2\lambda-\ln(\lambda L)\ge(N+L+T+7)\ln2.\qquad\blacksquare$$
+# $$2\lambda-\ln(\lambda L)\ge(N+L+T+7)\ln2.$$
+#
+# *Bit by bit.* That the ten layers of Appendix G are right is shown layer by layer in {doc}`remark_depth_bounds`, and
+# at which temperature in {doc}`step_6_error_correction`. They have $8L$ rows for command, instruction, counter and
+# codes, $3N$ for the memory and two operands, $\max(3L,2N)$ for the buffer, which takes a whole instruction or two
+# operands, and the indicator. Three things in them are not as printed. The write adds $\sigma(v)-\sigma(-v)=v$, where
+# $v$ is what the memory is to change by; with the printed sign it adds $|v|$. The flag's $\sigma(1-N-\sum b)$ is 1
+# where all $N$ bits are $-1$, and 0 where one or more are $+1$, since then $\sum b\ge2-N$; with $1+N$ it is at least 1
+# whatever the bits are. And the constants of flip and adders are multiplied by the indicator, which is 1 in the
+# scratchpad and 0 elsewhere; otherwise they fill the operand rows of all columns, and the write reads those of column
+# $b$. $\blacksquare$
 #
 # </details>
 #
@@ -398,9 +413,37 @@ claim.verdict()
 
 # %% [markdown]
 # ## Halting
-# The last instruction subtracts cell 0, which holds 0, from cell 1, which holds -1, and jumps to itself. The state is
-# then a fixed point of the whole network, to the last bit. The machine stays exact from then on, and the loop may be
-# left whenever the state stops changing. For the control the two reserved cells are overwritten, with 1 and 7.
+# The last instruction subtracts cell 0, which holds 0, from cell 1, which holds -1, and jumps to itself.
+# After one such cycle the state is a fixed point of the whole network, to the last bit. The machine stays exact from
+# then on, and the loop may be left whenever the state stops changing. For the control the two reserved cells are
+# overwritten, with 1 and 7.
+#
+# <details><summary>Proof of SUBLEQ input and EOF instruction, eq (5), as corrected</summary>
+#
+# *The rows.* A number is a vector of $N$ bits in the memory, and so it is in the two operands, which makes $3N$ rows
+# beside the $8L$ of command, instruction, counter and codes. The printed number leaves $2\log N+1$, which is less than
+# $3N$ for all $N$, since $\log_2N<N$. With a real number in a cell the machine above has $8L+6$ rows, and
+# $6\le2\log_2N+1$ if $N\ge2^{5/2}$, that is, from 6 on.
+#
+# *The memory and the counter.* Let the counter be at the last instruction, $(a,b,c)$ with cell $a$ holding 0, cell $b$
+# holding $-1$ and $c$ its own column, and take a cycle, as it is proved above for real rows and in
+# {doc}`remark_depth_bounds` bit by bit. The difference is $\mathrm{mem}[b]-\mathrm{mem}[a]=-1-0=-1$. It is written to
+# $b$, where $-1$ is already; no other cell is written to. As $-1\le0$ the flag is 1, and the counter is set to $c$,
+# where it is.
+#
+# *All other rows.* Codes, commands and indicator are never changed, and buffers are empty after the cycle. What remains
+# are the scratchpad's rows for the instruction and the operands. A read replaces what was there, and so after the cycle
+# they depend on the instruction and on the cells read alone: in the ten layers they hold the instruction's three
+# pointers, no first operand, and the flag in the place of the second; in four they are cleared. The first cycle at the
+# last instruction may thus replace what an earlier instruction left in these rows. The next begins with the same
+# counter, instruction and cells, and leaves the same: from then on no entry of the state changes.
+#
+# *To the last bit.* At a temperature at which the noise of a cycle stays below $\frac14$ the ramps of its last layer
+# leave exactly $-1$, 0 and 1 ({doc}`step_6_error_correction`), and the above holds of a soft maximum too, in exact
+# arithmetic. In 53 bits it is checked below, entry by entry. (Bit by bit, that is. Real rows are not rounded, and are
+# fixed with a hard maximum.) $\square$
+#
+# </details>
 
 # %%
 finished = machine.run(machine.load(source), len(interpret(source, 8, 1000)) + 1, temperature)
