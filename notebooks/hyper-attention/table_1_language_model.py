@@ -138,29 +138,37 @@ models = {**BASELINES, **TABLE_1}
 courses = train_table(models, width, 1, corpus, training, seeds, device)
 
 # %% [markdown]
-# On the left, the loss on held-out text in the course of the training. On the right, the loss at the end for every
-# place of a window: a token at place 0 has nothing before it, and what falls to the right of it is what a model draws
-# from the tokens before.
+# On the left, the loss on held-out text in the course of the training. On the right, what each model draws from the
+# tokens before, place by place in the window: how far its loss at the end is below that without attention. (At single
+# places the loss itself depends on which tokens of the text happen to lie there.)
+
 
 # %%
+def by_place(runs):
+    """The loss at each place of the window, mean over the seeds."""
+    return torch.tensor([one.by_place for one in runs]).mean(0)
+
+
+alone = by_place(courses["no attention"])
 fig, (course, places) = show.axes(1, 2, width=9.5, height=3.6)
 for (name, runs), colour, marker in zip(courses.items(), show.COLOURS, show.MARKERS, strict=False):
     losses = torch.tensor([one.losses for one in runs])[:, 1:]
     course.plot(runs[0].steps[1:], losses.mean(0), color=colour, marker=marker, label=name)
-    places.plot(torch.tensor([one.by_place for one in runs]).mean(0), color=colour, marker=marker, markersize=3)
-for axis in (course, places):
-    axis.axhline(bigram, color="gray", linestyle="--", label="counted bigrams")
+    if name != "no attention":
+        places.plot(alone - by_place(runs), color=colour, marker=marker, markersize=3)
+course.axhline(bigram, color="gray", linestyle="--", label="counted bigrams")
 course.set(xlabel="step", ylabel="loss, nats a token")
 course.legend(fontsize=7)
-places.set(xlabel="place in the window", ylabel="loss at the end, nats a token")
+places.set(xlabel="place in the window", ylabel="below no attention by, nats")
 show.figure(
     fig,
     name="losses",
-    caption="Held-out loss, mean over the seeds. Left: in the course of the training. Right: at its end, by the number "
-    "of tokens that a token can see before it. Dashed: the counted bigram table.",
+    caption="Held-out loss, mean over the seeds. Left: in the course of the training; dashed, the counted bigram table. "
+    "Right: at its end, how far each model is below the one without attention, by the number of tokens that a token "
+    "can see before it.",
     alt="Left: curves that fall with the steps; the one without attention stays uppermost, then comes the mean of the "
-    "past, and the models of the table are lowest. Right: the curve without attention is flat after the first places, "
-    "the others fall from left to right.",
+    "past, and the models of the table are lowest. Right: "
+    "curves that begin at or below zero and rise from left to right.",
 )
 
 # %% [markdown]

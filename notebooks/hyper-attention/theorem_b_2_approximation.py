@@ -99,7 +99,7 @@ trained_two = least_largest_error(target_two.to(device), 1, 2, restarts, steps=1
 wide_two = best_residual(target_two.to(device), 2, restarts, steps=1500, seed=seed)
 
 ratios = torch.linspace(0, 3, 301, dtype=torch.float64)
-scales = torch.linspace(-0.2, 1, 601, dtype=torch.float64)[:, None]
+scales = torch.linspace(0, 1, 2001, dtype=torch.float64)[:, None]
 pattern = torch.stack([torch.ones_like(ratios), ratios**2, ratios, ratios**3], dim=-1).reshape(-1, 2, 2, 1)
 curve = largest_error(scales[..., None, None, None] * pattern - target_two, 2).min(dim=0).values
 
@@ -119,7 +119,7 @@ show.figure(
     name="counter-example",
     caption="Two symbols, one dimension: whatever the embedding, some token of two errs by a half. The printed bound "
     "says 0.",
-    alt="A curve that is one at t = 0, falls to a corner of height one half at t = 1 and rises again. A dashed line at "
+    alt="A curve that is two thirds at t = 0, falls to a corner of height one half at t = 1 and rises again. A dashed line at "
     "zero.",
 )
 

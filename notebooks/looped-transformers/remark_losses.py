@@ -286,8 +286,8 @@ show.figure(
     name="inner-loop",
     caption="Left: the error of the weights against the rounds of the inner loop; the machine stops at the floor of "
     "its products. Right: the error of a sum of sigmoids for the same derivative against their number.",
-    alt="Left: a curve that is flat and then drops steeply, with a dot on its plateau and one "
-    "far below one millionth. Right: points that fall along a dashed line of slope minus one.",
+    alt="Left: a curve that is flat and then drops steeply to a floor, with a dot at its beginning and one above its "
+    "end, below one hundred-thousandth. Right: points that fall along a dashed line of slope minus one.",
 )
 
 # %% [markdown]
