@@ -138,7 +138,7 @@ places.set(xlabel="place in the window", ylabel="below no attention by, nats")
 show.figure(
     fig,
     name="losses",
-    caption="Held-out loss, mean over the seeds. Left: in the course of the training; dashed, the counted bigram table. "
+    caption="Held-out loss, mean over the seeds. Left: in the course of the training; dashed, the counted bigrams. "
     "Right: at its end, how far each model is below the one without attention, by the number of tokens that a token "
     "can see before it.",
     alt="Left: curves that fall with the steps; the one without attention stays uppermost, then comes the mean of the "

@@ -119,8 +119,8 @@ show.figure(
     name="counter-example",
     caption="Two symbols, one dimension: whatever the embedding, some token of two errs by a half. The printed bound "
     "says 0.",
-    alt="A curve that is two thirds at t = 0, falls to a corner of height one half at t = 1 and rises again. A dashed line at "
-    "zero.",
+    alt="A curve that is two thirds at t = 0, falls to a corner of height one half at t = 1 and rises again. A dashed "
+    "line at zero.",
 )
 
 # %% [markdown]
