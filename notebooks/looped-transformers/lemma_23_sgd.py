@@ -211,8 +211,9 @@ claim.verdict()
 # vanishes as the temperature grows; from some temperature on all jumps and all operands are the program's.
 #
 # *One update.* Let the machine hold $w+\delta$ in place of $w$, let $\epsilon_1,\epsilon_2$ be the errors of the
-# products $x\cdot w$ and $\eta t$ and $\epsilon_3$ that of the column $f_{\mathrm{mul}}(x^\top,\eta t)$. Since the
-# update is affine in $w$, after it
+# products $x\cdot w$ and $\eta t$ and $\epsilon_3$ that of the column $f_{\mathrm{mul}}(x^\top,\eta t)$, with what the
+# entries below $\eta t$, which should be zero, make of the cells behind the point's. Since the update is affine in $w$,
+# after it
 #
 # $$\delta'=(I-\eta\,xx^\top)\,\delta-(\eta\,\epsilon_1+\epsilon_2)\,x-\epsilon_3,\qquad
 # \|\delta'\|\le\max(1,|1-\eta\|x\|^2|)\,\|\delta\|+(\eta|\epsilon_1|+|\epsilon_2|)\,\|x\|+\|\epsilon_3\| ,$$

@@ -250,8 +250,8 @@ claim.verdict()
 # has arrived, this is $b_T/\|b_T\|$, for which Algorithm 4 is right.
 #
 # *How many rounds?* Let $B=A/\|A\|$, with a unit vector to begin with. Then $S\le1$, in the range of Algorithm 11, and
-# $\log_{1.5}(1/\sqrt S)+6$ rounds are enough. Let $\varrho=|\lambda_1|/\|A\|$. As Algorithm 4 assumes,
-# $\|b_T\|/\varrho^T$ has a limit $\gamma>0$. If $\varrho>\frac23$, the number needed is at most
+# $\log_{1.5}(1/\sqrt S)+6$ rounds are enough for a relative error of $10^{-12}$. Let $\varrho=|\lambda_1|/\|A\|$. As
+# Algorithm 4 assumes, $\|b_T\|/\varrho^T$ has a limit $\gamma>0$. If $\varrho>\frac23$, the number needed is at most
 # $T\log_{1.5}(1/\varrho)$ and a constant, which is below $T$ for large $T$: $T$ rounds are enough. For symmetric $A$
 # $\varrho=1$. If $\varrho\le\frac23$, then $\sqrt S\le2\gamma(\frac23)^T$ for large $T$. A round multiplies $u=\sqrt
 # S\,x$ by at most $\frac32$, so that $u_{T-i}\le2\gamma(\frac23)^i$. Choose $i$ so that this is at most $\frac12$. For
@@ -347,7 +347,8 @@ claim.verdict()
 #
 # To this the four products of the step add at most $x\,(\frac12S\epsilon_1+\frac12\epsilon_2+\epsilon_3)+\epsilon_4$,
 # with $x$ and $S$ as the machine holds them and $\epsilon_i$ the error of each. The last product makes of $\beta$ and
-# $\xi$ at most $(\sqrt S+\beta)|\xi|+x\beta$, and its own error.
+# $\xi$ at most $(\sqrt S+\beta)|\xi|+x\beta$, and its own error. (Entries that should be zero are off, too. They meet
+# only each other in what is used: that is a product of two errors, again of second order.)
 #
 # *Every $\epsilon$.* Let the temperature and the constant $C$ of the product block grow and $c$ fall so that $e^{-C}/c$
 # goes to 0. Then all errors of products do (Lemma 14), and one after another $\beta$, $\tau$, all $\xi$ and the error
@@ -470,7 +471,7 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # One head in each of 12 layers runs the program, with the right counter in every cycle and an error below a bound that
-# is known beforehand: the floor of the products, magnified by the inverse root about $S^{-3/2}$ times. What spoils the
+# is known beforehand: the floor of the products, magnified in the inverse root about $S^{-3/2}$ times. What spoils the
 # result is a start that is nearly orthogonal to the eigenvector. The algorithm is right as printed; its program needs
 # two lines repaired, a matrix of norm 1, and for matrices far from symmetric a count of its own for the second loop.
 #

@@ -181,13 +181,13 @@ claim.verdict()
 # did.
 #
 # *As printed.* Lines 5 and 6 make $(w_2^\top)^\top a$, a product of two columns, which has $w_{2,1}a_1$ for its first
-# entry. Line 9 makes $w_2^\top\delta_2$ of a number in the first entry: all hidden units but the first have no error.
-# The flag $k-m=1-m\le0$ is never computed anew: line 13 always jumps to 20, and line 21 back, for ever; that it jumps
-# into the loop, and that $k$ is not set back, would each be wrong by itself. Without the resets of lines 14 and 17 the
-# next call goes on behind the hidden units, and with the first instruction at `zt` it does not read $W_1$. Line 24
-# makes $\delta_2a_1$, one number. Lines 26 and 27 make $\delta_1^\top x$ and the first entry of $\delta_1$, with
+# entry. Line 9 makes $w_2^\top\delta_2$ of a number in the first entry: no error gets back to any hidden unit but the
+# first. The flag $k-m=1-m\le0$ is never computed anew: line 13 always jumps to 20, and line 21 back, for ever; that it
+# jumps into the loop, and that $k$ is not set back, would each be wrong by itself. Without the resets of lines 14 and
+# 17 the next call goes on behind the hidden units, and with the first instruction at `zt` it does not read $W_1$. Line
+# 24 makes $\delta_2a_1$, one number. Lines 26 and 27 make $\delta_1^\top x$ and the first entry of $\delta_1$, with
 # $\delta_1$ from before the loop. Lines 28 to 35 make $G^\top\eta$: the wrong side, and with the number $\eta$ only its
-# first column. $\square$
+# first column. The sigmoids have one operand, and cannot have it first in line 4 and second in line 14. $\square$
 #
 # </details>
 #
@@ -202,11 +202,13 @@ claim.verdict()
 #
 # *As printed.* Counters from $-n$ and $-T$ are above 0 only after $n+1$ calls and $T+1$ epochs: $(n+1)(T+1)$ updates,
 # one of each epoch with what lies behind the data. Line 9 puts the address of the first point into instruction 3, which
-# in Algorithm 13 reads a point, but adds $b_1$ to $z$ here. Algorithm 15 counts hidden units in $k$, which would
-# destroy the count of the epochs there, and writes the hidden vector into $z$, over the constants: each needs a cell of
-# its own. $\square$
+# in Algorithm 13 reads a point, but adds $b_1$ to $z$ in this program. Algorithm 15 counts hidden units in $k$, which
+# would destroy the count of the epochs there, and writes the hidden vector into $z$, over the constants: each needs a
+# cell of its own. $\square$
 #
 # </details>
+#
+# The two listings beside one another:
 
 # %%
 print(side_by_side(listing_beside()))
@@ -321,18 +323,18 @@ claim.verdict()
 # from $-T+1$ and leads back while it is at most 0: $T$ epochs.
 #
 # *Machine.* The machine of Theorem 2 executes one instruction a pass, moves of pointers among them. It has 9 layers and
-# those of its deepest block, with 3; its blocks share one head. Memory and program have $O(|\mathcal D|+d^2)$ columns
-# with pointers, and $O(d\,|\mathcal D|+d^2)$ with copies, so that the $O(Md+\log n)$ rows with a fixed number $M$ of
-# blocks are $O(\log|\mathcal D|+d)$. None of these numbers depends on the temperature or on $c$.
+# those of its deepest block, with 3; its blocks share one head. Memory and program have $O(|\mathcal D|+d)$ columns
+# with pointers, and $O(d\,|\mathcal D|)$ with copies, so that the $O(Md+\log n)$ rows with a fixed number $M$ of blocks
+# are $O(\log|\mathcal D|+d)$. None of these numbers depends on the temperature or on $c$.
 #
 # *Error.* An instruction makes of memory a continuous function of it, since sums, transposes, products and sigmoids are
-# continuous. The machine makes it with an error that, on any bounded set of memories, vanishes as the temperature and
-# the constant $C$ of the product block grow and $c$ falls so that $e^{-C}/c$ goes to 0 (Theorem 2, Lemma 14). The flags
-# are whole numbers that are never in a product, so that from some temperature on all jumps and all pointers are the
-# program's; and their number $K$ of cycles is fixed by $T$, $n_d$ and $d$. Suppose that the memory after $k$ cycles
-# tends to the program's. Then the next function, being continuous, tends to its value there, and the error of the cycle
-# vanishes: the memory after $k+1$ cycles tends to the program's. At $k=0$ the two are equal. So after $K$ cycles the
-# error is as small as one likes, with the same layers, heads and rows. $\square$
+# continuous. The machine, with its gates above the data, makes it with an error that, on any bounded set of memories,
+# vanishes as the temperature and the constant $C$ of the product block grow and $c$ falls so that $e^{-C}/c$ goes to 0
+# (Theorem 2, Lemma 14). The flags are whole numbers that are never in a product, so that from some temperature on all
+# jumps and all pointers are the program's; and the number $K$ of cycles is fixed by $T$, $n_d$ and $d$. Suppose that
+# the memory after $k$ cycles tends to the program's. Then the next function, being continuous, tends to its value
+# there, and the error of the cycle vanishes: the memory after $k+1$ cycles tends to the program's. At $k=0$ the two are
+# equal. So after $K$ cycles the error is as small as one likes, with the same layers, heads and rows. $\square$
 #
 # </details>
 #
