@@ -129,7 +129,7 @@ claim.verdict()
 # identity $1-u$ becomes at most $\frac32(1-u)^2$, which is quadratic convergence.
 #
 # *The number of steps for $S\lt1$.* Note that $g$ is increasing on $[0,1]$. Beginning at $u=0.51$, six steps make $1-u$
-# about 0.30, 0.12, 0.022, $7\cdot10^{-4}$, $7.3\cdot10^{-7}$ and $8\cdot10^{-13}$: from any $u_m\ge0.51$ six steps are
+# about 0.30, 0.12, 0.022, $7\cdot10^{-4}$, $7.2\cdot10^{-7}$ and $8\cdot10^{-13}$: from any $u_m\ge0.51$ six steps are
 # enough for $10^{-12}$. Let $m$ be the first such index; if it is 0 we are done. Otherwise all $u_j$ with $j\lt m$ are
 # below 0.51, where a step multiplies by at least 1.369; so $u_{m-1-i}\le0.51/1.369^i$. A step multiplies $u$ by
 # $\frac32(1-u^2/3)$, hence
