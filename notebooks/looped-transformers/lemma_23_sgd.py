@@ -71,10 +71,42 @@ def data(count, source=source):
 # <!-- /claim -->
 # Lines 3 and 4 compute $x^\top(\cdot)$, one number, where $x$ times a number is wanted: $x^\top$ must be the first
 # operand. The counters run from $-n_d$ and $-T$ and the jump is taken at 0, which makes $(n_d+1)(T+1)$ updates; the
-# extra one in each pass takes its point from behind the data. Below is the listing, as printed on the left and repaired
-# on the right, where an equals sign stands for the same line. (The counters begin where the memory says; `x0` and `y0`
-# are the first point and the first label, which lie in consecutive cells.) `advance` and `rewind` change an address of
-# another instruction:
+# extra one in each pass takes its point from behind the data.
+#
+# <details><summary>Proof of Algorithm 13, as corrected</summary>
+#
+# Write $n=n_d$. The vectors $w$ and `temp` lie in the first column, numbers in the first entry, of matrices that are
+# zero elsewhere; every line keeps it so.
+#
+# *One update.* Let the pointers stand at $x_i$ and $y_i$. The first line makes the number $t=x_i^\top w$, the second
+# $t-y_i$, the third $\eta(t-y_i)$. The transpose reads the point's cell and those behind it: `turned` has the row
+# $x_i^\top$ on top. The product turns it back, and only its first column $x_i$ meets the number: it is $\eta(x_i\cdot
+# w-y_i)x_i$, and $w$ is lessened by that.
+#
+# *Invariant.* At `first`, before the $i$-th update of epoch $e$ (both counted from 1), $j=-n+i$, $k=-T+e$, the two
+# pointers to a point stand at the cell of $x_i$ and the one to a label at that of $y_i$, and $w$ is the iterate after
+# $(e-1)n+i-1$ updates. At the start this holds with $i=e=1$. After the update the pointers stand at the next cells and
+# $j=-n+i+1$. For $i\lt n$ this is at most 0 and the jump leads to `first` with $i+1$. For $i=n$ it is 1. Then $j$
+# becomes $-n+1$ again, which `from` holds, the three pointers are set back to the first cells, and $k=-T+e+1$. For
+# $e\lt T$ the jump leads to `first` with $e+1$ and $i=1$; for $e=T$ the program halts. So there are $Tn$ updates, point
+# after point, epoch after epoch. A pointer that has gone past the last point is set back before it is read. There are
+# 18 instructions: 6 for an update, 3 and 3 for the pointers, 5 for the counters and the halt.
+#
+# *Without pointers.* A point's copy has the 6 instructions of an update. A copy must hold all that reads or changes
+# `temp`: the first line writes over what the next ones read. With counter, jump and halt there are $6n+3$.
+#
+# *The factor.* The term of $\frac1n\sum_i(x_i\cdot w-y_i)^2$ for one point has the gradient $\frac2n(x_i\cdot
+# w-y_i)x_i$: its descent with rate $\eta'$ is the above with $\eta=2\eta'/n$.
+#
+# *As printed.* $f_{\mathrm{mul}}(x_i,t)=x_i^\top t$ is, with $t$ in the first entry, the first entry of $x_i$ times
+# $t$: only the first weight would ever move. Counters from $-n$ and $-T$ are above 0 only after $n+1$ updates and $T+1$
+# epochs: $(n+1)(T+1)$ updates, and the last of each epoch reads the cell behind the last point. $\square$
+#
+# </details>
+#
+# Below is the listing, as printed on the left and repaired on the right, where an equals sign stands for the same line.
+# (The counters begin where the memory says; `x0` and `y0` are the first point and the first label, which lie in
+# consecutive cells.) `advance` and `rewind` change an address of another instruction:
 
 # %%
 print(side_by_side(sgd_beside()))
@@ -163,6 +195,36 @@ claim.verdict()
 # <!-- /claim -->
 # Here the machine runs the program with a copy of the step for each point. In each of its layers the function blocks
 # share one head, which step 3 opens for the block whose instruction it is (Lemma 7).
+#
+# <details><summary>Proof of Lemma 23, with the counters corrected</summary>
+#
+# *Program.* The repaired program of Algorithm 13 makes the $Tn_d$ updates in order, with pointers or with copies. Its
+# number of instructions executed is fixed by $T$ and $n_d$.
+#
+# *Machine.* The machine of Theorem 2 executes one instruction a pass, and moves of pointers among them (see the page on
+# pointer blocks). It has 9 layers and those of its deepest block, the transpose with 3; its blocks share one head.
+# Memory and program have $O(|\mathcal D|+d)$ columns with pointers, and $O(d\,|\mathcal D|)$ with copies, each point in
+# $d$ columns. The logarithm of either is $O(\log|\mathcal D|+\log d)$, so that the $O(Md+\log n)$ rows with a fixed
+# number $M$ of blocks are $O(\log|\mathcal D|+d)$. None of these numbers depends on the temperature or on $c$.
+#
+# *Counter and pointers.* The flags are whole numbers that are never in a product. What they and the pointers are off by
+# vanishes as the temperature grows; from some temperature on all jumps and all operands are the program's.
+#
+# *One update.* Let the machine hold $w+\delta$ in place of $w$, let $\epsilon_1,\epsilon_2$ be the errors of the
+# products $x\cdot w$ and $\eta t$ and $\epsilon_3$ that of the column $f_{\mathrm{mul}}(x^\top,\eta t)$, with what the
+# entries below $\eta t$, which should be zero, make of the cells behind the point's. Since the update is affine in $w$,
+# after it
+#
+# $$\delta'=(I-\eta\,xx^\top)\,\delta-(\eta\,\epsilon_1+\epsilon_2)\,x-\epsilon_3,\qquad
+# \|\delta'\|\le\max(1,|1-\eta\|x\|^2|)\,\|\delta\|+(\eta|\epsilon_1|+|\epsilon_2|)\,\|x\|+\|\epsilon_3\| ,$$
+#
+# but for what the temperature leaves in reading, writing, sums and transposes. By Lemma 14 an entry $z$ of a product is
+# off by at most $cz^2/2+O(e^{-C}/c)$, and by terms smaller than these. So as the temperature and $C$ grow and $c$ falls
+# so that $e^{-C}/c$ goes to 0, the errors of an update vanish, if $\delta$ does. At the start $\delta$ is 0; the
+# updates are $Tn_d$, a fixed number: one after another their $\delta$ go to 0, and with them the error of the whole
+# run. $\square$
+#
+# </details>
 
 # %%
 w, x, y = data(points)

@@ -61,9 +61,25 @@ require(seed=(seed, 0, None))
 #
 # </blockquote>
 # <!-- /claim -->
-# The first residual is $I-\epsilon A^2$ if one begins at $\epsilon A$, as printed. For a rotation by a right angle
-# that is $I+\epsilon I$: the iteration runs away. From $\epsilon A^\top$ it is $I-\epsilon AA^\top$, smaller than 1
-# for every invertible $A$ if $\epsilon\le1/\|A\|^2$.
+# The first residual is $I-\epsilon A^2$ if one begins at $\epsilon A$, as printed. For a rotation by a right angle that
+# is $I+\epsilon I$: the iteration runs away. From $\epsilon A^\top$ it is $I-\epsilon AA^\top$, smaller than 1 for
+# every invertible $A$ if $\epsilon\le1/\|A\|^2$.
+#
+# <details><summary>Proof of Algorithm 3, as corrected</summary>
+#
+# Let $R_k=I-AX_k$. Since $AX_{k+1}=AX_k(2I-AX_k)=(I-R_k)(I+R_k)=I-R_k^2$,
+#
+# $$R_{k+1}=R_k^2,\qquad R_k=R_0^{2^k}.$$
+#
+# *From $\epsilon A^\top$.* $R_0=I-AA^\top/\|A\|^2$ is symmetric, and its eigenvalues are $1-\sigma_i^2/\sigma_1^2$ with
+# the singular values $\sigma_1\ge\dots\ge\sigma_d>0$ of $A$. With the condition number $\kappa=\sigma_1/\sigma_d$ this
+# gives $\|R_k\|=(1-\kappa^{-2})^{2^k}\to0$ for every invertible $A$, and each step squares $\|R_k\|$. Since
+# $X_k-A^{-1}=-A^{-1}R_k$, the error is at most $\|A^{-1}\|\,\|R_k\|$: it falls as fast.
+#
+# *From $\epsilon A$.* Let $A$ be a rotation by a right angle. Then $\epsilon=1$ and $A^2=-I$, so that $R_0=I-A^2=2I$
+# and $R_k=2^{2^k}I$, which runs away. $\square$
+#
+# </details>
 #
 # Two matrices go through this page, a symmetric one and another; and many Gaussian ones.
 
@@ -112,9 +128,30 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 # `mul(a, b)` is $A^\top B$, and line 6 of the print makes $X^\top Y^\top=(YX)^\top$ of the transposed $Y$. For a
-# symmetric matrix that is $XY$ all the same. Turning $X$ in place of $Y$ is right for every matrix. (Even for
-# symmetric matrices the printed lines let rounding errors that are not symmetric grow from step to step. They are
-# given 14 steps here.) The listing as printed, and beside it as repaired, with an equals sign for the same line:
+# symmetric matrix that is $XY$ all the same. Turning $X$ in place of $Y$ is right for every matrix. (Even for symmetric
+# matrices the printed lines let rounding errors that are not symmetric grow from step to step. They are given 14 steps
+# here.)
+#
+# <details><summary>Proof of Algorithm 9, as corrected</summary>
+#
+# *Before the loop.* Memory holds $a=A$, $p=2I$, $x=\epsilon I$, $q=-1$, $t=-T$. Line 1 makes $x=A^\top(\epsilon
+# I)=\epsilon A^\top=X_0$, line 2 makes $a=A^\top$. Let $X_{k+1}=X_k(2I-AX_k)$, as in Algorithm 3.
+#
+# *Invariant.* At the head of the loop in round $k=0,1,\dots$ we have $x=X_k$ and $t=k-T$, and $a=A^\top$, $p$ and $q$
+# stay as they are. The round makes $y=(A^\top)^\top X_k=AX_k$, then $y=2I-AX_k$, then $x=X_k^\top$, then
+# $x=(X_k^\top)^\top y=X_k(2I-AX_k)=X_{k+1}$, and $t=k+1-T$. That is the invariant for $k+1$.
+#
+# *The end.* The jump back is taken as long as $k+1\le T$. So there are $T+1$ rounds, $k=0,\dots,T$, and the program
+# ends with $x=X_{T+1}$, which converges to $A^{-1}$ by Algorithm 3.
+#
+# *As printed.* Line 1 makes $(\epsilon I)^\top A=\epsilon A$, the wrong start. Lines 5 and 6 make $X^\top
+# Y^\top=(YX)^\top$ with $Y=2I-AX$. At $X=A^{-1}$ this is $(A^{-1})^\top$: for a matrix that is not symmetric the
+# inverse is not even a fixed point, and the printed lines cannot converge to it. For a symmetric one $X$ and $Y$ are
+# polynomials in $A$, which are symmetric and commute, so that $(YX)^\top=XY$. $\square$
+#
+# </details>
+#
+# The listing as printed, and beside it as repaired, with an equals sign for the same line:
 
 # %%
 print(side_by_side(listing_beside()))
@@ -155,17 +192,44 @@ claim.verdict()
 # instruction it is. (With a head for each block, the plain reading of Theorem 2, the widest layer has six.)
 #
 # *How far off may it be?* Every product is off by a little: with the constant $c$ of its block an entry $z$ by at most
-# $cz^2/2+\rho/c$, where $\rho$ is what rounding adds in 53 bits. Let $s_i$ be the singular values of $AX$, all between
-# 0 and 1, and $r_i=1-s_i$. To first order an error $\delta$ of $X$ becomes $\delta(2I-AX)-XA\delta$ in a step. Between
-# the $i$-th and the $j$-th singular direction that is $\delta_{ij}(r_i+r_j)$; the term $\delta A\delta$ was left out.
-# So
+# $cz^2/2+\rho/c$, where $\rho$ is what rounding adds in 53 bits. In directions where $A$ is small, errors of $X$ double
+# from step to step, together with $X$, which has to grow from $\sigma/\|A\|^2$ to $1/\sigma$. In all they grow by the
+# square of the condition number at most. Once $I-AX$ is small they are forgotten, but for those of the last step. The
+# bound below is the recursion of the proof, run on the singular values; it is the floor of the products times the
+# condition of the problem.
 #
-# $$\|\delta_{k+1}\|\le 2\max_i r_i\,\|\delta_k\|+\|A\|\,\|\delta_k\|^2+e_k ,$$
+# <details><summary>Proof of Lemma 7, as corrected</summary>
 #
-# where $e_k$ is what the two products of the step add. Where $A$ is small $r_i$ stays near 1: there errors double from
-# step to step, together with $X$, which has to grow from $\sigma/\|A\|^2$ to $1/\sigma$. In all they grow by the square
-# of the condition number. Once $r_i$ is small they are forgotten, but for those of the last step. The bound below is
-# this recursion, run on the singular values; it is the floor of the products times the condition of the problem.
+# *Program and machine.* The repaired program of Algorithm 9 makes the iterates $X_0,\dots,X_{T+1}$ in a fixed number of
+# instructions. The machine of Theorem 2 executes one a pass. It has 9 layers and those of its deepest block, the
+# transpose with 3; its blocks share one head. Memory and program have $O(d)$ columns, so that the $O(Md+\log n)$ rows
+# with a fixed number $M$ of blocks are $O(d)$. The flag $t$ is a whole number and is never in a product: its error
+# vanishes as the temperature grows, and the jumps are the program's.
+#
+# *One step.* Let the machine hold $X_k+\delta_k$. Exactly,
+#
+# $$(X_k+\delta)\big(2I-A(X_k+\delta)\big)-X_{k+1}=\delta(I-AX_k)+(I-X_kA)\delta-\delta A\delta .$$
+#
+# By its start $X_k$ has the singular vectors of $A^\top$. So $AX_k$ and $X_kA$ are symmetric, with the same eigenvalues
+# $s_i$ in $(0,1]$: $s_i=\sigma_i^2/\|A\|^2$ at first, and a step makes $s_i(2-s_i)$ of each. With $r_i=1-s_i$ (in round
+# $k$), and the Frobenius norm for errors,
+#
+# $$\|\delta_{k+1}\|\le 2\max_i r_i\,\|\delta_k\|+\|A\|\,\|\delta_k\|^2+e_k .$$
+#
+# Here $e_k$ is what the step's two products add. If $E$ and $E'$ are their errors, it is $\|E'-(X_k+\delta_k)E\|$. A
+# product whose entries are at most $m$ has an error of at most $d\,(cm^2/2+\rho/c)$, with $m\le1+\|A\|\|\delta_k\|$ for
+# $E$; for $E'$, $m$ is $\|X_{k+1}\|$ and what this is off by. Sums and transposes add what the temperature leaves.
+#
+# *All steps.* $T$ is fixed, and $\delta_0$ is the error of one product. In exact arithmetic $\rho/c$ stands for
+# $O(e^{-C}/c)$ (Lemma 14). So as the temperature and $C$ grow and $c$ falls, $\delta_0$ goes to 0, and by the
+# recursion, one after another, so do $e_0,\delta_1,\dots,e_T,\delta_{T+1}$: every $\epsilon$ is reached, with the same
+# layers, heads and rows. At a fixed $c$ the error $cz^2/2$ stays, whatever the temperature.
+#
+# *The condition.* Let $s$ be the smallest $s_i$ in a step and $s'=s(2-s)$ what becomes of it, still the smallest. Then
+# $2\max_ir_i=2(1-s)\le2-s=s'/s$. The product of these factors over any steps is at most 1 over the first $s$, so at
+# most $\kappa^2$. To first order in the errors $\|\delta_{T+1}\|\le\kappa^2\big(\|\delta_0\|+\sum_ke_k\big)$. $\square$
+#
+# </details>
 
 # %%
 batch = torch.cat([symmetric[None], skewed[None], torch.randn(draws, d, d, generator=source, dtype=torch.float64)])

@@ -110,12 +110,51 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
-# From $x_0=1$ the first step goes to $x_1=(3-S)/2$. Below $S=3$ the limit is $1/\sqrt S$, and at 3 it is 0. Above 3
-# the iterate is negative, and stays so as long as $|x_1|<\sqrt{3/S}$: up to $S\approx4.613$ the limit is
-# $-1/\sqrt S$. From there to 5 the sign may change again, and either root is found: the positive one at 4.9, the
-# negative one at 4.95. (Where one of them gives way to the other, at a sequence of $S$ that tends to 5, the iteration
-# meets 0.) At 5 the iteration jumps between 1 and $-1$, and beyond it runs away. For small $S$ it grows by
-# 3/2 a step at first, so that about $\log_{1.5}(1/\sqrt S)$ steps pass before the quadratic phase.
+# From $x_0=1$ the first step goes to $x_1=(3-S)/2$. Below $S=3$ the limit is $1/\sqrt S$, and at 3 it is 0. Above 3 the
+# iterate is negative, and stays so as long as $|x_1|<\sqrt{3/S}$: up to $S\approx4.613$ the limit is $-1/\sqrt S$. From
+# there to 5 the sign may change again, and either root is found: the positive one at 4.9, the negative one at 4.95.
+# (Where one of them gives way to the other, at a sequence of $S$ that tends to 5, the iteration meets 0.) At 5 the
+# iteration jumps between 1 and $-1$, and beyond it runs away. For small $S$ it grows by 3/2 a step at first, so that
+# about $\log_{1.5}(1/\sqrt S)$ steps pass before the quadratic phase.
+#
+# <details><summary>Proof of Algorithm 11, as corrected</summary>
+#
+# For $u_k=\sqrt S\,x_k$ the iteration is $u_{k+1}=g(u_k)$ with $g(u)=u(3-u^2)/2$ and $u_0=\sqrt S$. The function is
+# odd, and
+#
+# $$1-g(u)=\tfrac12(1-u)^2(2+u).$$
+#
+# *Below 3.* If $0\lt u\lt\sqrt3$, then $g(u)>0$, and $g(u)\le1$ by the identity. On $(0,1]$ we have $g(u)\ge u$: from
+# the first step on the iterates rise to a fixed point in $(0,1]$. Those of $g$ are 0 and $\pm1$, so it is 1. By the
+# identity $1-u$ becomes at most $\frac32(1-u)^2$, which is quadratic convergence.
+#
+# *The number of steps for $S\lt1$.* Note that $g$ is increasing on $[0,1]$. Beginning at $u=0.51$, six steps make $1-u$
+# about 0.30, 0.12, 0.022, $7\cdot10^{-4}$, $7.2\cdot10^{-7}$ and $8\cdot10^{-13}$: from any $u_m\ge0.51$ six steps are
+# enough for $10^{-12}$. Let $m$ be the first such index; if it is 0 we are done. Otherwise all $u_j$ with $j\lt m$ are
+# below 0.51, where a step multiplies by at least 1.369; so $u_{m-1-i}\le0.51/1.369^i$. A step multiplies $u$ by
+# $\frac32(1-u^2/3)$, hence
+#
+# $$0.51>u_{m-1}\ge\sqrt S\,1.5^{m-1}\Big(1-\tfrac13\sum_{i\ge1}0.51^2/1.369^{2i}\Big)\ge0.9\,\sqrt S\,1.5^{m-1},$$
+#
+# and $m-1\le\log_{1.5}(1/\sqrt S)+\log_{1.5}(0.51/0.9)\lt\log_{1.5}(1/\sqrt S)-1$. Together with the six steps this is
+# less than $\log_{1.5}(1/\sqrt S)+6$.
+#
+# *Towards 3.* $u_1=\sqrt S(3-S)/2$ tends to 0, and a step multiplies by at most 3/2: the number of steps tends to
+# infinity. At $S=3$ all iterates from $x_1$ on are 0.
+#
+# *From 3 to 5.* If $\sqrt3\lt|u|\lt\sqrt5$, then $g(u)$ has the other sign and $|g(u)|=h(|u|)$ with $h(v)=v(v^2-3)/2\lt
+# v$. So the moduli fall. They cannot stay above $\sqrt3$, since their limit would be a fixed point of $h$ in
+# $[\sqrt3,\sqrt5)$, and $h$ has none there. Once the modulus is below $\sqrt3$, the limit of $u$ is 1 or $-1$ by its
+# sign then; if it is exactly $\sqrt3$, the next iterate is 0. Let $v_0=\sqrt3$ and $h(v_{j+1})=v_j$. As $h$ rises from
+# 0 at $\sqrt3$ to $\sqrt5$ at $\sqrt5$, the $v_j$ are well defined and rise to $\sqrt5$. For $\sqrt S$ between $v_j$
+# and $v_{j+1}$ there are $j+1$ changes of sign, and the limit of $x$ is $(-1)^{j+1}/\sqrt S$; for $\sqrt S=v_j$ it is
+# 0, and $v_j^2$ tends to 5. The first of them above 3 has $h(\sqrt S)=\sqrt3$, that is $(S-3)/2=\sqrt{3/S}$,
+# $S=v_1^2\approx4.613$; then comes $v_2^2\approx4.934$, between 4.9 and 4.95.
+#
+# *From 5 on.* At $S=5$, $g(\pm\sqrt5)=\mp\sqrt5$: $x$ jumps between 1 and $-1$. Beyond, a step multiplies $|u|$ by
+# $(u^2-3)/2>1$, which grows with $|u|$: the iteration diverges. $\square$
+#
+# </details>
 
 # %%
 small = torch.logspace(-6, math.log10(2.9), 60, dtype=torch.float64)
@@ -193,8 +232,38 @@ claim.verdict()
 #
 # Both loops have $T$ rounds. But $S=\|b_T\|^2$ falls like $(|\lambda_1|/\|A\|)^{2T}$, and the second loop grows by 3/2
 # a round at most. If the top eigenvalue is less than two thirds of the norm, as it may be for a matrix that is not
-# symmetric, it never arrives, however large $T$ is. It needs a count of its own. The listing as printed, and beside
-# it as repaired, with an equals sign for the same line:
+# symmetric, it never arrives, however large $T$ is. It needs a count of its own.
+#
+# <details><summary>Proof of Algorithm 12, as corrected</summary>
+#
+# Let $B$ be the matrix that the program is given, $b_{k+1}=Bb_k$, and let the second loop have $N$ rounds ($N=T$ unless
+# it has a count of its own). Vectors lie in the first column, numbers in the first entry, of matrices that are zero
+# elsewhere; every line keeps it so.
+#
+# *First loop.* Line 1 makes $a=B^\top$. At the head of the loop in round $k=0,1,\dots$ we have $b=b_k$ and $t_1=1-T+k$.
+# The round makes $b=(B^\top)^\top b_k=b_{k+1}$ and $t_1=1-T+k+1$, which is at most 0 as long as $k+1\le T-1$: there are
+# $T$ rounds, and $b=b_T$ at the end. The next line makes $b_T^\top b_T=S$.
+#
+# *Second loop.* At its head in round $j$ the cell `inv` holds $x_j$ of Algorithm 11 and $t_2=1-N+j$. The round makes
+# $x_j^2$, $Sx_j^2$, $Sx_j^2/2$, $\frac32-Sx_j^2/2$ and $x_{j+1}$, and $t_2=1-N+j+1$: there are $N$ rounds, and `inv` is
+# $x_N$ at the end. Then $b=b_T^\top$ is a row, and the last product is $(b_T^\top)^\top x_N=b_Tx_N$. If the second loop
+# has arrived, this is $b_T/\|b_T\|$, for which Algorithm 4 is right.
+#
+# *How many rounds?* Let $B=A/\|A\|$, with a unit vector to begin with. Then $S\le1$, in the range of Algorithm 11, and
+# $\log_{1.5}(1/\sqrt S)+6$ rounds are enough for a relative error of $10^{-12}$. Let $\varrho=|\lambda_1|/\|A\|$. As
+# Algorithm 4 assumes, $\|b_T\|/\varrho^T$ has a limit $\gamma>0$. If $\varrho>\frac23$, the number needed is at most
+# $T\log_{1.5}(1/\varrho)$ and a constant, which is below $T$ for large $T$: $T$ rounds are enough. For symmetric $A$
+# $\varrho=1$. If $\varrho\le\frac23$, then $\sqrt S\le2\gamma(\frac23)^T$ for large $T$. A round multiplies $u=\sqrt
+# S\,x$ by at most $\frac32$, so that $u_{T-i}\le2\gamma(\frac23)^i$. Choose $i$ so that this is at most $\frac12$. For
+# all large $T$ the last $i$ rounds then end with $u_T\le g^i(\frac12)\lt1$, where $g(u)=u(3-u^2)/2$ is applied $i$
+# times: the length of $b_Tx_T$, which is $u_T$, stays away from 1.
+#
+# *As printed.* Line 3 leaves $t_1=1-T\le0$ as it is, and the first loop never ends. Line 13 makes $b_T^\top x_N$, whose
+# first entry is that of the vector and whose other entries are 0. $\square$
+#
+# </details>
+#
+# The listing as printed, and beside it as repaired, with an equals sign for the same line:
 
 # %%
 print(side_by_side(listing_beside()))
@@ -254,11 +323,51 @@ claim.verdict()
 # norm it has the same eigenvectors, and stays within the range.
 #
 # *How far off may it be?* A product's entry $z$ is off by at most $cz^2/2+\rho/c$, as in Lemma 7. Multiplying by a
-# matrix of norm 1 lets no error grow, so that after $T$ steps $b$ is off by at most $T$ such errors, and $S=\|b\|^2$ by
-# about $2\|b\|$ times that. In the inverse root an error of $x$ is multiplied by $\frac32|1-Sx^2|$ in a step, and one
-# of $S$ by $x^3/2$; the step's own four products add theirs, times $x$. At the end $x=S^{-1/2}$: the error of the
-# result is about $S^{-3/2}$ times the floor. The less the start has in common with the top eigenvector, the smaller is
-# $S$. The bound below is this recursion, with its terms of second order, run on the exact iterates.
+# matrix of norm 1 lets no error grow. The inverse root magnifies: in $x$, which ends near $S^{-1/2}$, an error of $S$
+# and of the products becomes about $S^{-3/2}$ times as large. (The result is $x$ times $b$, whose length is $S^{1/2}$.)
+# The less the start has in common with the top eigenvector, the smaller is $S$. The bound below is the recursion of the
+# proof, with its terms of second order, run on the exact iterates.
+#
+# <details><summary>Proof of Lemma 8, as corrected</summary>
+#
+# *Program and machine.* The repaired program of Algorithm 12 runs on $B=A/\|A\|$ and a unit vector. $B$ has the
+# eigenvectors of $A$, and $S\le1$ keeps the second loop within its range, where a matrix of larger norm would leave it.
+# For symmetric $A$ both loops may have $T$ rounds. The number of instructions is fixed. The machine of Theorem 2
+# executes one a pass, with 9 layers and those of its deepest block, the transpose with 3; its blocks share one head.
+# Memory and program have $O(d)$ columns, so that the $O(Md+\log n)$ rows with a fixed number $M$ of blocks are $O(d)$.
+# The flags are whole numbers that are never in a product: their errors vanish as the temperature grows, and the jumps
+# are the program's.
+#
+# *The recursion.* Let $\eta$ be a bound on the error of a product, as a matrix, with entries of at most about 1. After
+# $T$ steps $b$ is off by at most $\beta=T\eta$, since $\|B\|=1$. So $S$ is off by at most $\tau=(2\sqrt
+# S+\beta)\beta+\eta$. In the inverse root let the machine hold $x+\xi$ and $S+\tau'$, $|\tau'|\le\tau$. With
+# $f(x,S)=x(3-Sx^2)/2$, exactly
+#
+# $$f(x+\xi,S+\tau')-f(x,S)=\tfrac32(1-Sx^2)\xi-\tfrac32Sx\xi^2-\tfrac12S\xi^3-\tfrac12(x+\xi)^3\tau' .$$
+#
+# To this the four products of the step add at most $x\,(\frac12S\epsilon_1+\frac12\epsilon_2+\epsilon_3)+\epsilon_4$,
+# with $x$ and $S$ as the machine holds them and $\epsilon_i$ the error of each. The last product makes of $\beta$ and
+# $\xi$ at most $(\sqrt S+\beta)|\xi|+x\beta$, and its own error. (Entries that should be zero are off, too. They meet
+# only each other in what is used: that is a product of two errors, again of second order.)
+#
+# *Every $\epsilon$.* Let the temperature and the constant $C$ of the product block grow and $c$ fall so that $e^{-C}/c$
+# goes to 0. Then all errors of products do (Lemma 14), and one after another $\beta$, $\tau$, all $\xi$ and the error
+# of the result, since the rounds are fixed in number. Layers, heads and rows stay the same. At a fixed $c$ the error
+# $cz^2/2$ stays, whatever the temperature.
+#
+# *The magnification, to first order.* Let $v=Sx^2\le1$ and $\theta=|\xi|/x$. A step makes $x(3-v)/2$ of $x$ and
+# multiplies $\xi$ by $\frac32(1-v)$, so that it multiplies $\theta$ by $3(1-v)/(3-v)\le1$, and by at most $\frac35$
+# once $v\ge\frac12$. The term with $\tau$ adds at most $\frac12x^2\tau$ to $\theta$. As long as $v\le\frac12$ these
+# terms grow at least by $(\frac54)^2$ a step and are at most $\tau/4S$; after that they are at most $\tau/2S$, and all
+# but the last few are forgotten. So their sum is at most a constant times $\tau/S$. The products of a step add to
+# $\theta$ at most a constant times $\eta$ and $cx^2$, since $1\le x\le S^{-1/2}$ and $Sx^2\le1$. The terms with $x^2$
+# add up as before, to a constant times $c/S$. Those with $\eta$ add up to a constant times $\eta\log(1/S)$ on the
+# plateau, and $\eta$ after it. All are at most about the floor over $S$ ($T$ counts as a constant). Since $\xi=x\theta$
+# and $x$ ends near $S^{-1/2}$, the floor is magnified about $S^{-3/2}$ times in $x$. The result $b_Tx$ has
+# $\|b_T\|=S^{1/2}$ times this error, and $x$ times $\beta$: there the floor is magnified less, at most about $S^{-1}$
+# times. $\square$
+#
+# </details>
 
 # %%
 random = torch.randn(draws, d, d, generator=source, dtype=torch.float64)
@@ -362,7 +471,7 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # One head in each of 12 layers runs the program, with the right counter in every cycle and an error below a bound that
-# is known beforehand: the floor of the products, magnified by the inverse root about $S^{-3/2}$ times. What spoils the
+# is known beforehand: the floor of the products, magnified in the inverse root about $S^{-3/2}$ times. What spoils the
 # result is a start that is nearly orthogonal to the eigenvector. The algorithm is right as printed; its program needs
 # two lines repaired, a matrix of norm 1, and for matrices far from symmetric a count of its own for the second loop.
 #

@@ -152,6 +152,63 @@ claim.verdict()
 # rows into which the loop writes are `zt` and `dt`, and where the paper counts in one line and jumps in the next, one
 # instruction does both.) `mul(a, b)` is $A^\top B$; most of the slips come from forgetting that transpose, or from
 # transposing twice.
+#
+# <details><summary>Proof of Algorithm 15, as corrected</summary>
+#
+# The memory holds $W_1$; $b_1$ and $w_2$ in the first column of a matrix that is zero elsewhere; $b_2$ in a first
+# entry; and $\eta I$. The pointers stand at $x=x_i$ and $y=y_i$ and at the first cells of `zt` and `dt`. A number is a
+# matrix with only its first entry. Where $d$ columns are read from the cell of $x$, those behind it come along: the
+# product with it and the transpose have strange columns or rows behind the first, which are marked by dots.
+#
+# *Forward.* Lines 1 to 3: $\mathit{temp}=W_1^\top$ and $z=W_1[x\cdots]+b_1$, whose first column is that of the network.
+# The sigmoids take only the first column: $a=\phi(z)$. Lines 5 to 8: $\mathit{temp}=w_2^\top$, $o=w_2^\top a+b_2$, and
+# $\delta_2=o-y$. Line 9 makes $(w_2^\top)^\top\delta_2=w_2\delta_2$, a column.
+#
+# *The loop.* $k$ is set to 0. The transposes put $z_1,\dots,z_d$ into the first entries of the cells of `zt`, and the
+# entries of $w_2\delta_2$ into those of `dt`, alone. At the head of the loop, line 13, in pass $k$, the pointers of
+# lines 14 and 17 stand at cell $k$ (counted from 0); the cells of `dt` before it hold $\phi'(z)_iw_{2,i}\delta_2$, the
+# others still $w_{2,i}\delta_2$. If $k\lt d$, the flag $m-k=d-k$ is positive. Line 14 reads one cell and writes one:
+# the sigmoid of its first entry, as the other columns of the row are not written. Lines 15 and 16 make
+# $s(1-s)=\phi'(z)_k$ of it, line 17 multiplies the cell of `dt`; both pointers move on, $k$ becomes $k+1$, and line 21
+# leads to line 13. That is the invariant for $k+1$. For $k=d$ the flag is 0 and the jump leads out: there were $d$
+# passes, and the first row of `dt` is $\delta_1^\top$ with $\delta_1=\phi'(z)\odot w_2\delta_2$. Lines 22 and 23 set
+# both pointers back.
+#
+# *Gradients and updates.* $(a^\top)^\top\delta_2=a\delta_2$; $\delta_2\cdot1$; with `xt`, whose first row is $x^\top$,
+# $\mathit{dt}^\top\mathit{xt}=\delta_1x^\top$, since only the first column of $\mathit{dt}^\top$ is not zero; and
+# $\mathit{dt}^\top$ times 1 is the column $\delta_1$. These are the gradients of Algorithm 5, and $(\eta I)^\top G=\eta
+# G$ is taken from each parameter. They have the zeros that the parameters have, so the next call begins as this one
+# did.
+#
+# *As printed.* Lines 5 and 6 make $(w_2^\top)^\top a$, a product of two columns, which has $w_{2,1}a_1$ for its first
+# entry. Line 9 makes $w_2^\top\delta_2$ of a number in the first entry: no error gets back to any hidden unit but the
+# first. The flag $k-m=1-m\le0$ is never computed anew: line 13 always jumps to 20, and line 21 back, for ever; that it
+# jumps into the loop, and that $k$ is not set back, would each be wrong by itself. Without the resets of lines 14 and
+# 17 the next call goes on behind the hidden units, and with the first instruction at `zt` it does not read $W_1$. Line
+# 24 makes $\delta_2a_1$, one number. Lines 26 and 27 make $\delta_1^\top x$ and the first entry of $\delta_1$, with
+# $\delta_1$ from before the loop. Lines 28 to 35 make $G^\top\eta$: the wrong side, and with the number $\eta$ only its
+# first column. The sigmoids have one operand, and cannot have it first in line 4 and second in line 14. $\square$
+#
+# </details>
+#
+# <details><summary>Proof of Algorithm 16, as corrected</summary>
+#
+# Write $n=n_d$. At line 1, before the $i$-th call of epoch $e$ (both counted from 1), the counters are $-n+i$ and
+# $-T+e$, the pointers stand at $x_i$ and $y_i$, and the network is that after $(e-1)n+i-1$ updates. It holds at the
+# start. The call makes one update (Algorithm 15), the pointers move on by a cell, the inner counter becomes $-n+i+1$.
+# For $i\lt n$ this is at most 0: the next call is the $(i+1)$-th. For $i=n$ it is 1, the counter gets $-n+1$ again, the
+# pointers are set back, and the outer counter becomes $-T+e+1$, which is at most 0 for $e\lt T$ only. So there are $Tn$
+# updates, in order, and then the program halts.
+#
+# *As printed.* Counters from $-n$ and $-T$ are above 0 only after $n+1$ calls and $T+1$ epochs: $(n+1)(T+1)$ updates,
+# one of each epoch with what lies behind the data. Line 9 puts the address of the first point into instruction 3, which
+# in Algorithm 13 reads a point, but adds $b_1$ to $z$ in this program. Algorithm 15 counts hidden units in $k$, which
+# would destroy the count of the epochs there, and writes the hidden vector into $z$, over the constants: each needs a
+# cell of its own. $\square$
+#
+# </details>
+#
+# The two listings beside one another:
 
 # %%
 print(side_by_side(listing_beside()))
@@ -251,7 +308,37 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 # A shorter program keeps the hidden vectors as *rows*: in $d$ columns, so that one head of Lemma 11 takes all their
-# sigmoids at once and only the product with $\phi'$ goes entry by entry. A step for one point is this:
+# sigmoids at once and only the product with $\phi'$ goes entry by entry.
+#
+# <details><summary>Proof of Lemma 9, with a corrected program</summary>
+#
+# *Program.* The repaired Algorithms 15 and 16 will do. So will the shorter program. It holds $W_1^\top$, the rows $b_1$
+# and $w_2$, the column $x$, and zeros beside them; numbers are first entries. Its lines make, in order, $x^\top
+# W_1^\top+b_1=z$, $a=\phi(z)$ with zeros below, both rows; $o=w_2a^\top+b_2$ from the two transposes; $\eta\delta_2$
+# with $\delta_2=o-y$; the row $\eta\delta_2w_2$; and $1-a$. For each hidden unit the cell of that row, which holds one
+# number, is multiplied by $a_i(1-a_i)=\phi'(z)_i$: the row is now $\eta\delta_1$. Then $W_1^\top$ is lessened by
+# $(x^\top)^\top\eta\delta_1=x\,\eta\delta_1$, the transpose of $\eta$ times the gradient; $b_1$ by $\eta\delta_1$,
+# $w_2$ by $\eta\delta_2a$ and $b_2$ by $\eta\delta_2$. All that the gradients need was computed before the first
+# parameter changed. This is one update of Algorithm 5. There is a copy for each point, and the counter of epochs runs
+# from $-T+1$ and leads back while it is at most 0: $T$ epochs.
+#
+# *Machine.* The machine of Theorem 2 executes one instruction a pass, moves of pointers among them. It has 9 layers and
+# those of its deepest block, with 3; its blocks share one head. Memory and program have $O(|\mathcal D|+d)$ columns
+# with pointers, and $O(d\,|\mathcal D|)$ with copies, so that the $O(Md+\log n)$ rows with a fixed number $M$ of blocks
+# are $O(\log|\mathcal D|+d)$. None of these numbers depends on the temperature or on $c$.
+#
+# *Error.* An instruction makes of memory a continuous function of it, since sums, transposes, products and sigmoids are
+# continuous. The machine, with its gates above the data, makes it with an error that, on any bounded set of memories,
+# vanishes as the temperature and the constant $C$ of the product block grow and $c$ falls so that $e^{-C}/c$ goes to 0
+# (Theorem 2, Lemma 14). The flags are whole numbers that are never in a product, so that from some temperature on all
+# jumps and all pointers are the program's; and the number $K$ of cycles is fixed by $T$, $n_d$ and $d$. Suppose that
+# the memory after $k$ cycles tends to the program's. Then the next function, being continuous, tends to its value
+# there, and the error of the cycle vanishes: the memory after $k+1$ cycles tends to the program's. At $k=0$ the two are
+# equal. So after $K$ cycles the error is as small as one likes, with the same layers, heads and rows. $\square$
+#
+# </details>
+#
+# A step for one point is this:
 
 # %%
 print(machine_listing(d, 1))
