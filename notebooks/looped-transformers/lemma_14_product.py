@@ -16,9 +16,9 @@
 # **Lemma 14 (Matrix product by linearising the softmax)** *Appendix J.3*
 #
 # Two layers with one head and $O(d)$ rows compute $A^\top B$ from operands of at most $d\times d$, on $4d$ columns at
-# least (fewer are not tried). An entry $z$ comes out as $z+\tfrac12cz^2-e^{-C}(1+n_0/2d)/c+O(c^2z^3)$, where $n_0$
-# columns score nothing; so in exact arithmetic any error can be had with small $c$ and large $C$. Rounding to 53 bits
-# adds about $4\cdot10^{-15}/c$.
+# least (fewer are not tried). An entry $z$ comes out as $z+\tfrac12cz^2-e^{-C}(1+n_0/2d)/c$, where $n_0$ columns score
+# nothing, up to $O(c^2z^3)$ and terms in $e^{-C}z$ and $e^{-2C}/c$; so in exact arithmetic any error can be had with
+# small $c$ and large $C$. Rounding to 53 bits adds about $4\cdot10^{-15}/c$.
 #
 # **In the paper's proof.** The Gram matrix is written into the rows of ones, which are said to be fixed; the value
 # matrix keeps the rows of $A$ ($\mathcal D_d$), and yet all four products come out; the codes $p_{2d:3d}$ are one too

@@ -23,8 +23,8 @@
 #
 # **Corrected.** Bit by bit the ten layers take $8L+3N+\max(3L,2N)+1$ rows, $L=\lceil\log_2n\rceil$, which is $O(\log
 # n+N)$. The width of the statement is had with an integer in one real row: four layers, two heads, $8L+6$ rows, and
-# weights up to $2^{N+1}$. In the ten layers the write's second ReLU is subtracted, the flag has $1-N$, and every
-# constant of the flip and of the adders is multiplied by the indicator row.
+# weights up to $2^{N+1}$ and $2^L$. In the ten layers the write's second ReLU is subtracted, the flag has $1-N$, and
+# every constant of the flip and of the adders is multiplied by the indicator row.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -39,7 +39,7 @@
 #
 # **Corrected.** Column 0 is the scratchpad, with the program counter and an indicator; then come the memory cells, of
 # which the first two hold 0 and $-1$, and the instructions, three pointers each. The last instruction points to these
-# two cells and to itself: when it is reached, the state no longer changes, to the last bit.
+# two cells and to itself: when it is reached, memory and counter no longer change, to the last bit.
 #
 # A memory cell is a vector of $N$ bits, the memory is $N \times m$, and two more blocks of $N$ rows hold the operands.
 # (With one real number in a cell, $M$ is $1\times m$, and the printed rows are enough for $N\ge6$.)

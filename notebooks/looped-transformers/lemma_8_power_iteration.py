@@ -309,8 +309,8 @@ claim.verdict()
 #
 # **Corrected.** For every $\epsilon$ there is a looped transformer of 12 layers (13 in the paper), with one head in
 # each and $O(d)$ rows, that runs the program, for symmetric $A$ (others need a count of their own for its second loop),
-# with an error of at most $\epsilon$. The error is that of the products, about $S^{-3/2}$ times magnified for
-# $S=\|b_T\|^2$.
+# with an error of at most $\epsilon$. The error is that of the products, magnified about $S^{-3/2}$ times in the
+# inverse root, for $S=\|b_T\|^2$, and about $1/S$ times in the result.
 #
 # By the temperature and the constant $c$ of the product block, the free parameter of Lemmas 9 and 23. $A/\|A\|$, which
 # has the same eigenvectors.

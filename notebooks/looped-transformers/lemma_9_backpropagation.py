@@ -286,7 +286,7 @@ claim.check("machine: distance to plain training over the updates", learned.dist
 claim.control("pointers to the points not set back: distance", unreset["data"], "<=", 1e-6)
 claim.check("updates with the printed counters", results["counters"][1]["line35"], "==", 9)
 claim.printed("printed counters: updates", results["counters"][1]["line35"], "==", 4)
-claim.printed("printed line 9 resets a bias: distance", results["line 9 of 16"][2], "<=", 1e-12)
+claim.printed("printed line 9 resets an operand: distance", results["line 9 of 16"][2], "<=", 1e-12)
 claim.verdict()
 
 # %% [markdown]
