@@ -136,6 +136,7 @@ show.table(
 training = Training(steps, batch, window, rate, warm_up, micro_batch, evaluate_every, validation_windows)
 models = {**BASELINES, **TABLE_1}
 courses = train_table(models, width, 1, corpus, training, seeds, device)
+by_place = {name: torch.tensor([one.by_place for one in runs]).mean(0) for name, runs in courses.items()}
 
 # %% [markdown]
 # On the left, the loss on held-out text in the course of the training. On the right, what each model draws from the
@@ -144,18 +145,13 @@ courses = train_table(models, width, 1, corpus, training, seeds, device)
 
 
 # %%
-def by_place(runs):
-    """The loss at each place of the window, mean over the seeds."""
-    return torch.tensor([one.by_place for one in runs]).mean(0)
-
-
-alone = by_place(courses["no attention"])
+alone = by_place["no attention"]
 fig, (course, places) = show.axes(1, 2, width=9.5, height=3.6)
 for (name, runs), colour, marker in zip(courses.items(), show.COLOURS, show.MARKERS, strict=False):
     losses = torch.tensor([one.losses for one in runs])[:, 1:]
     course.plot(runs[0].steps[1:], losses.mean(0), color=colour, marker=marker, label=name)
     if name != "no attention":
-        places.plot(alone - by_place(runs), color=colour, marker=marker, markersize=3)
+        places.plot(alone - by_place[name], color=colour, marker=marker, markersize=3)
 course.axhline(bigram, color="gray", linestyle="--", label="counted bigrams")
 course.set(xlabel="step", ylabel="loss, nats a token")
 course.legend(fontsize=7)
