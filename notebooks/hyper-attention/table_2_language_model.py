@@ -118,15 +118,13 @@ by_place = {name: torch.tensor([one.by_place for one in runs]).mean(0) for name,
 # tokens before, place by place in the window: how far its loss at the end is below that without attention. (At single
 # places the loss itself depends on which tokens of the text happen to lie there.)
 
-
 # %%
-alone = by_place["no attention"]
 fig, (course, places) = show.axes(1, 2, width=9.5, height=3.4)
 for (name, runs), colour, marker in zip(courses.items(), show.COLOURS, show.MARKERS, strict=False):
     losses = torch.tensor([one.losses for one in runs])[:, 1:]
     course.plot(runs[0].steps[1:], losses.mean(0), color=colour, marker=marker, label=name)
     if name != "no attention":
-        places.plot(alone - by_place[name], color=colour, marker=marker, markersize=3)
+        places.plot(by_place["no attention"] - by_place[name], color=colour, marker=marker, markersize=3)
 course.axhline(bigram, color="gray", linestyle="--", label="counted bigrams")
 course.set(xlabel="step", ylabel="loss, nats a token")
 course.legend(fontsize=7)
