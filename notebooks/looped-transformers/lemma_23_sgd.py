@@ -43,8 +43,10 @@ require(many=(many, 19, 100))
 source = generator(seed)
 
 
+# No point is longer than sqrt(2 / rate): then a step makes no error larger (the page on other losses proves it).
 def data(count, source=source):
     x = torch.randn(count, d, generator=source, dtype=torch.float64)
+    x = x * ((2 / rate) ** 0.5 / x.norm(dim=1, keepdim=True)).clamp(max=1.0)
     return torch.zeros(d, dtype=torch.float64), x, torch.randn(count, generator=source, dtype=torch.float64)
 
 

@@ -32,13 +32,15 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 d = 4  # size of an operand, from 3 to 8
-functions = 3  # N, functions that the block holds, from 2 to d
-terms = 6  # m, sigmoids of each, from 2 to 40
+functions = 3  # N, functions that the block holds, from 2 to min(d, 4)
+terms = 6  # m, sigmoids of each, from 2 to 20
 inputs = 12  # vectors x for which a program is run, from 2 to 40
 seed = 0  # of functions and inputs, at least 0
 
 # %%
-require(d=(d, 3, 8), functions=(functions, 2, d), terms=(terms, 2, 40), inputs=(inputs, 2, 40), seed=(seed, 0, None))
+require(
+    d=(d, 3, 8), functions=(functions, 2, min(d, 4)), terms=(terms, 2, 20), inputs=(inputs, 2, 40), seed=(seed, 0, None)
+)
 source = generator(seed)
 
 
@@ -59,7 +61,8 @@ x = draw(inputs, d)
 # As a block of the FLEQ machine, $N\le d$ functions in three layers and $m$ heads take the instruction
 # $\mathrm{mem}[t]=f(\mathrm{mem}[x],\mathrm{mem}[e])$. If cell $e$ holds $e_j$ it computes $\sum_{i\le
 # m}c_{ji}\,\phi(a_{ji}\cdot x+b_{ji})$; a program can compute $e$, and so choose the function from its data. A selector
-# that is no $e_j$ gives the function of the mixed parameters, not the mixture of the functions.
+# that is no $e_j$ and whose entries add up to 1 gives the function of the mixed parameters, not the mixture of the
+# functions.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -99,6 +102,8 @@ alone = {f"function {j + 1}": (result(unit[j], spare=20) - by_hand(j)).abs().max
 uncounted = (result(unit[0], columns=3 * d) - by_hand(0)).abs().max()
 halves = result((unit[0] + unit[1]) / 2)
 from_mean = (halves - (by_hand(0) + by_hand(1)) / 2).abs().max()
+mean_a, mean_b, mean_c = (one[:2].mean(0) for one in (block.a, block.b, block.c))
+from_mixed = (halves - (x @ mean_a.mT + mean_b).sigmoid() @ mean_c).abs().max()
 
 # %% [markdown]
 # ## Two programs
@@ -202,6 +207,7 @@ claim.check("the same: distance to the definition", (chosen["t"] - by_sign).abs(
 claim.check("layers of the machine: 9 and the block's 3", size.layers, "==", 12)
 claim.check("heads of the widest layer: the terms of one function", size.heads, "==", terms)
 claim.control("columns not counted: largest error", uncounted, "<=", 1e-12)
+claim.check("selector (1/2, 1/2): distance to the function of mean parameters", from_mixed, "<=", 1e-12)
 claim.control("selector (1/2, 1/2): distance to the mean of two functions", from_mean, "<=", 1e-2)
 other = torch.where(x[:, 0] > 0, by_hand(1), by_hand(0))
 claim.control("the other function: distance", (chosen["t"] - other).abs().max(), "<=", 1e-5)

@@ -95,9 +95,9 @@ w = torch.zeros(d, dtype=torch.float64)
 # times $x$. An entry $z$ of a product is off by at most $cz^2/2+\rho/c$ with $\rho=10^{-14}$ for rounding (Lemma 14).
 #
 # *Huber's derivative.* It is $\int_{-\delta}^{\delta}1_{r\ge t}\,dt-\delta$. With sigmoids of slope $s$ for the steps
-# the integral changes by at most $\frac1s\log2$, at the corners. Its integrand is monotone in $t$, with
-# values in $[0,1]$. So $m$ equal steps of height $h=2\delta/m$, at the middle of their intervals, miss it by at most
-# $h/2$. With $s=2/h$ that is $\epsilon=h(\frac12+\frac12\log2)<1.7\,\delta/m$, for every $r$. $\square$
+# the integral changes by at most $\frac1s\log2$, at the corners. Its integrand is monotone in $t$, with values in
+# $[0,1]$. So $m$ equal steps of height $h=2\delta/m$, at the middle of their intervals, miss it by at most $h/2$. With
+# $s=2/h$ that is $\epsilon=h(\frac12+\frac12\log2)<1.7\,\delta/m$, for every $r$. $\square$
 #
 # </details>
 
@@ -222,8 +222,8 @@ claim.verdict()
 #
 # A derivative can be computed by an inner Newton loop in place of a sum of sigmoids: for $f(r)=\sqrt{1+r^2}-1$
 # Algorithm 11 finds $1/\sqrt{1+r^2}$. The error falls with the rounds of the loop to the floor of the products, and
-# neither layers nor heads nor rows grow; sigmoids for the same derivative need a number of heads in proportion to
-# $1/\epsilon$.
+# neither layers nor heads nor rows grow. (A sum of $m$ equal steps for the same derivative takes $m$ heads and has an
+# error near $1/m$. Slopes in geometric sequence, as for Corollary 9, would do with far fewer.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -253,7 +253,7 @@ def by_loop(count):
 
 # %% [markdown]
 # Two points and two passes, with more and more rounds; beside it, sums of more and more sigmoids for the same
-# derivative, with which the plain descent is run.
+# derivative (equal steps, smoothed), with which the plain descent is run.
 
 # %%
 loops = {count: by_loop(count) for count in (3, rounds)}
@@ -291,7 +291,9 @@ show.figure(
 )
 
 # %% [markdown]
-# The same machine, in size, finds the derivative to the floor of its products.
+# The same machine, in size, finds the derivative to the floor of its products. (Equal steps are the plainest sum, not
+# the best one: sigmoids whose slopes form a geometric sequence, as for Corollary 9, need far fewer heads for this
+# error.)
 
 # %%
 whole = loops[rounds]

@@ -181,6 +181,11 @@ def variable(program: FleqProgram, memory: Float[Tensor, "... cells d"], name: s
     return memory[..., start : start + program.size, :].mT
 
 
+def largest_entry(runs: Sequence[FleqRun]) -> float:
+    """The largest size of an entry of memory in any cycle: what the gates of a machine have to exceed (Appendix K)."""
+    return max(memory.abs().max().item() for run in runs for memory in run.memories)
+
+
 def addresses(code: Sequence[Instruction | PointerMove], cells: int) -> Int[Tensor, "instructions 3"]:
     """The addresses a, b, c in every instruction.
 

@@ -11,6 +11,7 @@ from attention_theory.looped_transformers.fleq.language import (
     PointerMove,
     addresses,
     interpret,
+    largest_entry,
     moved,
     variable,
 )
@@ -129,3 +130,9 @@ def test_every_function_is_what_it_says() -> None:
     assert torch.equal(FUNCTIONS["sigmoid"](a, b)[:, 0], FUNCTIONS["rowsigmoid"](a.mT, b)[0])
     assert FUNCTIONS["inverse"](a, b)[0, 0] == 1 / a[0, 0]
     assert FUNCTIONS["root"](a, b).count_nonzero() == 1
+
+
+def test_the_largest_entry_is_that_of_any_cycle() -> None:
+    grows_and_falls = "x = add(x, x)\nx = sub(x, x)\nhalt"
+    run = interpret(assemble(grows_and_falls, {"x": -3.0}, 2))
+    assert largest_entry([run]) == 6.0
