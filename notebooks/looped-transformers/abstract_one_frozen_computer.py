@@ -160,18 +160,18 @@ show.table(
 fig, axes = show.axes(1, 2, width=8.5, height=3.6)
 for name, one in results.items():
     axes[0].plot(range(1, one.cycles + 1), references[name].executed, label=name)
-    axes[1].semilogy(range(1, one.cycles + 1), [max(value, 1e-17) for value in one.deviations])
+    axes[1].semilogy(range(1, one.cycles + 1), [max(value, 1e-17) for value in one.deviations], label=name)
 axes[0].set(xlabel="cycle", ylabel="instruction executed")
 axes[1].set(xlabel="cycle", ylabel="deviation in memory")
 axes[0].legend(fontsize=7)
 show.figure(
     fig,
     name="five-programs",
-    caption="Five programs in one transformer. Left: the instruction of each cycle; what ends at the top is the halt. "
+    caption="Five programs in one transformer. Left: the instruction of each cycle, up to the one before the halt. "
     "Right: the deviation from the interpreter, at the floor of the product block.",
-    alt="Left: five zigzag curves, one for each program, of different lengths, that all end on the same height. Right: "
-    "five curves on a logarithmic axis that rise within a few cycles to the neighbourhood of ten to the minus seven "
-    "and stay there.",
+    alt="Left: five curves, one for each program, of different lengths; four go to and fro in their loops, and the "
+    "short one of the calculator rises straight. Right: five curves on a logarithmic axis, most of the time in the "
+    "neighbourhood of ten to the minus seven.",
 )
 
 # %% [markdown]

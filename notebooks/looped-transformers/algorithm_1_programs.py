@@ -65,8 +65,13 @@ require(wide_bits=(wide_bits, 4, 50), temperature=(temperature, 20.0, None), see
 # The listing of the paper, Algorithm 1:
 #
 # ```
-# SUBLEQ(a, b, c) 1: mem[b] = mem[b] - mem[a] 2: if mem[b] <= 0 then 3:   goto instruction c 4: else 5:   goto next
-# instruction 6: end if
+# SUBLEQ(a, b, c)
+#   1: mem[b] = mem[b] - mem[a]
+#   2: if mem[b] <= 0 then
+#   3:     goto instruction c
+#   4: else
+#   5:     goto next instruction
+#   6: end if
 # ```
 #
 # Two programs by hand fix the meaning. A sentence in Appendix C.1 says "if the result is negative"; the algorithm and
@@ -89,7 +94,7 @@ print(library_text("square_root"))
 print(notation(assemble(library_text("square_root"), bits)))
 
 # %% [markdown]
-# Mistakes are refused before anything runs.
+# Mistakes are refused before anything runs. (The least integer of two's complement is kept out, as it has no negative.)
 
 # %%
 mistakes = [

@@ -99,7 +99,7 @@ def corrected(epsilon, n=8):
 # %%
 epsilons = [0.9, 0.5, 0.25, 0.2, 0.15, 0.05, 0.01, 1e-3, 1e-4]
 show.table(
-    ["ε", "cG as printed", "|A - (1 + cx)|, C₂ = 1", "C₂ = 1e12", "cG corrected", "|A - (1 + cx)|"],
+    ["ε", "cG as printed", "error of 1 + cx, C₂ = 1", "C₂ = 1e12", "cG corrected", "error of 1 + cx"],
     [
         (epsilon, math.log(8 * epsilon), as_printed(epsilon), as_printed(epsilon, 1e12))
         + ((math.sqrt(epsilon), corrected(epsilon)) if epsilon <= 0.25 else ("", ""))
@@ -194,7 +194,7 @@ claim.verdict()
 # </details>
 #
 # The error of one step is what the machine's own product adds to the exact product of the vector that it had. Lemma 14
-# says how large it can be, before anything is run: $cz^2/2+e^{-C}(1+\textit{rest})/c$ for an entry $z$, and
+# says how large it can be, before anything is run: $cz^2/2+e^{-C}(1+n_0/2d)/c$ for an entry $z$, and
 # $4\cdot10^{-15}/c$ for rounding. With an orthogonal matrix, $\|A\|=1$, errors are kept and add up at worst linearly.
 # With $\|A\|=1.5$ they grow like $1.5^T$. There the vector starts small, so that the product's error is the same in
 # every step.

@@ -155,10 +155,10 @@ show.figure(
 )
 
 # %% [markdown]
-# The law is checked at all 30 points of the figure. Where rounding has no part in it, it must hold to 10%; for the
-# rounding error only its size is known, and there the factor is 2. Then each term is taken by itself: the curvature for
-# $C=40$ and $c$ from $10^{-2}$ to $10^{-5}$, the other columns for $C=10$ and $C=20$ at small $c$. At $c=1$ the softmax
-# is not linear; at $C=0$ the denominator is not constant.
+# The law is checked at all 30 points of the block as it is; those with a second head are shown only. Where rounding has
+# no part in it, it must hold to 10%; for the rounding error only its size is known, and there the factor is 2. Then
+# each term is taken by itself: the curvature for $C=40$ and $c$ from $10^{-2}$ to $10^{-5}$, the other columns for
+# $C=10$ and $C=20$ at small $c$. At $c=1$ the softmax is not linear; at $C=0$ the denominator is not constant.
 
 # %%
 curvature = []
@@ -443,5 +443,6 @@ claim.verdict()
 # overwrites the ones that the next product needs.
 #
 # ## To try
-# - Set `d = 16`: more columns score nothing, and the left branches for $C=10$ and $C=20$ rise; the rest stays.
+# - Set `d = 16`: more columns score nothing, and the left branches for $C=10$ and $C=20$ rise; entries are larger, and
+#   so is the branch of $\frac12cz^2$ at the right.
 # - Set `seed = 1`: other matrices, and the points stay on their lines.

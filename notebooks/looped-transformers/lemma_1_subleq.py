@@ -133,8 +133,8 @@ def changed_by_layer(moments: list[Moment]) -> dict[str, list[bool]]:
 changes = changed_by_layer(moments)
 
 # %% [markdown]
-# A coloured cell says that the layer changes something in the block. What to look for is one path from the top left to
-# the bottom right.
+# A coloured cell says that the layer changes something in the block. What to look for is how the work
+# moves from the instruction to the operands, on to the memory, and back to the counter.
 
 # %%
 fig, axis = show.axes(width=8, height=3.8)
@@ -147,8 +147,9 @@ show.figure(
     fig,
     name="blocks",
     caption="The paper's block diagram, taken from a cycle of the multiplication program: the rows that each layer "
-    "changes. Read the instruction, read the data, subtract in three layers, write, branch in three layers, round.",
-    alt="A grid of row blocks by the ten layers, with blue cells on a descending path: instruction, operands first and "
+    "changes. Read the instruction, read the data, subtract in three layers, write, branch in three layers, round. "
+    "Layers 9 and 10 change nothing here: the branch is not taken, and all entries are exact.",
+    alt="A grid of row blocks by the ten layers, with blue cells: instruction, operands first and "
     "second, memory at the sixth layer, the counter at the eighth, nothing at the ninth and tenth.",
 )
 
@@ -167,7 +168,7 @@ show.figure(
     name="scratchpad",
     caption="The scratchpad column in the same cycle, from layer to layer. Blue is -1, white 0, red +1. The operands "
     "are read (2), one is negated (3, 4), the difference replaces the other (5); its place is taken by the flag (7), "
-    "and the counter moves on (8, 9).",
+    "and the counter moves on (8).",
     alt="Coloured bits of the scratchpad's rows against the ten layers: the instruction appears at layer 1, two "
     "operands at layer 2, one of them vanishes at layer 5, the other at layer 7, and the counter changes at layer 8.",
     photo=True,

@@ -235,7 +235,8 @@ program = unrolled_program(w, x, y, rate, epochs)
 machine, run, result, distance = run_machine(program, iterates[-1])
 
 # %% [markdown]
-# The mean square error over the points falls with each update, cycle by cycle as in the plain descent.
+# The mean square error over the points, cycle by cycle, beside that of the plain descent. An update is made for one
+# point, and may make the error of the others larger.
 
 # %%
 weights = torch.stack([variable(program, memory, "w")[:, 0] for memory in run.memories])
@@ -251,7 +252,8 @@ show.figure(
     fig,
     name="descent",
     caption="The mean square error over the points while the machine runs, and the plain descent's at each update.",
-    alt="A staircase that falls over the cycles; round markers of the plain descent lie on its steps.",
+    alt="A staircase that falls over the cycles, with a step up now and then; round markers of the plain descent lie "
+    "on its steps.",
 )
 
 # %% [markdown]
@@ -340,4 +342,4 @@ claim.verdict()
 #
 # ## To try
 # - Set `epochs = 10`: the staircase is twice as long, and the distance to plain descent stays at the floor.
-# - Set `rate = 0.01`: the error falls slowly, and the markers stay on the steps.
+# - Set `rate = 0.05`: the error falls more slowly, and the markers stay on the steps.

@@ -13,7 +13,7 @@
 # The largest program of the paper: gradient descent on a network with one hidden layer of sigmoids,
 # $o=w_2\cdot\phi(W_1x+b_1)+b_2$, loss $(o-y)^2/2$. The listing in print does not run: its loop never executes its body
 # and never ends. Repaired line by line it computes the gradient exactly, and runs in the transformer, which runs a
-# shorter program to the same end, too.
+# program with fewer instructions a unit to the same end, too.
 
 # %%
 from itertools import pairwise
@@ -307,12 +307,12 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
-# A shorter program keeps the hidden vectors as *rows*: in $d$ columns, so that one head of Lemma 11 takes all their
-# sigmoids at once and only the product with $\phi'$ goes entry by entry.
+# Another program, without a loop over the hidden units, keeps the hidden vectors as *rows*: in $d$ columns, so that one
+# head of Lemma 11 takes all their sigmoids at once and only the product with $\phi'$ goes entry by entry.
 #
 # <details><summary>Proof of Lemma 9, with a corrected program</summary>
 #
-# *Program.* The repaired Algorithms 15 and 16 will do. So will the shorter program. It holds $W_1^\top$, the rows $b_1$
+# *Program.* The repaired Algorithms 15 and 16 will do. So will the program of rows. It holds $W_1^\top$, the rows $b_1$
 # and $w_2$, the column $x$, and zeros beside them; numbers are first entries. Its lines make, in order, $x^\top
 # W_1^\top+b_1=z$, $a=\phi(z)$ with zeros below, both rows; $o=w_2a^\top+b_2$ from the two transposes; $\eta\delta_2$
 # with $\delta_2=o-y$; the row $\eta\delta_2w_2$; and $1-a$. For each hidden unit the cell of that row, which holds one

@@ -47,7 +47,7 @@ from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-layers = 4  # of the computer with one instruction: 10, one of 4, 6, 10
+layers = 4  # of the computer with one instruction, one of 4, 6, 10
 integers = 16  # memory cells that a program may have, from 8 to 100
 instructions = 12  # instructions that a program may have, from 8 to 100
 bits = 8  # of an integer, from 8 to 16

@@ -160,6 +160,7 @@ def distances(name):
 
 
 table = {name: distances(name) for name in settings}
+names = {name: f"{name[0]}, a step by {'all points' if name[1] else 'a point'}" for name in settings}
 squares = descent(w, x, y, rate, epochs, square_loss().derivative)
 show.table(
     ["loss", "step by", "to exact f'", "bound", "to the sigmoids", "bound for products"],
@@ -196,14 +197,15 @@ show.figure(
 # Controls: the descent for the square loss, and the machine with a single sigmoid in place of $m$, end farther from the
 # descent with $m$ sigmoids than products can be blamed for.
 
+
 # %%
 rough = machine_descent(huber_loss(1.0, 1), x, y)[0][-1]
 with_sum = descent(w, x, y, rate, epochs, huber.sigmoids)[-1]
 wrong = [(one - with_sum).norm() / table["Huber", False][3] for one in (squares[-1], rough)]
 claim = Claim("looped-transformers/remark-losses")
 claim.check("counter right in every cycle, of four runs", sum(run[1] for run in runs.values()), "==", 4)
-claim.check("distance to the exact descent over its bound", {str(k): v[0] / v[1] for k, v in table.items()}, "<=", 1)
-claim.check("with the sum for f', over its bound", {str(k): v[2] / v[3] for k, v in table.items()}, "<=", 1)
+claim.check("distance to the exact descent over its bound", {names[k]: v[0] / v[1] for k, v in table.items()}, "<=", 1)
+claim.check("with the sum for f', over its bound", {names[k]: v[2] / v[3] for k, v in table.items()}, "<=", 1)
 claim.check("logistic loss: largest error of its two sigmoids", off["logistic"], "<=", 1e-15)
 claim.check("Huber's loss: largest error of its sigmoids over the bound", off["Huber"] / huber.error, "<=", 1)
 claim.check("layers (13 claimed)", size.layers, "<=", 13)
@@ -230,7 +232,8 @@ claim.verdict()
 # The loss $f(r)=\sqrt{1+r^2}-1$ is a Huber loss without corners. Its derivative $r/\sqrt{1+r^2}$ needs an inverse root,
 # and Algorithm 11 finds one by products alone, from 1, for $0<S<3$. So the program divides $1+r^2$ by a constant $K^2$
 # such that $S=(1+r^2)/K^2$ is at most 2 for the residuals that can come, makes its rounds, and divides by $K$. The
-# sizes of the machine are those of Lemma 23; only the program is longer, and the rounds take their time.
+# machine has the layers and heads of Lemma 23; only the program is longer, with some columns and rows more for its
+# place in the memory, and the rounds take their time.
 
 # %%
 smooth = smooth_huber_loss()
@@ -323,4 +326,5 @@ claim.verdict()
 #
 # ## To try
 # - Set `terms = 160`: the corners of Huber's derivative are four times as sharp, and the bound is four times lower.
-# - Set `rounds = 28`: the interpreter's curve is at its end well before, and the machine's error stays at the floor.
+# - Set `rounds = 28`: the curve of exact products is at its end well before, and the machine's error stays at the
+#   floor.
