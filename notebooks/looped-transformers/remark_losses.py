@@ -137,6 +137,7 @@ def machine_descent(loss, points_x, labels, together=False):
 
 runs = {name: machine_descent(loss, points_x, labels, name[1]) for name, (loss, points_x, labels) in settings.items()}
 size = runs["Huber", False][2]
+names = {name: f"{name[0]}, a step by {'all points' if name[1] else 'a point'}" for name in settings}
 
 # %% [markdown]
 # Two bounds are set beside each run point by point: on the distance to the descent with the exact $f'$, and, for the
@@ -160,7 +161,6 @@ def distances(name):
 
 
 table = {name: distances(name) for name in settings}
-names = {name: f"{name[0]}, a step by {'all points' if name[1] else 'a point'}" for name in settings}
 squares = descent(w, x, y, rate, epochs, square_loss().derivative)
 show.table(
     ["loss", "step by", "to exact f'", "bound", "to the sigmoids", "bound for products"],
