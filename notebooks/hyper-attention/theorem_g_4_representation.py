@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Theorem G.4 · Every interaction of $n$ bodies is one layer
+# # Theorem G.4 · Every interaction of n bodies is one layer
 # *Ustaomeroglu, Qu: Theorem G.4, Appendix G.2.*
 #
 # <!-- claim hyper-attention/theorem-g-4 -->
