@@ -184,7 +184,7 @@ state = tied.state_dict()
 for name, value in shared.state_dict().items():
     state[name] = value
     state[name.replace(".0.", ".1.")] = value
-tied.load_state_dict(state)
+_ = tied.load_state_dict(state)
 
 # %% [markdown]
 # Untied factors must differ.

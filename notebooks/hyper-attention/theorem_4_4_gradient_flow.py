@@ -158,7 +158,7 @@ for (name, path), colour in zip(variations.items(), show.COLOURS[2:], strict=Fal
 axes[0].set_ylim(1e-24, None)
 axes[0].set_xlabel("time t")
 axes[0].set_ylabel("loss")
-axes[0].legend(fontsize=8, loc="center right")
+_ = axes[0].legend(fontsize=8, loc="center right")
 
 # %% [markdown]
 # Each entry of $w$ has its limit in closed form beside it.

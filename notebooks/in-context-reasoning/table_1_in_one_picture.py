@@ -165,7 +165,7 @@ for cause, middle in middles.items():
     axis.text(4.2, middle, cause, va="center", fontsize=8.5)
 axis.set(xlim=(0, 6.5), ylim=(at - 0.7, -1.5))
 axis.text(1, -1, "no noise", ha="center", fontsize=8.5)
-axis.text(3, -1, "noise", ha="center", fontsize=8.5)
+_ = axis.text(3, -1, "noise", ha="center", fontsize=8.5)
 
 # %% [markdown]
 # And the whole: a row for each model, a column for each question that the paper's table asks, the cause at the right.
