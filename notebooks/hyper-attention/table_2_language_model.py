@@ -106,7 +106,8 @@ show.table(
 )
 
 # %% [markdown]
-# Equal seeds draw equal batches, so that two models are compared in pairs, seed by seed.
+# All models have one learning rate; the best of three for each is not tried yet. Equal seeds draw equal batches, so
+# that two models are compared in pairs, seed by seed.
 
 # %%
 training = Training(steps, batch, window, rate, warm_up, micro_batch, evaluate_every, validation_windows)

@@ -339,6 +339,10 @@ def residual(x):
 found, exact = variable(hard_program, hard_run.memory, "x"), variable(hard_program, hard_exact.memory, "x")
 
 # %% [markdown]
+# The block divides its keys by the temperature factor, so the ratio for factors 80 and 40 is 1 by its construction and
+# could not be another: it shows the sentence as printed, and what speaks against it is the term $cz^2/2$ of Lemma 14,
+# which holds no temperature.
+#
 # The verdict is on all matrices at once. A bound is needed only where it promises anything, that is where it is finite.
 
 # %%

@@ -455,6 +455,10 @@ coarse, hotter = error_at(slope=1e-3), error_at(heat=80.0) / error_at()
 closeness = (sign_free_distance(found[0], top) - sign_free_distance(exact[0], top)).abs()
 
 # %% [markdown]
+# The result is held against the exact *program*, whose second loop has $T$ rounds as the first; for small $T$ that loop
+# may not have arrived, and then the program itself is not yet at Algorithm 4's vector. As in Lemma 7 the ratio for the
+# factors 80 and 40 is 1 by the construction of the block; what speaks against the temperature is the term $cz^2/2$.
+#
 # The verdict, on all matrices at once:
 
 # %%

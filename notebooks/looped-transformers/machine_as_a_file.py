@@ -22,8 +22,8 @@
 # **Title and Abstract (The weights are the computer)** *Title; Abstract; Section 1*
 #
 # A looped transformer is a programmable computer: its weights are fixed, and what it computes is in its input. So the
-# weights alone, in a file, and a runtime that has matrix products, ReLU and softmax only, execute every program that
-# fits.
+# weights alone, in a file, and a runtime that has matrix products, ReLU and softmax, and can move entries to their
+# places, execute every program that fits.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -219,7 +219,9 @@ def apart_in_memory(functions):
 
 
 # %% [markdown]
-# Each cycle begins in torch's state, so that what is compared is a cycle.
+# Each cycle begins in torch's state, so that what is compared is a cycle. (At first eight cycles were run in a row, and
+# their difference was compared.) These files are held against torch; torch's own layers are held against the
+# interpreter on the page of Theorem 2.
 
 # %%
 without, cycles_without = apart_in_memory(exact)

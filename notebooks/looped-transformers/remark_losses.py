@@ -194,8 +194,9 @@ show.figure(
 )
 
 # %% [markdown]
-# Controls: the descent for the square loss, and the machine with a single sigmoid in place of $m$, end farther from the
-# descent with $m$ sigmoids than products can be blamed for.
+# Controls: the machine with a single sigmoid in place of $m$ must end farther from the descent with $m$ sigmoids than
+# products can be blamed for. The descent for the square loss is another algorithm, and shows only that the bound is
+# narrow enough to tell losses apart.
 
 
 # %%
