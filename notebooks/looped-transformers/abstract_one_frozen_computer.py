@@ -210,6 +210,9 @@ claim.number("rows", sizes.width)
 claim.verdict()
 
 # %% [markdown]
+# The control shows that weights do depend on the sizes of a program, which is why programs are padded; that they depend
+# on nothing else of it is what the equality bit for bit says.
+#
 # ## What was learned
 # The promise of the abstract is kept to the letter: one transformer, with weights that are equal bit for bit whichever
 # program it is built from, inverts a matrix, finds an eigenvector, trains two models and calculates. What a program

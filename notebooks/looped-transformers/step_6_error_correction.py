@@ -34,9 +34,11 @@
 # that *reaches* it is below $\epsilon$. The adders before it multiply the noise of a look-up by about $2^N$, so
 # $\lambda$ must grow by $\frac12\ln2$ with every bit of the integers for each adder.
 #
-# $\lambda \ge \frac12(N\ln2 + \ln 16L)$, about, for one adder, and up to $\frac12(2N\ln2 + \ln 16L)$ for the two in a
-# row of the ten-layer machine. In float64 a single $e^{-2\lambda}$ beside 1 is rounded away from $\lambda=18.4$ on, and
-# $L$ of them from about $\frac12(53\ln2+\ln L)$ on, 19.5 at 1024 columns; from there every length is exact.
+# Enough, with proof: $2\lambda-\ln\lambda\ge2N\ln2+\ln(36L^2)$ for ten layers, $2\lambda-\ln\lambda\ge
+# N\ln2+\ln(84L^2)$ for six. Measured, less: $\lambda \ge \frac12(N\ln2 + \ln 16L)$, about, for one adder, and up to
+# $\frac12(2N\ln2 + \ln 16L)$ for the two in a row of the ten-layer machine. In float64 a single $e^{-2\lambda}$ beside
+# 1 is rounded away from $\lambda=18.4$ on, and $L$ of them from about $\frac12(53\ln2+\ln L)$ on, 19.5 at 1024 columns;
+# from there every length is exact.
 #
 # </blockquote>
 # <!-- /claim -->
