@@ -28,6 +28,7 @@ def test_a_setting_and_a_book_are_needed(toy: Any, monkeypatch: pytest.MonkeyPat
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(BuildError, match="set ATEN_CPU_CAPABILITY or MKL_CBWR"):
         run_anywhere(toy.layout, "1", Console())
+    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
     monkeypatch.setenv("MKL_CBWR", "COMPATIBLE")
     with pytest.raises(BuildError, match="not built"):
         run_anywhere(toy.layout, "1", Console())

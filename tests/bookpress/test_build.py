@@ -158,6 +158,7 @@ def test_the_short_notebooks_run_under_another_setting_beside_the_book(
     book: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert build(book).returncode == 0
+    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
     monkeypatch.setenv("MKL_CBWR", "COMPATIBLE")
     command = [sys.executable, "-m", "bookpress", "anywhere", "--cores", "2"]
     done = subprocess.run(command, cwd=book.layout.root, capture_output=True, text=True, check=False)
