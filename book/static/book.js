@@ -57,5 +57,47 @@ addEventListener("beforeprint", () => {
 
 document.addEventListener("DOMContentLoaded", () => {
   enlargeFigures();
-  document.querySelectorAll(".bd-article .pst-scrollable-table-container").forEach(watchWidth);
+  readMaps();
+  document.querySelectorAll(".bd-article :is(.pst-scrollable-table-container, .map-frame)").forEach(watchWidth);
 });
+
+// In the map of a chapter, a pointed-at statement shows what it says, and the lines that meet it stand out. What is
+// shown stays while the pointer is on it and goes with Escape.
+function readMaps() {
+  for (const map of document.querySelectorAll(".claim-map")) {
+    const card = map.querySelector(".map-card");
+    let leaving;
+    const hide = () => {
+      card.hidden = true;
+      for (const line of map.querySelectorAll(".near")) line.classList.remove("near");
+    };
+    const show = (node) => {
+      clearTimeout(leaving);
+      hide();
+      const name = node.dataset.claim;
+      for (const line of map.querySelectorAll("path")) {
+        line.classList.toggle("near", line.dataset.from === name || line.dataset.to === name);
+      }
+      const item = document.getElementById(`map-${name}`);
+      if (!item) return;
+      const copy = item.cloneNode(true);
+      for (const one of [copy, ...copy.querySelectorAll("[id]")]) one.removeAttribute("id");
+      card.replaceChildren(...copy.childNodes);
+      card.hidden = false;
+      const [frame, box] = [map.getBoundingClientRect(), node.getBoundingClientRect()];
+      card.style.top = `${box.bottom - frame.top + 6}px`;
+      card.style.left = `${Math.max(0, Math.min(box.left - frame.left, frame.width - card.offsetWidth))}px`;
+    };
+    for (const node of map.querySelectorAll(".node")) {
+      node.addEventListener("mouseenter", () => show(node));
+      node.addEventListener("focus", () => show(node));
+      node.addEventListener("blur", hide);
+    }
+    map.addEventListener("mouseover", (event) => {
+      clearTimeout(leaving);
+      if (!event.target.closest(".node, .map-card")) leaving = setTimeout(hide, 300);
+    });
+    map.addEventListener("mouseleave", () => (leaving = setTimeout(hide, 300)));
+    addEventListener("keydown", (event) => event.key === "Escape" && hide());
+  }
+}

@@ -25,6 +25,9 @@ from bookpress.yaml_files import load_yaml
 #: Beside the seed of the book.
 OTHER_SEEDS = 2
 
+#: The most to which a parameter is taken, or the least and the most.
+Cap = int | float | tuple[int | float, int | float]
+
 
 class Outcome(BaseModel):
     """How one run at an end came out."""
@@ -45,23 +48,23 @@ class Outcome(BaseModel):
         return f"refuted, which the registry does not expect: {', '.join(wrong)}" if wrong else None
 
 
-def load_caps(layout: Layout) -> dict[str, dict[str, float]]:
-    """Upper ends in place of the ranges' own, where a run there would be long: ``notebooks/profiles/ends.yaml``.
+def load_caps(layout: Layout) -> dict[str, dict[str, Cap]]:
+    """Ends in place of the ranges' own, where a run there would be long: ``notebooks/profiles/ends.yaml``.
 
     Raises:
-        ProfileError: the file is not of the form ``notebook: {parameter: number}``.
+        ProfileError: the file is not of the form ``notebook: {parameter: number or [number, number]}``.
     """
     path = layout.profiles / "ends.yaml"
     if not path.is_file():
         return {}
     try:
         content = load_yaml(path) or {}
-        return TypeAdapter(dict[str, dict[str, int | float]]).validate_python(content)
+        return TypeAdapter(dict[str, dict[str, Cap]]).validate_python(content)
     except (yaml.YAMLError, UnicodeDecodeError, ValidationError) as error:
         raise ProfileError(f"{path.name}: {error}") from error
 
 
-def cases_of(notebook: Notebook, caps: dict[str, float]) -> dict[str, dict[str, Any]]:
+def cases_of(notebook: Notebook, caps: dict[str, Cap]) -> dict[str, dict[str, Any]]:
     """The runs of one notebook by their names: one parameter at one end, the others as they are in the book.
 
     An end that is a CUDA device is none where torch finds no such device.
@@ -85,7 +88,7 @@ def has_cuda() -> bool:
     return torch.cuda.is_available()
 
 
-def all_cases(notebook: Notebook, caps: dict[str, float]) -> dict[str, dict[str, Any]]:
+def all_cases(notebook: Notebook, caps: dict[str, Cap]) -> dict[str, dict[str, Any]]:
     """What :func:`cases_of` gives on a machine that has every device."""
     defaults = {one.name: one.default for one in notebook.parameters}
     cases: dict[str, dict[str, Any]] = {}
@@ -153,7 +156,7 @@ def run_ends(layout: Layout, names: list[str], cores: str, console: Console) -> 
     console.print(f"{len(paths)} runs at the ends of ranges, none broke")
 
 
-def _ends(parameter: Parameter, defaults: dict[str, Any], caps: dict[str, float]) -> dict[str, Any]:
+def _ends(parameter: Parameter, defaults: dict[str, Any], caps: dict[str, Cap]) -> dict[str, Any]:
     """The values to try: both ends, or every choice. An open end is left at the default."""
     if parameter.rule is None:
         return {}
@@ -161,8 +164,9 @@ def _ends(parameter: Parameter, defaults: dict[str, Any], caps: dict[str, float]
     if parameter.rule.choices is not None and not all(isinstance(one, int | float) for one in ends):
         return {} if parameter.rule.each else {re.sub(r"\W+", "_", str(one)): one for one in ends}
     least, most = ends[0], ends[-1]
-    if most is not None and (cap := caps.get(parameter.name)) is not None:
-        most = min(most, cap)
+    if (cap := caps.get(parameter.name)) is not None:
+        lowest, highest = cap if isinstance(cap, tuple) else (least, cap)
+        least, most = max(least, lowest), None if most is None else min(most, highest)
     found = {"least": least, "most": most}
     if parameter.rule.each:
         found = {name: None if end is None else _with_end(parameter.default, name, end) for name, end in found.items()}

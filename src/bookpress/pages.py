@@ -6,6 +6,7 @@ from functools import cached_property
 
 import yaml
 
+from bookpress.claim_map import map_page, small_maps
 from bookpress.evidence import judged_anew
 from bookpress.files import write_whole
 from bookpress.findings import FINDINGS, Finding, Findings
@@ -143,6 +144,7 @@ def bind_book(layout: Layout, profile: str) -> str:
         "status": status_page(book),
         "full-size": costs_page(book.sweeps, book.full_size, book.kept, book.titles()),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
+        **map_pages(book),
         **package_pages(layout, book.registry.papers),
     }
     for name, text in pages.items():
@@ -179,6 +181,22 @@ def notebooks_list(book: Book, paper: Paper) -> str:
         settled = badges(book.records[name].claims)
         lines += [table_row([f"[{book.records[name].title}](/notebooks/{name}.ipynb)", settled])]
     return "\n".join(lines) + "\n"
+
+
+def map_pages(book: Book) -> dict[str, str]:
+    """What rests on what: a map for each chapter to include, and all of them small for the front page."""
+    papers = book.registry.papers
+    marks = {
+        paper.name: {entry.id: (book.verdict(paper, entry), book.proof(paper, entry)) for entry in paper.claims}
+        for paper in papers
+    }
+    maps = {
+        f"map-{paper.name}": map_page(
+            paper, marks[paper.name], {one.id for one in paper.claims if one.notebook in book.records}
+        )
+        for paper in papers
+    }
+    return maps | {"maps": small_maps(papers, marks)}
 
 
 def scoreboard_page(book: Book) -> str:

@@ -32,6 +32,11 @@ def notebook(toy: Any) -> Notebook:
     return Notebook("demo/good", toy.layout)
 
 
+def test_a_cap_may_say_the_least_as_well(notebook: Notebook) -> None:
+    cases = cases_of(notebook, {"n": (2, 6), "sizes": (2, 8)})
+    assert (cases["n-least"], cases["n-most"], cases["sizes-most"]) == ({"n": 2}, {"n": 6}, {"sizes": [2, 8]})
+
+
 def test_every_end_is_a_run_and_an_open_end_is_none(notebook: Notebook) -> None:
     assert cases_of(notebook, {"n": 6}) == {
         "n-least": {"n": 1},
@@ -95,8 +100,12 @@ def test_the_caps_name_parameters_that_there_are() -> None:
         for parameter, cap in caps.items():
             rule = known[parameter].rule
             assert rule is not None, (name, parameter)
-            least, most = rule.ends(defaults)
-            assert least <= cap < most, (name, parameter)
+            ends_of_range = rule.ends(defaults)
+            least, most = ends_of_range[0], ends_of_range[-1]
+            lowest, highest = cap if isinstance(cap, tuple) else (least, cap)
+            assert least <= lowest <= highest, (name, parameter)
+            assert most is None or highest <= most, (name, parameter)
+            assert (lowest, highest) != (least, most), (name, parameter)
 
 
 def test_caps_of_another_form_are_refused(toy: Any) -> None:

@@ -1,0 +1,262 @@
+"""The map of a chapter: which statement rests on which, as the paper cites it, and how each came out.
+
+What a statement rests on stands to its left. A solid line is for the statement itself, a dotted one for its proof only.
+The border of a node has the colour of its verdict, its ground that of the mark on its proof. The drawing stands in the
+page itself, so that its nodes are links and take the colours of the page; a list beside it says the same in words.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from html import escape
+from itertools import pairwise
+
+import networkx as nx
+from grandalf.graphs import Edge, Vertex, graph_core
+from grandalf.layouts import SugiyamaLayout
+from grandalf.routing import EdgeViewer
+
+from bookpress.page import badge, proof_badge
+from bookpress.registry import Entry, Paper, ProofMark, Verdict
+from bookpress.statement import anchor, heading, short_label
+
+#: What a claim's verdict and the mark on its proof are, by its id.
+Marks = dict[str, tuple[Verdict, ProofMark | None]]
+Point = tuple[float, float]
+
+# Pixels. A column is a node and the room that lines need beside it.
+_WIDTH, _HEIGHT, _COLUMN, _ROW = 88.0, 22.0, 118.0, 27.0
+_THREAD = 4.0  # what a line takes that passes a column
+_LETTERS = 14  # as many as a node holds at 11 pixels
+
+
+@dataclass(frozen=True)
+class Line:
+    """One statement resting on another, drawn through ``points``; dotted where only its proof does."""
+
+    premise: str
+    claim: str
+    dotted: bool
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Where the nodes and lines are, in pixels from the upper left corner."""
+
+    nodes: dict[str, Point]
+    lines: list[Line]
+
+    @property
+    def size(self) -> Point:
+        """Width and height with half a node around the outermost middles."""
+        xs, ys = zip(*self.nodes.values(), *(point for one in self.lines for point in one.points), strict=True)
+        return max(xs) + _WIDTH / 2 + 2, max(ys) + _HEIGHT / 2 + 2
+
+
+def citations(paper: Paper) -> list[tuple[str, str, bool]]:
+    """What rests on what, as (premise, claim, for the proof only), without what follows from the rest."""
+    stated = nx.DiGraph([(used, one.id) for one in paper.claims for used in one.uses])
+    both = nx.DiGraph([(used, one.id) for one in paper.claims for used in (*one.uses, *one.proof_uses)])
+    kept = set(nx.transitive_reduction(both).edges) | set(nx.transitive_reduction(stated).edges)
+    place = {one.id: number for number, one in enumerate(paper.claims)}
+    edges = sorted(kept, key=lambda edge: (place[edge[0]], place[edge[1]]))
+    return [(premise, claim, not stated.has_edge(premise, claim)) for premise, claim in edges]
+
+
+def layout(paper: Paper) -> Drawing | None:
+    """Layers from left to right with few crossings, one part below the other; None where nothing is cited."""
+    cited = citations(paper)
+    place = {one.id: number for number, one in enumerate(paper.claims)}
+    graph = nx.Graph((premise, claim) for premise, claim, _ in cited)
+    parts = sorted(nx.connected_components(graph), key=lambda part: (-len(part), min(place[name] for name in part)))
+    nodes: dict[str, Point] = {}
+    lines: list[Line] = []
+    for part in parts:
+        middles, drawn = _arranged(sorted(part, key=place.__getitem__), [one for one in cited if one[0] in part])
+        ys = [y for _, y in middles.values()] + [y for one in drawn for _, y in one.points]
+        below = max((y for _, y in nodes.values()), default=-_ROW / 2) + _ROW - min(ys)
+        left = _WIDTH / 2 + 2 - min(x for x, _ in middles.values())
+        nodes |= {name: (x + left, y + below) for name, (x, y) in middles.items()}
+        lines += [replace(one, points=tuple((x + left, y + below) for x, y in one.points)) for one in drawn]
+    return Drawing(nodes, lines) if nodes else None
+
+
+class _Box:
+    """A node's size as the library sees it: it draws from top to bottom, and the map is turned on its side."""
+
+    w, h = _HEIGHT, _WIDTH
+    xy: Point
+
+
+class _Node(Vertex):
+    """A vertex whose place in a set does not change from run to run, or the drawing would."""
+
+    def __init__(self, name: str, number: int) -> None:
+        super().__init__(name)
+        self.number = number
+        self.view = _Box()
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+def _arranged(names: list[str], cited: list[tuple[str, str, bool]]) -> tuple[dict[str, Point], list[Line]]:
+    """The places of one connected part; thirty sweeps leave the crossings where they will stay."""
+    vertices = {name: _Node(name, number) for number, name in enumerate(names)}
+    edges = [Edge(vertices[premise], vertices[claim], data=dotted) for premise, claim, dotted in cited]
+    for edge in edges:
+        edge.view = EdgeViewer()
+    sugiyama = SugiyamaLayout(graph_core(list(vertices.values()), edges))
+    sugiyama.xspace, sugiyama.yspace = _ROW - _HEIGHT, _COLUMN - _WIDTH
+    sugiyama.dw = _THREAD
+    sugiyama.init_all(roots=[one for one in vertices.values() if not one.e_in()], inverted_edges=[])
+    sugiyama.draw(30)
+    middles = {name: _turned(one.view.xy) for name, one in vertices.items()}
+    lines = [Line(one.v[0].data, one.v[1].data, one.data, tuple(map(_turned, one.view._pts))) for one in edges]
+    return middles, lines
+
+
+def _turned(point: Point) -> Point:
+    return point[1], point[0]
+
+
+def map_page(paper: Paper, marks: Marks, settled: set[str]) -> str:
+    """What a chapter includes: the drawing, and under it the list that a phone shows in its place.
+
+    ``settled`` holds the ids of the claims that a page of the book states; the others lead nowhere.
+    """
+    drawing = layout(paper)
+    if drawing is None:
+        return "---\norphan: true\n---\n"
+    items = [_item(paper, entry, marks) for entry in paper.claims if entry.id in drawing.nodes and entry.id in settled]
+    return "\n".join(
+        [
+            "---\norphan: true\n---\n",
+            "```{raw} html",
+            _svg(paper, drawing, marks, settled),
+            "```",
+            "",
+            ":::::{dropdown} Every statement and what it rests on, as a list",
+            ":class-container: map-list",
+            *items,
+            ":::::",
+        ]
+    )
+
+
+def small_maps(papers: list[Paper], marks: dict[str, Marks]) -> str:
+    """The maps of all papers side by side, as dots that lead to the chapters; for the front page."""
+    shown = [_small(paper, drawing, marks[paper.name]) for paper in papers if (drawing := layout(paper))]
+    return "\n".join(["---\norphan: true\n---\n", "```{raw} html", '<div class="small-maps">', *shown, "</div>", "```"])
+
+
+def _svg(paper: Paper, drawing: Drawing, marks: Marks, settled: set[str]) -> str:
+    width, height = drawing.size
+    entries = {one.id: one for one in paper.claims}
+    return "\n".join(
+        [
+            '<div class="claim-map">',
+            '<div class="map-frame">',
+            f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" role="group" '
+            f'aria-label="What rests on what: {len(drawing.nodes)} statements of the paper">',
+            *(_path(paper.name, one) for one in drawing.lines),
+            *(_node(paper, entries[name], at, marks, name in settled) for name, at in drawing.nodes.items()),
+            "</svg>",
+            "</div>",
+            '<p class="map-key">Left is what a statement rests on. Solid: the statement does; dotted: only its proof. '
+            "Border: the verdict on the statement; ground: the mark on the proof as printed.</p>",
+            '<div class="map-card" hidden></div>',
+            "</div>",
+        ]
+    )
+
+
+def _node(paper: Paper, entry: Entry, at: Point, marks: Marks, leads: bool) -> str:
+    verdict, proof = marks[entry.id]
+    x, y = at[0] - _WIDTH / 2, at[1] - _HEIGHT / 2
+    classes = " ".join(part for part in ("node", _class("verdict", verdict), _class("proof", proof)) if part)
+    words = escape(_words(entry, verdict, proof), quote=True)
+    box = f'<rect x="{x:.1f}" y="{y:.1f}" width="{_WIDTH:.0f}" height="{_HEIGHT:.0f}" rx="4"/>'
+    text = f'<text x="{at[0]:.1f}" y="{at[1] + 4:.1f}">{escape(node_label(entry))}</text>'
+    claim = anchor(f"{paper.name}/{entry.id}")
+    if not leads:
+        return f'<g class="{classes}" data-claim="{claim}"><title>{words}</title>{box}{text}</g>'
+    link = f"../notebooks/{entry.notebook}.html#{claim}"
+    return f'<a class="{classes}" href="{link}" data-claim="{claim}" aria-label="{words}">{box}{text}</a>'
+
+
+def _words(entry: Entry, verdict: Verdict, proof: ProofMark | None) -> str:
+    return f"{_plain(heading(entry))}: {verdict}" + (f"; proof {proof}" if proof else "")
+
+
+def _class(kind: str, mark: Verdict | ProofMark | None) -> str:
+    return f"{kind}-{mark.value.replace(' ', '-')}" if mark else ""
+
+
+def _plain(text: str) -> str:
+    """Without the dollars of formulas, which a label cannot set."""
+    return text.replace("$", "").replace("\\", "")
+
+
+def node_label(entry: Entry) -> str:
+    """What stands in a node: the number, or what the brackets behind ``Definition`` name; cut where it is too long."""
+    named = re.fullmatch(r"(?:Definition|Remark) \((.+?)\).*", entry.label)
+    label = _plain(named.group(1) if named else short_label(entry))
+    for long, short in (("Appendix", "App."), ("Section", "Sec."), ("Proposition", "Prop."), ("Assumption", "Assump.")):
+        label = label.replace(long, short)
+    return label if len(label) <= _LETTERS else label[: _LETTERS - 1].rstrip() + "…"
+
+
+def _path(paper: str, line: Line) -> str:
+    """A line from the right side of the premise to the left side of the claim, bent smoothly through its points."""
+    (x0, y0), *between, (x1, y1) = line.points
+    points = [(x0 + _WIDTH / 2, y0), *between, (x1 - _WIDTH / 2, y1)]
+    bends = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
+    for (left, up), (right, down) in pairwise(points):
+        middle = (left + right) / 2
+        bends.append(f"C{middle:.1f} {up:.1f} {middle:.1f} {down:.1f} {right:.1f} {down:.1f}")
+    kind = "proof-only" if line.dotted else "stated"
+    ends = f'data-from="{anchor(f"{paper}/{line.premise}")}" data-to="{anchor(f"{paper}/{line.claim}")}"'
+    return f'<path class="{kind}" {ends} d="{"".join(bends)}"/>'
+
+
+def _item(paper: Paper, entry: Entry, marks: Marks) -> str:
+    """One entry of the list: the claim with its marks, what it rests on, and the statement."""
+    claim = f"{paper.name}/{entry.id}"
+    verdict, proof = marks[entry.id]
+    labels = {one.id: short_label(one) for one in paper.claims}
+    rests = [
+        f"{what} {', '.join(labels[name] for name in used)}"
+        for what, used in (("rests on", entry.uses), ("its proof on", entry.proof_uses))
+        if used
+    ]
+    return "\n".join(
+        [
+            "",
+            f"::::{{div}} map-item\n:name: map-{anchor(claim)}\n",
+            f"{{claim:ref}}`{heading(entry)} <{claim}>` {badge(verdict)} {proof_badge(proof)}",
+            *([f"<br>{'; '.join(rests)}"] if rests else []),
+            f"\n:::{{div}} map-statement\n{(entry.statement or '').strip()}\n:::",
+            "::::",
+        ]
+    )
+
+
+def _small(paper: Paper, drawing: Drawing, marks: Marks) -> str:
+    """Dots and lines; the words are the link's."""
+    width, height = drawing.size
+    lines = [
+        f'<path d="M{one.points[0][0]:.0f} {one.points[0][1]:.0f}'
+        + "".join(f"L{x:.0f} {y:.0f}" for x, y in one.points[1:])
+        + '"/>'
+        for one in drawing.lines
+    ]
+    dots = [
+        f'<circle class="{_class("verdict", marks[name][0])}" cx="{x:.0f}" cy="{y:.0f}" r="{width / 55:.0f}"/>'
+        for name, (x, y) in drawing.nodes.items()
+    ]
+    title = escape(paper.short_title, quote=True)
+    return (
+        f'<a href="papers/{paper.name}.html"><svg viewBox="0 0 {width:.0f} {height:.0f}" aria-hidden="true">'
+        f"{''.join(lines)}{''.join(dots)}</svg><span>{title}</span></a>"
+    )
