@@ -255,8 +255,8 @@ def _small(paper: Paper, drawing: Drawing, marks: Marks) -> str:
         f'<circle class="{_class("verdict", marks[name][0])}" cx="{x:.0f}" cy="{y:.0f}" r="{width / 55:.0f}"/>'
         for name, (x, y) in drawing.nodes.items()
     ]
-    title = escape(paper.short_title, quote=True)
+    title, authors = escape(paper.title), escape(paper.authors)
     return (
         f'<a href="papers/{paper.name}.html"><svg viewBox="0 0 {width:.0f} {height:.0f}" aria-hidden="true">'
-        f"{''.join(lines)}{''.join(dots)}</svg><span>{title}</span></a>"
+        f"{''.join(lines)}{''.join(dots)}</svg><b>{title}</b><span>{authors}</span></a>"
     )

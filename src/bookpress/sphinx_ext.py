@@ -13,6 +13,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from bookpress import claim_domain, findings
+from bookpress.fonts import copy_fonts
 from bookpress.head import describe_page, draw_card, lead_edits_to_sources, use_repository_if_known
 from bookpress.layout import Layout
 from bookpress.mend import mend_pages
@@ -29,6 +30,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("env-check-consistency", _write_in_parallel)
     app.connect("build-finished", _copy_mathjax)
+    app.connect("build-finished", copy_fonts)
     app.connect("build-finished", _offer_own_notebooks)
     app.connect("build-finished", mend_pages)
     app.connect("build-finished", draw_card)
