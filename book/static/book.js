@@ -58,6 +58,7 @@ addEventListener("beforeprint", () => {
 document.addEventListener("DOMContentLoaded", () => {
   enlargeFigures();
   readMaps();
+  filterScoreboard();
   document.querySelectorAll(".bd-article :is(.pst-scrollable-table-container, .map-frame)").forEach(watchWidth);
 });
 
@@ -100,4 +101,51 @@ function readMaps() {
     map.addEventListener("mouseleave", () => (leaving = setTimeout(hide, 300)));
     addEventListener("keydown", (event) => event.key === "Escape" && hide());
   }
+}
+
+// The scoreboard's filters: a choice for each of paper, kind, verdict and proof; rows that do not fit are put away. The
+// choices stand in the address, so that a filtered scoreboard can be sent.
+function filterScoreboard() {
+  const place = document.querySelector(".scoreboard-filters");
+  if (!place) return;
+  const tables = [...document.querySelectorAll(".bd-article table")].filter((one) => one.querySelector("th")?.innerText.trim() === "claim");
+  const rows = tables.flatMap((table) => {
+    const section = table.closest("section");
+    const paper = section.querySelector("h2").firstChild.textContent;
+    return [...table.tBodies[0].rows].map((row) => ({
+      row,
+      section,
+      paper,
+      kind: row.cells[2].textContent.trim(),
+      verdict: row.cells[3].querySelector(".verdict")?.textContent ?? "",
+      proof: row.cells[4].textContent.trim(),
+    }));
+  });
+  const wanted = new URLSearchParams(location.search);
+  const choices = ["paper", "kind", "verdict", "proof"].map((name) => {
+    const label = document.createElement("label");
+    const choice = document.createElement("select");
+    label.append(`${name} `, choice);
+    choice.append(new Option("all", ""));
+    for (const value of new Set(rows.map((one) => one[name]))) if (value) choice.append(new Option(value, value));
+    choice.value = wanted.get(name) ?? "";
+    if (choice.selectedIndex < 0) choice.value = "";
+    choice.addEventListener("change", show);
+    place.append(label);
+    return [name, choice];
+  });
+  const count = document.createElement("output");
+  place.append(count);
+  function show() {
+    const chosen = choices.filter(([, choice]) => choice.value);
+    let shown = 0;
+    for (const one of rows) shown += !(one.row.hidden = !chosen.every(([name, choice]) => one[name] === choice.value));
+    for (const section of new Set(rows.map((one) => one.section))) {
+      section.hidden = rows.every((one) => one.section !== section || one.row.hidden);
+    }
+    count.value = `${shown} of ${rows.length} claims`;
+    const address = new URLSearchParams(chosen.map(([name, choice]) => [name, choice.value])).toString();
+    history.replaceState(null, "", address ? `?${address}` : location.pathname + location.hash);
+  }
+  show();
 }

@@ -106,6 +106,12 @@ def result(settled: Settled) -> str:
     return " ".join(said)
 
 
+def breaking(settled: Settled) -> list[str]:
+    """What shows that something in print is wrong, a sentence each: first of the statement, then of its proof."""
+    broken = sorted(filter(_is_broken, settled.evidence), key=lambda item: item.of is Part.PROOF)
+    return [_breaking(item, settled.verdict) for item in broken]
+
+
 def _is_broken(item: Item) -> bool:
     return item.role in (Role.PRINTED, Role.MISPRINT, Role.COUNTEREXAMPLE) and item.passed is False
 
@@ -118,10 +124,9 @@ def _breaking(item: Item, verdict: Verdict) -> str:
     elif item.role is Role.PRINTED and verdict in _FALLS_SHORT:
         what = "Unlike in the paper"
     runs_on = item.label[-1:].isalpha() and not isinstance(item.measured, str)  # a word, and a number after it
-    measured = ("" if runs_on else ":") + " " + _set(format_measured(item))
-    return (
-        f"{what}: {escape(item.label)}{measured}, which should be {in_words(item.relation)}{_set(format_bound(item))}."
-    )
+    measured = ("" if runs_on else ":") + " " + set_number(format_measured(item))
+    bound = in_words(item.relation) + set_number(format_bound(item))
+    return f"{what}: {escape(item.label)}{measured}, which should be {bound}."
 
 
 def _passing(passed: int, count: int) -> str:
@@ -165,15 +170,15 @@ def _remarks(settled: Settled) -> list[str]:
 
 def _row(item: Item, verdict: Verdict) -> str:
     relation = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}.get(item.relation, item.relation)
-    bound = _set(format_bound(item))
+    bound = set_number(format_bound(item))
     if item.role is Role.NUMBER:
         relation, bound = "", f"{bound} (printed)" if bound else ""
     role = _HEADINGS[item.role] + (" of the proof" if item.of is Part.PROOF else "")
-    cells = (role, escape(item.label), _set(format_measured(item)), relation, bound, outcome(item, verdict))
+    cells = (role, escape(item.label), set_number(format_measured(item)), relation, bound, outcome(item, verdict))
     return "| " + " | ".join(cells) + " |"
 
 
-def _set(number: str) -> str:
+def set_number(number: str) -> str:
     """A number as print sets it: 1.2e-07 becomes 1.2·10⁻⁷."""
     found = re.sub(r"(\d)e([+-]\d+)", lambda hit: f"{hit[1]}·10{str(int(hit[2])).translate(_SUPERSCRIPTS)}", number)
     return escape(found)

@@ -77,6 +77,8 @@ class Entry(BaseModel):
     and ``proof`` are the verdict and the mark on the proof that its evidence must lead to. A claim that no notebook
     settles says ``why``, with what it would cost.
 
+    ``text_layer`` says that what is printed may be the doing of the text layer that was read, and not the paper's.
+
     ``uses`` and ``proof_uses`` name what the statement and its proof rest on as the paper cites it, by ids of the same
     paper; ``answered`` those of them whose fault the claim's own page has dealt with.
     """
@@ -91,6 +93,7 @@ class Entry(BaseModel):
     statement: str | None = None
     printed: str | None = None
     corrected: str | None = None
+    text_layer: bool = False
     check: str = Field(min_length=1)
     notebook: str | None = Field(default=None, pattern=r"^[a-z0-9-]+/[a-z0-9_]+$")
     expected: Verdict = Verdict.NOT_RUN

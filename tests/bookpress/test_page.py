@@ -1,5 +1,6 @@
 """From an executed notebook to pages: what the reader sees is the registry's words and the run's values."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,12 +77,12 @@ def test_the_scoreboard_has_the_full_size_verdict_or_says_that_there_is_none(bou
     layout.profiles.mkdir()
     (layout.profiles / "full.yaml").write_text("demo/good: {parameters: {n: 4}, cost: A day.}\n")
     bind_book(layout, "laptop")
-    row = "| {verdict}`holds` | {proof}`not checked` | {verdict}`%s` |"
-    assert row % "not run" in (layout.generated / "scoreboard.md").read_text()
+    row = r"\| {verdict}`holds` \| {proof}`not checked` \| one is less: 0.3333 \| below 3 \| [\d.]+ \| {verdict}`%s` \|"
+    assert re.search(row % "not run", (layout.generated / "scoreboard.md").read_text())
     assert "not run. A day." in (layout.generated / "status.md").read_text()
     Record.read(layout.record("demo/good", "laptop")).write(layout.kept("demo/good"))
     bind_book(layout, "laptop")
-    assert row % "holds" in (layout.generated / "scoreboard.md").read_text()
+    assert re.search(row % "holds", (layout.generated / "scoreboard.md").read_text())
     assert "Full size: recorded" in page_text(bound)
 
 
@@ -95,9 +96,14 @@ def test_scoreboard_and_errata_lead_to_the_claim(bound: Any, edit: Edit) -> None
     assert "{claim:ref}`Lemma 1 <demo/lemma-1>`" in (bound.layout.generated / "scoreboard.md").read_text()
     edit(bound.layout.claims / "demo.yaml", 'statement: "$1 < n$",', "statement: s, printed: p, corrected: q,")
     bind_book(bound.layout, "laptop")
-    errata = (bound.layout.generated / "errata.md").read_text()
+    errata = (bound.layout.generated / "errata-demo.md").read_text()
     assert "{verdict}`holds <demo/lemma-1>`" in errata
-    assert "{claim:ref}`The run <demo/lemma-1>`" in errata
+    assert "{claim:ref}`The run, with the proof where there is one <demo/lemma-1>`" in errata
+    assert "| [Demonstration](errata-demo.md) |" in (bound.layout.generated / "errata.md").read_text()
+    contents = yaml.safe_load((bound.layout.book / "_toc.yml").read_text())
+    assert {"file": "generated/errata", "sections": [{"file": "generated/errata-demo"}]} in contents["parts"][0][
+        "chapters"
+    ]
 
 
 def test_figures_and_panels_say_where_they_come_from(bound: Any) -> None:

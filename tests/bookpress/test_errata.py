@@ -1,0 +1,47 @@
+"""How grave a fault in print is, and what the errata of a paper say of it."""
+
+import pytest
+
+from bookpress.errata import GRAVITY, gravity
+from bookpress.evidence import Item, Part, Role, Settled
+from bookpress.panel import breaking
+from bookpress.registry import ProofMark, Verdict
+
+
+@pytest.mark.parametrize(
+    ("verdict", "proof", "name"),
+    [
+        (Verdict.REFUTED, ProofMark.FAILS, "False"),
+        (Verdict.HOLDS_WITH_CORRECTION, ProofMark.AS_PRINTED, "False as printed"),
+        (Verdict.HOLDS, ProofMark.FAILS, "The proof fails"),
+        (Verdict.MISPRINTED, ProofMark.REPAIRED, "The proof is repaired"),
+        (Verdict.HOLDS, ProofMark.MISPRINTED, "Misprint"),
+        (Verdict.MISPRINTED, None, "Misprint"),
+        (Verdict.PARTLY_REPRODUCED, None, "Beside the statement"),
+    ],
+)
+def test_a_statement_weighs_more_than_its_proof_and_a_proof_more_than_a_sign(
+    verdict: Verdict, proof: ProofMark | None, name: str
+) -> None:
+    assert GRAVITY[gravity(verdict, proof)][0] == name
+
+
+def test_every_run_that_breaks_the_print_is_named_the_statements_first() -> None:
+    def fails(label: str, role: Role, of: Part) -> Item:
+        return Item(role=role, of=of, label=label, measured=2, relation="<=", bound=1, passed=False)
+
+    settled = Settled(
+        claim="demo/lemma-1",
+        label="Lemma 1",
+        verdict=Verdict.HOLDS_WITH_CORRECTION,
+        expected=Verdict.HOLDS_WITH_CORRECTION,
+        evidence=[
+            fails("a step", Role.PRINTED, Part.PROOF),
+            fails("a control", Role.CONTROL, Part.STATEMENT),
+            fails("the bound", Role.PRINTED, Part.STATEMENT),
+        ],
+    )
+    assert breaking(settled) == [
+        "The printed form fails: the bound 2, which should be at most 1.",
+        "The printed proof fails: a step 2, which should be at most 1.",
+    ]
