@@ -8,9 +8,8 @@ from bookpress.scoreboard import telling
 
 
 def item(label: str, **more: Any) -> Item:
-    return Item(
-        **{"role": Role.CHECK, "label": label, "measured": 1, "relation": "<=", "bound": 2, "passed": True} | more
-    )
+    usual = {"role": "check", "label": label, "measured": 1, "relation": "<=", "bound": 2, "passed": True}
+    return Item.model_validate(usual | more)
 
 
 def shown(*evidence: Item) -> str | None:
