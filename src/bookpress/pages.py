@@ -17,6 +17,7 @@ from bookpress.page import badges, picture_block, table_row, write_page
 from bookpress.record import Record
 from bookpress.registry import Paper
 from bookpress.scoreboard import scoreboard_page, summary_page
+from bookpress.to_try import to_try_page
 
 
 def bind_book(layout: Layout, profile: str) -> str:
@@ -31,6 +32,7 @@ def bind_book(layout: Layout, profile: str) -> str:
         "scoreboard": scoreboard_page(book),
         **errata_pages(book),
         "gallery": gallery_page(book),
+        "to-try": to_try_page(book),
         "status": status_page(book),
         "full-size": costs_page(book.sweeps, book.full_size, book.kept, book.titles()),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
@@ -126,14 +128,15 @@ def contents(book: Book) -> str:
         *({"file": f"generated/{page}"} for page in ("gallery", "status", "full-size")),
     ]
     package = _with_papers(book, "package")
-    reading = ["notation", "rerun", "contributing", "references"]
+    about = ["contributing", "references"]
     parts = [
         {"caption": "What was found", "chapters": book_pages},
         {"caption": "The papers", "chapters": chapters},
         {
-            "caption": "About the book",
-            "chapters": [{"file": reading[0]}, package, *({"file": page} for page in reading[1:])],
+            "caption": "Learning from it",
+            "chapters": [{"file": page} for page in ("reading", "generated/to-try", "glossary", "notation", "rerun")],
         },
+        {"caption": "About the book", "chapters": [package, *({"file": page} for page in about)]},
     ]
     text: str = yaml.safe_dump(
         {"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False, allow_unicode=True

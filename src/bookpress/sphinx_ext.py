@@ -14,6 +14,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from bookpress import claim_domain, findings
 from bookpress.fonts import copy_fonts
+from bookpress.glossary import GlossaryLinks
 from bookpress.head import describe_page, draw_card, lead_edits_to_sources, use_repository_if_known
 from bookpress.layout import Layout
 from bookpress.mend import mend_pages
@@ -26,6 +27,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     claim_domain.setup(app)
     findings.setup(app)
     app.add_post_transform(NumbersRight)
+    app.add_post_transform(GlossaryLinks)
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("env-check-consistency", _write_in_parallel)

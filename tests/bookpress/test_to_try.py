@@ -1,0 +1,33 @@
+"""What pages propose to try: the parameters that a point names, and the line that sets them."""
+
+from pathlib import Path
+from typing import Any
+
+from bookpress.layout import Layout
+from bookpress.notebook import Notebook
+from bookpress.to_try import Proposal, proposals
+
+
+def test_a_point_names_its_parameters_and_nothing_else_is_set(toy: Any) -> None:
+    toy.add("good")
+    path: Path = toy.layout.source("demo/good")
+    points = "# ## To try\n# - Set `n = 5`: a longer line, and `m = 2`\n#   is no parameter.\n"
+    points += "# - Set `n` to 4. Look.\n# - Look."
+    path.write_text(path.read_text() + f"\n# %% [markdown]\n{points}\n")
+    found = proposals(Notebook("demo/good", toy.layout))
+    assert [one.settings for one in found] == [{"n": 5}, {"n": 4}, {}]
+    assert found[0].words == "Set `n = 5`: a longer line, and `m = 2` is no parameter."
+
+
+def test_the_line_gives_plain_values_one_by_one_and_lists_as_yaml() -> None:
+    one = Proposal("demo/good", "", {"n": 5, "name": "two words", "sizes": [[2, 3], [4]]})
+    assert one.line == (
+        "papermill notebooks/demo/good.ipynb out.ipynb -p n 5 -p name 'two words' -y '{sizes: [[2, 3], [4]]}'"
+    )
+
+
+def test_nearly_every_point_sets_a_parameter() -> None:
+    layout = Layout.here()
+    found = {name: proposals(Notebook(name, layout)) for name in layout.notebooks()}
+    every = [one for points in found.values() for one in points]
+    assert sum(bool(one.settings) for one in every) > 0.95 * len(every)
