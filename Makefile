@@ -20,7 +20,7 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test serve lab lint pair ends points again anywhere bench gpu-records clean
+.PHONY: help setup book test serve lab lint pair ends points again anywhere bench gpu-records release clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -91,6 +91,9 @@ gpu-records: $(READY) ## what the book lacks for want of an accelerator, within 
 	    --hours $(HOURS) && \
 	  book points --work --device cuda \
 	    --hours $$(python -c "import time; print(max(0, $(HOURS) - (time.time() - $$begun) / 3600))")
+
+release: book ## the sources, the site, the records and the errata as files with checksums, in build/release
+	@book release
 
 clean: ## remove everything made, the environment included
 	@rm -rf $(VENV) .snakemake build _build book/notebooks book/generated book/figures book/_toc.yml

@@ -1,7 +1,7 @@
 """The errata: what is wrong in print, a page for each paper that can be sent as it is, the gravest first."""
 
 from bookpress.book import Book
-from bookpress.evidence import Settled
+from bookpress.evidence import Part, Settled
 from bookpress.page import badge, proof_badge, table_row
 from bookpress.panel import breaking
 from bookpress.registry import Entry, Paper, ProofMark, Verdict
@@ -109,8 +109,15 @@ def _erratum(book: Book, paper: Paper, entry: Entry) -> list[str]:
     ]
 
 
+#: As many failing runs of the statement, and of its proof, as an entry names; its page has them all.
+_NAMED = 3
+
+
 def _why(settled: Settled) -> list[str]:
-    """The runs in which the printed form fails, a sentence each."""
-    if not (said := breaking(settled)):
-        return []
-    return [f"**Why it fails.** {' '.join(said)}", ""]
+    """The runs in which the printed form fails."""
+    said = []
+    for part, what in ((Part.STATEMENT, "As printed"), (Part.PROOF, "In the proof as printed")):
+        found = breaking(settled, part)
+        more = f"; and {len(found) - _NAMED} more on the page" if len(found) > _NAMED else ""
+        said += [f"{what}: {'; '.join(found[:_NAMED])}{more}."] if found else []
+    return [f"**Why it fails.** {' '.join(said)}", ""] if said else []

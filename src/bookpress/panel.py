@@ -106,10 +106,9 @@ def result(settled: Settled) -> str:
     return " ".join(said)
 
 
-def breaking(settled: Settled) -> list[str]:
-    """What shows that something in print is wrong, a sentence each: first of the statement, then of its proof."""
-    broken = sorted(filter(_is_broken, settled.evidence), key=lambda item: item.of is Part.PROOF)
-    return [_breaking(item, settled.verdict) for item in broken]
+def breaking(settled: Settled, part: Part) -> list[str]:
+    """The comparisons which show that something in print is wrong, in words: of the statement, or of its proof."""
+    return [_falls_short(item) for item in settled.evidence if _is_broken(item) and item.of is part]
 
 
 def _is_broken(item: Item) -> bool:
@@ -123,10 +122,15 @@ def _breaking(item: Item, verdict: Verdict) -> str:
         what = "The statement fails on an example"
     elif item.role is Role.PRINTED and verdict in _FALLS_SHORT:
         what = "Unlike in the paper"
+    return f"{what}: {_falls_short(item)}."
+
+
+def _falls_short(item: Item) -> str:
+    """``columns as printed, difference 2.862, which should be at most 0.1``."""
     runs_on = item.label[-1:].isalpha() and not isinstance(item.measured, str)  # a word, and a number after it
     measured = ("" if runs_on else ":") + " " + set_number(format_measured(item))
     bound = in_words(item.relation) + set_number(format_bound(item))
-    return f"{what}: {escape(item.label)}{measured}, which should be {bound}."
+    return f"{escape(item.label)}{measured}, which should be {bound}"
 
 
 def _passing(passed: int, count: int) -> str:

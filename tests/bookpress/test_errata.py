@@ -26,7 +26,7 @@ def test_a_statement_weighs_more_than_its_proof_and_a_proof_more_than_a_sign(
     assert GRAVITY[gravity(verdict, proof)][0] == name
 
 
-def test_every_run_that_breaks_the_print_is_named_the_statements_first() -> None:
+def test_the_runs_that_break_the_print_are_told_apart_by_statement_and_proof() -> None:
     def fails(label: str, role: Role, of: Part) -> Item:
         return Item(role=role, of=of, label=label, measured=2, relation="<=", bound=1, passed=False)
 
@@ -41,7 +41,5 @@ def test_every_run_that_breaks_the_print_is_named_the_statements_first() -> None
             fails("the bound", Role.PRINTED, Part.STATEMENT),
         ],
     )
-    assert breaking(settled) == [
-        "The printed form fails: the bound 2, which should be at most 1.",
-        "The printed proof fails: a step 2, which should be at most 1.",
-    ]
+    assert breaking(settled, Part.STATEMENT) == ["the bound 2, which should be at most 1"]
+    assert breaking(settled, Part.PROOF) == ["a step 2, which should be at most 1"]
