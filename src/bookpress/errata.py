@@ -76,7 +76,8 @@ def _sheet(book: Book, paper: Paper, wrong: list[tuple[int, Entry]]) -> str:
         "",
         f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`.",
         "",
-        "We read the text without its pictures, so that an entry marked so may be the fault of our copy's text layer.",
+        "The text was read from a text layer, which may lose a sign, an index or a transpose: entries marked so may be its "
+        "fault and not the paper's.",
     ]
     for number, (name, meaning) in enumerate(GRAVITY):
         entries = [entry for grave, entry in wrong if grave == number]
