@@ -11,6 +11,7 @@ from bookpress.files import write_whole
 from bookpress.findings import FINDINGS, Finding, Findings
 from bookpress.full_size import FigureSweep, figure_sweeps
 from bookpress.full_size_pages import costs_page, points_section
+from bookpress.instruments import instrument_pages, write_instruments
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.package_page import package_pages
@@ -149,6 +150,7 @@ def bind_book(layout: Layout, profile: str) -> str:
         write_whole(layout.generated / f"{name}.md", text)
     write_whole(layout.book / FINDINGS, book.findings().dumps())
     write_whole(layout.book / "_toc.yml", contents(book))
+    write_instruments(layout)
     return f"{len(book.records)} notebooks and {len(pages)} pages bound"
 
 
@@ -303,9 +305,11 @@ def contents(book: Book) -> str:
     rooms = [room for room in rooms if (book.layout.book / f"{room}.md").is_file()]
     package |= {"sections": [{"file": room} for room in rooms]} if rooms else {}
     reading = ["notation", "rerun", "contributing", "references"]
+    instruments = [{"file": f"instruments/{path.stem}"} for path in instrument_pages(book.layout)]
     parts = [
         {"caption": "What was found", "chapters": [{"file": page} for page in book_pages]},
         {"caption": "The papers", "chapters": chapters},
+        *([{"caption": "Instruments", "chapters": instruments}] if instruments else []),
         {
             "caption": "About the book",
             "chapters": [{"file": reading[0]}, package, *({"file": page} for page in reading[1:])],
