@@ -11,13 +11,14 @@ What is given is written as a script, since a page that is opened as a file may 
 import json
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from bookpress.exports import ExportError, make_export
-from bookpress.files import write_whole
+from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 
 #: Where the instruments' scripts, style and data lie, below the site's static files.
@@ -89,6 +90,13 @@ def write_instruments(layout: Layout) -> int:
 def data_file(layout: Layout, name: str) -> Path:
     """Where what an instrument is given is written, as a script."""
     return layout.generated / FOLDER / f"{name}.data.js"
+
+
+@cache
+def version(layout: Layout) -> str:
+    """A hash of all that a loader may load, so that no browser keeps the weights of one edition for another's scripts."""
+    folders = (layout.book / "static" / FOLDER, layout.generated / FOLDER)
+    return digest({path.name: digest_of_file(path) for folder in folders for path in sorted(folder.glob("*.js"))})
 
 
 def data_script(layout: Layout, instrument: Instrument) -> str:

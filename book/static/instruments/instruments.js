@@ -6,7 +6,7 @@
 (() => {
   "use strict";
   const here = document.currentScript.src.replace(/[^/]*$/, "");
-  const version = (document.currentScript.src.match(/\?.*$/) || [""])[0];
+  const version = document.currentScript.dataset.version ? `?v=${document.currentScript.dataset.version}` : "";
   const instruments = (window.instruments = window.instruments || {});
   instruments.data = instruments.data || {};
   const asked = {};
