@@ -94,7 +94,7 @@ def data_file(layout: Layout, name: str) -> Path:
 
 @cache
 def version(layout: Layout) -> str:
-    """A hash of all that a loader may load, so that no browser keeps the weights of one edition for another's scripts."""
+    """A hash of all that the loader may load, so that no browser keeps old weights for new scripts."""
     folders = (layout.book / "static" / FOLDER, layout.generated / FOLDER)
     return digest({path.name: digest_of_file(path) for folder in folders for path in sorted(folder.glob("*.js"))})
 

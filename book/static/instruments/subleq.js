@@ -7,15 +7,16 @@ window.instruments.subleq_core = (() => {
 
   // ---- The transformer ----
 
-  // A matrix as {shape, entries}, its entries gathered by row; a row without entries is left out.
+  // A matrix from {shape, entries}, sorted by row: the rows that have entries, where those of each begin, and the entries.
   function byRow({ entries }) {
-    const rows = new Map();
-    for (const [row, column, value] of entries) {
-      if (!rows.has(row)) rows.set(row, { row, columns: [], values: [] });
-      rows.get(row).columns.push(column);
-      rows.get(row).values.push(value);
-    }
-    return [...rows.values()];
+    const rows = [...new Set(entries.map(([row]) => row))];
+    const starts = rows.map((row) => entries.findIndex((entry) => entry[0] === row));
+    return {
+      rows: Int32Array.from(rows),
+      starts: Int32Array.from([...starts, entries.length]),
+      columns: Int32Array.from(entries, (entry) => entry[1]),
+      values: Float64Array.from(entries, (entry) => entry[2]),
+    };
   }
 
   // The machine of a data file. `turned` turns the sign of one weight, the first of W2 in the layer that writes.
@@ -31,24 +32,24 @@ window.instruments.subleq_core = (() => {
       b2: layer.b2,
     }));
     if (turned) {
-      const { values } = layers.find((layer) => layer.name.startsWith("write")).outer[0];
+      const { values } = layers.find((layer) => layer.name.startsWith("write")).outer;
       values[0] = -values[0];
     }
     return { ...data, columnsOf: data.columns, rowsOf: data.rows, layers, columns, rows, temperature };
   }
 
-  // A matrix times one column of the state, into `result`: one number for each row that has entries.
-  function times(matrix, state, offset, result) {
-    for (let place = 0; place < matrix.length; place += 1) {
-      const { columns, values } = matrix[place];
+  // A matrix times the entries of `from` that begin at `offset`, into `result`: a number for each row that has entries.
+  function times({ starts, columns, values }, from, offset, result) {
+    for (let place = 0; place < starts.length - 1; place += 1) {
       let sum = 0;
-      for (let k = 0; k < columns.length; k += 1) sum += values[k] * state[offset + columns[k]];
+      for (let k = starts[place]; k < starts[place + 1]; k += 1) sum += values[k] * from[offset + columns[k]];
       result[place] = sum;
     }
   }
 
+  // A matrix times every column of the state.
   function project(matrix, state, { columns, rows }) {
-    const made = Array.from({ length: columns }, () => new Float64Array(matrix.length));
+    const made = Array.from({ length: columns }, () => new Float64Array(matrix.rows.length));
     made.forEach((result, column) => times(matrix, state, column * rows, result));
     return made;
   }
@@ -72,11 +73,11 @@ window.instruments.subleq_core = (() => {
         let total = 0;
         for (let other = 0; other < columns; other += 1) total += row[other] = Math.exp(row[other] - best);
         for (let other = 0; other < columns; other += 1) row[other] /= total;
-        for (let place = 0; place < head.value.length; place += 1) {
+        head.value.rows.forEach((target, place) => {
           let sum = 0;
           for (let other = 0; other < columns; other += 1) sum += row[other] * values[other][place];
-          result[asks * rows + head.value[place].row] += sum;
-        }
+          result[asks * rows + target] += sum;
+        });
       }
       return { name: head.name, weights };
     });
@@ -86,19 +87,17 @@ window.instruments.subleq_core = (() => {
   // Eq. (1b): ReLU units, in every column.
   function feedForward(layer, state, { columns, rows }) {
     const result = state.slice();
-    const sums = new Float64Array(layer.inner.length);
+    const sums = new Float64Array(layer.inner.rows.length);
+    const outputs = new Float64Array(layer.outer.rows.length);
     const hidden = new Float64Array(layer.hidden);
     for (let column = 0; column < columns; column += 1) {
       const offset = column * rows;
       times(layer.inner, state, offset, sums);
       hidden.set(layer.b1);
-      for (let place = 0; place < sums.length; place += 1) hidden[layer.inner[place].row] += sums[place];
+      for (let place = 0; place < sums.length; place += 1) hidden[layer.inner.rows[place]] += sums[place];
       for (let unit = 0; unit < hidden.length; unit += 1) hidden[unit] = Math.max(hidden[unit], 0);
-      for (const { row, columns: units, values } of layer.outer) {
-        let sum = 0;
-        for (let k = 0; k < units.length; k += 1) sum += values[k] * hidden[units[k]];
-        result[offset + row] += sum;
-      }
+      times(layer.outer, hidden, 0, outputs);
+      for (let place = 0; place < outputs.length; place += 1) result[offset + layer.outer.rows[place]] += outputs[place];
       for (let row = 0; row < rows; row += 1) result[offset + row] += layer.b2[row];
     }
     return result;
@@ -244,13 +243,15 @@ window.instruments.subleq_core = (() => {
 })();
 
 // What the reader sees and touches.
-window.instruments.subleq = (room, { subleq: data, programs }) => {
+window.instruments.subleq = (room, given) => {
   "use strict";
+  const { subleq: data, programs } = given;
   const { make, colour, onTheme, calm } = window.instruments;
   const core = window.instruments.subleq_core;
   const plain = core.machine(data);
   const [CELLS, FIRST] = [data.columns.cells[0], data.columns.instructions[0]];
   const END = data.columns.instructions[1] - FIRST - 1;
+  const SCALE = 16; // pixels of a canvas for each entry
   const OWN = "a program of your own";
   const fits = (text) => { try { core.padded(plain, core.assemble(text, data.sizes.bits)); return true; } catch { return false; } };
   const library = Object.fromEntries(Object.entries(programs).filter(([, text]) => fits(text)));
@@ -272,9 +273,9 @@ window.instruments.subleq = (room, { subleq: data, programs }) => {
   const refusal = make("p", { class: "instrument-refusal", role: "alert" });
   const button = (text, act, attributes = {}) => make("button", { type: "button", click: act, ...attributes }, text);
   const restart = button("Back to the start", () => begin());
-  const one = button("One instruction", () => { pause(); step(); show(true); });
+  const one = button("One instruction", () => { pause(); step(); show(); });
   const running = button("Run", () => (timer ? pause() : go()), { class: "instrument-main" });
-  const finish = button("To the end", () => { pause(); for (let k = 0; k < 2000 && !run.over; k += 1) step(); show(true); });
+  const finish = button("To the end", () => { pause(); for (let k = 0; k < 2000 && !run.over; k += 1) step(); show(); });
   const status = make("p", { class: "instrument-status", role: "status" });
   const listing = make("div", { class: "instrument-listing", tabindex: "0", role: "region", "aria-label": "The program, instruction by instruction" });
   const cells = make("div", { class: "instrument-scroll", tabindex: "0", role: "region", "aria-label": "The memory" });
@@ -288,7 +289,9 @@ window.instruments.subleq = (room, { subleq: data, programs }) => {
   const reading = make("p", { class: "instrument-reading" });
   const scratchpad = make("div", {});
   const picture = make("canvas", { role: "img" });
-  const heat = make("output", {}, String(data.temperature));
+  const blocks = make("div", { class: "instrument-blocks", "aria-hidden": "true" }, ...Object.entries(data.rows).map(([name, [start, stop]]) =>
+    make("span", { style: `top: ${(50 * (start + stop)) / data.state[1]}%` }, name)));
+  const heat = make("span", { class: "number" }, String(data.temperature));
   const temperature = make("input", { type: "range", min: "1", max: "40", step: "0.5", value: String(data.temperature), input: () => { heat.textContent = temperature.value; begin(); } });
   const turned = make("input", { type: "checkbox", change: () => begin() });
 
@@ -318,7 +321,7 @@ window.instruments.subleq = (room, { subleq: data, programs }) => {
       field("The column that asks", column), reading,
       make("div", { class: "instrument-columns" },
         make("div", {}, make("h4", {}, "The scratchpad, read from the state"), scratchpad),
-        make("div", {}, make("h4", {}, "The state after this layer"), picture,
+        make("div", {}, make("h4", {}, "The state after this layer"), make("div", { class: "instrument-map" }, blocks, picture),
           make("p", { class: "instrument-key" }, make("i", { class: "plus" }), " +1 ", make("i", { class: "none" }), " 0 ", make("i", { class: "minus" }), " −1 · a column of the picture is a column of the state")))),
     part("Disturb it",
       make("p", {}, "Both should make it go wrong: a softmax that is too soft, and one wrong weight of ", String(data["of the transformer"].nonzeros), "."),
@@ -353,21 +356,25 @@ window.instruments.subleq = (room, { subleq: data, programs }) => {
     const whole = core.padded(made, program);
     const state = core.load(made, whole);
     const start = { counter: 0, memory: whole.memory };
-    run = { program, made, whole, state, trace: null, expected: start, steps: 0, agreed: 0, over: false, wrong: null };
+    run = { program, made, whole, state, trace: null, expected: start, steps: 0, over: false, wrong: null };
     drawListing();
-    show(true);
+    show();
+  }
+
+  // The cycle that executes the instruction at hand, layer by layer.
+  function moments() {
+    run.trace = run.trace || core.cycle(run.made, run.state);
+    return run.trace;
   }
 
   function step() {
     if (run.over) return;
-    run.before = run.expected.counter;
-    run.trace = core.cycle(run.made, run.state);
-    run.state = run.trace[run.trace.length - 1].state;
+    run.state = moments()[run.made.layers.length - 1].state;
+    run.trace = null;
     run.expected = core.interpret(run.whole, data.sizes.bits, run.expected);
     run.steps += 1;
     const found = { counter: core.counter(run.made, run.state), memory: core.memory(run.made, run.state) };
     const same = found.counter === run.expected.counter && found.memory.every((value, cell) => value === run.expected.memory[cell]);
-    run.agreed += same;
     if (!same && run.wrong === null) run.wrong = run.steps;
     run.over = run.expected.counter === END;
   }
@@ -377,7 +384,7 @@ window.instruments.subleq = (room, { subleq: data, programs }) => {
     if (calm()) { finish.click(); return; }
     running.textContent = "Pause";
     status.setAttribute("aria-live", "off");
-    const tick = () => { step(); show(false); if (run.over) { pause(); show(true); } };
+    const tick = () => { step(); show(); if (run.over) { pause(); show(); } };
     timer = setInterval(tick, 250);
     tick();
   }
@@ -409,15 +416,16 @@ window.instruments.subleq = (room, { subleq: data, programs }) => {
   function drawListing() {
     const rows = run.program.code.map(([a, b, c], number) => {
       const last = number === run.program.code.length - 1;
-      const words = last ? "halt" : `${cellName(b)} -= ${cellName(a)}${c === number + 1 ? "" : `, ≤ 0: ${place(c)}`}`;
-      return make("tr", {}, make("th", { scope: "row" }, String(number)), make("td", {}, words));
+      const jump = c === number + 1 ? "" : ` if ≤ 0 goto ${place(c)}`;
+      const words = a === 0 && b === 0 ? `goto ${place(c)}` : `${cellName(b)} -= ${cellName(a)}${jump}`;
+      return make("tr", {}, make("th", { scope: "row" }, String(number)), make("td", {}, last ? "halt" : words));
     });
     listing.replaceChildren(make("table", {}, make("tbody", {}, ...rows)));
     column.replaceChildren(...Array.from({ length: data.state[0] }, (_, number) => make("option", { value: number }, `${number}: ${columnName(number)}`)));
     column.value = String(asks);
   }
 
-  function show(settled) {
+  function show() {
     const found = { counter: core.counter(run.made, run.state), memory: core.memory(run.made, run.state) };
     const at = (counter) => Math.min(counter, run.program.code.length - 1);
     listing.querySelectorAll("tr").forEach((row, number) => {
@@ -436,7 +444,7 @@ window.instruments.subleq = (room, { subleq: data, programs }) => {
         make("td", { class: "number" }, number(found.memory[cell])),
         make("td", { class: "number" }, number(run.expected.memory[cell])))))));
     status.className = `instrument-status ${run.wrong === null ? "right" : "wrong"}`;
-    status.textContent = words(found, settled);
+    status.textContent = words(found);
     one.disabled = finish.disabled = run.over;
     drawLayer();
   }
@@ -448,24 +456,24 @@ window.instruments.subleq = (room, { subleq: data, programs }) => {
     const count = run.steps === 1 ? "1 instruction" : `${run.steps} instructions`;
     const over = run.over ? "The program has halted. " : "";
     if (run.wrong !== null) return `✗ ${over}After ${count}: they differ since instruction ${run.wrong} was executed (transformer at ${found.counter}, interpreter at ${run.expected.counter}).`;
-    return `✓ ${over}After ${count}: both at ${place(found.counter)}, all ${found.memory.length} cells the same; they agreed ${run.agreed} times of ${run.steps}.`;
+    return `✓ ${over}After ${count}: both at ${place(found.counter)}, all ${found.memory.length} cells the same, and so after each instruction before.`;
   }
 
   function drawLayer() {
     const made = run.made.layers[layer - 1];
-    const moment = run.trace ? run.trace[layer - 1] : null;
+    const moment = moments()[layer - 1];
     steps.querySelectorAll("button").forEach((each, index) => each.setAttribute("aria-pressed", String(index + 1 === layer)));
     back.disabled = layer === 1;
     next.disabled = layer === run.made.layers.length;
     const many = made.heads.length === 1 ? "1 head" : `${made.heads.length} heads`;
-    const when = moment ? `while instruction ${place(run.before)} is executed` : "nothing is executed yet: press “One instruction”";
+    const when = `while instruction ${place(core.counter(run.made, run.state))} is executed`;
     about.replaceChildren(make("strong", {}, `Layer ${layer}: ${made.name}`), `. ${made.heads.length ? many : "No head"}, ${made.hidden} hidden units; ${when}.`);
-    const drawn = moment ? moment.attention : [];
+    const drawn = moment.attention;
     heads.replaceChildren(...drawn.map(({ name, weights }) => drawHead(name, weights)));
     column.parentElement.hidden = reading.hidden = !drawn.length;
     reading.replaceChildren(...drawn.flatMap(({ name, weights }, index) => [index ? make("br") : null, `${name}: ${attended(weights)}`]).filter(Boolean));
-    drawScratchpad(moment ? moment.state : run.state);
-    drawState(moment ? moment.state : run.state);
+    drawScratchpad(moment.state);
+    drawState(moment.state);
   }
 
   function attended(weights) {
@@ -487,9 +495,8 @@ window.instruments.subleq = (room, { subleq: data, programs }) => {
       for (let x = 0; x < width; x += 1) image.data.set([...entry(x, y), 255], 4 * (y * width + x));
     }
     context.putImageData(image, 0, 0);
-    const scale = 8;
-    canvas.width = width * scale;
-    canvas.height = height * scale;
+    canvas.width = width * SCALE;
+    canvas.height = height * SCALE;
     const large = canvas.getContext("2d");
     large.imageSmoothingEnabled = false;
     large.drawImage(small, 0, 0, canvas.width, canvas.height);
@@ -499,11 +506,11 @@ window.instruments.subleq = (room, { subleq: data, programs }) => {
   const mix = (one, other, share) => one.map((value, k) => Math.round(value + (other[k] - value) * share));
 
   // Lines where scratchpad, memory and instructions meet; along both axes of a head's picture.
-  function rule(context, axes, ink, scale = 8) {
+  function rule(context, axes, ink) {
     context.fillStyle = `rgba(${ink.join(",")}, 0.55)`;
     for (const edge of [CELLS, FIRST]) {
-      context.fillRect(edge * scale - 1, 0, 2, context.canvas.height);
-      if (axes === 2) context.fillRect(0, edge * scale - 1, context.canvas.width, 2);
+      context.fillRect(edge * SCALE - 1, 0, 2, context.canvas.height);
+      if (axes === 2) context.fillRect(0, edge * SCALE - 1, context.canvas.width, 2);
     }
   }
 
@@ -525,7 +532,7 @@ window.instruments.subleq = (room, { subleq: data, programs }) => {
     rule(context, 2, text);
     context.strokeStyle = `rgb(${colour(room, "--instrument-minus").join(",")})`;
     context.lineWidth = 3;
-    context.strokeRect(1.5, asks * 8 - 1.5, canvas.width - 3, 11);
+    context.strokeRect(1.5, Math.max(1.5, asks * SCALE - 1.5), canvas.width - 3, SCALE + 3);
     return make("figure", {}, canvas, make("figcaption", {}, `Head “${name}”. Down: the column that asks. Across: the column that is asked. Lines part scratchpad, memory and instructions.`));
   }
 
@@ -539,7 +546,7 @@ window.instruments.subleq = (room, { subleq: data, programs }) => {
     rule(context, 1, colour(room, "--pst-color-text-base"));
     const ink = colour(room, "--pst-color-text-base");
     context.fillStyle = `rgba(${ink.join(",")}, 0.55)`;
-    for (const [start] of Object.values(data.rows)) if (start) context.fillRect(0, start * 8 - 1, context.canvas.width, 2);
+    for (const [start] of Object.values(data.rows)) if (start) context.fillRect(0, start * SCALE - 1, context.canvas.width, 2);
     picture.setAttribute("aria-label", `The state, ${rows} rows by ${columns} columns; from the top the blocks ${Object.keys(data.rows).join(", ")}. What the scratchpad holds is in the table beside it.`);
   }
 
