@@ -63,6 +63,25 @@
     return found;
   };
 
+  // Fill a canvas with squares of `scale` pixels, one for each entry; `entry(x, y)` is its red, green and blue.
+  instruments.pixels = (canvas, width, height, scale, entry) => {
+    const small = instruments.make("canvas", { width, height });
+    const image = new ImageData(width, height);
+    for (let y = 0; y < height; y += 1) {
+      for (let x = 0; x < width; x += 1) image.data.set([...entry(x, y), 255], 4 * (y * width + x));
+    }
+    small.getContext("2d").putImageData(image, 0, 0);
+    canvas.width = width * scale;
+    canvas.height = height * scale;
+    const context = canvas.getContext("2d");
+    context.imageSmoothingEnabled = false;
+    context.drawImage(small, 0, 0, canvas.width, canvas.height);
+    return context;
+  };
+
+  // A colour between two.
+  instruments.mix = (one, other, share) => one.map((value, k) => Math.round(value + (other[k] - value) * share));
+
   // Draw again when the reader changes between light and dark.
   instruments.onTheme = (draw) => {
     new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });

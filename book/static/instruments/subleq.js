@@ -246,7 +246,7 @@ window.instruments.subleq_core = (() => {
 window.instruments.subleq = (room, given) => {
   "use strict";
   const { subleq: data, programs } = given;
-  const { make, colour, onTheme, calm } = window.instruments;
+  const { make, pixels, mix, colour, onTheme, calm } = window.instruments;
   const core = window.instruments.subleq_core;
   const plain = core.machine(data);
   const [CELLS, FIRST] = [data.columns.cells[0], data.columns.instructions[0]];
@@ -486,25 +486,6 @@ window.instruments.subleq = (room, given) => {
     return `${who[0].toUpperCase()}${who.slice(1)} attends ${said.length ? said.join(", ") : "to all others a little"}${rest}.`;
   }
 
-  // A canvas with whole pixels for each entry; `paint` gives red, green and blue of an entry.
-  function paint(canvas, width, height, entry) {
-    const small = make("canvas", { width, height });
-    const context = small.getContext("2d");
-    const image = context.createImageData(width, height);
-    for (let y = 0; y < height; y += 1) {
-      for (let x = 0; x < width; x += 1) image.data.set([...entry(x, y), 255], 4 * (y * width + x));
-    }
-    context.putImageData(image, 0, 0);
-    canvas.width = width * SCALE;
-    canvas.height = height * SCALE;
-    const large = canvas.getContext("2d");
-    large.imageSmoothingEnabled = false;
-    large.drawImage(small, 0, 0, canvas.width, canvas.height);
-    return large;
-  }
-
-  const mix = (one, other, share) => one.map((value, k) => Math.round(value + (other[k] - value) * share));
-
   // Lines where scratchpad, memory and instructions meet; along both axes of a head's picture.
   function rule(context, axes, ink) {
     context.fillStyle = `rgba(${ink.join(",")}, 0.55)`;
@@ -528,7 +509,7 @@ window.instruments.subleq = (room, given) => {
         drawLayer();
       },
     });
-    const context = paint(canvas, n, n, (x, y) => mix(ground, ink, Math.sqrt(weights[y * n + x])));
+    const context = pixels(canvas, n, n, SCALE, (x, y) => mix(ground, ink, Math.sqrt(weights[y * n + x])));
     rule(context, 2, text);
     context.strokeStyle = `rgb(${colour(room, "--instrument-minus").join(",")})`;
     context.lineWidth = 3;
@@ -539,7 +520,7 @@ window.instruments.subleq = (room, given) => {
   function drawState(state) {
     const { columns, rows } = run.made;
     const [ground, plus, minus] = ["--instrument-ground", "--instrument-plus", "--instrument-minus"].map((name) => colour(room, name));
-    const context = paint(picture, columns, rows, (x, y) => {
+    const context = pixels(picture, columns, rows, SCALE, (x, y) => {
       const value = Math.max(-1, Math.min(1, state[x * rows + y]));
       return mix(ground, value > 0 ? plus : minus, Math.abs(value));
     });
