@@ -16,17 +16,23 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from attention_theory.linear_attention.machines.compact import CompactMachine
-from attention_theory.linear_attention.machines.turing import parse_machine, random_inputs, random_tables, simulate
+from attention_theory.linear_attention.machines.turing import (
+    pad_table,
+    parse_machine,
+    random_inputs,
+    random_tables,
+    simulate,
+)
 from attention_theory.looped_transformers.machine.listing import AssemblyError
 from attention_theory.looped_transformers.machine.trace import trace
 from attention_theory.looped_transformers.subleq.assembler import assemble, library, library_text
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program, wild_program
+from attention_theory.validation import ParameterError
 from bookpress.instruments import data_script, instrument_pages, instruments_of
 from bookpress.layout import Layout
 
 LAYOUT = Layout.here()
-SITE = LAYOUT.root / "_build" / "html"
 PAGES = {path.stem: instruments_of(path.read_text(encoding="utf-8")) for path in instrument_pages(LAYOUT)}
 NAMES = [one.name for found in PAGES.values() for one in found]
 
@@ -37,8 +43,8 @@ BARE = """<!doctype html>
 <html lang="en" data-theme="light"><head><meta charset="utf-8"><title>bare</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
-html {{ --pst-color-text-base: #222; --pst-color-text-muted: #555; --pst-color-background: #fff; --pst-color-link: #0a50b4;
-  --pst-color-link-hover: #083a83; --pst-color-surface: #f4f4f4; --pst-color-border: #ccc; }}
+html {{ --pst-color-text-base: #222; --pst-color-text-muted: #555; --pst-color-background: #fff;
+  --pst-color-link: #0a50b4; --pst-color-link-hover: #083a83; --pst-color-surface: #f4f4f4; --pst-color-border: #ccc; }}
 html[data-theme="dark"] {{ --pst-color-text-base: #ddd; --pst-color-text-muted: #aaa; --pst-color-background: #14181e;
   --pst-color-link: #8ab4f8; --pst-color-link-hover: #b3ccfa; --pst-color-surface: #222831; --pst-color-border: #444; }}
 body {{ margin: 0 auto; padding: 16px; max-width: 780px; font-family: sans-serif;
@@ -109,7 +115,10 @@ def numbers(encoded: str, *shape: int) -> torch.Tensor:
 SEND = """(arrays) => {
     const bytes = new Uint8Array(arrays.reduce((sum, one) => sum + one.byteLength, 0));
     let at = 0;
-    for (const one of arrays) { bytes.set(new Uint8Array(one.buffer, one.byteOffset, one.byteLength), at); at += one.byteLength; }
+    for (const one of arrays) {
+        bytes.set(new Uint8Array(one.buffer, one.byteOffset, one.byteLength), at);
+        at += one.byteLength;
+    }
     let text = "";
     for (let k = 0; k < bytes.length; k += 32768) text += String.fromCharCode(...bytes.subarray(k, k + 32768));
     return btoa(text);
@@ -233,7 +242,8 @@ def test_attention_is_a_share_of_one_and_goes_to_the_address(opened: Open, compu
         const core = instruments.subleq_core, made = core.machine(instruments.data.subleq.subleq);
         const program = core.padded(made, core.assemble("x = 3\\ny = 5\\ny -= x\\nhalt"));
         const [read, operands] = core.cycle(made, core.load(made, program));
-        return [read, ...[operands]].flatMap((one) => one.attention.map(({ name, weights }) => [name, Array.from(weights.subarray(0, made.columns))]));
+        const heads = [...read.attention, ...operands.attention];
+        return heads.map(({ name, weights }) => [name, Array.from(weights.subarray(0, made.columns))]);
     }"""
     found = opened("subleq").page.evaluate(script)
     assert [name for name, _ in found] == ["instruction", "mem[a]", "mem[b]"]
@@ -282,7 +292,8 @@ BAD_TEXTS = [
 
 def test_the_assembler_in_the_browser_is_the_packages(opened: Open) -> None:
     script = """(texts) => texts.map((text) => {
-        try { return { ...instruments.subleq_core.assemble(text), fault: null }; } catch (error) { return { fault: error.message }; }
+        try { return { ...instruments.subleq_core.assemble(text), fault: null }; }
+        catch (error) { return { fault: error.message }; }
     })"""
     good = [library_text(name) for name in library()]
     good += ["a = 1, 2 -3\nstart: a[2] -= mem[3] if<=0 goto start # so\n  loop: two: mem[4] -= a\n\ngoto two\nhalt"]
@@ -324,3 +335,134 @@ def test_a_wrong_weight_and_a_soft_softmax_are_seen(opened: Open) -> None:
         disturb()
         page.get_by_role("button", name="To the end").click()
         assert page.locator(".instrument-status").inner_text().startswith("✗")
+
+
+# A Turing machine in one layer
+
+#: Runs machines for some steps; sends every token after the prompt as [token, row, amount], and the tapes beside.
+RUN_TURING = """([tables, words, places, steps]) => {
+    const core = instruments.turing_core, made = core.layer(instruments.data.turing.turing);
+    return tables.map((table, number) => {
+        const prompt = core.embed(made, core.padded(made, table), words[number], places[number]);
+        const history = core.begin(made, prompt), cells = words[number].length;
+        while (history.tokens.length < prompt.length + core.tokensUntil(steps, cells)) {
+            core.append(history, core.next(made, history).token);
+        }
+        let at = { cells: words[number], head: places[number], state: 0 };
+        for (let k = 0; k < steps; k += 1) at = core.simulate(core.padded(made, table), at, false);
+        const entries = history.tokens.flatMap((token, k) => token.map(([row, amount]) => [k, row, amount]));
+        return { entries, tape: core.read(made, history.tokens.slice(-cells - steps)), at };
+    });
+}"""
+
+
+def test_the_tokens_in_the_browser_are_those_in_torch(opened: Open) -> None:
+    """A thousand random machines of all sizes: prompt and every token, entry by entry, and the tape they spell out."""
+    page, machine = opened("turing").page, CompactMachine(8, 4, 12, 60)
+    wrong = 0
+    for first in range(0, INPUTS, AT_ONCE):
+        batch = first // AT_ONCE
+        states, letters, cells, steps = 1 + batch % 8, 1 + batch % 4, 1 + batch, 1 + batch % 3
+        small = random_tables(AT_ONCE, states, letters, batch)
+        words, places = random_inputs(AT_ONCE, letters, cells, 100 + batch)
+        tables = torch.stack([pad_table(one, 8, 4) for one in small])
+        ours = machine.run(machine.embed(tables, words, places), steps)
+        last = machine.read(ours[:, -cells - steps :])
+        found = page.evaluate(RUN_TURING, [small.tolist(), words.tolist(), places.tolist(), steps])
+        for number, one in enumerate(found):
+            theirs = torch.zeros_like(ours[number])
+            token, row, amount = torch.tensor(one["entries"]).T
+            theirs[token, row] = amount.to(theirs.dtype)
+            read = [one["tape"]["letters"], one["tape"]["states"]]
+            wrong += not torch.equal(ours[number], theirs)
+            wrong += read != [last.letters[number].tolist(), last.states[number].tolist()]
+            tape = torch.nn.functional.pad(words[number], (0, steps))
+            run = simulate(tables[number], tape, int(places[number]), steps)
+            wrong += one["at"]["cells"] != run.letters[-1].tolist()
+    assert wrong == 0
+
+
+def test_a_layer_whose_heads_stay_at_the_edge_is_followed_too(opened: Open) -> None:
+    script = """(table) => [false, true].map((stays) => {
+        let at = { cells: [0], head: 0, state: 0 };
+        for (let k = 0; k < 3; k += 1) at = instruments.turing_core.simulate(table, at, stays);
+        return at;
+    })"""
+    lost, stays = opened("turing").page.evaluate(script, [[[0, 1, 0], [0, 0, 0]]])
+    assert (lost["cells"], lost["head"]) == ([1, 0, 0, 0], -1)
+    assert (stays["cells"], stays["head"]) == ([1, 0, 0, 0], 0)
+
+
+MACHINES = [
+    "right _ -> add _ L # back\nright 1->right 1 R\n\nadd 1 -> add 0 L\nadd _ -> accept 1 S",
+    "even _ -> accept _ S\r\neven 1 -> odd 1 R\rodd  1 -> even 1 R",
+    "a b -> a b L",
+]
+BAD_MACHINES = ["", "a b c", "a bb -> a b L", "a b -> a b X", "a b -> a b L\na b -> a b R", "a b -> a bb L"]
+
+
+def test_rules_are_read_as_the_package_reads_them(opened: Open) -> None:
+    script = """(texts) => texts.map((text) => {
+        try { return instruments.turing_core.parse(text); } catch (error) { return { fault: error.message }; }
+    })"""
+    page = opened("turing").page
+    examples = page.evaluate(
+        "[...document.querySelectorAll('.instrument select option')].slice(0, -1).map(e => e.value)"
+    )
+    texts = list(MACHINES)
+    for name in examples:
+        page.get_by_label("Example").select_option(name)
+        assert page.get_by_role("alert").inner_text() == ""
+        texts.append(page.get_by_label("Rules").input_value())
+    for text, found in zip(texts, page.evaluate(script, texts), strict=True):
+        ours = parse_machine(text)
+        assert (found["states"], found["letters"]) == (list(ours.states), list(ours.letters))
+        assert found["table"] == ours.table.tolist()
+    for text, found in zip(BAD_MACHINES, page.evaluate(script, BAD_MACHINES), strict=True):
+        with pytest.raises(ParameterError) as refused:
+            parse_machine(text)
+        assert found["fault"].split(": ")[0] in str(refused.value) or not text
+
+
+def test_every_example_runs_to_its_end_and_agrees_all_the_way(opened: Open) -> None:
+    visit = opened("turing")
+    page = visit.page
+    ends = {
+        "add one": "accept",
+        "an even number of ones": "reject",
+        "as many zeros as ones": "accept",
+        "a busy beaver": "accept",
+    }
+    for name, end in ends.items():
+        page.get_by_label("Example").select_option(name)
+        page.get_by_role("button", name="To the end").click()
+        assert page.locator(".instrument-status").inner_text().startswith(f"✓ The machine rests in {end}.")
+    page.get_by_label("Rules").fill("go _ -> go _ L")
+    page.get_by_label("Word").fill("__")
+    page.get_by_role("button", name="To the end").press("Enter")
+    assert page.locator(".instrument-status").inner_text().startswith("✓ The head has left the tape and is lost.")
+    page.get_by_label("Word").fill("_x")
+    assert "does not know the letter x" in page.get_by_role("alert").inner_text()
+    assert visit.faults == []
+
+
+def test_a_wrong_weight_of_the_layer_is_seen(opened: Open) -> None:
+    page = opened("turing").page
+    page.get_by_label("Turn the sign of one weight").check()
+    page.get_by_role("button", name="To the end").click()
+    assert page.locator(".instrument-status").inner_text().startswith("✗")
+
+
+# For everybody
+
+
+@pytest.mark.parametrize("name", ["subleq", "turing"])
+def test_less_motion_is_respected_and_run_can_be_stopped(opened: Open, name: str) -> None:
+    calm = opened(name, reduced_motion="reduce").page
+    calm.get_by_role("button", name="Run", exact=True).click()
+    assert calm.get_by_role("button", name="Pause").count() == 0
+    assert calm.get_by_role("button", name="To the end").is_disabled()
+    page = opened(name).page
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="Pause").click()
+    assert page.get_by_role("button", name="Run", exact=True).count() == 1

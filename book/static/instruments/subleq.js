@@ -301,7 +301,7 @@ window.instruments.subleq = (room, given) => {
   room.append(
     make("div", { class: "instrument-columns" },
       part("Program",
-        field("Take", choice),
+        field("Example", choice),
         make("label", { class: "instrument-field" }, make("span", {}, "Text of the program"), source),
         refusal,
         make("details", {}, make("summary", {}, "The language in four lines"), make("ul", { id: "subleq-language" },
@@ -438,7 +438,7 @@ window.instruments.subleq = (room, given) => {
     const differs = (cell) => found.memory[cell] !== run.expected.memory[cell];
     const strays = found.memory.map((_, cell) => cell).filter((cell) => cell >= run.program.used && differs(cell));
     cells.replaceChildren(make("table", {},
-      make("thead", {}, make("tr", {}, ...["cell", "transformer", "interpreter"].map((one) => make("th", { scope: "col" }, one)))),
+      make("thead", {}, make("tr", {}, ...["cell", "transformer", "interpreter"].map((text, k) => make("th", { scope: "col", class: k ? "number" : null }, text)))),
       make("tbody", {}, ...[...shown, ...strays].map((cell) => make("tr", { class: differs(cell) ? "wrong" : "" },
         make("th", { scope: "row" }, cellName(cell)),
         make("td", { class: "number" }, number(found.memory[cell])),

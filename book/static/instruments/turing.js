@@ -223,7 +223,7 @@ window.instruments.turing = (room, given) => {
   room.append(
     make("div", { class: "instrument-columns" },
       part("Machine",
-        field("Take", choice), field("Rules: state letter -> state letter move", rules),
+        field("Example", choice), field("Rules: state letter -> state letter move", rules),
         make("div", { class: "instrument-pair" }, field("Word on the tape", word), field("The head starts in cell", head)), refusal,
         make("p", { class: "instrument-note" }, `At most ${data.sizes.states} states (accept and reject, where a machine stays, are counted), ${data.sizes.letters} letters, ${data.sizes.word} cells. The first line begins with the start state and the blank; moves are L, R and S (stay). A pair without a rule rejects.`)),
       part("Run",
@@ -270,7 +270,7 @@ window.instruments.turing = (room, given) => {
     const made = core.layer(data, { turned: turned.checked });
     const history = core.begin(made, core.embed(made, task.table, task.letters, task.place));
     const start = { cells: task.letters, head: task.place, state: 0 };
-    run = { task, made, history, asked: history.tokens.map(() => []), reads: null, step: 0, expected: start, tapes: [], wrong: null, over: false, largest: 1 };
+    run = { task, made, history, asked: history.tokens.map(() => []), reads: null, step: 0, expected: start, tapes: [], wrong: null, over: false, burst: false, largest: 1 };
     tape.replaceChildren(make("table", {}, make("tbody", {})));
     compare();
     show();
@@ -279,7 +279,14 @@ window.instruments.turing = (room, given) => {
   // One token more; at the end of a tape it is compared with the ordinary machine's.
   function advance() {
     if (run.over) return;
-    const found = core.next(run.made, run.history);
+    let found;
+    try {
+      found = core.next(run.made, run.history);
+    } catch {
+      run.over = run.burst = true;
+      if (run.wrong === null) run.wrong = run.step + 1;
+      return;
+    }
     core.append(run.history, found.token);
     run.reads = found.reads;
     run.asked.push(found.reads.flatMap((each) => each.scores));
@@ -334,11 +341,11 @@ window.instruments.turing = (room, given) => {
   function words() {
     const count = run.step === 1 ? "1 step" : `${run.step} steps`;
     const { head: place, state } = run.expected;
-    const end = place < 0 ? "The head has left the tape and is lost. "
+    const end = run.burst ? "The numbers have grown too large to be exact. " : place < 0 ? "The head has left the tape and is lost. "
       : run.rests ? `The machine rests in ${stateName(state)}. ` : run.over ? `These are all the steps that this layer has cells for. ` : "";
     if (!run.step && run.history.tokens.length === prompt()) return "The prompt is written: table, word, nothing else.";
-    if (run.wrong !== null) return `✗ ${end}After ${count}: the tape in the tokens is another than the ordinary machine's since step ${run.wrong}.`;
-    return `✓ ${end}After ${count}: the tape in the tokens is the ordinary machine's, cell by cell, and so after each step before.`;
+    if (run.wrong !== null) return `✗ ${end}After ${count}: the tape in the tokens is another than the ordinary machine’s from step ${run.wrong} on.`;
+    return `✓ ${end}After ${count}: the tape in the tokens is the ordinary machine’s, cell by cell, and so after each step before.`;
   }
 
   function show() {
@@ -439,8 +446,8 @@ window.instruments.turing = (room, given) => {
     context.fillStyle = `rgba(${ink.join(",")}, 0.35)`;
     for (let step = 0; step <= run.step; step += 1) {
       const edge = (prompt() + core.tokensUntil(step, run.task.letters.length)) * scale;
-      context.fillRect(edge, 0, 1, context.canvas.height);
-      context.fillRect(0, edge, context.canvas.width, 1);
+      context.fillRect(edge - 1, 0, 2, context.canvas.height);
+      context.fillRect(0, edge - 1, context.canvas.width, 2);
     }
     picture.setAttribute("aria-label", `${count} tokens by ${count} tokens; a point where a token's heads found another. The newest token is told in the table above.`);
   }
