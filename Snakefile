@@ -12,7 +12,9 @@ from bookpress import client
 from bookpress.build import show_failures, why_not
 from bookpress.cluster import blindness, last_words
 from bookpress.ends import cases_of, load_caps
+from bookpress.exports import export_modules
 from bookpress.files import digest_of_file
+from bookpress.instruments import instrument_pages
 from bookpress.kernels import start_server
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook, SourceError
@@ -89,7 +91,12 @@ rule site:
         "build/bound",
         "_config.yml",
         [str(path) for pattern in ("*.md", "*.bib") for path in sorted(LAYOUT.book.glob(pattern))],
-        [str(path) for folder in ("papers", "static") for path in sorted((LAYOUT.book / folder).glob("*"))],
+        [
+            str(path)
+            for folder in ("papers", "instruments", "static")
+            for path in sorted((LAYOUT.book / folder).rglob("*"))
+            if path.is_file()
+        ],
     output:
         "_build/html/index.html",
     log:
@@ -134,6 +141,8 @@ rule bind:
         [str(path) for path in sorted(LAYOUT.profiles.glob("*.yaml"))],
         [str(path) for path in sorted(LAYOUT.results.rglob("*.json"))],
         [str(path) for path in sorted((LAYOUT.packages / "bookpress").glob("*.py"))],
+        [str(path) for path in instrument_pages(LAYOUT)],
+        lambda wildcards: [str(path) for path in REACH.files_behind(export_modules(LAYOUT))],
     output:
         touch("build/bound"),
     log:

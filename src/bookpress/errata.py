@@ -76,8 +76,8 @@ def _sheet(book: Book, paper: Paper, wrong: list[tuple[int, Entry]]) -> str:
         "",
         f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`.",
         "",
-        "The text was read from a text layer, which may lose a sign, an index or a transpose: entries marked so may be its "
-        "fault and not the paper's.",
+        "The text was read from a text layer, which may lose a sign, an index or a transpose: entries marked so may "
+        "be its fault and not the paper's.",
     ]
     for number, (name, meaning) in enumerate(GRAVITY):
         entries = [entry for grave, entry in wrong if grave == number]

@@ -50,12 +50,19 @@ class Export:
 def find_exports(layout: Layout) -> dict[str, Export]:
     """Everything that is offered, by its name."""
     found = {}
-    for paper in Registry.load(layout).papers:
-        for path in sorted(layout.packages.glob(f"*/{paper.name.replace('-', '_')}/{MODULE}.py")):
-            module = importlib.import_module(".".join(path.relative_to(layout.packages).with_suffix("").parts))
-            for name, make in getattr(module, TABLE).items():
-                found[f"{paper.name}/{name}"] = Export(f"{paper.name}/{name}", make)
+    for dotted, paper in export_modules(layout).items():
+        for name, make in getattr(importlib.import_module(dotted), TABLE).items():
+            found[f"{paper}/{name}"] = Export(f"{paper}/{name}", make)
     return found
+
+
+def export_modules(layout: Layout) -> dict[str, str]:
+    """The modules that offer something, by their dotted names, each with its paper's short name."""
+    return {
+        ".".join(path.relative_to(layout.packages).with_suffix("").parts): paper.name
+        for paper in Registry.load(layout).papers
+        for path in sorted(layout.packages.glob(f"*/{paper.name.replace('-', '_')}/{MODULE}.py"))
+    }
 
 
 def write_export(layout: Layout, name: str, texts: Sequence[str], output: Path) -> int:
@@ -67,6 +74,13 @@ def write_export(layout: Layout, name: str, texts: Sequence[str], output: Path) 
     Raises:
         ExportError: a thing, an option or an ending that is not offered, or a value that is refused.
     """
+    content = make_export(layout, name, texts, output.suffix)
+    write_bytes_whole(output, content)
+    return len(content)
+
+
+def make_export(layout: Layout, name: str, texts: Sequence[str], ending: str) -> bytes:
+    """The content of a file whose name has the ending; arguments and errors are those of :func:`write_export`."""
     offered = find_exports(layout)
     if name not in offered:
         raise ExportError(f"there is no {name!r} to export; there are: {', '.join(offered) or 'none'}")
@@ -76,11 +90,9 @@ def write_export(layout: Layout, name: str, texts: Sequence[str], output: Path) 
         forms = export.make(**values)
     except ValueError as error:
         raise ExportError(str(error)) from error
-    if output.suffix not in forms:
-        raise ExportError(f"{name} is written as {' or '.join(forms)}, got {output.name}")
-    content = forms[output.suffix]()
-    write_bytes_whole(output, content)
-    return len(content)
+    if ending not in forms:
+        raise ExportError(f"{name} is written as {' or '.join(forms)}, got {ending or 'no ending'}")
+    return forms[ending]()
 
 
 def _pairs(texts: Sequence[str]) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from bookpress.errata import errata_pages
 from bookpress.files import write_whole
 from bookpress.findings import FINDINGS
 from bookpress.full_size_pages import costs_page
+from bookpress.instruments import instrument_pages, write_instruments
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.package_page import package_pages
@@ -43,6 +44,7 @@ def bind_book(layout: Layout, profile: str) -> str:
         write_whole(layout.generated / f"{name}.md", text)
     write_whole(layout.book / FINDINGS, book.findings().dumps())
     write_whole(layout.book / "_toc.yml", contents(book))
+    write_instruments(layout)
     return f"{len(book.records)} notebooks and {len(pages)} pages bound"
 
 
@@ -129,9 +131,11 @@ def contents(book: Book) -> str:
     ]
     package = _with_papers(book, "package")
     about = ["contributing", "references"]
+    instruments = [{"file": f"instruments/{path.stem}"} for path in instrument_pages(book.layout)]
     parts = [
         {"caption": "What was found", "chapters": book_pages},
         {"caption": "The papers", "chapters": chapters},
+        *([{"caption": "Instruments", "chapters": instruments}] if instruments else []),
         {
             "caption": "Learning from it",
             "chapters": [{"file": page} for page in ("reading", "generated/to-try", "glossary", "notation", "rerun")],

@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -84,6 +84,14 @@ class Reach:
         if self._graph:
             reached |= {upstream for module in direct for upstream in self._graph.find_upstream_modules(module)}
         return sorted((reached | {parent for module in reached for parent in _parents(module)}) - _WORDING)
+
+    def files_behind(self, modules: Iterable[str]) -> list[Path]:
+        """The files of modules of ``src`` and of all that they import, with the data files in the packages of these."""
+        graph = self._graph
+        known = [module for module in modules if graph and module in graph.modules]
+        reached = {*known, *(one for module in known if graph for one in graph.find_upstream_modules(module))}
+        files = {self._file(module) for module in reached}
+        return sorted(files | {data for folder in {file.parent for file in files} for data in _data_in(folder)})
 
     def data_files(self, notebook: Notebook) -> list[Path]:
         """The files beside the modules that may be read: of the packages imported from or named, and the results.

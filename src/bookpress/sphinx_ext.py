@@ -12,7 +12,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from bookpress import claim_domain, findings
+from bookpress import claim_domain, findings, instruments
 from bookpress.fonts import copy_fonts
 from bookpress.glossary import GlossaryLinks
 from bookpress.head import describe_page, draw_card, lead_edits_to_sources, use_repository_if_known
@@ -33,11 +33,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-check-consistency", _write_in_parallel)
     app.connect("build-finished", _copy_mathjax)
     app.connect("build-finished", copy_fonts)
+    app.connect("build-finished", _copy_instruments)
     app.connect("build-finished", _offer_own_notebooks)
     app.connect("build-finished", mend_pages)
     app.connect("build-finished", draw_card)
     app.connect("config-inited", use_repository_if_known)
     app.connect("html-page-context", describe_page)
+    app.connect("html-page-context", _load_instruments)
     app.connect("html-page-context", lead_edits_to_sources, priority=600)  # after the theme has made its buttons
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -102,6 +104,27 @@ def _copy_mathjax(app: Sphinx, failure: Exception | None) -> None:
         else:
             target.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source / name, target / name)
+
+
+def _load_instruments(
+    app: Sphinx, _page: str, _template: str, _context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give the loader to the pages that have an instrument, and to no other; it loads the rest when it is wanted."""
+    if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):
+        version = instruments.version(Layout(Path(app.srcdir).parent))
+        app.add_css_file(instruments.STYLE)
+        app.add_js_file(instruments.LOADER, loading_method="defer", **{"data-version": version})
+
+
+def _copy_instruments(app: Sphinx, failure: Exception | None) -> None:
+    """Copy scripts and weights after the build: as scripts of the site they would stand on every page."""
+    if failure or app.builder.name != "html":
+        return
+    layout = Layout(Path(app.srcdir).parent)
+    target = Path(app.outdir, "_static", instruments.FOLDER)
+    for folder in (layout.book / "static", layout.generated):
+        if (folder / instruments.FOLDER).is_dir():
+            shutil.copytree(folder / instruments.FOLDER, target, dirs_exist_ok=True)
 
 
 def _offer_own_notebooks(app: Sphinx, failure: Exception | None) -> None:

@@ -1,13 +1,15 @@
-"""What of this paper can be written to a file: the SUBLEQ and the FLEQ computer with their weights frozen.
+"""What of this paper can be written to a file: the SUBLEQ and the FLEQ computer with their weights frozen, programs.
 
 ``EXPORTS`` is all that a program needs that offers it: for each name a function whose parameters are the options, with
 their defaults, and which gives, for each ending of a file's name, what makes its content.
 """
 
+import json
 from collections.abc import Callable, Mapping
 
 from attention_theory.looped_transformers.fleq.frozen import BLOCKS, FrozenFleq
 from attention_theory.looped_transformers.portable.frozen import FrozenMachine
+from attention_theory.looped_transformers.subleq.assembler import library, library_text
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.machine import Depth
 
@@ -56,8 +58,13 @@ def fleq(
     return _forms(FrozenFleq(size, cells, instructions, names, temperature).frozen)
 
 
+def programs() -> Forms:
+    """The texts of the SUBLEQ programs that come with the package, by name, as the assembler reads them."""
+    return {".json": lambda: (json.dumps({name: library_text(name) for name in library()}) + "\n").encode()}
+
+
 def _forms(frozen: FrozenMachine) -> Forms:
     return {".onnx": frozen.onnx, ".json": frozen.json}
 
 
-EXPORTS: dict[str, Callable[..., Forms]] = {"subleq": subleq, "fleq": fleq}
+EXPORTS: dict[str, Callable[..., Forms]] = {"subleq": subleq, "fleq": fleq, "programs": programs}

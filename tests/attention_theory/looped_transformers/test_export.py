@@ -3,6 +3,7 @@ import json
 import pytest
 
 from attention_theory.looped_transformers.export import EXPORTS
+from attention_theory.looped_transformers.subleq.assembler import library, library_text
 from attention_theory.validation import ParameterError
 
 
@@ -14,6 +15,12 @@ def test_both_computers_are_offered_as_plain_matrices() -> None:
         assert len(written["layers"]) == written["of the transformer"]["layers"]
         for option in ("layers", "bits", "size"):
             assert written["sizes"].get(option) == options.get(option)
+
+
+def test_the_programs_are_those_of_the_library() -> None:
+    written = json.loads(EXPORTS["programs"]()[".json"]())
+    assert list(written) == library()
+    assert all(written[name] == library_text(name) for name in written)
 
 
 def test_what_is_not_offered_is_refused_by_name() -> None:

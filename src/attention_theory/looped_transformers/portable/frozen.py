@@ -9,7 +9,7 @@ import io
 import json
 import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -62,7 +62,7 @@ class FrozenMachine:
     def json(self) -> bytes:
         """The plain matrices K, Q, V, W1, b1, W2, b2 of each layer, entry by entry, with what :meth:`about` says."""
         layers = [
-            {"name": layer.name, **_matrices(dense)}
+            {"name": layer.name, **_matrices(dense, [head.name for head in layer.heads])}
             for layer, dense in zip(self.transformer.layers, self.transformer.dense, strict=True)
         ]
         return (json.dumps({**self.about(), "layers": layers}) + "\n").encode()
@@ -100,8 +100,11 @@ class FrozenMachine:
         return written
 
 
-def _matrices(layer: DenseLayer) -> dict[str, Any]:
-    heads = [{"K": _sparse(head.key), "Q": _sparse(head.query), "V": _sparse(head.value)} for head in layer.heads]
+def _matrices(layer: DenseLayer, names: Sequence[str]) -> dict[str, Any]:
+    heads = [
+        {"name": name, "K": _sparse(head.key), "Q": _sparse(head.query), "V": _sparse(head.value)}
+        for name, head in zip(names, layer.heads, strict=True)
+    ]
     plain = {"W1": _sparse(layer.w1), "W2": _sparse(layer.w2)}
     return {"heads": heads, **plain, "b1": layer.b1.tolist(), "b2": layer.b2.tolist()}
 

@@ -1,0 +1,119 @@
+// Finds the instruments of a page, and loads one when a reader wants it: by the button, or by scrolling to it.
+//
+// An instrument NAME is two scripts beside this one: NAME.data.js, made by the press, sets instruments.data.NAME, and
+// NAME.js sets instruments.NAME, a function that is given the element to fill and the data, and instruments.NAME_core,
+// its mathematics. These are classic scripts, so that a page works that is opened as a file.
+(() => {
+  "use strict";
+  const here = document.currentScript.src.replace(/[^/]*$/, "");
+  const version = document.currentScript.dataset.version ? `?v=${document.currentScript.dataset.version}` : "";
+  const instruments = (window.instruments = window.instruments || {});
+  instruments.data = instruments.data || {};
+  const asked = {};
+
+  // A script of this folder, once.
+  function script(name) {
+    asked[name] = asked[name] || new Promise((resolve, reject) => {
+      const tag = document.createElement("script");
+      tag.src = here + name + version;
+      tag.onload = resolve;
+      tag.onerror = () => reject(new Error(`${name} cannot be loaded`));
+      document.head.append(tag);
+    });
+    return asked[name];
+  }
+
+  // Scripts of this folder that an instrument borrows from another.
+  instruments.borrow = (...names) => names.reduce((before, name) => before.then(() => script(name)), Promise.resolve());
+
+  // Load an instrument and put it into its place; a second call is the first.
+  instruments.load = (place) => {
+    const name = place.dataset.instrument;
+    place.loading = place.loading || Promise.resolve()
+      .then(() => (place.dataset.weights ? script(`${name}.data.js`) : null))
+      .then(() => script(`${name}.js`))
+      .then(() => {
+        const room = instruments.make("div", { class: "instrument-room" });
+        place.replaceChildren(room);
+        place.classList.add("instrument-open");
+        instruments[name](room, instruments.data[name]);
+        place.dataset.ready = "yes";
+      })
+      .catch((error) => {
+        place.replaceChildren(instruments.make("p", { role: "alert" }, `The instrument does not open: ${error.message}.`));
+      });
+    return place.loading;
+  };
+
+  // An element with attributes and what is in it. An attribute that is a function listens to the event it is named for.
+  instruments.make = (tag, attributes = {}, ...children) => {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (typeof value === "function") made.addEventListener(name, value);
+      else if (value === true) made.setAttribute(name, "");
+      else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+    }
+    made.append(...children.flat().filter((one) => one !== null && one !== undefined));
+    return made;
+  };
+
+  // A colour of the page, by the name of its variable, as red, green and blue.
+  instruments.colour = (element, variable) => {
+    const probe = instruments.make("span", { style: `color: var(${variable}); display: none` });
+    element.append(probe);
+    const found = getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number);
+    probe.remove();
+    return found;
+  };
+
+  // Fill a canvas with squares of `scale` pixels, one for each entry; `entry(x, y)` is its red, green and blue.
+  instruments.pixels = (canvas, width, height, scale, entry) => {
+    const small = instruments.make("canvas", { width, height });
+    const image = new ImageData(width, height);
+    for (let y = 0; y < height; y += 1) {
+      for (let x = 0; x < width; x += 1) image.data.set([...entry(x, y), 255], 4 * (y * width + x));
+    }
+    small.getContext("2d").putImageData(image, 0, 0);
+    canvas.width = width * scale;
+    canvas.height = height * scale;
+    const context = canvas.getContext("2d");
+    context.imageSmoothingEnabled = false;
+    context.drawImage(small, 0, 0, canvas.width, canvas.height);
+    return context;
+  };
+
+  // A colour between two.
+  instruments.mix = (one, other, share) => one.map((value, k) => Math.round(value + (other[k] - value) * share));
+
+  // Draw again when the reader changes between light and dark.
+  instruments.onTheme = (draw) => {
+    new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  };
+
+  // Whether the reader asks for less motion.
+  instruments.calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+  // What stands in the place before: the button, and what the page says there to readers without JavaScript.
+  function prepare(place) {
+    // The front page's picture needs nobody's wish, only a page that is done.
+    if (place.dataset.now) return void addEventListener("load", () => setTimeout(() => instruments.load(place)));
+    const start = instruments.make("button", { type: "button", class: "instrument-start", click: () => {
+      start.disabled = true;
+      start.textContent = "Loading …";
+      instruments.load(place).then(() => place.querySelector("button, input, select, textarea")?.focus({ preventScroll: true }));
+    } }, place.dataset.start || "Load the instrument");
+    place.prepend(instruments.make("p", { class: "instrument-door" }, start));
+    if (!("IntersectionObserver" in window)) return;
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.some((one) => one.isIntersecting)) return;
+      seen.disconnect();
+      instruments.load(place);
+    }, { threshold: 0.2 });
+    addEventListener("scroll", () => seen.observe(place), { once: true, passive: true });
+  }
+
+  const ready = () => document.querySelectorAll(".instrument[data-instrument]").forEach(prepare);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", ready);
+  else ready();
+})();

@@ -1,0 +1,71 @@
+"""What of this paper can be written to a file: the heads of the universal Turing machine.
+
+``EXPORTS`` is all that a program needs that offers it: for each name a function whose parameters are the options, with
+their defaults, and which gives, for each ending of a file's name, what makes its content.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from jaxtyping import Int
+from torch import Tensor
+
+from attention_theory.linear_attention.machines.block_heads import BlockHead
+from attention_theory.linear_attention.machines.compact import CompactMachine
+from attention_theory.validation import require
+
+#: For each ending of a file's name, what makes the content.
+Forms = Mapping[str, Callable[[], bytes]]
+
+
+def turing(
+    states: int = 8, letters: int = 4, word: int = 12, steps: int = 60, edge: Literal["lost", "stays"] = "lost"
+) -> Forms:
+    """The heads of Lemma 2.2, which run every Turing machine within the bounds.
+
+    Args:
+        states: most states of a machine.
+        letters: size of the alphabet.
+        word: most letters of a word.
+        steps: most steps of a machine.
+        edge: what becomes of a head that moves left in the first cell.
+
+    Raises:
+        ParameterError: an argument out of its range.
+    """
+    require(states=(states, 1, 100), letters=(letters, 1, 100), word=(word, 1, 1000), steps=(steps, 1, 1000))
+    require(edge=(edge, ["lost", "stays"]))
+    machine = CompactMachine(states, letters, word, steps, stays=edge == "stays")
+    sizes = {"states": states, "letters": letters, "word": word, "steps": steps, "edge": edge}
+    return {".json": lambda: _written(machine, sizes)}
+
+
+def _written(machine: CompactMachine, sizes: Mapping[str, Any]) -> bytes:
+    """Sizes, the place of each block of rows, and the matrices Q and V of each head, entry by entry."""
+    said = {
+        "name": "universal Turing machine in one layer of linear attention",
+        "sizes": dict(sizes),
+        "width": machine.width,
+        "rows": {name: [block.start, block.stop] for name, block in machine.rows.blocks.items()},
+        "heads": [_matrices(head, machine.width) for head in machine.heads],
+    }
+    return (json.dumps(said) + "\n").encode()
+
+
+def _matrices(head: BlockHead, width: int) -> dict[str, Any]:
+    ones = head.weights.new_ones(len(head.source))
+    return {
+        "Q": {"shape": [width, width], "entries": _entries(head.key, head.source, ones)},
+        "V": {"shape": [width, width], "entries": _entries(head.destination, head.value, head.weights)},
+    }
+
+
+def _entries(
+    row: Int[Tensor, " entries"], column: Int[Tensor, " entries"], weight: Int[Tensor, " entries"]
+) -> list[list[int]]:
+    """Row, column and value of each entry that is not zero, in the order of the rows."""
+    return sorted(map(list, zip(row.tolist(), column.tolist(), weight.tolist(), strict=True)))
+
+
+EXPORTS: dict[str, Callable[..., Forms]] = {"turing": turing}

@@ -1,0 +1,468 @@
+"""The instruments in a real browser: what they compute beside torch, when they load, how they are worked.
+
+Most of it needs no built book: a bare page with the instrument's own element, scripts and weights, opened as a file.
+"""
+
+import base64
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from attention_theory.linear_attention.machines.compact import CompactMachine
+from attention_theory.linear_attention.machines.turing import (
+    pad_table,
+    parse_machine,
+    random_inputs,
+    random_tables,
+    simulate,
+)
+from attention_theory.looped_transformers.machine.listing import AssemblyError
+from attention_theory.looped_transformers.machine.trace import trace
+from attention_theory.looped_transformers.subleq.assembler import assemble, library, library_text
+from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program, wild_program
+from attention_theory.validation import ParameterError
+from bookpress.instruments import data_script, instrument_pages, instruments_of
+from bookpress.layout import Layout
+
+LAYOUT = Layout.here()
+PAGES = {path.stem: instruments_of(path.read_text(encoding="utf-8")) for path in instrument_pages(LAYOUT)}
+NAMES = [one.name for found in PAGES.values() for one in found]
+
+#: How many random inputs each instrument is given beside torch, and how many at once.
+INPUTS, AT_ONCE = 1_000, 100
+
+BARE = """<!doctype html>
+<html lang="en" data-theme="light"><head><meta charset="utf-8"><title>bare</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+html {{ --pst-color-text-base: #222; --pst-color-text-muted: #555; --pst-color-background: #fff;
+  --pst-color-link: #0a50b4; --pst-color-link-hover: #083a83; --pst-color-surface: #f4f4f4; --pst-color-border: #ccc; }}
+html[data-theme="dark"] {{ --pst-color-text-base: #ddd; --pst-color-text-muted: #aaa; --pst-color-background: #14181e;
+  --pst-color-link: #8ab4f8; --pst-color-link-hover: #b3ccfa; --pst-color-surface: #222831; --pst-color-border: #444; }}
+body {{ margin: 0 auto; padding: 16px; max-width: 780px; font-family: sans-serif;
+  color: var(--pst-color-text-base); background: var(--pst-color-background); }}
+</style>
+<link rel="stylesheet" href="_static/instruments/instruments.css">
+<script defer src="_static/instruments/instruments.js"></script></head>
+<body><main><h1>bare</h1><h2>one</h2>
+<div class="instrument" data-instrument="{name}" data-weights="some"><p>What is shown without scripts.</p></div>
+<p>After it.</p></main></body></html>
+"""
+
+
+@pytest.fixture(scope="session")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a bare page for each instrument."""
+    folder = tmp_path_factory.mktemp("instruments")
+    shutil.copytree(LAYOUT.book / "static" / "instruments", folder / "_static" / "instruments")
+    for found in PAGES.values():
+        for one in found:
+            (folder / "_static" / "instruments" / f"{one.name}.data.js").write_text(data_script(LAYOUT, one))
+            (folder / f"{one.name}.html").write_text(BARE.format(name=one.name))
+    return folder
+
+
+class Opened:
+    """A tab with a bare page, its requests and what went wrong."""
+
+    def __init__(self, page: Page, folder: Path) -> None:
+        self.page, self.folder = page, folder
+        self.faults: list[str] = []
+        self.asked: list[str] = []
+        page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("request", lambda request: self.asked.append(request.url))
+
+    def open(self, name: str, load: bool = True) -> None:
+        self.page.goto((self.folder / f"{name}.html").as_uri(), wait_until="load")
+        if load:
+            self.page.locator(".instrument-start").click()
+            self.page.locator(".instrument[data-ready]").wait_for()
+
+
+Open = Callable[..., Opened]
+
+
+@pytest.fixture
+def opened(browser: Browser, bare: Path) -> Iterator[Open]:
+    contexts = []
+
+    def new(name: str, load: bool = True, **options: Any) -> Opened:
+        contexts.append(browser.new_context(**({"viewport": {"width": 1000, "height": 900}} | options)))
+        visit = Opened(contexts[-1].new_page(), bare)
+        visit.open(name, load)
+        return visit
+
+    yield new
+    for context in contexts:
+        context.close()
+
+
+def numbers(encoded: str, *shape: int) -> torch.Tensor:
+    """float64 values that the page has sent as text."""
+    return torch.from_numpy(np.frombuffer(base64.b64decode(encoded), dtype=np.float64).reshape(*shape).copy())
+
+
+#: Sends float64 values as text.
+SEND = """(arrays) => {
+    const bytes = new Uint8Array(arrays.reduce((sum, one) => sum + one.byteLength, 0));
+    let at = 0;
+    for (const one of arrays) {
+        bytes.set(new Uint8Array(one.buffer, one.byteOffset, one.byteLength), at);
+        at += one.byteLength;
+    }
+    let text = "";
+    for (let k = 0; k < bytes.length; k += 32768) text += String.fromCharCode(...bytes.subarray(k, k + 32768));
+    return btoa(text);
+}"""
+
+
+def plain(program: SubleqProgram) -> dict[str, Any]:
+    return {"memory": list(program.memory), "code": [list(one) for one in program.code]}
+
+
+# What every instrument must keep
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_loaded_before_it_is_wanted_and_nothing_goes_wrong(opened: Open, name: str) -> None:
+    visit = opened(name, load=False)
+    visit.page.wait_for_timeout(300)
+    assert {url.rpartition("/")[2].partition("?")[0] for url in visit.asked} == {
+        f"{name}.html",
+        "instruments.css",
+        "instruments.js",
+    }
+    assert visit.page.locator(".instrument").inner_text().endswith("What is shown without scripts.")
+    visit.page.locator(".instrument-start").press("Enter")
+    visit.page.locator(".instrument[data-ready]").wait_for()
+    later = {url.rpartition("/")[2] for url in visit.asked}
+    assert {f"{name}.js", f"{name}.data.js"} <= later
+    assert all(url.startswith("file://") for url in visit.asked)
+    assert visit.faults == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_instrument_loads_when_it_is_scrolled_to(opened: Open, name: str) -> None:
+    visit = opened(name, load=False)
+    visit.page.evaluate("document.querySelector('.instrument').style.marginTop = '3000px'")
+    visit.page.mouse.wheel(0, 2900)
+    visit.page.locator(".instrument[data-ready]").wait_for()
+    assert visit.faults == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("width", [390, 1440])
+def test_an_instrument_fits_its_column_and_violates_no_wcag_a_or_aa(opened: Open, name: str, width: int) -> None:
+    visit = opened(name, viewport={"width": width, "height": 900})
+    options = {
+        "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
+        "resultTypes": ["violations"],
+    }
+    for theme in ("light", "dark"):
+        visit.page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+        visit.page.add_style_tag(content="* { transition: none !important; }")
+        assert visit.page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
+        found = Axe().run(visit.page, options=options).response["violations"]
+        assert [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]] == []
+
+
+def test_what_an_instrument_is_given_is_small_and_the_same_again() -> None:
+    for found in PAGES.values():
+        for one in found:
+            text = data_script(LAYOUT, one)
+            assert len(text) < 400_000
+            assert text == data_script(LAYOUT, one)
+
+
+# A program in a transformer
+
+#: Loads programs into the machine and executes some cycles of each; sends the states.
+RUN_SUBLEQ = f"""([programs, cycles, every]) => {{
+    const core = instruments.subleq_core, made = core.machine(instruments.data.subleq.subleq), kept = [];
+    for (const program of programs) {{
+        let state = core.load(made, core.padded(made, program));
+        if (every) kept.push(state);
+        for (let k = 0; k < cycles; k += 1) {{
+            const moments = core.cycle(made, state);
+            state = moments[moments.length - 1].state;
+            if (every) kept.push(...moments.map((one) => one.state));
+        }}
+        if (!every) kept.push(state);
+    }}
+    return ({SEND})(kept);
+}}"""
+
+
+@pytest.fixture(scope="module")
+def computer() -> FrozenSubleq:
+    return FrozenSubleq(layers=10, integers=16, instructions=28, bits=8)
+
+
+def some_program(number: int) -> SubleqProgram:
+    """Random programs of every size, every other one at the limits."""
+    draw = wild_program if number % 2 else random_program
+    return draw(1 + number % 16, 1 + number % 28, 8, number)
+
+
+def test_the_layers_in_the_browser_are_those_in_torch(opened: Open, computer: FrozenSubleq) -> None:
+    """A thousand random programs, loaded by the page and by the package: the states after a cycle."""
+    page, machine = opened("subleq").page, computer.machine
+    shape = machine.load(computer.fitted(some_program(0))).shape
+    apart = 0.0
+    for first in range(0, INPUTS, AT_ONCE):
+        programs = [some_program(number) for number in range(first, first + AT_ONCE)]
+        ours = machine.cycle(machine.load([computer.fitted(one) for one in programs]), computer.temperature)
+        sent = page.evaluate(RUN_SUBLEQ, [[plain(one) for one in programs], 1, False])
+        apart = max(apart, float((ours - numbers(sent, AT_ONCE, *shape)).abs().max()))
+    assert apart <= 1e-12
+
+
+def test_each_layer_in_the_browser_is_that_in_torch(opened: Open, computer: FrozenSubleq) -> None:
+    """Ten programs, six cycles of each: the states after every layer, noise and all."""
+    page, machine = opened("subleq").page, computer.machine
+    for number in range(10):
+        program = some_program(number)
+        moments = trace(machine, machine.load(computer.fitted(program)), 6, computer.temperature)
+        ours = torch.stack([moment.state for moment in moments])
+        theirs = numbers(page.evaluate(RUN_SUBLEQ, [[plain(program)], 6, True]), *ours.shape)
+        assert float((ours - theirs).abs().max()) <= 1e-9
+
+
+def test_attention_is_a_share_of_one_and_goes_to_the_address(opened: Open, computer: FrozenSubleq) -> None:
+    script = """() => {
+        const core = instruments.subleq_core, made = core.machine(instruments.data.subleq.subleq);
+        const program = core.padded(made, core.assemble("x = 3\\ny = 5\\ny -= x\\nhalt"));
+        const [read, operands] = core.cycle(made, core.load(made, program));
+        const heads = [...read.attention, ...operands.attention];
+        return heads.map(({ name, weights }) => [name, Array.from(weights.subarray(0, made.columns))]);
+    }"""
+    found = opened("subleq").page.evaluate(script)
+    assert [name for name, _ in found] == ["instruction", "mem[a]", "mem[b]"]
+    first = 1 + computer.cells
+    for (_, weights), column in zip(found, [first, 1 + 2, 1 + 3], strict=True):
+        assert sum(weights) == pytest.approx(1)
+        assert weights[column] == pytest.approx(0.5)
+        assert weights[0] == pytest.approx(0.5)
+
+
+def test_the_interpreter_in_the_browser_is_the_packages(opened: Open) -> None:
+    script = """(programs) => programs.map((program) => {
+        let at = { counter: 0, memory: program.memory };
+        const seen = [];
+        while (at.counter !== program.code.length - 1 && seen.length < 30) {
+            at = instruments.subleq_core.interpret(program, 8, at);
+            seen.push([at.counter, at.memory]);
+        }
+        return seen;
+    })"""
+    programs = [some_program(number) for number in range(300)]
+    found = opened("subleq").page.evaluate(script, [plain(one) for one in programs])
+    for program, seen in zip(programs, found, strict=True):
+        run = interpret(program, 8, 30)
+        assert [counter for counter, _ in seen] == run.counters.tolist()
+        assert [memory for _, memory in seen] == run.memories.tolist()
+
+
+BAD_TEXTS = [
+    "",
+    "x = 1",
+    "x = 1\nx -= y\nhalt",
+    "x = 200\nhalt",
+    "x = 1\nx = 2\nhalt",
+    "x = 1\nzero -= x\nhalt",
+    "x = 1\nminus_one -= zero\nhalt",
+    "goto away\nhalt",
+    "here: here: halt",
+    "halt\nx = 1\nhalt",
+    "x = 1 2\nx[2] -= x\nhalt",
+    "x = 1\nx += x\nhalt",
+    "mem = 3\nhalt",
+    "X = 3\nhalt",
+]
+
+
+def test_the_assembler_in_the_browser_is_the_packages(opened: Open) -> None:
+    script = """(texts) => texts.map((text) => {
+        try { return { ...instruments.subleq_core.assemble(text), fault: null }; }
+        catch (error) { return { fault: error.message }; }
+    })"""
+    good = [library_text(name) for name in library()]
+    good += ["a = 1, 2 -3\nstart: a[2] -= mem[3] if<=0 goto start # so\n  loop: two: mem[4] -= a\n\ngoto two\nhalt"]
+    good += ["x=1\rx -= x\r\nzero -= zero\nhalt"]
+    found = opened("subleq").page.evaluate(script, good + BAD_TEXTS)
+    for text, one in zip(good, found[: len(good)], strict=True):
+        ours = assemble(text)
+        assert one["fault"] is None, text
+        assert (one["memory"], one["code"]) == (list(ours.memory), [list(each) for each in ours.code])
+    for text, one in zip(BAD_TEXTS, found[len(good) :], strict=True):
+        with pytest.raises(AssemblyError) as refused:
+            assemble(text)
+        assert one["fault"] == str(refused.value).partition("; did you mean")[0]
+
+
+def test_a_program_runs_to_its_end_and_agrees_all_the_way(opened: Open) -> None:
+    visit = opened("subleq")
+    page = visit.page
+    page.get_by_role("button", name="To the end").click()
+    assert page.locator(".instrument-status").inner_text().startswith("✓ The program has halted.")
+    assert page.get_by_role("row", name="product 63 63").count() == 1
+    page.get_by_label("Text of the program").fill("x = 3\ny = 5\ny -= x\nhalt")
+    page.get_by_role("button", name="One instruction").press("Enter")
+    assert page.get_by_role("row", name="y 2 2").count() == 1
+    page.get_by_label("Text of the program").fill("x = 3\ny -= x\nhalt")
+    assert "line 2: unknown cell 'y'" in page.get_by_role("alert").inner_text()
+    assert visit.faults == []
+
+
+def test_a_wrong_weight_and_a_soft_softmax_are_seen(opened: Open) -> None:
+    page = opened("subleq").page
+    for disturb in (
+        lambda: page.get_by_label("Turn the sign of one weight").check(),
+        lambda: page.get_by_label("Temperature").fill("2"),
+    ):
+        page.reload()
+        page.locator(".instrument-start").click()
+        page.locator(".instrument[data-ready]").wait_for()
+        disturb()
+        page.get_by_role("button", name="To the end").click()
+        assert page.locator(".instrument-status").inner_text().startswith("✗")
+
+
+# A Turing machine in one layer
+
+#: Runs machines for some steps; sends every token after the prompt as [token, row, amount], and the tapes beside.
+RUN_TURING = """([tables, words, places, steps]) => {
+    const core = instruments.turing_core, made = core.layer(instruments.data.turing.turing);
+    return tables.map((table, number) => {
+        const prompt = core.embed(made, core.padded(made, table), words[number], places[number]);
+        const history = core.begin(made, prompt), cells = words[number].length;
+        while (history.tokens.length < prompt.length + core.tokensUntil(steps, cells)) {
+            core.append(history, core.next(made, history).token);
+        }
+        let at = { cells: words[number], head: places[number], state: 0 };
+        for (let k = 0; k < steps; k += 1) at = core.simulate(core.padded(made, table), at, false);
+        const entries = history.tokens.flatMap((token, k) => token.map(([row, amount]) => [k, row, amount]));
+        return { entries, tape: core.read(made, history.tokens.slice(-cells - steps)), at };
+    });
+}"""
+
+
+def test_the_tokens_in_the_browser_are_those_in_torch(opened: Open) -> None:
+    """A thousand random machines of all sizes: prompt and every token, entry by entry, and the tape they spell out."""
+    page, machine = opened("turing").page, CompactMachine(8, 4, 12, 60)
+    wrong = 0
+    for first in range(0, INPUTS, AT_ONCE):
+        batch = first // AT_ONCE
+        states, letters, cells, steps = 1 + batch % 8, 1 + batch % 4, 1 + batch, 1 + batch % 3
+        small = random_tables(AT_ONCE, states, letters, batch)
+        words, places = random_inputs(AT_ONCE, letters, cells, 100 + batch)
+        tables = torch.stack([pad_table(one, 8, 4) for one in small])
+        ours = machine.run(machine.embed(tables, words, places), steps)
+        last = machine.read(ours[:, -cells - steps :])
+        found = page.evaluate(RUN_TURING, [small.tolist(), words.tolist(), places.tolist(), steps])
+        for number, one in enumerate(found):
+            theirs = torch.zeros_like(ours[number])
+            token, row, amount = torch.tensor(one["entries"]).T
+            theirs[token, row] = amount.to(theirs.dtype)
+            read = [one["tape"]["letters"], one["tape"]["states"]]
+            wrong += not torch.equal(ours[number], theirs)
+            wrong += read != [last.letters[number].tolist(), last.states[number].tolist()]
+            tape = torch.nn.functional.pad(words[number], (0, steps))
+            run = simulate(tables[number], tape, int(places[number]), steps)
+            wrong += one["at"]["cells"] != run.letters[-1].tolist()
+    assert wrong == 0
+
+
+def test_a_layer_whose_heads_stay_at_the_edge_is_followed_too(opened: Open) -> None:
+    script = """(table) => [false, true].map((stays) => {
+        let at = { cells: [0], head: 0, state: 0 };
+        for (let k = 0; k < 3; k += 1) at = instruments.turing_core.simulate(table, at, stays);
+        return at;
+    })"""
+    lost, stays = opened("turing").page.evaluate(script, [[[0, 1, 0], [0, 0, 0]]])
+    assert (lost["cells"], lost["head"]) == ([1, 0, 0, 0], -1)
+    assert (stays["cells"], stays["head"]) == ([1, 0, 0, 0], 0)
+
+
+MACHINES = [
+    "right _ -> add _ L # back\nright 1->right 1 R\n\nadd 1 -> add 0 L\nadd _ -> accept 1 S",
+    "even _ -> accept _ S\r\neven 1 -> odd 1 R\rodd  1 -> even 1 R",
+    "a b -> a b L",
+]
+BAD_MACHINES = ["", "a b c", "a bb -> a b L", "a b -> a b X", "a b -> a b L\na b -> a b R", "a b -> a bb L"]
+
+
+def test_rules_are_read_as_the_package_reads_them(opened: Open) -> None:
+    script = """(texts) => texts.map((text) => {
+        try { return instruments.turing_core.parse(text); } catch (error) { return { fault: error.message }; }
+    })"""
+    page = opened("turing").page
+    examples = page.evaluate(
+        "[...document.querySelectorAll('.instrument select option')].slice(0, -1).map(e => e.value)"
+    )
+    texts = list(MACHINES)
+    for name in examples:
+        page.get_by_label("Example").select_option(name)
+        assert page.get_by_role("alert").inner_text() == ""
+        texts.append(page.get_by_label("Rules").input_value())
+    for text, found in zip(texts, page.evaluate(script, texts), strict=True):
+        ours = parse_machine(text)
+        assert (found["states"], found["letters"]) == (list(ours.states), list(ours.letters))
+        assert found["table"] == ours.table.tolist()
+    for text, found in zip(BAD_MACHINES, page.evaluate(script, BAD_MACHINES), strict=True):
+        with pytest.raises(ParameterError) as refused:
+            parse_machine(text)
+        assert found["fault"].split(": ")[0] in str(refused.value) or not text
+
+
+def test_every_example_runs_to_its_end_and_agrees_all_the_way(opened: Open) -> None:
+    visit = opened("turing")
+    page = visit.page
+    ends = {
+        "add one": "accept",
+        "an even number of ones": "reject",
+        "as many zeros as ones": "accept",
+        "a busy beaver": "accept",
+    }
+    for name, end in ends.items():
+        page.get_by_label("Example").select_option(name)
+        page.get_by_role("button", name="To the end").click()
+        assert page.locator(".instrument-status").inner_text().startswith(f"✓ The machine rests in {end}.")
+    page.get_by_label("Rules").fill("go _ -> go _ L")
+    page.get_by_label("Word").fill("__")
+    page.get_by_role("button", name="To the end").press("Enter")
+    assert page.locator(".instrument-status").inner_text().startswith("✓ The head has left the tape and is lost.")
+    page.get_by_label("Word").fill("_x")
+    assert "does not know the letter x" in page.get_by_role("alert").inner_text()
+    assert visit.faults == []
+
+
+def test_a_wrong_weight_of_the_layer_is_seen(opened: Open) -> None:
+    page = opened("turing").page
+    page.get_by_label("Turn the sign of one weight").check()
+    page.get_by_role("button", name="To the end").click()
+    assert page.locator(".instrument-status").inner_text().startswith("✗")
+
+
+# For everybody
+
+
+@pytest.mark.parametrize("name", ["subleq", "turing"])
+def test_less_motion_is_respected_and_run_can_be_stopped(opened: Open, name: str) -> None:
+    calm = opened(name, reduced_motion="reduce").page
+    calm.get_by_role("button", name="Run", exact=True).click()
+    assert calm.get_by_role("button", name="Pause").count() == 0
+    assert calm.get_by_role("button", name="To the end").is_disabled()
+    page = opened(name).page
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="Pause").click()
+    assert page.get_by_role("button", name="Run", exact=True).count() == 1
