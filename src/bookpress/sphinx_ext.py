@@ -113,7 +113,8 @@ def _load_instruments(
     if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):
         version = instruments.version(Layout(Path(app.srcdir).parent))
         app.add_css_file(instruments.STYLE)
-        app.add_js_file(instruments.LOADER, loading_method="defer", **{"data-version": version})
+        attributes: dict[str, Any] = {"data-version": version}
+        app.add_js_file(instruments.LOADER, loading_method="defer", **attributes)
 
 
 def _copy_instruments(app: Sphinx, failure: Exception | None) -> None:
