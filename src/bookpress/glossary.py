@@ -22,7 +22,7 @@ _CLOSED = (
     nodes.math,
     nodes.table,
 )
-_CLOSED_CLASSES = {"claim", "run-line", "verdict-panel"}
+_CLOSED_CLASSES = {"claim", "run-line", "verdict-panel", "verdict", "proof-mark"}
 
 
 class GlossaryLinks(SphinxPostTransform):
