@@ -27,7 +27,7 @@ def test_the_version_is_the_packages() -> None:
 
 
 def test_every_paper_is_cited_alike_everywhere() -> None:
-    papers = Registry.load(Layout.here()).papers
+    papers = Registry.load(Layout.here()).articles
     assert [one["title"] for one in CITATION["references"]] == [paper.title for paper in papers]
     for paper, cited in zip(papers, CITATION["references"], strict=True):
         assert field(paper.cite, "title") == paper.title
@@ -37,6 +37,6 @@ def test_every_paper_is_cited_alike_everywhere() -> None:
 
 
 def test_every_chapter_leads_to_its_paper() -> None:
-    for paper in Registry.load(Layout.here()).papers:
+    for paper in Registry.load(Layout.here()).articles:
         chapter = (ROOT / "book" / "papers" / f"{paper.name}.md").read_text()
         assert f"https://arxiv.org/abs/{field(paper.cite, 'eprint')}" in chapter

@@ -22,6 +22,9 @@ from bookpress.record import Record, RecordError, stray_claims
 from bookpress.registry import Entry, Paper, ProofMark, Registry, Verdict
 from bookpress.statement import heading, name_of
 
+#: Stands in the scoreboard over the claims that no paper makes.
+OWN = "Claims of the book's own, which none of the papers makes. The counts above leave them out."
+
 
 class Book:
     """The registry and the records of one book, as its pages show them."""
@@ -79,6 +82,7 @@ class Book:
                     name_of(entry),
                     self.verdict(paper, entry),
                     entry.notebook if entry.notebook in self.records else None,
+                    paper.is_article,
                 )
                 for paper in self.registry.papers
                 for entry in paper.claims
@@ -154,7 +158,7 @@ def bind_book(layout: Layout, profile: str) -> str:
 
 def summary_page(book: Book) -> str:
     """Verdicts counted by paper; included by the front page and the scoreboard."""
-    papers = book.registry.papers
+    papers = book.registry.articles
     counted = [Counter(book.verdict(paper, entry) for entry in paper.claims) for paper in papers]
     total = sum(counted, Counter())
     names = [f"[{paper.short_title}](/papers/{paper.name}.md)" for paper in papers]
@@ -194,9 +198,11 @@ def scoreboard_page(book: Book) -> str:
         "```{include} summary.md\n:start-line: 3\n```",
     ]
     for paper in book.registry.papers:
-        lines += ["", f"## {paper.short_title}", "", f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`.", ""]
+        cited = f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`." if paper.is_article else OWN
+        lines += ["", f"## {paper.short_title}", "", cited, ""]
+        proof = "proof as printed" if paper.is_article else "proof on the page"
         lines += [
-            table_row(["claim", "what it is", "verdict", "proof as printed", "full size"]),
+            table_row(["claim", "what it is", "verdict", proof, "full size"]),
             table_row(["---"] * 5),
         ]
         lines += [table_row(_score(book, paper, entry)) for entry in paper.claims]
@@ -288,14 +294,15 @@ def _machine(record: Record) -> str:
 
 def contents(book: Book) -> str:
     """The table of contents, in the registry's order."""
-    chapters = []
+    chapters: list[dict[str, object]] = []
+    own: list[dict[str, object]] = []
     for paper in book.registry.papers:
         chapter: dict[str, object] = {"file": f"papers/{paper.name}"}
         sections = [
             {"file": f"notebooks/{name}", "title": Notebook(name, book.layout).title}
             for name in book.notebooks_of(paper)
         ]
-        chapters.append(chapter | ({"sections": sections} if sections else {}))
+        (chapters if paper.is_article else own).append(chapter | ({"sections": sections} if sections else {}))
     book_pages = ["generated/scoreboard", "generated/errata", "generated/gallery", "generated/status"]
     book_pages += ["generated/full-size"]
     package: dict[str, object] = {"file": "generated/package"}
@@ -306,6 +313,7 @@ def contents(book: Book) -> str:
     parts = [
         {"caption": "What was found", "chapters": [{"file": page} for page in book_pages]},
         {"caption": "The papers", "chapters": chapters},
+        *([{"caption": "Across the papers", "chapters": own}] if own else []),
         {
             "caption": "About the book",
             "chapters": [{"file": reading[0]}, package, *({"file": page} for page in reading[1:])],
