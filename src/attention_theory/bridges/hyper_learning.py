@@ -10,6 +10,7 @@ from torch import Tensor
 from attention_theory.bridges.hyper_features import hyper_features, hyper_kernel
 from attention_theory.hyper_attention.layers.sums import Sum
 from attention_theory.linear_attention.learning.kernel import KernelFit, kernel_fit
+from attention_theory.numerics import least_norm_solution
 from attention_theory.validation import require
 
 
@@ -130,3 +131,41 @@ def descend(
     with torch.no_grad():
         records.append((outputs(*leaves) - labels).square().mean(dim=1))
     return Descent(leaves[0].detach(), leaves[1].detach(), torch.stack(records))
+
+
+def alternate(
+    matrix: Float[Tensor, "samples score_entries value_entries"],
+    values: Float[Tensor, "starts heads value_entries"],
+    labels: Float[Tensor, " samples"],
+    rounds: int,
+) -> Float[Tensor, "starts samples"]:
+    """Alternating least squares: solve for all scores with the values held, then for the values, and so on.
+
+    Each solve lowers the training loss. With as many independent values as these have entries the first one is the
+    whole regression.
+
+    Args:
+        matrix: of :func:`.score_value_features`.
+        values: where the values of each start begin.
+        labels: one a sample.
+        rounds: pairs of solves, at least 1.
+
+    Returns:
+        the outputs at the samples, at the end of each start.
+
+    Raises:
+        ParameterError: no round.
+    """
+    require(rounds=(rounds, 1, None))
+    return torch.stack([_alternate_one(matrix, one, labels[:, None], rounds) for one in values])
+
+
+def _alternate_one(matrix: Tensor, values: Tensor, labels: Tensor, rounds: int) -> Tensor:
+    for _ in range(rounds):
+        with_values = torch.einsum("nuv,hv->nhu", matrix, values)
+        scores = least_norm_solution(with_values.flatten(1), labels).reshape(len(values), -1)
+        with_scores = torch.einsum("nuv,hu->nhv", matrix, scores)
+        values = least_norm_solution(with_scores.flatten(1), labels).reshape(len(values), -1)
+        values = values / values.norm(dim=1, keepdim=True).clamp(min=1e-300)
+    with_values = torch.einsum("nuv,hv->nhu", matrix, values).flatten(1)
+    return (with_values @ least_norm_solution(with_values, labels))[:, 0]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attention_theory.bridges.hyper_features import hyper_feature_count, hyper_heads, score_value_features
-from attention_theory.bridges.hyper_learning import descend, learn_hyper_attention
+from attention_theory.bridges.hyper_learning import alternate, descend, learn_hyper_attention
 from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
@@ -52,9 +52,21 @@ def test_descent_lowers_the_loss_of_every_start() -> None:
     assert (found.losses[-1] < found.losses[0]).all()
 
 
+def test_alternating_with_enough_heads_is_the_regression() -> None:
+    tokens, labels = normal(40, 4, 2, seed=4), normal(40, 1, seed=5)
+    matrix = score_value_features(tokens[:, -1], tokens, 3, "le")
+    model = learn_hyper_attention(tokens[:, -1], tokens, labels, 3, "le")
+    least = (model(tokens[:, -1], tokens) - labels).square().mean().item()
+    enough, one = (alternate(matrix, normal(2, heads, 4, seed=6), labels[:, 0], 2) for heads in (4, 1))
+    assert ((enough - labels[:, 0]).square().mean(dim=1) / least).tolist() == pytest.approx([1, 1])
+    assert ((one - labels[:, 0]).square().mean(dim=1) > 1.001 * least).all()
+
+
 def test_what_does_not_fit_is_refused() -> None:
     tokens = normal(2, 3, 2, seed=0)
     with pytest.raises(ParameterError, match="samples"):
         learn_hyper_attention(tokens[:0, -1], tokens[:0], tokens[:0, -1], 3)
     with pytest.raises(ParameterError, match="steps"):
         descend(lambda a, b: a, normal(1, 1, seed=0), normal(1, 1, seed=0), normal(1, seed=0), 0, 0.1)
+    with pytest.raises(ParameterError, match="rounds"):
+        alternate(normal(2, 8, 4, seed=0), normal(1, 1, 4, seed=0), normal(2, seed=0), 0)
