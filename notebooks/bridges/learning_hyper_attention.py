@@ -472,8 +472,7 @@ claim.verdict()
 #
 # On colliding agents (order 2), ternary synergies (order 3), and teachers of orders 3 and 4 on real tokens, with
 # determining samples, the regression finds the task to rounding at other lengths. Adam on one head from random starts
-# is, after as many steps as the page allows, off by $10^{-6}$ or more of the size of the labels, at the best of three
-# rates.
+# is, after 600 steps at the best of three rates, off by $10^{-6}$ or more of the size of the labels.
 #
 # </blockquote>
 # <!-- /claim -->
