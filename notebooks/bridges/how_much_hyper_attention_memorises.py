@@ -184,7 +184,7 @@ claim.verdict()
 # %%
 most = capacity_bound(2, n, width, 3)
 context = normal(1, n, width, seed=source)
-queries, made = normal(most + 1, width, seed=source), normal(2, width**3, seed=source)
+queries, made = normal(most + 1, width, seed=source), normal(2, width**3, seed=source) / width
 features = softmax_features(queries, context.expand(most + 1, -1, -1), made, 3)
 labels = normal(most + 1, 2, seed=source)
 
@@ -282,7 +282,7 @@ claim.verdict()
 # one for each choice of three coordinates.
 
 # %%
-own_context = {kind: rank for kind, rank in found.items() if not kind[2] and kind[0] - 1 <= n}
+own_context = {kind: rank for kind, rank in found.items() if kind[2:] == (False, "full") and kind[0] - 1 <= n}
 few_tokens = exact_rank(1, 2, 3, 4, 30, source, shared=False)
 one_token = exact_rank(2, 1, 4, 2, 12, source, shared=False)
 
@@ -382,6 +382,6 @@ claim.verdict()
 # numbers less.
 #
 # ## To try
-# - Set `n = 2`: the contexts of order 4 have fewer tokens than a tuple has members; where they are separate, their ranks
-#   stay below the bound.
+# - Set `n = 2`: contexts of order 4 then have fewer tokens than a tuple has members, and where they are separate their
+#   ranks stay below the bound.
 # - Set `heads = 4`: all ranks with one context grow by $N-1$, those with many by $d^{s-1}$.
