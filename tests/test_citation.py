@@ -14,8 +14,8 @@ CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 ENTRIES = dict(re.findall(r"^@\w+\{(\w+),\n(.*?)^\}", (ROOT / "book" / "references.bib").read_text(), re.M | re.S))
 
 
-def field(key: str, name: str) -> str | None:
-    found = re.search(rf"^  {name} = \{{(.*?)\}},?$", ENTRIES[key], re.MULTILINE)
+def field(key: str | None, name: str) -> str | None:
+    found = re.search(rf"^  {name} = \{{(.*?)\}},?$", ENTRIES[key or ""], re.MULTILINE)
     return found[1] if found else None
 
 
@@ -27,7 +27,7 @@ def test_the_version_is_the_packages() -> None:
 
 
 def test_every_paper_is_cited_alike_everywhere() -> None:
-    papers = Registry.load(Layout.here()).papers
+    papers = Registry.load(Layout.here()).articles
     assert [one["title"] for one in CITATION["references"]] == [paper.title for paper in papers]
     for paper, cited in zip(papers, CITATION["references"], strict=True):
         assert field(paper.cite, "title") == paper.title
@@ -37,6 +37,6 @@ def test_every_paper_is_cited_alike_everywhere() -> None:
 
 
 def test_every_chapter_leads_to_its_paper() -> None:
-    for paper in Registry.load(Layout.here()).papers:
+    for paper in Registry.load(Layout.here()).articles:
         chapter = (ROOT / "book" / "papers" / f"{paper.name}.md").read_text()
         assert f"https://arxiv.org/abs/{field(paper.cite, 'eprint')}" in chapter

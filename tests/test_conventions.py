@@ -16,6 +16,8 @@ PACKAGE = ROOT / "src" / "attention_theory"
 #: A paper's subpackage has the name of its claims; everything else is the core.
 _CLAIMED = (path.stem.replace("-", "_") for path in (ROOT / "book" / "claims").glob("*.yaml"))
 PAPERS = sorted(name for name in _CLAIMED if (PACKAGE / name).is_dir())
+#: The one room that sets the papers side by side, and so imports all of them. None of them imports it.
+ACROSS = "bridges"
 #: Modules of the core that import a paper still. A name that is mended must go.
 CORE_TO_DO: set[str] = set()
 #: Rooms whose docstrings do not name all that they refuse yet. A room that is mended must go.
@@ -26,7 +28,7 @@ def test_a_papers_subpackage_imports_the_core_and_never_a_sibling() -> None:
     graph = grimp.build_graph("attention_theory", cache_dir=None)
     for paper in PAPERS:
         for sibling in PAPERS:
-            if sibling != paper:
+            if sibling != paper != ACROSS:
                 chain = graph.find_shortest_chain(
                     f"attention_theory.{paper}", f"attention_theory.{sibling}", as_packages=True
                 )

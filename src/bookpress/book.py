@@ -73,6 +73,7 @@ class Book:
                     name_of(entry),
                     self.verdict(paper, entry),
                     entry.notebook if entry.notebook in self.records else None,
+                    paper.is_article,
                 )
                 for paper in self.registry.papers
                 for entry in paper.claims

@@ -255,7 +255,7 @@ def _small(paper: Paper, drawing: Drawing, marks: Marks) -> str:
         f'<circle class="{_class("verdict", marks[name][0])}" cx="{x:.0f}" cy="{y:.0f}" r="{width / 55:.0f}"/>'
         for name, (x, y) in drawing.nodes.items()
     ]
-    title, authors = escape(paper.title), escape(paper.authors)
+    title, authors = escape(paper.title), escape(paper.authors or "")
     return (
         f'<a href="papers/{paper.name}.html"><svg viewBox="0 0 {width:.0f} {height:.0f}" aria-hidden="true">'
         f"{''.join(lines)}{''.join(dots)}</svg><b>{title}</b><span>{authors}</span></a>"

@@ -36,8 +36,8 @@ def gravity(verdict: Verdict, proof: ProofMark | None) -> int:
 
 def errata_pages(book: Book) -> dict[str, str]:
     """The overview, and a page for each paper in which something is wrong."""
-    wrong = {paper.name: _wrong(book, paper) for paper in book.registry.papers}
-    papers = [paper for paper in book.registry.papers if wrong[paper.name]]
+    wrong = {paper.name: _wrong(book, paper) for paper in book.registry.articles}
+    papers = [paper for paper in book.registry.articles if wrong[paper.name]]
     pages = {f"errata-{paper.name}": _sheet(book, paper, wrong[paper.name]) for paper in papers}
     return {"errata": _overview(papers, wrong)} | pages
 

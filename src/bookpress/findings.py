@@ -20,11 +20,15 @@ FINDINGS = Path("generated", "findings.json")
 
 
 class Finding(NamedTuple):
-    """What one claim came to: its verdict, and the page that settles it, if a run of it is in the book."""
+    """What one claim came to: its verdict, and the page that settles it, if a run of it is in the book.
+
+    ``of_article`` is false for a claim of the book's own, which the counts over all papers leave out.
+    """
 
     label: str
     verdict: Verdict
     notebook: str | None
+    of_article: bool = True
 
 
 class Findings(dict[str, Finding]):
@@ -36,16 +40,24 @@ class Findings(dict[str, Finding]):
     @classmethod
     def read(cls, path: Path) -> "Findings":
         content = json.loads(path.read_text(encoding="utf-8"))
-        return cls({claim: Finding(label, Verdict(verdict), page) for claim, (label, verdict, page) in content.items()})
+        return cls(
+            {claim: Finding(label, Verdict(verdict), *rest) for claim, (label, verdict, *rest) in content.items()}
+        )
 
     def count(self, what: str) -> int:
         """How many claims: of one verdict, or ``claims``, ``notebooks``, ``papers``; of one paper: ``paper/what``.
+
+        Without a paper, those of the articles: a chapter of the book's own is counted by its name only.
 
         Raises:
             ValueError: no such paper or verdict.
         """
         paper, _, kind = what.rpartition("/")
-        chosen = {claim: found for claim, found in self.items() if not paper or claim.startswith(f"{paper}/")}
+        chosen = {
+            claim: found
+            for claim, found in self.items()
+            if (claim.startswith(f"{paper}/") if paper else found.of_article)
+        }
         if not chosen:
             raise ValueError(f"no paper '{paper}'")
         if kind == "claims":

@@ -51,7 +51,8 @@ def package_pages(layout: Layout, papers: list[Paper]) -> dict[str, str]:
     pages = {"package": _page(_opening(), rooms[""], users, depth=0)}
     for room, paper in folders.items():
         title = f"# Room: {paper.short_title[0].lower()}{paper.short_title[1:]}"
-        about = f"`{PACKAGE}.{room}` has what is run of *{paper.title}* {{cite}}`{paper.cite}`; its chapter is "
+        cited = f" {{cite}}`{paper.cite}`" if paper.is_article else ""
+        about = f"`{PACKAGE}.{room}` has what is run of *{paper.title}*{cited}; its chapter is "
         opening = [title, "", f"{about}[here](/papers/{paper.name}.md)."]
         if rooms[room]:
             pages[f"package-{paper.name}"] = _page(opening, rooms[room], users, depth=1)

@@ -70,7 +70,7 @@ def map_pages(book: Book) -> dict[str, str]:
         )
         for paper in papers
     }
-    return maps | {"maps": small_maps(papers, marks)}
+    return maps | {"maps": small_maps(book.registry.articles, marks)}
 
 
 def gallery_page(book: Book) -> str:
@@ -116,14 +116,15 @@ def _machine(record: Record) -> str:
 
 def contents(book: Book) -> str:
     """The table of contents, in the registry's order."""
-    chapters = []
+    chapters: list[dict[str, object]] = []
+    own: list[dict[str, object]] = []
     for paper in book.registry.papers:
         chapter: dict[str, object] = {"file": f"papers/{paper.name}"}
         sections = [
             {"file": f"notebooks/{name}", "title": Notebook(name, book.layout).title}
             for name in book.notebooks_of(paper)
         ]
-        chapters.append(chapter | ({"sections": sections} if sections else {}))
+        (chapters if paper.is_article else own).append(chapter | ({"sections": sections} if sections else {}))
     book_pages = [
         {"file": "generated/scoreboard"},
         _with_papers(book, "errata"),
@@ -135,6 +136,7 @@ def contents(book: Book) -> str:
     parts = [
         {"caption": "What was found", "chapters": book_pages},
         {"caption": "The papers", "chapters": chapters},
+        *([{"caption": "Across the papers", "chapters": own}] if own else []),
         *([{"caption": "Instruments", "chapters": instruments}] if instruments else []),
         {
             "caption": "Learning from it",

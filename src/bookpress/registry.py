@@ -136,6 +136,9 @@ class Entry(BaseModel):
 class Paper(BaseModel):
     """The claims of one paper, in the paper's order; ``number`` is the paper's place in the book.
 
+    A chapter of the book's own is kept like a paper, and has neither ``authors`` nor a reference to ``cite``: its
+    claims are the book's, and are counted apart from those of the articles.
+
     ``revised`` says that the chapter has been gone through: its pages keep the rhythm of the house, and every
     corrected form is proved on its page.
     """
@@ -146,10 +149,21 @@ class Paper(BaseModel):
     number: int = Field(ge=1)
     title: str
     short_title: str
-    authors: str
-    cite: str
+    authors: str | None = None
+    cite: str | None = None
     revised: bool = False
     claims: list[Entry]
+
+    @property
+    def is_article(self) -> bool:
+        """Whether somebody published it; else it is a chapter of the book's own."""
+        return self.cite is not None
+
+    @model_validator(mode="after")
+    def _is_cited_with_its_authors(self) -> Self:
+        if (self.authors is None) != (self.cite is None):
+            raise ValueError("'authors' and 'cite' come together")
+        return self
 
     @model_validator(mode="after")
     def _ids_are_distinct(self) -> Self:
@@ -187,6 +201,11 @@ class Registry(BaseModel):
             if twice := [value for value, count in Counter(values).items() if count > 1]:
                 raise RegistryError(f"two claims files have the {what} {twice[0]!r}")
         return cls(papers=sorted(papers, key=lambda paper: paper.number))
+
+    @property
+    def articles(self) -> list[Paper]:
+        """The papers that somebody published, without the chapters of the book's own."""
+        return [paper for paper in self.papers if paper.is_article]
 
     def entry(self, claim: str) -> Entry:
         """The entry of ``paper/id``.

@@ -19,7 +19,7 @@ MOST_PAIRS = 0.15  # of a page's code cells, those that follow another one strai
 _WORDS = {"app.": "appendix", "appendices": "appendix", "corollaries": "corollary", "eq": "equation", "eq.": "equation"}
 _NUMBER = r"\(?(?:[A-Z](?:\.\d+)*|\d+(?:\.\d+)*)\b\)?(?:\([a-z]\))?"
 _REFERENCE = re.compile(
-    r"\b(Algorithm|Appendix|Appendices|App\.|Assumption|Claim|Corollary|Corollaries|Definition|Equation|Eq\.?|Example|"
+    r"\b(Algorithm|Appendix|Appendices|App\.|Assumption|Bridge|Claim|Corollary|Corollaries|Definition|Equation|Eq\.?|Example|"
     r"Figure|Lemma|Proposition|Remark|Section|Step|Table|Theorem)s?\.? "
     rf"({_NUMBER}(?:(?:, | and |, and | to |[-–]){_NUMBER})*)",
     re.IGNORECASE,

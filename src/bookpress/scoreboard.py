@@ -8,10 +8,13 @@ from bookpress.page import badge, proof_badge, table_row
 from bookpress.panel import escape, set_number
 from bookpress.registry import Entry, Paper, Verdict
 
+#: Stands over the claims that no paper makes.
+OWN = "Claims of the book's own, which none of the papers makes. The counts above leave them out."
+
 
 def summary_page(book: Book) -> str:
     """Verdicts counted by paper; included by the front page and the scoreboard."""
-    papers = book.registry.papers
+    papers = book.registry.articles
     counted = [Counter(book.verdict(paper, entry) for entry in paper.claims) for paper in papers]
     total = sum(counted, Counter())
     names = [f"[{paper.short_title}](/papers/{paper.name}.md)" for paper in papers]
@@ -47,7 +50,8 @@ def scoreboard_page(book: Book) -> str:
         ":::{div} scoreboard-filters\n:::",
     ]
     for paper in book.registry.papers:
-        lines += ["", f"## {paper.short_title}", "", f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`.", ""]
+        cited = f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`." if paper.is_article else OWN
+        lines += ["", f"## {paper.short_title}", "", cited, ""]
         lines += [table_row(_COLUMNS), table_row(["---"] * len(_COLUMNS))]
         lines += [table_row(_score(book, paper, entry)) for entry in paper.claims]
     return "\n".join(lines) + "\n"
@@ -58,7 +62,7 @@ _COLUMNS = [
     "what it is",
     "kind",
     "verdict",
-    "proof as printed",
+    "proof",
     "measured",
     "in print, or the bound",
     "seconds",

@@ -104,7 +104,7 @@ def write_skeleton(paper: str, claim: str, layout: Layout, slug: str = "") -> Pa
     text = _SKELETON.substitute(
         number=short_label(entry),
         title=entry.title or "its title",
-        authors=next(one.authors for one in registry.papers if one.name == paper),
+        authors=next(one.authors or one.title for one in registry.papers if one.name == paper),
         where=", ".join(part for part in (short_label(entry), entry.where) if part),
         claim=f"{paper}/{claim}",
         check="\n".join(f"# {line}" for line in entry.check.strip().splitlines()),

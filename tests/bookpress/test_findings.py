@@ -16,6 +16,7 @@ def findings() -> Findings:
             "one/lemma-2": Finding("Lemma 2", Verdict.REFUTED, "one/first"),
             "two/lemma-1": Finding("Lemma 1", Verdict.HOLDS, "two/other"),
             "two/lemma-2": Finding("Lemma 2", Verdict.NOT_RUN, None),
+            "own/bridge-1": Finding("Bridge 1", Verdict.HOLDS, "own/page", of_article=False),
         }
     )
 
@@ -38,6 +39,8 @@ def test_what_is_written_is_read(findings: Findings, tmp_path: Path) -> None:
         ("one/notebooks", 1),
         ("two/refuted", 0),
         ("not run", 1),
+        ("own/claims", 1),
+        ("own/holds", 1),
     ],
 )
 def test_counts(findings: Findings, what: str, number: int) -> None:

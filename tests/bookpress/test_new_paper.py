@@ -13,7 +13,7 @@ ROOT = Layout.here().root
 
 CLAIMS = """\
 name: sixth-paper
-number: 6
+number: 7
 title: "On Halving"
 short_title: Halving
 authors: Nobody

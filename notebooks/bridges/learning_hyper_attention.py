@@ -1,0 +1,651 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Bridge 2 · Learning HyperAttention in polynomial time
+# *Between Theorem 2.1 and Lemma 4.1 of Learning Linear Attention in Polynomial Time and Section 6 and Appendix G of A
+# Theoretical Study of (Hyper) Self-Attention through the Lens of Interactions.*
+#
+# One paper learns linear attention by a regression: a model with any number of heads is linear in cubic features of its
+# input, so the best fit is a matter of linear algebra, and a certificate says when it is unique. The other paper goes
+# from pairs of tokens to tuples, and trains by gradient flow. Neither of them asks whether the regression works for
+# tuples. It does, and this page carries it over: features, kernel, certificate and threshold at any order, and a
+# comparison of the two papers' conditions on data.
+
+# %%
+import math
+
+import torch
+
+from attention_theory.bridges.hyper_features import (
+    hyper_feature_count,
+    hyper_features,
+    hyper_heads,
+    hyper_kernel,
+    score_value_features,
+)
+from attention_theory.bridges.hyper_learning import alternate, descend, learn_hyper_attention
+from attention_theory.hyper_attention.interactions.interactions import sample_sequences
+from attention_theory.hyper_attention.layers.linear_hyper_attention import (
+    aggregate_tuples,
+    linear_hyper_attention,
+    tuple_counts,
+)
+from attention_theory.hyper_attention.layers.pair_gram import pair_versatility
+from attention_theory.hyper_attention.worlds.collisions import window_matrix
+from attention_theory.linear_attention.learning.regression import least_squares
+from attention_theory.numerics import modular_rank, numerical_rank, relative_error
+from attention_theory.randomness import generator, normal
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+n = 6  # tokens of an input, from 4 to 8
+heights = 10  # heights of the colliding agents, from 6 to 14
+types = 3  # types in the ternary synergies, from 2 to 4
+starts = 8  # starts of gradient descent, from 4 to 20
+steps = 600  # of gradient descent at each rate, from 100 to 2000
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(n=(n, 4, 8), heights=(heights, 6, 14), types=(types, 2, 4), starts=(starts, 4, 20), steps=(steps, 100, 2000))
+require(seed=(seed, 0, None))
+source = generator(seed)
+
+# %% [markdown]
+# ## The features of a tuple
+# <!-- claim bridges/bridge-2-1 -->
+# <blockquote>
+#
+# **Bridge 2.1 (What linear HyperAttention is linear in)**
+#
+# Let a head of order $s$ have a score tensor $C$ with $s$ axes and value tensors $W_a$ with $s-1$, and sum over the
+# tuples $J \subseteq [n]^{s-1}$. Its outputs are linear in
+#
+# $$\Phi(q, Z) = q \otimes \sum_{(j_1, \dots, j_{s-1}) \in J} z_{j_1}z_{j_1}^\top \otimes \dots \otimes
+# z_{j_{s-1}}z_{j_{s-1}}^\top .$$
+#
+# Over all tuples $\Phi = q \otimes G^{\otimes(s-1)}$ with $G = Z^\top Z$ (tokens are rows), and
+#
+# $$\langle \Phi(q, Z), \Phi(q', Z')\rangle = \|ZZ'^\top\|_F^{2(s-1)}\, \langle q, q'\rangle .$$
+#
+# With $D = d(d+1)/2$ the features span a space of dimension $\psi_s = d\binom{D+s-2}{s-1}$ over all tuples and of
+# $\psi_s = d\,D^{s-1}$ over ordered ones ($j_1 \le j_2 \le \dots$, strictly or not). Inputs of $n$ tokens, the query
+# among them, reach it for every $n \ge s$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# At order 2 this is linear attention: $\Phi = q \otimes G$ is the matrix of cubic features, and the kernel is
+# $\|ZZ'^\top\|_F^2\langle q, q'\rangle$. Each further member of the tuple multiplies by $G$ once more.
+#
+# <details><summary>Proof of Bridge 2.1</summary>
+#
+# *Linear.* A tuple adds $C(q, z_{j_1}, \dots)\, W_a(z_{j_1}, \dots)$ to output $a$. Written out, that is
+#
+# $$\sum_{\alpha, \beta, \xi} C_{\alpha\beta_1\dots}\, W_{a\xi_1\dots}\; q_\alpha \prod_r (z_{j_r})_{\beta_r}
+# (z_{j_r})_{\xi_r} ,$$
+#
+# the inner product of $C \otimes W_a$, its indices sorted, with $q \otimes \bigotimes_r z_{j_r}z_{j_r}^\top$. Sum over
+# the tuples. Over all of them the sum of products is the product of sums, $G^{\otimes(s-1)}$.
+#
+# *The kernel.* $\langle zz^\top, z'z'^\top\rangle = \langle z, z'\rangle^2$, so that $\langle G, G'\rangle =
+# \sum_{j,k}\langle z_j, z'_k\rangle^2 = \|ZZ'^\top\|_F^2$, and inner products of tensor powers are powers of inner
+# products. Over ordered tuples the kernel is $\langle q, q'\rangle \sum \prod_r K_{j_rk_r}$, $K_{jk} = \langle z_j,
+# z'_k\rangle^2$, over pairs of such tuples; it is built member by member, $M \leftarrow K \circ (A^\top M A')$ from
+# $M = K$, where $A_{jj'}$ tells whether $j'$ may follow $j$.
+#
+# *No more than $\psi_s$.* Each factor $zz^\top$ lies in the symmetric matrices, of dimension $D$. Over all tuples
+# $G^{\otimes(s-1)}$ is besides a symmetric tensor over them; these have dimension $\binom{D+s-2}{s-1}$.
+#
+# *No less.* Take $x_1, \dots, x_{s-1}$ and a query $q$, which is a token too, behind them, and for a set $U \subseteq
+# [s-1]$ let $Z_U$ be the input in which the tokens $x_r$ with $r \notin U$ are replaced by 0. A tuple with a token 0
+# adds nothing. By inclusion and exclusion
+#
+# $$\sum_U (-1)^{s-1-|U|}\, \Phi(q, Z_U) = q \otimes \sum_\pi \bigotimes_r x_{\pi(r)}x_{\pi(r)}^\top ,$$
+#
+# where only tuples are left that use each $x_r$, and so each exactly once and $q$ not at all: for an ordered sum one
+# order $\pi$, for all tuples every permutation. The matrices $xx^\top$ span the symmetric ones. So for an ordered sum
+# the right-hand sides span $\mathbb R^d \otimes \mathrm{Sym}^{\otimes(s-1)}$, and over all tuples $\mathbb R^d$ times
+# the symmetric tensors. These inputs have $s$ tokens; with more, the others are 0. $\square$
+#
+# </details>
+
+# %%
+orders, sums = (2, 3, 4), ("all", "le", "lt", "ge", "gt")
+layer_gap, kernel_gap, wrong_power = {}, {}, {}
+for order in orders:
+    for sum_over in sums:
+        tokens, others = normal(6, n, 2, seed=source), normal(4, n + 1, 2, seed=source)
+        features = hyper_features(tokens[:, -1], tokens, order, sum_over)
+        coefficients = normal(2, features.shape[1], seed=source)
+        by_heads = [
+            linear_hyper_attention(tokens, score, value, sum_over)[:, -1]
+            for score, value in hyper_heads(coefficients, 2, order)
+        ]
+        layer_gap[f"order {order}, {sum_over}"] = relative_error(sum(by_heads), features @ coefficients.mT)
+        written = features @ hyper_features(others[:, -1], others, order, sum_over).mT
+        kernels = [
+            hyper_kernel(tokens[:, -1], tokens, others[:, -1], others, power, sum_over) for power in (order, order + 1)
+        ]
+        kernel_gap[f"order {order}, {sum_over}"] = relative_error(kernels[0], written)
+        wrong_power[f"order {order}, {sum_over}"] = relative_error(kernels[1], written)
+
+# %% [markdown]
+# Ranks are decided in whole numbers, with no tolerance, for inputs of 1, 2, ... tokens.
+
+
+# %%
+def rank_of(width, order, sum_over, tokens):
+    """The exact rank, modulo a prime, of the features of a few more random inputs than there are features."""
+    count = hyper_feature_count(width, order, sum_over) + 4
+    whole = torch.randint(-9, 10, (count, tokens, width), generator=source)
+    return modular_rank(hyper_features(whole[:, -1], whole, order, sum_over, scaled=False))
+
+
+# %% [markdown]
+# Several widths, orders and sums:
+
+# %%
+kinds = [
+    (2, 2, "all"),
+    (3, 2, "all"),
+    (2, 3, "all"),
+    (3, 3, "all"),
+    (2, 3, "le"),
+    (2, 3, "lt"),
+    (2, 4, "all"),
+    (2, 4, "le"),
+]
+ranks = {kind: [rank_of(*kind, tokens) for tokens in range(1, kind[1] + 2)] for kind in kinds}
+show.table(
+    ["d", "order s", "sum", "ψ_s", "rank by tokens 1, 2, ..., s + 1"],
+    [[*kind, hyper_feature_count(*kind), ", ".join(map(str, found))] for kind, found in ranks.items()],
+)
+
+# %% [markdown]
+# With $s$ tokens the rank is $\psi_s$. With one token fewer it is less for ordered sums; over all tuples it can be less
+# or not, which the lemma leaves open.
+
+# %%
+reached = {str(kind): found[kind[1] - 1] for kind, found in ranks.items()}
+wanted = {str(kind): hyper_feature_count(*kind) for kind in kinds}
+ordered = [kind for kind in kinds if kind[2] != "all"]
+
+claim = Claim("bridges/bridge-2-1")
+claim.check("layer written out, against coefficients times features", layer_gap, "<=", 1e-10)
+claim.check("kernel against features", kernel_gap, "<=", 1e-10)
+claim.control("kernel of the next order against features", min(wrong_power.values()), "<=", 1e-10)
+claim.check("rank at n = s", reached, "==", wanted, of="proof")
+claim.check("rank at n = s + 1", {str(k): f[-1] for k, f in ranks.items()}, "==", wanted)
+one_fewer = {str(kind): ranks[kind][kind[1] - 2] for kind in ordered}
+claim.control("ordered sums, rank at n = s - 1", one_fewer, "==", {str(kind): wanted[str(kind)] for kind in ordered})
+claim.verdict()
+
+# %% [markdown]
+# ## One regression in place of all heads
+# <!-- claim bridges/bridge-2-2 -->
+# <blockquote>
+#
+# **Bridge 2.2 (Learning linear HyperAttention in polynomial time)**
+#
+# The least squared loss on $N$ samples over linear HyperAttention of order $s$ with any number of heads is that of a
+# regression on $\Phi$. Some $\min(d^s, d_\mathrm{out}\,d^{s-1})$ heads have it, and a singular value decomposition of
+# the solution gives them. By its kernel the regression takes $O(N^2n^2(d+sn)+N^3+N^2d_\mathrm{out})$ operations,
+# polynomial in the order too, and so does every prediction.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <details><summary>Proof of Bridge 2.2</summary>
+#
+# By Bridge 2.1 a model with heads $(C_h, W_h)$ has the outputs $T\Phi$, where $T$, written as a matrix with the indices
+# $(\alpha, \beta_1, \dots, \beta_{s-1})$ of scores for rows and $(a, \xi_1, \dots, \xi_{s-1})$ of values for columns,
+# is $\sum_h \mathrm{vec}(C_h)\,\mathrm{vec}(W_h)^\top$. Every matrix of this shape is such a sum of as many terms as
+# its rank, at most $\min(d^s, d_\mathrm{out}\,d^{s-1})$, which a singular value decomposition gives. So the models with
+# any number of heads are all linear functions of $\Phi$, and their least loss is that of the regression.
+#
+# The regression needs the inner products of the samples only: the solution of least norm is a combination of $\Phi(q_i,
+# Z_i)$, with weights from a linear system of $N$ equations, $O(N^3 + N^2d_\mathrm{out})$. An inner product takes $n^2d$
+# multiplications for $K$, and over all tuples one power; over ordered ones two products of $n \times n$ matrices for
+# each further member, $O(sn^3)$. $\square$
+#
+# </details>
+#
+# Labels are drawn at random, so that no model fits them: 40 samples, order 3, $d = 2$, and 18 features.
+
+# %%
+noisy, labels = normal(40, n, 2, seed=source), normal(40, 1, seed=source)
+regression = learn_hyper_attention(noisy[:, -1], noisy, labels, 3, "le")
+explicit = hyper_features(noisy[:, -1], noisy, 3, "le")
+least = (explicit @ least_squares(explicit, labels).mT - labels).square().mean()
+by_kernel = (regression(noisy[:, -1], noisy) - labels).square().mean()
+heads = hyper_heads(regression.coefficients(), 2, 3)
+from_heads = sum(linear_hyper_attention(noisy, score, value, "le")[:, -1] for score, value in heads)
+by_heads = (from_heads - labels).square().mean()
+
+# %% [markdown]
+# And what heads reach, one of them and four, from several starts: with the values held the scores are a regression, and
+# the other way round, and each lowers the loss.
+
+# %%
+noisy_matrix = score_value_features(noisy[:, -1], noisy, 3, "le")
+
+
+def reached_with(count):
+    """Training losses after 60 rounds with so many heads, above the least one and relative to it."""
+    outputs = alternate(noisy_matrix, normal(starts, count, 4, seed=source), labels[:, 0], 60)
+    return (outputs - labels[:, 0]).square().mean(dim=1) / least - 1
+
+
+one_head, four_heads = reached_with(1), reached_with(4)
+print(f"{len(heads)} heads; loss above the least, relative: one head {one_head.min():.2g}, four {four_heads.min():.2g}")
+
+# %% [markdown]
+# The control asks one head for the least loss.
+
+# %%
+claim = Claim("bridges/bridge-2-2")
+claim.check("loss from the kernel less least squares, relative", abs(by_kernel / least - 1), "<=", 1e-6)
+claim.check("loss of the heads less least squares, relative", abs(by_heads / least - 1), "<=", 1e-6, of="proof")
+claim.check("number of heads", len(heads), "<=", 2**2)
+claim.check("four heads by turns: loss above the regression's, relative", four_heads.abs().max(), "<=", 1e-6)
+claim.check("one head: loss above the regression's, relative, least", one_head.min(), ">=", -1e-9)
+claim.control("one head: the same", one_head.min(), "<=", 1e-3)
+claim.verdict()
+
+# %% [markdown]
+# ## When is it the only one
+# <!-- claim bridges/bridge-2-3 -->
+# <blockquote>
+#
+# **Bridge 2.3 (The certificate at any order, and how many samples suffice)**
+#
+# Let the heads be at least $\min(d^s, d_\mathrm{out}\,d^{s-1})$ many. All minimisers of the squared loss agree at an
+# input if and only if its $\Phi$ lies in the span of those of the samples. So they are one function on all inputs of
+# all lengths if and only if $\Lambda$, the mean of $\Phi\Phi^\top$, has rank $\psi_s$. Fewer than $\psi_s$ samples
+# never suffice; $\psi_s$ samples with a density, of $n \ge s$ tokens, suffice with probability one.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <details><summary>Proof of Bridge 2.3</summary>
+#
+# Minimisers are the matrices $T$ that solve the normal equations, which fix $T\Phi_i$ for all samples $i$; they exist,
+# and by Bridge 2.2 the heads are enough for each. If $\Phi = \sum_i c_i\Phi_i$, then $T\Phi = \sum_i c_iT\Phi_i$ is
+# fixed. If $\Phi$ is not in the span, its part $t$ outside it is orthogonal to all $\Phi_i$ and $\langle t,
+# \Phi\rangle = \|t\|^2 > 0$. With a minimiser $T$ also $T + e_at^\top$ is one, and the two differ at $\Phi$. So far the
+# first sentence.
+#
+# All inputs together span $\psi_s$ dimensions (Bridge 2.1). All of them lie in the span of the samples if and only if
+# that span has dimension $\psi_s$, which is the rank of $\Lambda$; and $N$ samples span at most $N$.
+#
+# Inputs $Z_1, \dots, Z_{\psi_s}$ of $n \ge s$ tokens with independent $\Phi$ exist, by Bridge 2.1. In coordinates of
+# the space that is spanned the determinant of $\psi_s$ features is a polynomial of the entries of the inputs. It is not
+# zero at these inputs, so the inputs at which it is zero have measure zero. $\square$
+#
+# </details>
+#
+# A teacher of one head labels $\psi_s$ samples, and one fewer; its outputs are compared on inputs that are longer by
+# three tokens. In the last column is another minimiser: the first one, and the unseen direction added to it.
+
+
+# %%
+def recovery(width, order, sum_over):
+    """Relative error on longer inputs from ψ samples and from one fewer, and the gap of a second minimiser there."""
+    count = hyper_feature_count(width, order, sum_over)
+    score, value = normal(*[width] * order, seed=source), normal(*[width] * (order - 1), 1, seed=source)
+    samples, fresh = normal(count, n, width, seed=source), normal(50, n + 3, width, seed=source)
+    answers, truth = (linear_hyper_attention(one, score, value, sum_over)[:, -1] for one in (samples, fresh))
+    seen, met = (hyper_features(one[:, -1], one, order, sum_over) for one in (samples, fresh))
+    full, fewer = (least_squares(seen[:many], answers[:many], 1e-13) for many in (count, count - 1))
+    inside = torch.linalg.svd(seen[:-1], full_matrices=False)[2][: count - 1]
+    unseen = met[0] - inside.mT @ (inside @ met[0])
+    twin = fewer + unseen / unseen.norm() * fewer.norm()
+    gap = relative_error(met @ twin.mT, met @ fewer.mT)
+    kept = relative_error(seen[:-1] @ twin.mT, answers[:-1])
+    return relative_error(met @ full.mT, truth), relative_error(met @ fewer.mT, truth), gap, kept
+
+
+# %% [markdown]
+# For each of the kinds above:
+
+# %%
+recovered = {kind: recovery(*kind) for kind in kinds}
+show.table(
+    [
+        "d",
+        "order s",
+        "sum",
+        "samples ψ_s",
+        "error",
+        "one fewer: error",
+        "gap of a second minimiser",
+        "its training error",
+    ],
+    [[*kind, hyper_feature_count(*kind), *found] for kind, found in recovered.items()],
+)
+
+# %% [markdown]
+# Exactly $\psi_s$ samples are enough, at every order and for either kind of sum; with one fewer there is another
+# function with the same training loss.
+
+# %%
+named = {str(kind): found for kind, found in recovered.items()}
+claim = Claim("bridges/bridge-2-3")
+claim.check("ψ samples: error on longer inputs", {kind: found[0] for kind, found in named.items()}, "<=", 1e-5)
+fewer = min(found[1] for found in named.values())
+claim.control("one sample fewer: least error", fewer, "<=", 1e-5)
+claim.check(
+    "second minimiser: training error", {kind: found[3] for kind, found in named.items()}, "<=", 1e-5, of="proof"
+)
+claim.check("second minimiser: gap on longer inputs", min(found[2] for found in named.values()), ">=", 1e-5)
+claim.verdict()
+
+# %% [markdown]
+# ## Two conditions on data
+# <!-- claim bridges/bridge-2-4 -->
+# <blockquote>
+#
+# **Bridge 2.4 (The certificate and data versatility)**
+#
+# Let the samples be all positions of sequences over $S$ symbols. Data versatility (Assumptions 4.2 and G.10) says that
+# for every symbol the tuple counts of the sequences that hold it have the highest possible rank: $S^{s-1}$ for ordered
+# sums. For one-hot tokens and ordered sums it holds if and only if all minimisers agree on all sequences of symbols.
+# For any other embedding it is still enough for that, and no longer necessary. The certificate of Bridge 2.3 asks for
+# more on one-hot tokens, where it never holds if $S \ge 2$, and for less where symbols are many and $d$ is small.
+# Neither implies the other.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <details><summary>Proof of Bridge 2.4</summary>
+#
+# *One-hot tokens, ordered sums.* Let $\Gamma(Z)$ count the tuples of positions of $Z$ by the symbols that they hold.
+# For a query with the symbol $a$, $\Phi(e_a, Z) = e_a \otimes \Gamma(Z)$, where the entry of $\Gamma$ at $(p_1, \dots)$
+# stands at the coordinate $\bigotimes_r e_{p_r}e_{p_r}^\top$, and all other coordinates are 0. So the samples span the
+# direct sum, over symbols $a$, of $e_a$ times the span of the counts of sequences that hold $a$; its dimension is the
+# sum of the ranks in the condition. All sequences span all of $e_a \otimes \mathbb R^{S^{s-1}}$: by inclusion and
+# exclusion over the words that arise from $a\,w_1 \dots w_{s-1}$ by leaving out some of the $w_r$, with $a$ as the
+# query, as in the proof of Bridge 2.1, what is left is the one ordered tuple of the $w_r$. With Bridge 2.3 this is the
+# second sentence.
+#
+# *Other embeddings.* If the symbol $a$ has the vector $b_a$, a linear map, the same for all inputs, takes the one-hot
+# features to the features of the embedded tokens. So what lies in the span of the samples does so still.
+#
+# *The certificate.* One-hot features lie in a space of dimension at most $S \cdot S^{s-1}$, below $\psi_s =
+# S\,D^{s-1}$, for $D = S(S+1)/2 > S$. That many symbols in few dimensions can meet it without versatility is shown
+# below. $\square$
+#
+# </details>
+#
+# Sets of sequences of order 3 and sums over $j_1 \le j_2$, from few to many, some without repeats, with one-hot tokens
+# or random vectors of width 2. An input is determined if its features lie in the span of those of the samples.
+
+# %%
+draws = {
+    "3 symbols, one-hot, 60 sequences": (3, torch.eye(3, dtype=torch.float64), 60, 5, False),
+    "3 symbols, one-hot, 5 sequences": (3, torch.eye(3, dtype=torch.float64), 5, 5, False),
+    "5 symbols, one-hot, 200 without repeats": (5, torch.eye(5, dtype=torch.float64), 200, 4, True),
+    "2 symbols, width 2, 60 sequences": (2, normal(2, 2, seed=source), 60, 5, False),
+    "6 symbols, width 2, 12 sequences": (6, normal(6, 2, seed=source), 12, 5, False),
+}
+
+
+def every_position(symbols, table):
+    """Queries and tokens of all positions of embedded sequences."""
+    tokens = table[symbols]
+    return tokens.flatten(0, 1), tokens.repeat_interleave(symbols.shape[1], dim=0)
+
+
+# %% [markdown]
+# For each set: whether it is versatile, whether it meets the certificate, and what it determines.
+
+
+# %%
+def conditions(size, table, count, length, unique):
+    """Both conditions, the rank over symbols, the rank of the features, and shares of inputs that are determined."""
+    symbols, width = sample_sequences(count, length, size, source, unique), table.shape[1]
+    ranks = pair_versatility(symbols, size).ranks
+    queries, tokens = every_position(symbols, table)
+    rank = int(numerical_rank(hyper_features(queries, tokens, 3, "le")))
+    model = learn_hyper_attention(queries, tokens, queries[:, :1], 3, "le")
+    sequences = every_position(sample_sequences(20, 7, size, source), table)
+    real = normal(60, 7, width, seed=source)
+    shares = [model.determined(*one).double().mean().item() for one in (sequences, (real[:, -1], real))]
+    versatile, certified = bool((ranks == size**2).all()), rank == hyper_feature_count(width, 3, "le")
+    return versatile, certified, int(ranks.sum()), rank, *shares
+
+
+# %% [markdown]
+# The five sets side by side:
+
+# %%
+compared = {name: conditions(*one) for name, one in draws.items()}
+show.table(
+    [
+        "data",
+        "versatile",
+        "certificate",
+        "sum of the ranks",
+        "rank of Φ",
+        "sequences determined",
+        "real inputs determined",
+    ],
+    [[name, *found] for name, found in compared.items()],
+)
+
+# %% [markdown]
+# The first row is versatile and not certified, the last certified and not versatile. On one-hot tokens the rank of the
+# features is the sum of the ranks over symbols.
+
+# %%
+one_hot = {name: found for name, found in compared.items() if "one-hot" in name}
+enough = [found for found in compared.values() if found[0] or found[1]]
+first, *_, last = compared.values()
+
+claim = Claim("bridges/bridge-2-4")
+block_ranks = {name: found[2] for name, found in one_hot.items()}
+claim.check("one-hot: rank of Φ", {name: found[3] for name, found in one_hot.items()}, "==", block_ranks, of="proof")
+agree = sum(found[0] == (found[4] == 1) for found in one_hot.values())
+claim.check("one-hot: sets that are versatile just if all sequences are determined", agree, "==", len(one_hot))
+claim.check("either condition: least share of sequences determined", min(found[4] for found in enough), "==", 1)
+claim.check("versatile and not certified", (first[0], first[1]) == (True, False), "==", True)
+claim.check("certified and not versatile", (last[0], last[1]) == (False, True), "==", True)
+other = sum(found[1] != (found[5] == 1) for found in compared.values())
+claim.check("sets certified though a real input is not determined, or the other way round", other, "==", 0)
+unique = compared["5 symbols, one-hot, 200 without repeats"]
+claim.control("no symbol twice: share of sequences determined", unique[4], "==", 1)
+claim.verdict()
+
+# %% [markdown]
+# ## Against gradient descent
+# <!-- claim bridges/bridge-2-5 -->
+# <blockquote>
+#
+# **Bridge 2.5 (The regression against gradient descent)**
+#
+# On colliding agents (order 2), ternary synergies (order 3), and teachers of orders 3 and 4 on real tokens, with
+# determining samples, the regression finds the task to rounding at other lengths. Adam on one head from random starts
+# is, after 600 steps at the best of three rates, off by $10^{-6}$ or more of the size of the labels.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Four tasks. *Colliding agents*: each pays 1 for every agent within reach on a loop of heights (order 2, one-hot).
+# *Ternary synergies*: a random table says which triples of types are allied, another what a pair adds ($j < k$, order
+# 3, one-hot). And two teachers of one head on Gaussian tokens, of order 3 with ordered and of order 4 with all tuples.
+
+
+# %%
+def one_hot_task(size, effect, weights, sum_over, counts, length):
+    """Training and test rows: queries, tokens, labels, and symbols times counts as the layer of one head reads them."""
+    table, parts = torch.eye(size, dtype=torch.float64), []
+    for count, tokens in ((counts, length), (60, length + 3)):
+        symbols = sample_sequences(count, tokens, size, source)
+        labels = aggregate_tuples(symbols, effect, weights, sum_over).flatten()
+        queries, rows = every_position(symbols, table)
+        tuples = tuple_counts(symbols, size, effect.ndim - 1, sum_over).repeat_interleave(tokens, dim=0)
+        parts.append((queries, rows, labels, queries[:, :, None] * tuples[:, None, :]))
+    return parts
+
+
+# %% [markdown]
+# And the teachers:
+
+
+# %%
+def teacher_task(order, sum_over):
+    """The same for a teacher of one head and width 2 on Gaussian tokens, with three samples for each feature."""
+    score, value = normal(*[2] * order, seed=source), normal(*[2] * (order - 1), 1, seed=source)
+    parts = []
+    for count, tokens in ((3 * hyper_feature_count(2, order, sum_over), n), (200, n + 3)):
+        rows = normal(count, tokens, 2, seed=source)
+        labels = linear_hyper_attention(rows, score, value, sum_over)[:, -1, 0]
+        parts.append((rows[:, -1], rows, labels, score_value_features(rows[:, -1], rows, order, sum_over)))
+    return parts
+
+
+# %% [markdown]
+# All tasks with their orders, sums, and whether the scores of the head stand for symbols:
+
+# %%
+allied = (torch.rand(types, types, types, generator=source) < 0.4).double()
+pair_weights = normal(types, types, 1, seed=source)
+window, fee = window_matrix(heights, 1), -torch.ones(heights, 1, dtype=torch.float64)
+tasks = {
+    "colliding agents": (2, "all", one_hot_task(heights, window, fee, "all", 12 * heights, 5)),
+    "ternary synergies": (3, "lt", one_hot_task(types, allied, pair_weights, "lt", 20 * types, 6)),
+    "teacher, order 3": (3, "le", teacher_task(3, "le")),
+    "teacher, order 4": (4, "all", teacher_task(4, "all")),
+}
+
+
+# %% [markdown]
+# The regression on a task, from all or a share of its samples:
+
+
+# %%
+def by_regression(order, sum_over, parts, share=1.0):
+    """Largest error at longer inputs, over the largest label, from a share of the training rows."""
+    (queries, rows, labels, _), (new_queries, new_rows, truth, _) = parts
+    kept = int(share * len(labels))
+    model = learn_hyper_attention(queries[:kept], rows[:kept], labels[:kept, None], order, sum_over, 1e-11)
+    return relative_error(model(new_queries, new_rows)[:, 0], truth)
+
+
+exact = {name: by_regression(*task) for name, task in tasks.items()}
+starved = {name: by_regression(*task, share=0.25) for name, task in tasks.items() if "teacher" in name}
+
+# %% [markdown]
+# Gradient descent has one head, which is enough for each of the tasks. One-hot scores and values meet in the same tuple
+# of symbols; on real tokens each entry of the scores meets each of the values.
+
+
+# %%
+def by_descent(name, parts, rate):
+    """Relative errors of all starts, of the root mean square of the labels, after descent at a rate."""
+    (_, _, labels, features), (_, _, truth, others) = parts
+    formula = "nuv,suv,sv->sn" if "teacher" not in name else "nuv,su,sv->sn"
+    size = features.square().mean().sqrt() * math.sqrt(features[0].numel())
+    shape = features.shape[1:] if "teacher" not in name else features.shape[1:2]
+    begin = normal(starts, *shape, seed=source), normal(starts, features.shape[2], seed=source)
+    found = descend(
+        lambda c, w: torch.einsum(formula, features / size, c, w), *begin, labels / labels.std(), steps, rate
+    )
+    outputs = torch.einsum(formula, others / size, found.scores, found.values) * labels.std()
+    return (outputs - truth).square().mean(dim=1).sqrt() / truth.square().mean().sqrt()
+
+
+rates = (0.1, 0.03, 0.01)
+errors = {
+    name: min((by_descent(name, parts, rate) for rate in rates), key=lambda found: found.median().item())
+    for name, (_, _, parts) in tasks.items()
+}
+
+# %% [markdown]
+# Beside them alternating least squares, which solves for scores and values in turn, on the two teachers: the training
+# errors of the starts after 60 rounds.
+
+
+# %%
+def in_turns(parts):
+    """Relative training errors of the starts."""
+    _, _, labels, features = parts[0]
+    outputs = alternate(features, normal(starts, 1, features.shape[2], seed=source), labels, 60)
+    return (outputs - labels).square().mean(dim=1).sqrt() / labels.square().mean().sqrt()
+
+
+# %% [markdown]
+# All of it in one table:
+
+# %%
+turns = {name: in_turns(parts) for name, (_, _, parts) in tasks.items() if "teacher" in name}
+show.table(
+    ["task", "order", "samples", "regression", "descent: best start", "median", "worst", "in turns: best", "worst"],
+    [
+        [
+            *(
+                name,
+                order,
+                len(parts[0][2]),
+                exact[name],
+                errors[name].min(),
+                errors[name].median(),
+                errors[name].max(),
+            ),
+            *((turns[name].min(), turns[name].max()) if name in turns else ("", "")),
+        ]
+        for name, (order, _, parts) in tasks.items()
+    ],
+)
+
+# %% [markdown]
+# The picture has the errors at longer inputs: the regression's far below all starts of gradient descent.
+
+# %%
+fig, axis = show.axes(width=6.4, height=3.2)
+for place, name in enumerate(tasks):
+    axis.semilogy(
+        [place] * starts, errors[name], "o", color=show.COLOURS[1], alpha=0.5, label=None if place else "Adam"
+    )
+    value = max(exact[name], 1e-16)
+    axis.semilogy([place], [value], "^", color=show.COLOURS[0], label=None if place else "regression")
+axis.set_xticks(range(len(tasks)), list(tasks))
+axis.set(ylabel="error at longer inputs", ylim=(1e-17, 10))
+axis.legend(loc="center right")
+show.figure(
+    fig,
+    name="errors",
+    caption="Relative error at longer inputs. Each disc is a start of gradient descent, at the best of three rates; "
+    "the triangle is the regression on the same samples.",
+    alt="Four columns on a logarithmic axis. Triangles near 1e-14 in each; discs between 1e-4 and 1, far above.",
+)
+
+# %% [markdown]
+# The bound of $10^{-6}$ was fixed beforehand; what is judged is the mean exponent over starts.
+
+# %%
+claim = Claim("bridges/bridge-2-5")
+claim.check("regression, largest error at longer inputs", exact, "<=", 1e-8)
+for name, found in errors.items():
+    claim.estimate(f"{name}: exponent of descent's error", found.log10().tolist(), ">=", -6)
+claim.control("teachers, a quarter of the samples: least error", min(starved.values()), "<=", 1e-8)
+claim.verdict()
+
+# %% [markdown]
+# ## What was learned
+# The relaxation of linear attention carries over to tuples: one regression, whose kernel is a power of the old one,
+# finds the best fit of any number of heads, and $\psi_s$ samples determine it. The certificate and data versatility are
+# two cases of one condition, that the features to be answered lie in the span of those that were seen; the first asks
+# it of all real inputs, the second of sequences of symbols. What the regression gives up is the single head: its
+# function may need up to $d^{s-1}$ of them for an output, and where labels are noisy it fits with all of them.
+#
+# ## To try
+# - Set `steps = 2000`: gradient descent comes closer on all tasks, and stays far from the regression.
+# - Set `types = 4`: the ternary synergies have 64 features in place of 27, and the regression is as exact.

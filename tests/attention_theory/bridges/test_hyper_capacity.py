@@ -1,0 +1,74 @@
+"""The rank of HyperAttention's features: exact, within its bounds, and equal to them where a theorem says so."""
+
+import pytest
+import torch
+
+from attention_theory.bridges.hyper_capacity import (
+    capacity_bound,
+    exact_features,
+    exact_rank,
+    random_scores,
+    softmax_features,
+    tuple_tokens,
+    tuples_of,
+)
+from attention_theory.hyper_attention.layers.sums import Sum
+from attention_theory.memorization.attention import capacity
+from attention_theory.numerics import modular_rank, numerical_rank
+from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
+
+
+@pytest.mark.parametrize("sum_over", ["all", "le"])
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("order", [2, 3])
+def test_ranks_meet_their_bounds(order: int, shared: bool, sum_over: Sum) -> None:
+    most = capacity_bound(2, 3, 4, order, sum_over, shared)
+    assert exact_rank(2, 3, 4, order, most + 2, 0, sum_over, shared) == most
+    assert exact_rank(2, 3, 4, order, most - 2, 0, sum_over, shared) == most - 2
+
+
+def test_at_order_two_the_bound_is_that_of_the_paper() -> None:
+    assert capacity_bound(5, 4, 9, 2) == capacity(5, 4, 9)
+
+
+def test_shared_keys_of_width_one_count_multisets() -> None:
+    assert capacity_bound(2, 3, 4, 3, symmetric=True) == 2 * (6 - 1) + 1
+    assert exact_rank(2, 3, 4, 3, 14, 0, scores="width one, shared") == 11
+    assert exact_rank(2, 3, 4, 3, 20, 0, scores="width one") == 17
+    assert capacity_bound(2, 3, 4, 3, shared=False, symmetric=True) == 20
+
+
+def test_too_few_tokens_for_the_members_miss_the_alternating_values() -> None:
+    assert exact_rank(1, 2, 3, 4, 40, 0, shared=False) == 27 - 1
+
+
+def test_exact_features_are_the_floating_ones_up_to_rows() -> None:
+    queries, contexts = torch.tensor([[1, -2], [3, 1]]), torch.tensor([[[1, 0], [1, 2]], [[0, 1], [-1, 1]]])
+    scores = random_scores(1, 2, 3, "full", 0, largest=1)
+    floating = softmax_features(queries.double(), contexts.double(), scores * torch.tensor(7.0).double().log(), 3)
+    exact = exact_features(queries, contexts, scores, 3)
+    logits = torch.einsum("tq,hqx,tjx->thj", queries, scores.unflatten(1, (2, -1)), tuple_tokens(contexts, 3, "all"))
+    sums = (7.0 ** (logits - logits.amin(-1, keepdim=True)).double()).sum(-1)
+    prime = 2_147_483_647
+    signed = torch.where(exact > prime // 2, exact - prime, exact)
+    assert torch.allclose(floating * sums, signed.double())
+
+
+def test_with_one_head_scores_choose_and_floating_ranks_agree() -> None:
+    features = softmax_features(
+        normal(12, 4, seed=0), normal(1, 3, 4, seed=1).expand(12, -1, -1), normal(1, 64, seed=2), 3
+    )
+    assert int(numerical_rank(features)) == 9
+    assert modular_rank(tuples_of(3, 3)) == 2
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ParameterError, match="order"):
+        tuples_of(3, 1)
+    with pytest.raises(ParameterError, match="scores"):
+        random_scores(1, 2, 2, "half", 0)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="heads"):
+        capacity_bound(0, 2, 2, 2)
+    with pytest.raises(ParameterError, match="tokens"):
+        exact_rank(1, 3, 2, 2, 4, 0)

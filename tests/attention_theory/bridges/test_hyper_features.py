@@ -1,0 +1,82 @@
+"""The features of linear HyperAttention against the layer written out, and their kernel against the features."""
+
+import pytest
+import torch
+
+from attention_theory.bridges.hyper_features import (
+    hyper_feature_count,
+    hyper_features,
+    hyper_heads,
+    hyper_kernel,
+    lift,
+    products,
+    score_value_features,
+)
+from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention
+from attention_theory.hyper_attention.layers.sums import SUMS, Sum
+from attention_theory.linear_attention.learning.kernel import kernel
+from attention_theory.linear_attention.model.features import psi
+from attention_theory.numerics import modular_rank, relative_error
+from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
+
+
+@pytest.mark.parametrize("sum_over", SUMS)
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_heads_of_coefficients_make_their_function_in_the_layer(order: int, sum_over: Sum) -> None:
+    tokens = normal(5, 4, 2, seed=order)
+    features = hyper_features(tokens[:, -1], tokens, order, sum_over)
+    coefficients = normal(2, features.shape[1], seed=1)
+    heads = hyper_heads(coefficients, 2, order)
+    layer = sum(linear_hyper_attention(tokens, score, value, sum_over)[:, -1] for score, value in heads)
+    assert len(heads) <= 2**order
+    assert isinstance(layer, torch.Tensor)
+    assert relative_error(layer, features @ coefficients.mT) < 1e-12
+
+
+@pytest.mark.parametrize("sum_over", SUMS)
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_the_kernel_is_the_inner_product_of_the_features(order: int, sum_over: Sum) -> None:
+    left, right = normal(4, 5, 3, seed=0), normal(3, 6, 3, seed=1)
+    ours = hyper_kernel(left[:, 0], left, right[:, 0], right, order, sum_over)
+    written = hyper_features(left[:, 0], left, order, sum_over) @ hyper_features(right[:, 0], right, order, sum_over).mT
+    assert relative_error(ours, written) < 1e-12
+
+
+def test_at_order_two_it_is_linear_attention() -> None:
+    left, right = normal(4, 5, 3, seed=0), normal(3, 5, 3, seed=1)
+    assert relative_error(hyper_kernel(left[:, -1], left, right[:, -1], right, 2), kernel(left, right)) < 1e-13
+    assert [hyper_feature_count(width, 2) for width in (1, 2, 5)] == [psi(width) for width in (1, 2, 5)]
+
+
+@pytest.mark.parametrize(("order", "sum_over"), [(2, "all"), (3, "all"), (3, "le"), (3, "gt"), (4, "all")])
+def test_so_many_features_are_independent_from_as_many_tokens_as_the_order(order: int, sum_over: Sum) -> None:
+    count = hyper_feature_count(2, order, sum_over)
+    tokens = torch.randint(-9, 10, (count + 5, order, 2), generator=torch.Generator().manual_seed(0))
+    assert modular_rank(hyper_features(tokens[:, -1], tokens, order, sum_over, scaled=False)) == count
+
+
+@pytest.mark.parametrize("sum_over", SUMS)
+def test_scores_and_values_meet_in_one_matrix(sum_over: Sum) -> None:
+    tokens, score, value = normal(3, 4, 2, seed=0), normal(2, 2, 2, seed=1), normal(2, 2, 1, seed=2)
+    matrix = score_value_features(tokens[:, -1], tokens, 3, sum_over)
+    ours = torch.einsum("nuv,u,v->n", matrix, score.flatten(), value.flatten())
+    assert relative_error(ours, linear_hyper_attention(tokens, score, value, sum_over)[:, -1, 0]) < 1e-12
+
+
+def test_products_have_the_square_for_an_inner_product() -> None:
+    left, right = normal(3, seed=0), normal(3, seed=1)
+    assert torch.allclose(products(left) @ products(right), (left @ right) ** 2)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ParameterError, match="order"):
+        hyper_feature_count(2, 1)
+    with pytest.raises(ParameterError, match="order"):
+        hyper_features(normal(1, 2, seed=0), normal(1, 3, 2, seed=0), 1)
+    with pytest.raises(ParameterError, match="order"):
+        score_value_features(normal(1, 2, seed=0), normal(1, 3, 2, seed=0), 1)
+    with pytest.raises(ParameterError, match="features"):
+        lift(normal(1, 5, seed=0), 2, 2)
+    with pytest.raises(ParameterError, match="rtol"):
+        hyper_heads(normal(1, 6, seed=0), 2, 2, rtol=2.0)

@@ -1,0 +1,72 @@
+"""Learning by one regression: exact where the data suffice, undetermined where they do not; and descent beside it."""
+
+import pytest
+import torch
+
+from attention_theory.bridges.hyper_features import hyper_feature_count, hyper_heads, score_value_features
+from attention_theory.bridges.hyper_learning import alternate, descend, learn_hyper_attention
+from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
+
+SCORE, VALUE = normal(2, 2, 2, seed=0), normal(2, 2, 1, seed=1)
+
+
+def teacher(tokens: torch.Tensor) -> torch.Tensor:
+    return linear_hyper_attention(tokens, SCORE, VALUE, "le")[:, -1]
+
+
+def test_twice_as_many_samples_as_features_teach_the_teacher_at_other_lengths() -> None:
+    tokens, fresh = normal(2 * hyper_feature_count(2, 3, "le"), 5, 2, seed=2), normal(10, 8, 2, seed=3)
+    model = learn_hyper_attention(tokens[:, -1], tokens, teacher(tokens), 3, "le")
+    assert relative_error(model(fresh[:, -1], fresh), teacher(fresh)) < 1e-10
+    assert model.determined(fresh[:, -1], fresh).all()
+    heads = hyper_heads(model.coefficients(), 2, 3)
+    assert len(heads) <= 4
+    layer = sum(linear_hyper_attention(fresh, score, value, "le")[:, -1] for score, value in heads)
+    assert isinstance(layer, torch.Tensor)
+    assert relative_error(layer, teacher(fresh)) < 1e-10
+
+
+def test_too_few_samples_are_seen_to_be_too_few() -> None:
+    tokens, fresh = normal(9, 5, 2, seed=2), normal(10, 8, 2, seed=3)
+    model = learn_hyper_attention(tokens[:, -1], tokens, teacher(tokens), 3, "le")
+    assert not model.determined(fresh[:, -1], fresh).any()
+    assert model.determined(tokens[:, -1], tokens).all()
+
+
+def test_descent_lowers_the_loss_of_every_start() -> None:
+    tokens = normal(30, 4, 2, seed=4)
+    matrix, labels = score_value_features(tokens[:, -1], tokens, 3, "le"), teacher(tokens)[:, 0]
+    found = descend(
+        lambda scores, values: torch.einsum("nuv,su,sv->sn", matrix, scores, values),
+        normal(3, 8, seed=5),
+        normal(3, 4, seed=6),
+        labels,
+        steps=50,
+        rate=0.05,
+        every=25,
+    )
+    assert found.losses.shape == (3, 3)
+    assert (found.losses[-1] < found.losses[0]).all()
+
+
+def test_alternating_with_enough_heads_is_the_regression() -> None:
+    tokens, labels = normal(40, 4, 2, seed=4), normal(40, 1, seed=5)
+    matrix = score_value_features(tokens[:, -1], tokens, 3, "le")
+    model = learn_hyper_attention(tokens[:, -1], tokens, labels, 3, "le")
+    least = (model(tokens[:, -1], tokens) - labels).square().mean().item()
+    enough, one = (alternate(matrix, normal(2, heads, 4, seed=6), labels[:, 0], 2) for heads in (4, 1))
+    assert ((enough - labels[:, 0]).square().mean(dim=1) / least).tolist() == pytest.approx([1, 1])
+    assert ((one - labels[:, 0]).square().mean(dim=1) > 1.001 * least).all()
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    tokens = normal(2, 3, 2, seed=0)
+    with pytest.raises(ParameterError, match="samples"):
+        learn_hyper_attention(tokens[:0, -1], tokens[:0], tokens[:0, -1], 3)
+    with pytest.raises(ParameterError, match="steps"):
+        descend(lambda a, b: a, normal(1, 1, seed=0), normal(1, 1, seed=0), normal(1, seed=0), 0, 0.1)
+    with pytest.raises(ParameterError, match="rounds"):
+        alternate(normal(2, 8, 4, seed=0), normal(1, 1, 4, seed=0), normal(2, seed=0), 0)

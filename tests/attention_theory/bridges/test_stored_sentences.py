@@ -1,0 +1,62 @@
+"""Sentences stored with any labels, the one-layer solution beside them, and how many sentences there are."""
+
+from itertools import product
+
+import pytest
+import torch
+
+from attention_theory.bridges.stored_sentences import coded, heads_needed, sentence_count, store, understood
+from attention_theory.in_context_reasoning.task import Sentences, Task, sample_sentences, violations
+from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
+
+TASK = Task(tokens=16, triggers=2, outputs=3, length=6)
+
+
+def test_stored_sentences_are_answered_whatever_their_labels() -> None:
+    sentences = sample_sentences(TASK, 16, 0)
+    labels = torch.arange(16) % 16
+    made = store(sentences.tokens, labels, 16, 18, 1)
+    assert made.heads.count == heads_needed(16, 6) == 3
+    assert made.residual < 1e-6
+    assert torch.equal(made.answers(sentences.tokens), labels)
+    assert made.parameters == 3 * 2 * 18 * 6 + 3 * 18 * 16 + 3 * 16 * 18 + 18 * 16
+
+
+def test_the_one_layer_solution_answers_sentences_with_words_that_were_never_outputs() -> None:
+    for unseen in (False, True):
+        sentences = sample_sentences(TASK, 50, 0, unseen=unseen)
+        assert torch.equal(understood(sentences, TASK), sentences.output)
+
+
+def test_sentences_are_counted() -> None:
+    task = Task(tokens=5, triggers=1, outputs=2, length=5)
+    every = torch.tensor(list(product(range(5), repeat=5)))
+    trigger, fine = every[:, -1], torch.zeros(len(every), dtype=torch.bool)
+    for output in task.output_words:
+        given = Sentences(every, trigger, torch.full((len(every),), output))
+        broken = torch.stack(list(violations(given, task).values())).any(dim=0)
+        single = (every[:, :-1] == trigger[:, None]).sum(dim=1) == 1
+        neutral = (torch.isin(every, torch.tensor([*task.output_words]))).sum(dim=1) == 1
+        fine |= ~broken & single & neutral
+    assert int(fine.sum()) == sentence_count(task)
+
+
+def test_a_query_is_the_mean_of_its_sentence() -> None:
+    examples = coded(torch.tensor([[0, 1]]), normal(2, 2, 3, seed=0))
+    assert torch.allclose(examples.queries, examples.contexts.mean(dim=1))
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    sentences = sample_sentences(TASK, 3, 0)
+    with pytest.raises(ParameterError, match="width"):
+        store(sentences.tokens, sentences.output, 16, 6, 0)
+    with pytest.raises(ParameterError, match="missed_weights"):
+        store(sentences.tokens[[0, 1, 0]], sentences.output, 16, 18, 0)
+    with pytest.raises(ParameterError, match="sentences"):
+        heads_needed(0, 6)
+    noisy = Task(tokens=9, triggers=2, outputs=3, length=6, noisy=True)
+    with pytest.raises(ParameterError, match="noisy"):
+        sentence_count(noisy)
+    with pytest.raises(ParameterError, match="noisy"):
+        understood(sentences, noisy)

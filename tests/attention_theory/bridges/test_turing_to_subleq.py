@@ -1,0 +1,42 @@
+"""A Turing machine as a SUBLEQ program, under the interpreter of SUBLEQ."""
+
+import pytest
+
+from attention_theory.bridges.three_ways import Job, random_jobs
+from attention_theory.bridges.turing_to_subleq import ANSWERS, subleq_bounds, subleq_of
+from attention_theory.linear_attention.machines.turing import parse_machine, write_tape
+from attention_theory.looped_transformers.subleq.language import interpret
+from attention_theory.validation import ParameterError
+
+
+@pytest.mark.parametrize(("states", "letters"), [(1, 1), (1, 2), (2, 2), (3, 4)])
+def test_every_situation_is_the_machines_within_the_bounds(states: int, letters: int) -> None:
+    for job in random_jobs(5, states, letters, 6, seed=states):
+        made = subleq_of(job.machine, job.tape, job.head)
+        most, a_step = subleq_bounds(states, letters, len(job.tape))
+        assert len(made.source.code) <= most
+        run = interpret(made.source, 8, a_step * job.steps)
+        told = zip([0, *run.counters.tolist()], [list(made.source.memory), *run.memories.tolist()], strict=True)
+        found = [one for counter, memory in told if (one := made.read(counter, memory))]
+        assert found[: job.steps + 1] == job.expected
+
+
+@pytest.mark.parametrize(("word", "answer"), [("a", "accept"), ("b", "reject")])
+def test_the_answer_is_left_in_its_cell(word: str, answer: str) -> None:
+    machine = parse_machine("go _ -> reject _ S\ngo a -> accept a S\ngo b -> reject a S")
+    made = subleq_of(machine, write_tape(machine, word, 1), 0)
+    run = interpret(made.source, 8, 20)
+    assert run.halted
+    assert run.memories[-1, made.cells.stop] == ANSWERS[answer]
+
+
+def test_off_the_tape_the_program_ends() -> None:
+    machine = parse_machine("go _ -> go _ R")
+    made = subleq_of(machine, write_tape(machine, "", 2), 0)
+    assert interpret(made.source, 8, 20).halted
+
+
+def test_a_head_off_the_tape_is_refused() -> None:
+    job: Job = random_jobs(1, 1, 1, 1, seed=0)[0]
+    with pytest.raises(ParameterError, match="head"):
+        subleq_of(job.machine, job.tape, 3)
