@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from attention_theory.memorization.panel import Panel, forward, initial_weights, make_panel
+from attention_theory.memorization.panel import Panel, Start, forward, initial_weights, make_panel
 from attention_theory.memorization.synthetic import DataSets, Setting
 from attention_theory.randomness import generator
 from attention_theory.training import Parameters
@@ -50,6 +50,8 @@ class PanelTrainer:
         batch: examples a step and model, at least 1.
         rate: Adam's learning rate at its height, above 0.
         relabel: in every epoch each example bears the label of another, drawn anew: nothing is there to be memorised.
+        start: how wide the output map starts, ``"fan-in"`` or ``"xavier"``, as in
+            :func:`~attention_theory.memorization.panel.initial_weights`.
 
     Raises:
         ParameterError: an argument out of its range.
@@ -63,13 +65,14 @@ class PanelTrainer:
     relabel: bool = False
     step: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
+    start: Start = "fan-in"
 
     def __post_init__(self) -> None:
         require(steps=(self.steps, 1, None), batch=(self.batch, 1, None), rate=(self.rate, 1e-9, None))
         dtype = self.data.queries.dtype
         device, width = self.data.queries.device, self.data.queries.shape[-1]
         self.panel: Panel = make_panel(self.settings, width, self.data.classes, dtype, device)
-        weights = initial_weights(self.panel, dtype)
+        weights = initial_weights(self.panel, dtype, self.start)
         self.weights: Parameters = {name: value.requires_grad_() for name, value in weights.items()}
         self.optimiser = torch.optim.Adam(list(self.weights.values()), lr=self.rate, fused=True)
         self._epochs: dict[int, tuple[int, Tensor]] = {}
