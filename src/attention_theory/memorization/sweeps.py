@@ -31,8 +31,7 @@ def sweep(
 ) -> Float[Tensor, "points seeds"]:
     """How well models memorise at every point, on the labels of the last epoch.
 
-    Points that take equally many steps are trained side by side, as one program. With a context for each example they
-    must have equally long contexts for that too: these are most of the work, and none is spent on padding.
+    Points that take equally many steps are trained side by side, as one program.
 
     Args:
         points: (H, n, T) each, with d_h = d, or (H, n, T, d_h); at least one.
@@ -53,12 +52,11 @@ def sweep(
         ParameterError: an argument out of its range, or fewer steps than one epoch.
     """
     require(points=(len(points), 1, None), seeds=(seeds, 1, None), epochs=(epochs, 0, None), seed=(seed, 0, None))
-    groups: dict[tuple[int, int], list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for place, point in enumerate(points):
-        needed = max(steps, epochs * point[2] // batch)
-        groups.setdefault((needed, 0 if shared else point[1]), []).append(place)
+        groups.setdefault(max(steps, epochs * point[2] // batch), []).append(place)
     found = torch.zeros(len(points), seeds, dtype=torch.float64)
-    for (needed, _), places in groups.items():
+    for needed, places in groups.items():
         settings = [_setting(points[place], width, seed + s) for place in places for s in range(seeds)]
         data = sample_data_sets(settings, width, shared, labels, classes).to(device)
         trainer = PanelTrainer(settings, data, needed, batch, rate, relabel)
