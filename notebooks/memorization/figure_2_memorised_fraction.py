@@ -22,7 +22,7 @@ from bookpress.intervals import interval_of
 # %% tags=["parameters"]
 width = 16  # d
 classes = 20  # number of classes
-head_counts = [1, 2, 3, 4, 6, 8]  # H in panel (a), ascending, at least 3 values
+head_counts = [1, 2, 4, 6, 8]  # H in panel (a), ascending, at least 3 values
 heads_context = 8  # n in panel (a)
 heads_examples = [200, 600]  # T in panel (a)
 contexts = [1, 2, 4, 12]  # n in panel (b), ascending from 1
@@ -32,7 +32,7 @@ key_widths = [1, 4, 8, 16]  # d_h in panel (c), ascending, holding n
 keys_heads = 4  # H in panel (c)
 keys_context = 8  # n in panel (c), one of key_widths[1:-1]
 keys_examples = [300]  # T in panel (c)
-seeds = 3  # models for each point in panel (a)
+seeds = 4  # models for each point in panel (a)
 contexts_seeds = 8  # models for each point in panel (b)
 keys_seeds = 40  # models for each point in panel (c)
 seed = 0  # the first of the seeds
