@@ -174,13 +174,18 @@ no_less = changing[False] / changing[True]
 claim.control(f"labels that change every epoch, n = {contexts[-1]}: the same", no_less, "<=", 0.5)
 label = "separate contexts: R² in H where the error is above 5 % of a constant's"
 claim.estimate(label, straightness, ">=", 0.98, role="printed")
-claim.estimate("exponent in n, separate less shared", weaker, ">", 0.0)
+claim.estimate("exponent in n, separate less shared", weaker, ">", 0.0, role="printed")
 claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# LEARNED
+# Separate contexts help real labels as they help classes, and with more heads the error falls. The two comparisons of
+# the caption do not come out at this size: the error falls in ever smaller steps towards 0, on lines of which some are
+# straight and some are not, and its exponent in $n$ is no nearer to 0 with separate contexts. It has the larger size, for
+# an error that comes close to 0 has a steep logarithm.
 #
 # ## To try
-# - TRY1
-# - TRY2
+# - Set `head_counts = [2, 4, 6]`: with six heads the error is that of a saturated model, two points are left for a line,
+#   and nothing can be said of how straight it is.
+# - Set `contexts = [5, 12]`: most of what separate contexts gain in $n$ they gain up to $n = 5$, and without $n = 2$ the
+#   interval of the exponents' difference holds 0.

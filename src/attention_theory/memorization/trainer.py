@@ -131,8 +131,8 @@ class PanelTrainer:
         for model, setting in enumerate(self.settings):
             completed = self.step * self.batch // setting.examples
             require(completed_epochs=(completed, 1, None))
-            bearers = self._epoch(model, completed - 1)[1].to(labels.device)
-            labels[model, : setting.examples] = self.data.labels[model, bearers]
+            met, bearers = self._epoch(model, completed - 1).to(labels.device)
+            labels[model, met] = self.data.labels[model, bearers]
         return labels
 
     def next_batch(self) -> Int[Tensor, "2 models batch"]:
@@ -154,20 +154,20 @@ class PanelTrainer:
         while count:
             epoch, offset = divmod(first, setting.examples)
             if self._epochs.get(model, (-1, None))[0] != epoch:
-                order, bearers = self._epoch(model, epoch)
-                self._epochs[model] = (epoch, torch.stack([order, bearers[order]]))
+                self._epochs[model] = (epoch, self._epoch(model, epoch))
             piece = self._epochs[model][1][:, offset : offset + count]
             pieces.append(piece)
             first, count = first + piece.shape[1], count - piece.shape[1]
         return torch.cat(pieces, dim=1)
 
     def _epoch(self, model: int, epoch: int) -> Int[Tensor, "2 examples"]:
-        """The order of the examples in an epoch, and for each example the one whose label it bears."""
+        """The examples in the order in which they are met in an epoch, and with each the one whose label it bears."""
         setting = self.settings[model]
         draw = generator(setting.seed + _ORDER_SEED + _EPOCH_STRIDE * epoch)
         order = torch.randperm(setting.examples, generator=draw)
-        own = torch.arange(setting.examples)
-        return torch.stack([order, torch.randperm(setting.examples, generator=draw) if self.relabel else own])
+        if not self.relabel:
+            return order.expand(2, -1)
+        return torch.stack([order, torch.randperm(setting.examples, generator=draw)[order]])
 
     def _record(self) -> None:
         score = self.score()
