@@ -20,28 +20,28 @@ from bookpress import Claim, show
 from bookpress.intervals import interval_of
 
 # %% tags=["parameters"]
-width = 16  # d
-classes = 20  # number of classes
-head_counts = [1, 2, 4, 6, 8]  # H in panel (a), ascending, at least 3 values
-heads_context = 8  # n in panel (a)
-heads_examples = [200, 600]  # T in panel (a)
-contexts = [1, 2, 4, 12]  # n in panel (b), ascending from 1
-contexts_heads = 4  # H in panel (b)
-contexts_examples = [400]  # T in panel (b)
-key_widths = [1, 4, 8, 16]  # d_h in panel (c), ascending, holding n
-keys_heads = 4  # H in panel (c)
+width = 16  # d, at least 2
+classes = 20  # number of classes, at least 2
+head_counts = [1, 2, 4, 6, 8]  # H in panel (a), ascending, at least 3 values, each at least 1
+heads_context = 8  # n in panel (a), at least 1
+heads_examples = [200, 600]  # T in panel (a), each at least 1
+contexts = [1, 2, 4, 12]  # n in panel (b), ascending from 1, each at least 1
+contexts_heads = 4  # H in panel (b), at least 1
+contexts_examples = [400]  # T in panel (b), each at least 1
+key_widths = [1, 4, 8, 16]  # d_h in panel (c), ascending, holding n, each at least 1
+keys_heads = 4  # H in panel (c), at least 1
 keys_context = 8  # n in panel (c), one of key_widths[1:-1]
-keys_examples = [300]  # T in panel (c)
-seeds = 4  # models for each point in panel (a)
-contexts_seeds = 8  # models for each point in panel (b)
-keys_seeds = 36  # models for each point in panel (c)
-seed = 0  # the first of the seeds
-epochs = 0  # passes through the examples for which there must be time in panels (a) and (b)
-steps = 5000  # steps in panels (a) and (b), more where the epochs need more
-keys_steps = 5000  # steps in panel (c)
-batch = 64  # examples a step
-rate = 0.02  # Adam's rate at its height
-device = "cpu"  # where to train
+keys_examples = [300]  # T in panel (c), each at least 1
+seeds = 4  # models for each point in panel (a), at least 2
+contexts_seeds = 8  # models for each point in panel (b), at least 2
+keys_seeds = 36  # models for each point in panel (c), at least 2
+seed = 0  # the first of the seeds, at least 0
+epochs = 0  # passes through the examples for which there must be time in panels (a) and (b), at least 0
+steps = 5000  # steps in panels (a) and (b), more where the epochs need more, at least 100
+keys_steps = 5000  # steps in panel (c), at least 100
+batch = 64  # examples a step, at least 1
+rate = 0.02  # Adam's rate at its height, from 1e-6 to 1
+device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
 require(

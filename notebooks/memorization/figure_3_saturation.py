@@ -34,23 +34,23 @@ from bookpress.intervals import interval_of
 from bookpress.layout import Layout
 
 # %% tags=["parameters"]
-width = 16  # d, and d_h
-context = 8  # n
-classes = 20  # number of classes
-few_heads = 4  # the smaller H
-few_examples = 60  # T with the smaller H
-many_heads = 8  # the larger H
-many_examples = 240  # T with the larger H
-further = 1.0  # both T times this are trained and shown beside; 1 for nothing beside
-seeds = 10  # models at each point
-seed = 0  # the first of the seeds
-start = "xavier"  # how the output map starts
-steps = 8000  # of the training
-batch = 64  # examples a step
-rate = 0.01  # Adam's rate at its height
-threshold = 0.99  # above which a weight counts as saturated
-first_examples = 20  # examples shown in the masks
-device = "cpu"  # where to train
+width = 16  # d, and d_h, at least 2
+context = 8  # n, from 2 to width - 1
+classes = 20  # number of classes, at least 2
+few_heads = 4  # the smaller H, from 1 to many_heads - 1
+few_examples = 60  # T with the smaller H, at least 1
+many_heads = 8  # the larger H, at least few_heads + 1
+many_examples = 240  # T with the larger H, at least 1
+further = 1.0  # both T times this are trained and shown beside, from 1 to 3; 1 for nothing beside
+seeds = 10  # models at each point, at least 2
+seed = 0  # the first of the seeds, at least 0
+start = "xavier"  # how the output map starts, one of "fan-in", "xavier"
+steps = 8000  # of the training, at least 1
+batch = 64  # examples a step, at least 1
+rate = 0.01  # Adam's rate at its height, from 1e-6 to 1
+threshold = 0.99  # from 0.5 to 1
+first_examples = 20  # examples shown in the masks, from 1 to 20
+device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
 require(width=(width, 2, None), context=(context, 2, width - 1), classes=(classes, 2, None))

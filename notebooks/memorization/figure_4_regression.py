@@ -17,20 +17,20 @@ from bookpress import Claim, show
 from bookpress.intervals import interval_of
 
 # %% tags=["parameters"]
-width = 16  # d
-head_counts = [1, 2, 4, 6]  # H in the first panel, ascending, at least 3 values
-heads_context = 8  # n in the first panel
-heads_examples = [800]  # T in the first panel, one curve each
-contexts = [2, 5, 12]  # n in the second panel, ascending
-contexts_heads = 4  # H in the second panel
-contexts_examples = [800]  # T in the second panel, one curve each
-seeds = 5  # models for each point
-seed = 0  # the first of the seeds
-epochs = 0  # passes through the examples for which there must be time
-steps = 2500  # of a training, more where the epochs need more
-batch = 64  # examples a step
-rate = 0.02  # Adam's rate at its height
-device = "cpu"  # where to train
+width = 16  # d, at least 2
+head_counts = [1, 2, 4, 6]  # H in the first panel, ascending, at least 3 values, each at least 1
+heads_context = 8  # n in the first panel, from 1 to width - 1
+heads_examples = [800]  # T in the first panel, one curve each, each at least 10
+contexts = [2, 5, 12]  # n in the second panel, ascending, each from 1 to width - 1
+contexts_heads = 4  # H in the second panel, at least 1
+contexts_examples = [800]  # T in the second panel, one curve each, each at least 10
+seeds = 5  # models for each point, at least 2
+seed = 0  # the first of the seeds, at least 0
+epochs = 0  # passes through the examples for which there must be time, at least 0
+steps = 2500  # of a training, more where the epochs need more, at least 100
+batch = 64  # examples a step, at least 1
+rate = 0.02  # Adam's rate at its height, from 1e-6 to 1
+device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
 require(
