@@ -48,7 +48,7 @@ start = "xavier"  # how the output map starts, one of "fan-in", "xavier"
 steps = 8000  # of the training, at least 1
 batch = 64  # examples a step, at least 1
 rate = 0.01  # Adam's rate at its height, from 1e-6 to 1
-threshold = 0.99  # from 0.5 to 1
+threshold = 0.99  # a head with a larger weight counts as saturated, from 0.5 to 1
 first_examples = 20  # examples shown in the masks, from 1 to 20
 device = "cpu"  # where to train, one of "cpu", "cuda"
 

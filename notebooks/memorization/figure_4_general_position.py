@@ -29,8 +29,8 @@ heads_examples = [800]  # T in the first panel, one curve each, each at least 10
 contexts = [2, 5, 12]  # n in the second panel, ascending, each from 1 to width - 1
 contexts_heads = 4  # H in the second panel, at least 1
 contexts_examples = [400]  # T in the second panel, one curve each, each at least 10
-seeds = 6  # models for each point of the first panel, at least 2
-contexts_seeds = 10  # models for each point of the second panel, at least 2
+seeds = 10  # models for each point of the first panel, at least 2
+contexts_seeds = 6  # models for each point of the second panel, at least 2
 seed = 0  # the first of the seeds, at least 0
 epochs = 0  # passes through the examples for which there must be time, at least 0
 steps = 2500  # of a training, more where the epochs need more, at least 100
@@ -213,8 +213,8 @@ show.table(["contexts", "n", "rank of Z", "Hd", f"named of {T}", "over Hd"], row
 # ## What was learned
 # With a context of its own for every example more is memorised, and the memorised fraction is still as good as straight
 # in $H$. It also rises with $n$, with an exponent well below 1 for either kind of context; for separate contexts it is
-# the smaller one, as the caption says. That the fraction does not depend on $n$ at all, as a capacity of order $Hd$ would
-# have it, is not what is seen at this length of training.
+# the smaller one, as the caption says. That the fraction does not depend on $n$ at all, as a capacity of order $Hd$
+# would have it, is not what is seen at this length of training.
 #
 # ## To try
 # - Set `contexts = [5, 12]`: the short contexts are what tells the two kinds apart. Without $n = 2$ the interval of the

@@ -181,8 +181,8 @@ claim.verdict()
 # ## What was learned
 # Separate contexts help real labels as they help classes, and with more heads the error falls. The two comparisons of
 # the caption do not come out at this size: the error falls in ever smaller steps towards 0, on lines of which some are
-# straight and some are not, and its exponent in $n$ is no nearer to 0 with separate contexts. It has the larger size, for
-# an error that comes close to 0 has a steep logarithm.
+# straight and some are not, and its exponent in $n$ is no nearer to 0 with separate contexts. It has the larger size,
+# for an error that comes close to 0 has a steep logarithm.
 #
 # ## To try
 # - Set `head_counts = [2, 4, 6]`: with six heads the error is that of a saturated model, two points are left for a line,

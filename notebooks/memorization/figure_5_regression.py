@@ -154,9 +154,9 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# Real labels are memorised as classes are. The error falls with every step in $H$ and in $n$ that was tried, to less than
-# half over either sweep; with a single token it stays at that of a constant answer, and so it does, whatever $H$ and $n$
-# are, on labels that change every epoch.
+# Real labels are memorised as classes are. The error falls with every step in $H$ and in $n$ that was tried, to less
+# than half over either sweep; with a single token it stays at that of a constant answer, and so it does, whatever $H$
+# and $n$ are, on labels that change every epoch.
 #
 # ## To try
 # - Set `seeds = 3`: the curves look the same, but three seeds leave some of the steps open, and the figure is reproduced

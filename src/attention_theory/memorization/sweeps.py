@@ -1,4 +1,4 @@
-"""Sweeps over H, n, T and d_h: several models at every point, trained in as few programs as may be (Figures 2, 4, 5)."""
+"""Sweeps over H, n, T and d_h: several models at every point, trained side by side (Figures 2, 4 and 5)."""
 
 from collections.abc import Sequence
 
