@@ -185,7 +185,7 @@ claim.verdict()
 # for an error that comes close to 0 has a steep logarithm.
 #
 # ## To try
-# - Set `head_counts = [2, 4, 6]`: with six heads the error is that of a saturated model, two points are left for a line,
-#   and nothing can be said of how straight it is.
-# - Set `contexts = [5, 12]`: most of what separate contexts gain in $n$ they gain up to $n = 5$, and without $n = 2$ the
-#   interval of the exponents' difference holds 0.
+# - Set `head_counts = [2, 4, 6]`: with six heads the error is that of a saturated model, two points are left for a
+#   line, and nothing can be said of how straight it is.
+# - Set `contexts = [5, 12]`: most of what separate contexts gain in $n$ they gain up to $n = 5$, and without $n = 2$
+#   the interval of the exponents' difference holds 0.

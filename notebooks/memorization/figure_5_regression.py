@@ -159,7 +159,7 @@ claim.verdict()
 # and $n$ are, on labels that change every epoch.
 #
 # ## To try
-# - Set `seeds = 3`: the curves look the same, but three seeds leave some of the steps open, and the figure is reproduced
-#   in part.
-# - Set `steps = 100`: the models have met every example some twenty times, the error has fallen hardly at all, and nothing
-#   of the figure is seen yet.
+# - Set `seeds = 3`: the curves look the same, but three seeds leave some of the steps open, and the figure is
+#   reproduced in part.
+# - Set `steps = 100`: the models have met every example some twenty times, the error has fallen hardly at all, and
+#   nothing of the figure is seen yet.
