@@ -2,6 +2,146 @@
 # # Figure 3 · Which heads are saturated
 # *Mahdavi, Liao, Thrampoulidis: Figure 3, Appendix H.*
 #
+# The proof of Theorem 1 saturates every head on all examples but its own: one softmax weight is almost 1, and the head
+# merely picks a token. Do heads that are trained do the same? The paper trains $H = 4$ heads on $T = 550$ examples and
+# $H = 8$ on $T = 1300$, about the most that it could memorise with them, for 300 000 steps. It calls a head saturated
+# on an example if one of its softmax weights is above 0.99, and finds that most of them are, "with perfect
+# memorization".
+#
+# **This page trains a reduced size**, $d = 16$, $n = 8$ and 20 classes, with several seeds; at the end it shows a run
+# at the full printed size, with one seed, that is on record. As in the paper, $T$ is about the largest at which every
+# run names all labels. It was chosen after runs with other $T$, partly with these seeds: at 80 examples for four heads
+# and at 280 for eight some runs miss a label.
+#
+# The text does not say from which weights a training starts. Here the output map starts as keys, queries and values do,
+# Xavier-uniform, as in the code that the authors published; `start = "fan-in"` is the usual one of a linear map, within
+# $1/\sqrt H$, with which the run on record was made.
+
+# %%
+import json
+
+import torch
+
+from attention_theory.memorization.attention import Heads, capacity, softmax_weights
+from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.examples import sample_examples
+from attention_theory.memorization.saturation import Saturation, saturation, saturation_by_model
+from attention_theory.memorization.synthetic import Setting, sample_data_sets
+from attention_theory.memorization.trainer import PanelTrainer
+from attention_theory.validation import require
+from bookpress import Claim, show
+from bookpress.intervals import interval_of
+from bookpress.layout import Layout
+
+# %% tags=["parameters"]
+width = 16  # d, and d_h, at least 2
+context = 8  # n, from 2 to width - 1
+classes = 20  # number of classes, at least 2
+few_heads = 4  # the smaller H, from 1 to many_heads - 1
+few_examples = 60  # T with the smaller H, at least 1
+many_heads = 8  # the larger H, at least few_heads + 1
+many_examples = 240  # T with the larger H, at least 1
+further = 1.0  # both T times this are trained and shown beside, from 1 to 3; 1 for nothing beside
+seeds = 10  # models at each point, at least 2
+seed = 0  # the first of the seeds, at least 0
+start = "xavier"  # how the output map starts, one of "fan-in", "xavier"
+steps = 8000  # of the training, at least 1
+batch = 64  # examples a step, at least 1
+rate = 0.01  # Adam's rate at its height, from 1e-6 to 1
+threshold = 0.99  # a head with a larger weight counts as saturated, from 0.5 to 1
+first_examples = 20  # examples shown in the masks, from 1 to 20
+device = "cpu"  # where to train, one of "cpu", "cuda"
+
+# %%
+require(width=(width, 2, None), context=(context, 2, width - 1), classes=(classes, 2, None))
+require(few_heads=(few_heads, 1, many_heads - 1), many_heads=(many_heads, few_heads + 1, None))
+require(few_examples=(few_examples, 1, None), many_examples=(many_examples, 1, None), further=(further, 1.0, 3.0))
+require(seeds=(seeds, 2, None), seed=(seed, 0, None), start=(start, {"xavier", "fan-in"}), steps=(steps, 1, None))
+require(batch=(batch, 1, None), rate=(rate, 1e-6, 1.0), threshold=(threshold, 0.5, 1.0))
+require(first_examples=(first_examples, 1, 20), device=(device, {"cpu", "cuda"}))
+
+# %% [markdown]
+# ## The runs
+# All models of all seeds are trained together. Before the first step their heads are looked at too: what is found after
+# the training should not have been there before it.
+
+# %%
+sizes = {few_heads: few_examples, many_heads: many_examples}
+points = list(sizes.items()) + [(H, round(further * T)) for H, T in sizes.items() if further > 1]
+settings = [Setting(H, context, T, width, seed + s) for H, T in points for s in range(seeds)]
+data = sample_data_sets(settings, width, classes=classes).to(device)
+trainer = PanelTrainer(settings, data, steps, batch, rate, start=start)
+
+
+def found_now() -> dict[tuple[int, int], list[Saturation]]:
+    """How saturated every model is: at each point, seed by seed."""
+    models = saturation_by_model(trainer.attention().cpu(), settings, threshold)
+    return {point: models[place * seeds : (place + 1) * seeds] for place, point in enumerate(points)}
+
+
+untrained = found_now()
+accuracy = dict(zip(points, trainer.run().accuracy.cpu().double().view(-1, seeds), strict=True))
+at_points = found_now()
+trained = {H: at_points[H, T] for H, T in sizes.items()}
+
+# %% [markdown]
+# The construction of Theorem 1 is put beside them, at its own bound $T = H(n-1)+1$ on the same kind of data. As built,
+# a head is free on its own examples; sharpened, with keys ten thousand times as long, it is free on none.
+
+# %%
+built, sharpened = {}, {}
+for H in sizes:
+    examples = sample_examples(capacity(H, context, width), context, width, law="uniform", seed=seed)
+    heads = build_heads(examples, H, width, seed=seed + 1).heads
+    built[H] = saturation(softmax_weights(heads, examples).transpose(0, 1), threshold)
+    sharp = Heads(1e4 * heads.keys, heads.queries)
+    sharpened[H] = saturation(softmax_weights(sharp, examples).transpose(0, 1), threshold)
+
+# %% [markdown]
+# How many labels do the models name? Only where every run names all of them may one speak of perfect memorization, and
+# the captions below do it only then.
+
+# %%
+named_all = {point: int((row == 1).sum()) for point, row in accuracy.items()}
+perfect = [f"H = {H}, T = {T}" for (H, T), count in named_all.items() if count == seeds]
+shares = {point: [one.share for one in models] for point, models in at_points.items()}
+rows = [
+    (H, T, T / capacity(H, context, width), f"{named_all[H, T]} of {seeds}", accuracy[H, T].min(), *interval_of(values))
+    for (H, T), values in shares.items()
+]
+show.table(
+    ["H", "T", "T over H(n-1)+1", "runs that name all labels", "least accuracy", "pairs saturated, from", "to"],
+    rows,
+    caption="The last two columns: the 99 % interval over the seeds.",
+)
+
+# %% [markdown]
+# ## How much is saturated
+# The share of saturated pairs of head and example, for every seed, and the run on record.
+
+# %%
+recorded = json.loads((Layout.here().results / "memorization" / "figure_3.json").read_text(encoding="utf-8"))
+on_record = {row["heads"]: row for row in recorded["data"]["trained"]}
+fig, axis = show.axes(width=6.0, height=2.8)
+for place, values in enumerate(shares.values()):
+    axis.plot([place] * seeds, values, "o", color=show.COLOURS[place % 2])
+for place, row in enumerate(on_record.values(), start=len(points)):
+    axis.plot([place], [row["share_saturated"]], "x", color=show.COLOURS[place % 2], markersize=9)
+axis.axhline(0.5, linestyle="--", color="0.5")
+names = [f"H = {H}\nT = {T}" for H, T in points] + [f"recorded\nH = {H}" for H in on_record]
+axis.set(xticks=range(len(names)), xticklabels=names, ylim=(0, 1), ylabel="share of saturated pairs")
+show.figure(
+    fig,
+    name="shares",
+    caption="Each dot is a model of one seed; crosses: the recorded run at the printed size. Dashed: half. "
+    f"With perfect memorization by every run: {'; '.join(perfect) or 'none of the points'}.",
+    alt="Columns of dots and two crosses; those for eight heads lie higher than those for four.",
+)
+
+# %% [markdown]
+# ## (a), (d): the first examples
+# The paper's masks show each head on each of the first twenty examples.
+#
 # <!-- claim memorization/figure-3-mask -->
 # <blockquote>
 #
@@ -12,6 +152,74 @@
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# Below they are drawn for the first seed, beside the construction.
+
+# %%
+fig, lines = show.axes(2, 2, height=3.6)
+for line, H in zip(lines, sorted(sizes, reverse=True), strict=True):
+    masks = {"trained": trained[H][0], "built": built[H]}
+    for axis, (name, one) in zip(line, masks.items(), strict=True):
+        mask = one.saturated[:, :first_examples].int()
+        axis.imshow(mask, aspect="auto", vmin=0, vmax=1, interpolation="nearest")
+        axis.set(title=f"{name}, H = {H}", xlabel="example", ylabel="head")
+        axis.grid(False)
+show.figure(
+    fig,
+    name="masks",
+    caption="Yellow: the head is saturated on the example. Left one trained model of each size. Right the "
+    "construction: these examples belong to its first heads, each free on its own, and all others are saturated.",
+    alt="Four grids of heads by examples. The trained ones are mottled; the built ones are yellow but for a part of "
+    "the first rows.",
+    photo=True,
+)
+
+# %% [markdown]
+# Twenty examples are few, and "the rest" is said to look alike. So the majority is judged on all examples, and the
+# first twenty must have the same share up to a tenth. Each is an interval over the seeds.
+
+# %%
+firsts = {H: [one.saturated[:, :first_examples].double().mean().item() for one in trained[H]] for H in sizes}
+apart = {H: [first - one.share for first, one in zip(firsts[H], trained[H], strict=True)] for H in sizes}
+show.table(
+    ["H", "T", "pairs saturated, mean", "on the first examples", "difference, 99 % interval"],
+    [
+        (
+            H,
+            T,
+            sum(shares[H, T]) / seeds,
+            sum(firsts[H]) / seeds,
+            " to ".join(f"{end:.3f}" for end in interval_of(apart[H])),
+        )
+        for H, T in sizes.items()
+    ],
+)
+before_training = max(one.share for models in untrained.values() for one in models)
+
+# %% [markdown]
+# The control: heads that were not trained yet.
+
+# %%
+claim = Claim("memorization/figure-3-mask")
+for H, T in sizes.items():
+    claim.estimate(f"H = {H}, T = {T}: share of pairs saturated", shares[H, T], ">", 0.5)
+    label = f"H = {H}, T = {T}: the share on the first examples, less that on all"
+    claim.estimate(label, apart[H], "==", 0.0, tolerance=0.1)
+claim.control("untrained heads: largest share saturated", before_training, ">", 0.5)
+for H, T in points[2:]:
+    claim.number(f"H = {H}, T = {T}, beside: mean share", sum(shares[H, T]) / seeds)
+for H, T in sizes.items():
+    named_all_of = [share for share, one in zip(shares[H, T], accuracy[H, T], strict=True) if one == 1]
+    if named_all_of:
+        label = f"H = {H}, T = {T}: mean share over the runs that name all labels"
+        claim.number(label, sum(named_all_of) / len(named_all_of))
+for row in on_record.values():
+    claim.number(f"on record, full size, one seed, H = {row['heads']}: share saturated", row["share_saturated"])
+claim.verdict()
+
+# %% [markdown]
+# ## (b), (e): saturated heads on an example
+# (The caption counts $H \times T$ entries in these two; there are $T$, one for each example.)
 #
 # <!-- claim memorization/figure-3-counts -->
 # <blockquote>
@@ -24,6 +232,66 @@
 # </blockquote>
 # <!-- /claim -->
 #
+# In the picture all seeds at the judged $T$ are taken together.
+
+# %%
+fig, line = show.axes(1, 2)
+for axis, H in zip(line, sorted(sizes, reverse=True), strict=True):
+    counts = sum(one.heads_per_example.bincount(minlength=H + 1).double() for one in trained[H])
+    mine = built[H].heads_per_example.bincount(minlength=H + 1).double()
+    axis.bar(torch.arange(H + 1) - 0.2, counts / counts.sum(), 0.4, label="trained", color=show.COLOURS[0])
+    axis.bar(torch.arange(H + 1) + 0.2, mine / mine.sum(), 0.4, label="built", color=show.COLOURS[1])
+    axis.set(title=f"H = {H}", xlabel="saturated heads", ylabel="share of examples")
+line[0].legend()
+show.figure(
+    fig,
+    name="counts",
+    caption="How many heads are saturated on an example: trained models, and the construction, in which nearly every "
+    "example has all heads but one or two saturated.",
+    alt="Two bar charts, for eight and four heads. Trained models are spread out, built ones pile up below the number "
+    "of heads.",
+)
+
+# %% [markdown]
+# "Almost all" is read as 95 %. But does a free head on almost every example speak for heads that divide the examples
+# among themselves? Heads that saturate independently of each other, each on as many examples as it does, leave many
+# examples a free head too. For the reading of the paper there would have to be more than that.
+
+# %%
+free = {point: [one.share_with_a_free_head for one in models] for point, models in at_points.items()}
+chance = {point: [one.share_free_by_chance for one in models] for point, models in at_points.items()}
+gains = {point: [one - other for one, other in zip(free[point], chance[point], strict=True)] for point in points}
+show.table(
+    ["H", "T", "examples with a free head", "by chance", "difference, 99 % interval"],
+    [
+        (*point, sum(free[point]) / seeds, sum(chance[point]) / seeds, " to ".join(f"{end:.3f}" for end in interval))
+        for point, interval in ((point, interval_of(gains[point])) for point in points)
+    ],
+)
+
+# %% [markdown]
+# The control takes the construction's heads and sharpens them, so that none is left to any example.
+
+# %%
+claim = Claim("memorization/figure-3-counts")
+for H, T in sizes.items():
+    claim.estimate(f"H = {H}, T = {T}: examples with a head that is not saturated", free[H, T], ">=", 0.95)
+    claim.estimate(f"H = {H}: the same, less what independent heads would leave", gains[H, T], ">", 0.0)
+claim.control(
+    "built heads, sharpened on their own examples too: examples with a free head",
+    max(found.share_with_a_free_head for found in sharpened.values()),
+    ">=",
+    0.95,
+)
+for row in on_record.values():
+    label = f"on record, full size, one seed, H = {row['heads']}: examples with a free head"
+    claim.check(label, row["share_with_a_free_head"], ">=", 0.95)
+claim.verdict()
+
+# %% [markdown]
+# ## (c), (f): the largest weight of each pair
+# The last panels show the largest softmax weight of every head on every example.
+#
 # <!-- claim memorization/figure-3-coefficients -->
 # <blockquote>
 #
@@ -35,215 +303,93 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# The proof of Theorem 1 saturates every head on all examples but its own. Do trained models do the same? The
-# paper trains $H = 4$ on $T = 550$ and $H = 8$ on $T = 1300$ examples for 300 000 steps, the most that it could
-# memorise, and calls a head saturated on an example if one of its softmax weights is above 0.99.
-#
-# That run was made **at full printed size** and is recorded in `results/memorization/figure_3.json`: both models
-# as one panel, one seed, float32. This page draws the record; it does not train. To make it again: `python
-# benchmarks/memorization_figure_3.py results/memorization/figure_3.json --progress progress.pt`.
+# Before the training these weights lie near $1/n$, and afterwards most of what is not in between is piled up at 1.
 
 # %%
-import json
-
-import torch
-
-from attention_theory.memorization.attention import Heads, capacity, softmax_weights
-from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.examples import sample_examples
-from attention_theory.memorization.saturation import saturation
-from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.layout import Layout
-
-# %% tags=["parameters"]
-first_examples = 20  # examples shown in the masks, from 1 to 20
-threshold = 0.99  # for the built heads, from 0.5 to 1; the recorded run used 0.99
-seed = 0  # of the built heads, at least 0
-
-# %%
-require(first_examples=(first_examples, 1, 20), threshold=(threshold, 0.5, 1.0), seed=(seed, 0, None))
-recorded_at = Layout.here().results / "memorization" / "figure_3.json"
-if not recorded_at.exists():
-    raise FileNotFoundError("the full-size run is not recorded, so Figure 3 was not run; see the command above")
-recorded = json.loads(recorded_at.read_text(encoding="utf-8"))
-setting, made_by = recorded["parameters"], recorded["provenance"]
-trained = {row["heads"]: row for row in recorded["data"]["trained"]}
-untrained = {row["heads"]: row for row in recorded["data"]["untrained"]}
-n, d = setting["context"], setting["width"]
-show.table(
-    ["recorded run", ""],
-    [
-        ("size", f"n = {n}, d = {d}, {setting['classes']} classes, batch {setting['batch']}, {setting['steps']} steps"),
-        ("where", f"{made_by['device']}, {made_by['dtype']}, torch {made_by['torch']}"),
-        ("CPU seconds", made_by["cpu_seconds"]),
-    ],
+fig, line = show.axes(1, 2)
+for axis, H in zip(line, sorted(sizes, reverse=True), strict=True):
+    for name, group, colour in (("trained", at_points, 0), ("untrained", untrained, 2)):
+        bins = torch.histc(torch.cat([one.largest for one in group[H, sizes[H]]]), 50, 0, 1).double()
+        axis.stairs(bins / bins.sum(), torch.linspace(0, 1, 51), label=name, color=show.COLOURS[colour])
+    axis.set(title=f"H = {H}", xlabel="largest softmax weight", ylabel="share of pairs", yscale="log")
+line[0].legend()
+show.figure(
+    fig,
+    name="coefficients",
+    caption="The largest softmax weight over all pairs of head and example, all seeds. Before training it is near 1/n, "
+    "after training the highest bar stands at 1.",
+    alt="Two histograms on logarithmic axes; untrained mass at the left, trained mass spread out with a peak at the "
+    "right edge.",
 )
 
 # %% [markdown]
-# The construction of Theorem 1 is put beside it, at its own bound $T = H(n-1)+1$ on the same kind of data.
+# "Most" is more than half of them above the paper's own 0.99, so that the numbers are those of (a) again; beside them
+# stands the construction. How far beyond the bound of Theorem 1 the models memorise is shown and not judged: the
+# reduced size has its own largest $T$.
 
 # %%
-built, sharpened = {}, {}
-for H in trained:
-    examples = sample_examples(capacity(H, n, d), n, d, law="uniform", seed=seed)
-    heads = build_heads(examples, H, d, seed=seed + 1).heads
-    built[H] = saturation(softmax_weights(heads, examples).transpose(0, 1), threshold)
-    sharp = Heads(1e4 * heads.keys, heads.queries)  # saturated on their own examples too
-    sharpened[H] = saturation(softmax_weights(sharp, examples).transpose(0, 1), threshold)
+claim = Claim("memorization/figure-3-coefficients")
+for H, T in sizes.items():
+    claim.estimate(f"H = {H}, T = {T}: share of the largest weights above {threshold}", shares[H, T], ">", 0.5)
+    named = accuracy[H, T].mean() * T / capacity(H, context, width)
+    claim.number(f"H = {H}, T = {T}: labels named over H(n-1)+1", named)
+claim.check("built heads: smallest share above the threshold", min(one.share for one in built.values()), ">", 0.5)
+claim.control("untrained heads: largest share above the threshold", before_training, ">", 0.5)
+for row in on_record.values():
+    H, n, d = row["heads"], recorded["parameters"]["context"], recorded["parameters"]["width"]
+    named = row["accuracy"] * row["examples"] / capacity(H, n, d)
+    claim.number(f"on record, full size, H = {H}: labels named over H(n-1)+1", named)
+claim.verdict()
 
-measured = ["accuracy", "share_saturated", "share_with_a_free_head"]
-rows = [
-    (name, H, row["examples"], row["examples"] / capacity(H, n, d), *(row[key] for key in measured))
-    for name, group in (("trained", trained), ("untrained", untrained))
-    for H, row in group.items()
-]
-rows += [
-    ("built", H, one.largest.shape[1], 1.0, 1.0, one.share, one.share_with_a_free_head) for H, one in built.items()
-]
-show.table(["", "H", "T", "T over H(n-1)+1", "accuracy", "pairs saturated", "examples with a free head"], rows)
+# %% [markdown]
+# ## At full size, on record
+# The two models of the printed size, $n = 32$, $d = 64$, 100 classes and 300 000 steps, were trained once, with one
+# seed and the other start: `python benchmarks/memorization_figure_3.py results/memorization/figure_3.json --progress
+# progress.pt`. Neither names all labels.
+
+# %%
+made_by, setting = recorded["provenance"], recorded["parameters"]
+show.table(
+    ["H", "T", "accuracy", "pairs saturated", "examples with a free head"],
+    [
+        (H, row["examples"], row["accuracy"], row["share_saturated"], row["share_with_a_free_head"])
+        for H, row in on_record.items()
+    ],
+    caption=f"{setting['steps']} steps on {made_by['device']}, {made_by['dtype']}: {made_by['cpu_seconds']} seconds.",
+)
+
+# %% [markdown]
+# How it came about: heads saturate early, far more than at the end, and as the last examples are memorised some of it
+# is undone.
 
 # %%
 curves = recorded["data"]["curves"]
 fig, (left, right) = show.axes(1, 2)
-steps = [row["step"] for row in curves]
-for model, (H, marker) in enumerate(zip(trained, show.MARKERS, strict=False)):
-    left.plot(steps, [row["accuracy"][model] for row in curves], marker=marker, markevery=10, label=f"H = {H}")
-    right.plot(steps, [row["share_saturated"][model] for row in curves], marker=marker, markevery=10, label=f"H = {H}")
+at = [row["step"] for row in curves]
+for model, (H, marker) in enumerate(zip(on_record, show.MARKERS, strict=False)):
+    left.plot(at, [row["accuracy"][model] for row in curves], marker=marker, markevery=10, label=f"H = {H}")
+    right.plot(at, [row["share_saturated"][model] for row in curves], marker=marker, markevery=10, label=f"H = {H}")
 left.set(xlabel="step", ylabel="accuracy", ylim=(0, 1.02))
 right.set(xlabel="step", ylabel="share of saturated pairs", ylim=(0, 1.02))
 left.legend()
 show.figure(
     fig,
     name="course",
-    caption="The recorded run. Heads saturate early, far more than at the end; as the last examples are memorised, "
-    "some of it is undone.",
-    alt="Two panels against steps: accuracy rises to one; the share of saturated pairs shoots up and then declines to "
-    "about a half.",
+    caption="The recorded run. The share of saturated pairs has its peak early and then declines, to about a half.",
+    alt="Two panels against steps: accuracy rises to nearly one; the share of saturated pairs shoots up and then "
+    "declines to about a half.",
 )
 
 # %% [markdown]
-# ## (a), (d): the first examples
-
-# %%
-fig, rows = show.axes(2, 2, height=3.6)
-for line, H in zip(rows, sorted(trained, reverse=True), strict=True):
-    masks = {
-        "trained": torch.tensor(trained[H]["first_examples_saturated"])[:, :first_examples],
-        "built": built[H].saturated[:, :first_examples].int(),
-    }
-    for axis, (name, mask) in zip(line, masks.items(), strict=True):
-        axis.imshow(mask, aspect="auto", vmin=0, vmax=1, interpolation="nearest")
-        axis.set(title=f"{name}, H = {H}", xlabel="example", ylabel="head")
-        axis.grid(False)
-show.figure(
-    fig,
-    name="masks",
-    caption="Bright: the head is saturated on the example. Left the recorded training. Right the construction: these "
-    "examples belong to its first head, which is free on them, and all other heads are saturated.",
-    alt="Four grids of heads by examples, bright where saturated. The trained ones are mottled; in the built ones the "
-    "first row is dark and the others are bright.",
-    photo=True,
-)
-mask_shares = {H: torch.tensor(row["first_examples_saturated"]).double().mean().item() for H, row in trained.items()}
-show.table(
-    ["H", "pairs saturated, first 20 examples", "all examples"],
-    [(H, share, trained[H]["share_saturated"]) for H, share in mask_shares.items()],
-)
-
-# %% [markdown]
-# The paper says that the rest of the examples look alike. So the majority is judged on all of them: the first twenty
-# are too few to tell 0.51 from 0.48.
-
-# %%
-claim = Claim("memorization/figure-3-mask")
-claim.check("H = 8: share saturated, all examples", trained[8]["share_saturated"], ">", 0.5)
-claim.printed("H = 4: share saturated, all examples", trained[4]["share_saturated"], ">", 0.5)
-claim.control("untrained heads: share saturated", max(row["share_saturated"] for row in untrained.values()), ">", 0.5)
-claim.verdict()
-
-# %% [markdown]
-# ## (b), (e): saturated heads per example
-# (The caption counts $H \times T$ entries in these two; there are $T$, one for each example.)
+# ## What was learned
+# What is pictured as a majority of saturated heads is near one half: clearly above it for eight heads, and too near to
+# be told from it for four, at the reduced size and on the full-size record alike. Heads are the more saturated the
+# nearer $T$ comes to what they can memorise, so that where every run memorises everything they are less so. Almost all
+# examples keep a free head on the record, and more than nine in ten on this page; but heads that saturate independently
+# of each other would leave as many, so that the figure does not show heads that divide the examples among themselves.
 #
-# Almost all examples keep a head that is not saturated. The paper reads this in line with the proof, where each example
-# has a head of its own. It does not take that much: heads that saturate independently of each other, each on the share
-# of pairs that was found, leave about as many examples with a free head, and untrained heads leave all of them.
-
-# %%
-fig, line = show.axes(1, 2)
-for axis, H in zip(line, sorted(trained, reverse=True), strict=True):
-    counts = torch.tensor(trained[H]["examples_by_saturated_heads"]).double()
-    mine = built[H].heads_per_example.bincount(minlength=H + 1).double()
-    axis.bar(torch.arange(H + 1) - 0.2, counts / counts.sum(), 0.4, label="trained, recorded", color=show.COLOURS[0])
-    axis.bar(torch.arange(H + 1) + 0.2, mine / mine.sum(), 0.4, label="built", color=show.COLOURS[1])
-    axis.set(title=f"H = {H}", xlabel="saturated heads", ylabel="share of examples")
-line[0].legend()
-show.figure(
-    fig,
-    name="counts",
-    caption="How many heads are saturated on an example. Few examples have all heads saturated, in training as in the "
-    "construction.",
-    alt="Two bar charts, for eight and four heads. Trained models peak in the middle, built ones at all but two heads.",
-)
-
-show.table(
-    ["H", "trained: examples with a free head", "independent heads, as often saturated", "untrained"],
-    [
-        (H, row["share_with_a_free_head"], 1 - row["share_saturated"] ** H, untrained[H]["share_with_a_free_head"])
-        for H, row in trained.items()
-    ],
-)
-
-claim = Claim("memorization/figure-3-counts")
-for H, row in trained.items():
-    claim.check(f"H = {H}: examples with a head that is not saturated", row["share_with_a_free_head"], ">=", 0.95)
-    claim.check(f"H = {H}: entries of the histogram", sum(row["examples_by_saturated_heads"]), "==", row["examples"])
-    free = round(row["share_with_a_free_head"] * row["examples"])
-    marks = [True] * free + [False] * (row["examples"] - free)
-    chance = 1 - row["share_saturated"] ** H
-    claim.estimate(f"H = {H}: the same, more than independent heads would leave", marks, ">", chance)
-claim.control(
-    "built heads, sharpened on their own examples too: examples with a free head",
-    max(found.share_with_a_free_head for found in sharpened.values()),
-    ">=",
-    0.95,
-)
-claim.verdict()
-
-# %% [markdown]
-# ## (c), (f): the largest weight of each pair
-
-# %%
-fig, line = show.axes(1, 2)
-for axis, H in zip(line, sorted(trained, reverse=True), strict=True):
-    for name, row, colour in (("trained", trained, 0), ("untrained", untrained, 2)):
-        bins = torch.tensor(row[H]["pairs_by_largest_weight"]).double()
-        axis.stairs(bins / bins.sum(), torch.linspace(0, 1, len(bins) + 1), label=name, color=show.COLOURS[colour])
-    axis.set(title=f"H = {H}", xlabel="largest softmax weight", ylabel="share of pairs", yscale="log")
-line[0].legend()
-show.figure(
-    fig,
-    name="coefficients",
-    caption="The largest softmax weight over all pairs of head and example, recorded run. Before training it is near "
-    "1/n, after training most of it is piled up at 1.",
-    alt="Two histograms on logarithmic axes; untrained mass at the left edge, trained mass at the right edge with a "
-    "thin floor.",
-)
-
-claim = Claim("memorization/figure-3-coefficients")
-claim.check("H = 8: share of pairs above 0.99", trained[8]["share_saturated"], ">", 0.5)
-claim.printed("H = 4: share of pairs above 0.99", trained[4]["share_saturated"], ">", 0.5)
-for H, row in trained.items():
-    claim.check(
-        f"H = {H}: examples memorised over H(n-1)+1", row["accuracy"] * row["examples"] / capacity(H, n, d), ">=", 4
-    )
-    claim.number(f"H = {H}: accuracy at the T that the paper calls memorised", row["accuracy"], printed=1.0)
-claim.check("built heads: smallest share above 0.99", min(found.share for found in built.values()), ">", 0.5)
-claim.control("untrained: share above 0.99", max(row["share_saturated"] for row in untrained.values()), ">", 0.5)
-claim.verdict()
-
-# %% [markdown]
-# At $H = 8$ all of the paper's description holds. At $H = 4$ this run has slightly less than half of the pairs
-# saturated, and the two models name 98.4 % and 99.6 % of the labels, not all. The paper calls 550 and 1300 the
-# largest sizes that were memorised "around"; one seed was run here.
+# ## To try
+# - Set `threshold = 0.9`: with four heads, too, most pairs count as saturated then, and about one example in six or
+#   five is left without a free head.
+# - Set `further = 1.2`: of the runs with eight heads and a fifth more examples fewer name all labels, and about three
+#   quarters of their pairs are saturated.

@@ -13,6 +13,7 @@ axis before it by vectors: some ten times as fast for a context of 8 tokens.
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -22,6 +23,10 @@ from attention_theory.encodings import sinusoidal
 from attention_theory.memorization.synthetic import Setting
 from attention_theory.randomness import generator
 from attention_theory.training import Parameters
+from attention_theory.validation import require
+
+#: How wide the output map's first entries are drawn; see :func:`initial_weights`.
+Start = Literal["xavier", "fan-in"]
 
 #: Keeps the draw of the weights apart from the draw of the data, which starts from the same seed.
 _WEIGHTS_SEED = 1_000_003
@@ -87,12 +92,25 @@ def make_panel(
     return Panel(settings, width, outputs, *(part.to(device) for part in parts))
 
 
-def initial_weights(panel: Panel, dtype: torch.dtype = torch.float32) -> Parameters:
+def initial_weights(panel: Panel, dtype: torch.dtype = torch.float32, start: Start = "fan-in") -> Parameters:
     """Xavier-uniform keys, queries and values; uniform within 1/sqrt(inputs) for the linear maps around them.
+
+    The text (Section 5.2, Appendices A and H) does not say how weights start. The output map W_O has two starts. Both
+    take the same draws, so that they differ by a factor alone.
 
     Key and query columns beyond a model's d_h, and output rows beyond its H, start at 0, where their gradient is 0:
     they stay there, so that padding never takes part.
+
+    Args:
+        panel: the models.
+        dtype: of the weights.
+        start: ``"fan-in"`` draws W_O within 1/sqrt(H), as the linear maps around the layer; ``"xavier"`` within
+            sqrt(6 / (H + d)), as keys, queries and values, and as the authors' published code has it.
+
+    Raises:
+        ParameterError: another ``start``.
     """
+    require(start=(start, {"xavier", "fan-in"}))
     most_width = max(setting.head_width for setting in panel.settings)
     d = panel.width
     parts: list[Parameters] = []
@@ -113,7 +131,7 @@ def initial_weights(panel: Panel, dtype: torch.dtype = torch.float32) -> Paramet
                 "keys": keys,
                 "queries": queries,
                 "values": uniform(math.sqrt(6 / (d + 1)), H, d),
-                "output": uniform(H**-0.5, H, d),
+                "output": uniform(math.sqrt(6 / (H + d)) if start == "xavier" else H**-0.5, H, d),
                 "decode": uniform(d**-0.5, d, panel.outputs),
                 "decode_bias": uniform(d**-0.5, panel.outputs),
             }

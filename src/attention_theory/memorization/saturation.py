@@ -1,11 +1,13 @@
 """Saturated heads: softmax weights close to one-hot (Appendix H, Figure 3)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from attention_theory.memorization.synthetic import Setting
 from attention_theory.validation import ParameterError, require
 
 
@@ -36,6 +38,11 @@ class Saturation:
         """The share of examples on which at least one head is not saturated."""
         return (~self.saturated).any(dim=0).double().mean().item()
 
+    @property
+    def share_free_by_chance(self) -> float:
+        """The same, if heads saturated independently of each other, each on as many examples as it does."""
+        return 1 - self.saturated.double().mean(dim=1).prod().item()
+
 
 def saturation(attention: Float[Tensor, "heads examples tokens"], threshold: float = 0.99) -> Saturation:
     """A head is saturated on an example if one of its weights is above the threshold (0.99 in Appendix H).
@@ -47,6 +54,28 @@ def saturation(attention: Float[Tensor, "heads examples tokens"], threshold: flo
     _require_weights(attention)
     largest = attention.amax(dim=-1)
     return Saturation(largest, largest > threshold)
+
+
+def saturation_by_model(
+    attention: Float[Tensor, "heads examples tokens"], settings: Iterable[Setting], threshold: float = 0.99
+) -> list[Saturation]:
+    """The saturation of every model of a panel, its own heads and examples alone.
+
+    Args:
+        attention: of all heads of the panel one after another, padded, as
+            :meth:`~attention_theory.memorization.trainer.PanelTrainer.attention` gives it.
+        settings: the panel's models.
+        threshold: as for :func:`saturation`.
+
+    Raises:
+        ParameterError: as :func:`saturation`, or settings that have not as many heads as there are weights.
+    """
+    models = list(settings)
+    require(heads=(sum(one.heads for one in models), {len(attention)}))
+    parts = attention.split([one.heads for one in models])
+    return [
+        saturation(part[:, : one.examples, : one.tokens], threshold) for part, one in zip(parts, models, strict=True)
+    ]
 
 
 def mean_entropy(attention: Float[Tensor, "heads examples tokens"]) -> float:

@@ -1,4 +1,4 @@
-"""Sweeps over H, n and T: several models at every point, all trained in one program (Figures 4 and 5)."""
+"""Sweeps over H, n, T and d_h: several models at every point, trained side by side (Figures 2, 4 and 5)."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,12 @@ from attention_theory.memorization.synthetic import Labels, Setting, sample_data
 from attention_theory.memorization.trainer import PanelTrainer
 from attention_theory.validation import require
 
+#: H, n, T, and d_h where it is not d.
+Point = tuple[int, int, int] | tuple[int, int, int, int]
+
 
 def sweep(
-    points: Sequence[tuple[int, int, int]],
+    points: Sequence[Point],
     width: int,
     seeds: int,
     steps: int,
@@ -23,16 +26,24 @@ def sweep(
     classes: int = 100,
     relabel: bool = False,
     device: str = "cpu",
+    epochs: int = 0,
+    seed: int = 0,
 ) -> Float[Tensor, "points seeds"]:
     """How well models memorise at every point, on the labels of the last epoch.
 
+    Points that take equally many steps are trained side by side, as one program.
+
     Args:
-        points: (H, n, T) each, at least one.
-        width: d, which is d_h too.
-        seeds: models for each point, at least 1; seed s draws data, weights and batches.
-        steps, batch, rate, relabel: as in :class:`~attention_theory.memorization.trainer.PanelTrainer`.
+        points: (H, n, T) each, with d_h = d, or (H, n, T, d_h); at least one.
+        width: d.
+        seeds: models for each point, at least 1; each seed draws data, weights and batches.
+        steps: of a training, at least 1.
+        batch, rate, relabel: as in :class:`~attention_theory.memorization.trainer.PanelTrainer`.
         shared, labels, classes: as in :func:`~attention_theory.memorization.synthetic.sample_data_sets`.
         device: where to train.
+        epochs: passes through the examples for which there must be time, at least 0; points whose examples are so many
+            take more than ``steps`` steps (Appendix A).
+        seed: the first of the seeds, at least 0.
 
     Returns:
         the share of labels named for classes, the mean squared error for real labels.
@@ -40,11 +51,22 @@ def sweep(
     Raises:
         ParameterError: an argument out of its range, or fewer steps than one epoch.
     """
-    require(points=(len(points), 1, None), seeds=(seeds, 1, None))
-    settings = [Setting(H, n, T, width, seed) for H, n, T in points for seed in range(seeds)]
-    data = sample_data_sets(settings, width, shared, labels, classes).to(device)
-    trainer = PanelTrainer(settings, data, steps, batch, rate, relabel)
-    trainer.run()
-    score = trainer.score(trainer.latest_labels())
-    result = score.accuracy if labels == "classes" else score.loss
-    return result.to("cpu", torch.float64).view(-1, seeds)
+    require(points=(len(points), 1, None), seeds=(seeds, 1, None), epochs=(epochs, 0, None), seed=(seed, 0, None))
+    groups: dict[int, list[int]] = {}
+    for place, point in enumerate(points):
+        groups.setdefault(max(steps, epochs * point[2] // batch), []).append(place)
+    found = torch.zeros(len(points), seeds, dtype=torch.float64)
+    for needed, places in groups.items():
+        settings = [_setting(points[place], width, seed + s) for place in places for s in range(seeds)]
+        data = sample_data_sets(settings, width, shared, labels, classes).to(device)
+        trainer = PanelTrainer(settings, data, needed, batch, rate, relabel)
+        trainer.run()
+        score = trainer.score(trainer.latest_labels())
+        result = score.accuracy if labels == "classes" else score.loss
+        found[places] = result.to("cpu", torch.float64).view(-1, seeds)
+    return found
+
+
+def _setting(point: Point, width: int, seed: int) -> Setting:
+    heads, tokens, examples, head_width = point if len(point) == 4 else (*point, width)
+    return Setting(heads, tokens, examples, head_width, seed)

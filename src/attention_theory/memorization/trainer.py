@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from attention_theory.memorization.panel import Panel, forward, initial_weights, make_panel
+from attention_theory.memorization.panel import Panel, Start, forward, initial_weights, make_panel
 from attention_theory.memorization.synthetic import DataSets, Setting
 from attention_theory.randomness import generator
 from attention_theory.training import Parameters
@@ -50,6 +50,8 @@ class PanelTrainer:
         batch: examples a step and model, at least 1.
         rate: Adam's learning rate at its height, above 0.
         relabel: in every epoch each example bears the label of another, drawn anew: nothing is there to be memorised.
+        start: how wide the output map starts, ``"fan-in"`` or ``"xavier"``, as in
+            :func:`~attention_theory.memorization.panel.initial_weights`.
 
     Raises:
         ParameterError: an argument out of its range.
@@ -63,13 +65,14 @@ class PanelTrainer:
     relabel: bool = False
     step: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
+    start: Start = "fan-in"
 
     def __post_init__(self) -> None:
         require(steps=(self.steps, 1, None), batch=(self.batch, 1, None), rate=(self.rate, 1e-9, None))
         dtype = self.data.queries.dtype
         device, width = self.data.queries.device, self.data.queries.shape[-1]
         self.panel: Panel = make_panel(self.settings, width, self.data.classes, dtype, device)
-        weights = initial_weights(self.panel, dtype)
+        weights = initial_weights(self.panel, dtype, self.start)
         self.weights: Parameters = {name: value.requires_grad_() for name, value in weights.items()}
         self.optimiser = torch.optim.Adam(list(self.weights.values()), lr=self.rate, fused=True)
         self._epochs: dict[int, tuple[int, Tensor]] = {}
@@ -128,8 +131,8 @@ class PanelTrainer:
         for model, setting in enumerate(self.settings):
             completed = self.step * self.batch // setting.examples
             require(completed_epochs=(completed, 1, None))
-            bearers = self._epoch(model, completed - 1)[1].to(labels.device)
-            labels[model, : setting.examples] = self.data.labels[model, bearers]
+            met, bearers = self._epoch(model, completed - 1).to(labels.device)
+            labels[model, met] = self.data.labels[model, bearers]
         return labels
 
     def next_batch(self) -> Int[Tensor, "2 models batch"]:
@@ -151,20 +154,20 @@ class PanelTrainer:
         while count:
             epoch, offset = divmod(first, setting.examples)
             if self._epochs.get(model, (-1, None))[0] != epoch:
-                order, bearers = self._epoch(model, epoch)
-                self._epochs[model] = (epoch, torch.stack([order, bearers[order]]))
+                self._epochs[model] = (epoch, self._epoch(model, epoch))
             piece = self._epochs[model][1][:, offset : offset + count]
             pieces.append(piece)
             first, count = first + piece.shape[1], count - piece.shape[1]
         return torch.cat(pieces, dim=1)
 
     def _epoch(self, model: int, epoch: int) -> Int[Tensor, "2 examples"]:
-        """The order of the examples in an epoch, and for each example the one whose label it bears."""
+        """The examples in the order in which they are met in an epoch, and with each the one whose label it bears."""
         setting = self.settings[model]
         draw = generator(setting.seed + _ORDER_SEED + _EPOCH_STRIDE * epoch)
         order = torch.randperm(setting.examples, generator=draw)
-        own = torch.arange(setting.examples)
-        return torch.stack([order, torch.randperm(setting.examples, generator=draw) if self.relabel else own])
+        if not self.relabel:
+            return order.expand(2, -1)
+        return torch.stack([order, torch.randperm(setting.examples, generator=draw)[order]])
 
     def _record(self) -> None:
         score = self.score()

@@ -6,6 +6,7 @@ import torch
 from attention_theory.memorization.panel import forward, initial_weights, make_panel
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.training import Parameters
+from attention_theory.validation import ParameterError
 
 SETTINGS = [Setting(3, 4, 7, 5, seed=0), Setting(1, 2, 9, 2, seed=1), Setting(2, 5, 4, 3, seed=2)]
 
@@ -59,3 +60,17 @@ def test_weights_of_a_model_do_not_depend_on_its_neighbours() -> None:
     assert torch.equal(together["embed"][2], alone["embed"][0])
     assert torch.equal(together["keys"][4:, :, :3], alone["keys"])
     assert torch.equal(together["output"][2, :2], alone["output"][0])
+
+
+def test_the_two_starts_differ_by_the_width_of_the_output_map_alone() -> None:
+    panel = make_panel(SETTINGS, 6, 5)
+    fan_in, xavier = (initial_weights(panel, start=start) for start in ("fan-in", "xavier"))
+    for model, setting in enumerate(SETTINGS):
+        factor = math.sqrt(6 * setting.heads / (setting.heads + 6))
+        assert torch.allclose(xavier["output"][model], factor * fan_in["output"][model])
+    assert all(torch.equal(xavier[name], fan_in[name]) for name in fan_in if name != "output")
+
+
+def test_another_start_is_refused() -> None:
+    with pytest.raises(ParameterError, match="start"):
+        initial_weights(make_panel(SETTINGS, 6, 5), start="zero")  # type: ignore[arg-type]

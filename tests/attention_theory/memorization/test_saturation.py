@@ -3,7 +3,8 @@ import math
 import pytest
 import torch
 
-from attention_theory.memorization.saturation import mean_entropy, saturation
+from attention_theory.memorization.saturation import mean_entropy, saturation, saturation_by_model
+from attention_theory.memorization.synthetic import Setting
 from attention_theory.validation import ParameterError
 
 
@@ -14,6 +15,25 @@ def test_counts_by_hand() -> None:
     assert found.heads_per_example.tolist() == [2, 1]
     assert found.share == 0.75
     assert found.share_with_a_free_head == 0.5
+
+
+def test_heads_that_saturate_by_chance() -> None:
+    one_hot, even = [1.0, 0.0], [0.5, 0.5]
+    found = saturation(torch.tensor([[one_hot, even, even, even], [one_hot, one_hot, even, even]]))
+    assert found.share_free_by_chance == 1 - 1 / 4 * 1 / 2
+    assert found.share_with_a_free_head == 3 / 4
+
+
+def test_each_model_of_a_panel_has_its_own_heads_and_examples() -> None:
+    settings = [Setting(2, 3, 4, 5), Setting(1, 2, 6, 5)]
+    weights = torch.zeros(3, 6, 3)
+    weights[:2, :4] = 1 / 3  # what is beyond a model's examples and tokens is no softmax, and is not looked at
+    weights[2, :, 0] = 1.0
+    even, sharp = saturation_by_model(weights, settings)
+    assert (even.largest.shape, sharp.largest.shape) == ((2, 4), (1, 6))
+    assert (even.share, sharp.share) == (0, 1)
+    with pytest.raises(ParameterError, match="heads"):
+        saturation_by_model(weights, settings[:1])
 
 
 def test_entropy_of_even_and_one_hot_weights() -> None:

@@ -23,6 +23,17 @@ def test_every_entry_is_the_score_of_its_own_model(labels: Labels, shared: bool)
             assert found[row, seed].item() == pytest.approx(alone.item(), abs=1e-4)
 
 
+def test_points_of_many_examples_take_the_steps_of_their_epochs() -> None:
+    found = sweep([(1, 3, 20), (2, 2, 64), (1, 3, 64, 2)], 4, 1, 40, 8, 1e-2, classes=5, epochs=8, seed=3)
+    for row, setting, steps in (
+        (0, Setting(1, 3, 20, 4, 3), 40),
+        (1, Setting(2, 2, 64, 4, 3), 64),
+        (2, Setting(1, 3, 64, 2, 3), 64),
+    ):
+        alone = PanelTrainer([setting], sample_data_sets([setting], 4, classes=5), steps, 8, 1e-2).run()
+        assert found[row].item() == pytest.approx(alone.accuracy.item(), abs=1e-4)
+
+
 def test_labels_that_change_every_epoch_are_not_memorised() -> None:
     kept, changed = (sweep([(4, 4, 12)], 8, 1, 1500, 12, 1e-2, classes=5, relabel=relabel) for relabel in (False, True))
     assert kept.item() == 1
