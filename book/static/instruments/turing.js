@@ -216,6 +216,7 @@ window.instruments.turing = (room, given) => {
   const tape = make("div", { class: "instrument-tape", tabindex: "0", role: "region", "aria-label": "The tape after each step" });
   const latest = region("The newest tokens");
   const reads = region("How the newest token came about");
+  reads.classList.add("instrument-wide");
   const picture = make("canvas", { role: "img" });
   const sizes = make("p", { class: "instrument-about" });
   const turned = make("input", { type: "checkbox", change: () => begin() });
