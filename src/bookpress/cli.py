@@ -16,6 +16,7 @@ from bookpress.anywhere import run_anywhere
 from bookpress.build import BuildError, build_book
 from bookpress.ends import run_end, run_ends
 from bookpress.exports import ExportError, find_exports, write_export
+from bookpress.instruments import InstrumentError
 from bookpress.files import write_whole
 from bookpress.full_size import CPU, CUDA
 from bookpress.kernels import end_with_builder
@@ -352,7 +353,7 @@ def _told(error: Exception) -> tuple[Exit, str] | None:
             return code, str(error)
         case RegistryError():
             return Exit.BAD_REGISTRY, str(error)
-        case ExportError() | SourceError() | ProfileError() | SweepError():
+        case ExportError() | InstrumentError() | SourceError() | ProfileError() | SweepError():
             return Exit.USAGE, str(error)
         case BuildError():
             return Exit.NOT_WHOLE, str(error)
