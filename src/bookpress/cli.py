@@ -16,9 +16,9 @@ from bookpress.anywhere import run_anywhere
 from bookpress.build import BuildError, build_book
 from bookpress.ends import run_end, run_ends
 from bookpress.exports import ExportError, find_exports, write_export
-from bookpress.instruments import InstrumentError
 from bookpress.files import write_whole
 from bookpress.full_size import CPU, CUDA
+from bookpress.instruments import InstrumentError
 from bookpress.kernels import end_with_builder
 from bookpress.laptop_values import keep_values
 from bookpress.layout import Layout
