@@ -40,6 +40,11 @@ NAMES = [one.name for found in PAGES.values() for one in found]
 #: How many random inputs each instrument is given beside torch, and how many at once.
 INPUTS, AT_ONCE = 1_000, 100
 
+WCAG = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
+    "resultTypes": ["violations"],
+}
+
 BARE = """<!doctype html>
 <html lang="en" data-theme="light"><head><meta charset="utf-8"><title>bare</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -164,15 +169,11 @@ def test_an_instrument_loads_when_it_is_scrolled_to(opened: Open, name: str) -> 
 @pytest.mark.parametrize("width", [390, 1440])
 def test_an_instrument_fits_its_column_and_violates_no_wcag_a_or_aa(opened: Open, name: str, width: int) -> None:
     visit = opened(name, viewport={"width": width, "height": 900})
-    options = {
-        "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
-        "resultTypes": ["violations"],
-    }
     for theme in ("light", "dark"):
         visit.page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
         visit.page.add_style_tag(content="* { transition: none !important; }")
         assert visit.page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
-        found = Axe().run(visit.page, options=options).response["violations"]
+        found = Axe().run(visit.page, options=WCAG).response["violations"]
         assert [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]] == []
 
 
@@ -467,3 +468,26 @@ def test_less_motion_is_respected_and_run_can_be_stopped(opened: Open, name: str
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_role("button", name="Pause").click()
     assert page.get_by_role("button", name="Run", exact=True).count() == 1
+
+
+def test_the_instruments_of_the_site_open_on_every_screen(screen: Any) -> None:
+    """On the built pages, in the theme's own colours, beside contents and navigation."""
+    wrong = {}
+    for path in [page for page in screen.site.pages if page.startswith("instruments/")]:
+        screen.open(path)
+        for place in screen.page.locator(".instrument").all():
+            place.locator(".instrument-start").click()
+        screen.page.wait_for_function("[...document.querySelectorAll('.instrument')].every(e => e.dataset.ready)")
+        wide = screen.page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
+        found = Axe().run(screen.page, options=WCAG).response["violations"]
+        wrong[path] = [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"][:3]]
+        wrong[path] += [*screen.faults, *screen.strangers, *(["too wide"] if wide > 0 else [])]
+    assert {path: faults for path, faults in wrong.items() if faults} == {}
+
+
+def test_only_pages_with_an_instrument_carry_the_loader(site: Any) -> None:
+    root = LAYOUT.root / "_build" / "html"
+    carrying = {
+        path for path in site.pages if "instruments/instruments.js" in (root / path).read_text(encoding="utf-8")
+    }
+    assert carrying == {f"instruments/{name}.html" for name in PAGES}
