@@ -18,6 +18,7 @@ from bookpress.ends import run_end, run_ends
 from bookpress.exports import ExportError, find_exports, write_export
 from bookpress.files import write_whole
 from bookpress.full_size import CPU, CUDA
+from bookpress.instruments import InstrumentError
 from bookpress.kernels import end_with_builder
 from bookpress.laptop_values import keep_values
 from bookpress.layout import Layout
@@ -363,7 +364,7 @@ def _told(error: Exception) -> tuple[Exit, str] | None:
             return code, str(error)
         case RegistryError():
             return Exit.BAD_REGISTRY, str(error)
-        case ExportError() | SourceError() | ProfileError() | SweepError():
+        case ExportError() | InstrumentError() | SourceError() | ProfileError() | SweepError():
             return Exit.USAGE, str(error)
         case BuildError():
             return Exit.NOT_WHOLE, str(error)

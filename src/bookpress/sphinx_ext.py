@@ -111,9 +111,8 @@ def _load_instruments(
 ) -> None:
     """Give the loader to the pages that have an instrument, and to no other; it loads the rest when it is wanted."""
     if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):
-        version = instruments.version(Layout(Path(app.srcdir).parent))
+        attributes: dict[str, Any] = {"data-version": instruments.version(Layout(Path(app.srcdir).parent))}
         app.add_css_file(instruments.STYLE)
-        attributes: dict[str, Any] = {"data-version": version}
         app.add_js_file(instruments.LOADER, loading_method="defer", **attributes)
 
 

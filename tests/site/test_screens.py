@@ -20,9 +20,8 @@ def kinds(pages: list[str]) -> list[str]:
     """One page of every kind, and a notebook of every paper."""
     notebooks = {page.split("/")[1]: page for page in reversed(pages) if page.startswith("notebooks/")}
     chapters = [page for page in pages if page.startswith("papers/")][:1]
-    return (
-        [page for page in pages if "/" not in page or page.startswith("generated/")] + chapters + [*notebooks.values()]
-    )
+    written = [page for page in pages if "/" not in page or page.startswith(("generated/", "instruments/"))]
+    return written + chapters + [*notebooks.values()]
 
 
 def test_nothing_scrolls_sideways_on_a_phone(phone: Any) -> None:

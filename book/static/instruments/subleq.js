@@ -454,9 +454,10 @@ window.instruments.subleq = (room, given) => {
   function words(found) {
     if (!run.steps) return "Loaded. Transformer and interpreter are at instruction 0.";
     const count = run.steps === 1 ? "1 instruction" : `${run.steps} instructions`;
+    const at = (counter) => (place(counter) === "halt" ? "the halt" : `instruction ${counter}`);
     const over = run.over ? "The program has halted. " : "";
-    if (run.wrong !== null) return `✗ ${over}After ${count}: they differ since instruction ${run.wrong} was executed (transformer at ${found.counter}, interpreter at ${run.expected.counter}).`;
-    return `✓ ${over}After ${count}: both at ${place(found.counter)}, all ${found.memory.length} cells the same, and so after each instruction before.`;
+    if (run.wrong !== null) return `✗ ${over}After ${count}: they differ since instruction ${run.wrong} was executed (the transformer is at ${at(found.counter)}, the interpreter at ${at(run.expected.counter)}).`;
+    return `✓ ${over}After ${count}: both at ${at(found.counter)}, all ${found.memory.length} cells the same, and so after each instruction before.`;
   }
 
   function drawLayer() {

@@ -212,10 +212,11 @@ window.instruments.turing = (room, given) => {
   const finish = button("To the end", () => { pause(); while (!run.over) step(); show(); });
   const restart = button("Back to the start", () => begin());
   const status = make("p", { class: "instrument-status", role: "status" });
-  const delta = region("The rules, a row a state, a column a letter");
+  const delta = region("The machine’s table, a row a state, a column a letter");
   const tape = make("div", { class: "instrument-tape", tabindex: "0", role: "region", "aria-label": "The tape after each step" });
   const latest = region("The newest tokens");
   const reads = region("How the newest token came about");
+  reads.classList.add("instrument-wide");
   const picture = make("canvas", { role: "img" });
   const sizes = make("p", { class: "instrument-about" });
   const turned = make("input", { type: "checkbox", change: () => begin() });
@@ -235,7 +236,7 @@ window.instruments.turing = (room, given) => {
       make("figure", {}, picture, make("figcaption", {}, "Who looked at whom. Down: the token that asked, made of the one above it; across: the token that was asked. The score of a head is a whole number: ",
         make("span", { class: "instrument-key" }, make("i", { class: "plus" }), " positive, ", make("i", { class: "minus" }), " negative"), "; the lines part prompt and steps."))),
     part("Disturb it", make("label", { class: "instrument-check" }, turned,
-      " Turn the sign of one weight: the move to be made is written a second time where it should be taken back")),
+      " Turn the sign of one weight: a move to the left is written a second time where it should be taken back")),
   );
 
   // ---- What happens ----
