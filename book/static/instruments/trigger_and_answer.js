@@ -286,11 +286,11 @@
 
     function drawWords(now, weights, done) {
       const largest = Math.max(...done.attention.map(Math.abs)) || 1;
-      const below = done.attention.some((w) => w < -0.005 * largest);
+      const below = Math.max(0, ...done.attention.map((w) => -w / largest));
       if (state.picked >= now.tokens.length) state.picked = -1;
       const picked = state.picked >= 0 ? state.picked : done.attention.reduce((best, w, h) => (Math.abs(w) > Math.abs(done.attention[best]) ? h : best), now.tokens.length - 1);
       const list = find(".ta-words");
-      list.classList.toggle("ta-both", below);
+      list.style.setProperty("--below", below.toFixed(4));
       while (list.children.length > now.tokens.length) list.lastChild.remove();
       while (list.children.length < now.tokens.length) {
         const item = document.createElement("li");
@@ -338,9 +338,9 @@
       rows.push(row(`${others.length} others`, "", "", total, now.law && others.reduce((sum, i) => sum + now.law[i], 0), "rest"));
       find(".ta-answer tbody").innerHTML = rows.join("");
       const order = done.probabilities.map((_, i) => i).sort((a, b) => done.probabilities[b] - done.probabilities[a]);
-      const flat = done.probabilities[order[0]] - done.probabilities[order[last]] < 1e-12;
+      const tied = order.filter((i) => done.probabilities[order[0]] - done.probabilities[i] < 1e-9).length;
       const answers = order.slice(0, done.probabilities[order[1]] > 0.05 ? 2 : 1);
-      let said = flat ? `All words are equally likely to it, ${percent(done.probabilities[0])} each.` : `The model answers ${answers.map((i) => `<b>${table.words[i]}</b> with ${percent(done.probabilities[i])}`).join(" and ")}.`;
+      let said = tied > 2 ? `The model makes no choice among ${tied} words: ${percent(done.probabilities[order[0]])} for each.` : `The model answers ${answers.map((i) => `<b>${table.words[i]}</b> with ${percent(done.probabilities[i])}`).join(" and ")}.`;
       if (now.law) {
         const { loss, least } = losses(done.logits, now.law);
         const right = now.noise ? `${table.words[output]} with ${percent(1 - now.noise)} and the with ${percent(now.noise)}` : `${table.words[output]} with certainty`;
