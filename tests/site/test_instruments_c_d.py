@@ -293,8 +293,8 @@ def test_the_table_has_the_ranks_that_are_found_anew(store: Page, tables: dict[s
     ]
     shown = told(store, script, asked)
     for number, (one, rank) in enumerate(zip(asked, shown, strict=True)):
-        sizes = [one[name] for name in _LISTS]
-        assert exact_ranks(*sizes, one["contexts"] == "shared", 100 + number)[-1] == rank, one
+        H, n, d, k = (one[name] for name in _LISTS)
+        assert exact_ranks(H, n, d, k, one["contexts"] == "shared", 100 + number)[-1] == rank, one
     everything = _all_sizes(table)
     bounds = [rank_bound(one["heads"], one["tokens"], one["width"], one["contexts"] == "shared") for one in everything]
     assert told(store, script, everything) == bounds
@@ -317,8 +317,8 @@ def _all_sizes(table: dict[str, Any]) -> list[dict[str, Any]]:
 def test_the_counts_beside_the_rank_are_the_packages(store: Page, tables: dict[str, Any]) -> None:
     everything = _all_sizes(tables["how_much_fits"])
     script = """(asked) => asked.map((one) => { const core = window.instruments.how_much_fits_core;
-        return [core.promised, core.most, core.parameters, core.directions, core.covered, core.blocks].map((count) => count(one));
-    })"""
+        const counts = [core.promised, core.most, core.parameters, core.directions, core.covered, core.blocks];
+        return counts.map((count) => count(one)); })"""
     for one, found in zip(everything, told(store, script, everything), strict=True):
         H, n, d, k = (one[name] for name in _LISTS)
         shared = one["contexts"] == "shared"
@@ -351,7 +351,7 @@ def test_both_are_accessible_and_as_wide_as_the_screen(screen: Page) -> None:
     found = Axe().run(screen, options=WCAG).response["violations"]
     wrong = [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"][:3]]
     assert wrong == []
-    small = """[...document.querySelectorAll('.instrument *')].filter((e) => e.childNodes.length && [...e.childNodes].some(
-        (c) => c.nodeType === 3 && c.textContent.trim()) && e.getClientRects().length
-        && parseFloat(getComputedStyle(e).fontSize) < 9 && !e.closest('tspan')).map((e) => e.outerHTML.slice(0, 80))"""
+    small = """[...document.querySelectorAll('.instrument *')].filter((one) => one.getClientRects().length
+        && [...one.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim())
+        && parseFloat(getComputedStyle(one).fontSize) < 9).map((one) => one.outerHTML.slice(0, 80))"""
     assert screen.evaluate(small) == []

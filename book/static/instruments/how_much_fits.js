@@ -205,7 +205,7 @@
 <text class="hmf-strong" x="${middle}" y="${bottom + 17}" text-anchor="middle">${list[i]}</text></g>`;
       });
       const said = points.map((one, i) => `${list[i]}: ${core.covered(one) ? core.promised(one) : "silent"}, rank ${core.rank(table, one)}`).join("; ");
-      find("[data-part=chart]").innerHTML = `<svg width="${width}" height="${bottom + 44}" role="img" aria-label="Examples against ${NAMES[axis]}, by Theorem 1 and by the rank. ${said}."><path class="hmf-mark" d="M${left} ${bottom}H${width - right}"/>${parts.join("")}<text x="${width / 2}" y="${bottom + 38}" text-anchor="middle">${NAMES[axis].replace("d_h", 'd<tspan dy="3" font-size="8.5">h</tspan>')}</text></svg>`;
+      find("[data-part=chart]").innerHTML = `<svg width="${width}" height="${bottom + 44}" role="img" aria-label="Examples against ${NAMES[axis]}, by Theorem 1 and by the rank. ${said}."><path class="hmf-mark" d="M${left} ${bottom}H${width - right}"/>${parts.join("")}<text x="${width / 2}" y="${bottom + 38}" text-anchor="middle">${NAMES[axis].replace("d_h", 'd<tspan dy="3" font-size="9.5">h</tspan>')}</text></svg>`;
     }
 
     const wide = () => Math.max(280, Math.min(900, find("[data-part=stairs]").clientWidth || 600));

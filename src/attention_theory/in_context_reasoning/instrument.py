@@ -28,7 +28,11 @@ from attention_theory.randomness import Seed, generator, streams
 from attention_theory.validation import require
 
 #: The vocabulary in the order of the tokens: the trigger, the outputs, the neutral words, the noise token.
-WORDS = ("to", "Anna", "Bob", "Rome", "Lima", *"we she gives sends a book letter cat and then".split(), "the")
+WORDS = (
+    *("to", "Anna", "Bob", "Rome", "Lima"),
+    *("we", "she", "gives", "sends", "a", "book", "letter", "cat", "and", "then"),
+    "the",
+)
 LENGTH = 14
 #: Matrices are kept in this unit.
 UNIT = 1 / 10_000

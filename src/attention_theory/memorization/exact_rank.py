@@ -75,7 +75,7 @@ def exact_ranks(heads: int, tokens: int, width: int, head_width: int, shared: bo
 
 
 def modular_ranks_of_blocks(matrix: Int[Tensor, "rows columns"], width: int) -> list[int]:
-    """The ranks modulo the prime of the first ``width`` columns, the first ``2 * width``, and so on, by one elimination.
+    """The ranks modulo the prime of the first ``width`` columns, the first ``2 * width`` and so on, in one go.
 
     Raises:
         ParameterError: a width below 1, or one that does not divide the number of columns.

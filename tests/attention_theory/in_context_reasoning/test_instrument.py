@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -57,8 +58,8 @@ def test_the_scale_grows_by_the_rate_at_every_step(noise: float) -> None:
 def test_weights_read_back_are_the_trained_ones_to_half_a_unit(table: dict[str, Any]) -> None:
     _, of_matrices = streams(0, 2)
     for trained in ("query-key", "all"):
-        whole = trained_matrices(MODELS[trained], NOISES[1:], TIMES, seed=of_matrices)
-        for column, time in enumerate(TIMES):
+        whole = trained_matrices(MODELS[trained], NOISES[1:], TIMES[:5], seed=of_matrices)
+        for column, time in enumerate(TIMES[:5]):
             for row, noise in enumerate(NOISES[1:]):
                 kept = weights_at(table, trained, noise, time)
                 for ours, theirs in zip(kept.matrices, whole[column].matrices, strict=True):
@@ -103,6 +104,10 @@ def test_training_ends_near_the_bayes_risk_and_only_lemmas_read_unseen_words(
     assert excess("scales", 200, unseen) < 0.001
     assert excess("query-key", 200, unseen) < excess("query-key", 0, unseen) / 3
     assert excess("all", 200, unseen) > max(1.0, excess("all", 10, seen))
+
+
+def test_the_table_is_small_enough_for_a_page(table: dict[str, Any]) -> None:
+    assert len(json.dumps(table, separators=(",", ":"))) < 300_000
 
 
 def test_what_the_table_does_not_have_is_refused(table: dict[str, Any]) -> None:
