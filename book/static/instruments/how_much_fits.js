@@ -160,8 +160,12 @@
       const gap = Math.min(1, step / 6);
       table.heads.forEach((head, i) => {
         const y = top + ROW * i;
-        if (head > sizes.heads) return;
-        parts.push(`<text x="${left - 8}" y="${y + 12.5}" text-anchor="end">head ${head}</text>`);
+        const used = head <= sizes.heads;
+        parts.push(`<text${used ? ' class="hmf-strong"' : ""} x="${left - 8}" y="${y + 12.5}" text-anchor="end">head ${head}</text>`);
+        if (!used) {
+          parts.push(`<path class="hmf-unused" d="M${left} ${y + ROW / 2}H${width - right}"/>`);
+          return;
+        }
         const [from, to] = core.blocks(sizes)[i];
         if (covered) {
           parts.push(box(0, promised, y + 1, ROW - 2, "band"));

@@ -150,7 +150,7 @@
   const escape = (text) => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
   const percent = (p) => (p > 0 && p < 0.0005 ? "< 0.1 %" : `${(100 * p).toFixed(p > 0.9995 && p < 1 ? 2 : 1)} %`);
   const number = (x) => (Math.abs(x) < 0.005 ? "0" : x.toFixed(Math.abs(x) < 9.995 ? 2 : 1)).replace("-", "−");
-  const nats = (x) => (x > 0 && x < 0.0005 ? "< 0.001" : x.toFixed(3));
+  const nats = (x) => (x && x < 0.0005 ? "< 0.001" : x ? x.toFixed(3) : "0");
   const nearest = (stops, wanted) =>
     stops.reduce((best, one, i) => (Math.abs(one - wanted) < Math.abs(stops[best] - wanted) ? i : best), 0);
 
@@ -169,8 +169,8 @@
     <h3><label for="ta-text">The sentence</label></h3>
     <div class="ta-line"><textarea id="ta-text" rows="2" spellcheck="false" autocapitalize="off" aria-describedby="ta-note"></textarea>
       <span class="ta-last"><b>to</b> <span aria-hidden="true">?</span><span class="ta-hidden">, the last word of every sentence; which word comes next?</span></span></div>
-    <div class="ta-keys" aria-label="words to put in">
-      ${group("trigger", [TRIGGER], "trigger")}${group("answers in training", table.outputs, "output")}${group("noise", [last], "noise")}${group("other words", neutral, "neutral")}
+    <div class="ta-keys" role="group" aria-label="words to put in">
+      ${group("trigger", [TRIGGER], "trigger")}${group("noise", [last], "noise")}${group("answers in training", table.outputs, "output")}${group("other words", neutral, "neutral")}
     </div>
     <div class="instrument-buttons">
       <button type="button" data-act="draw">Draw a sentence</button>
@@ -203,7 +203,7 @@
     <section class="ta-curve">
       <h3 id="ta-loss">How training went</h3>
       <div data-part="curve"></div>
-      <p class="ta-small">Loss on this sentence above the least possible, in nats, against the steps of training. The ring is where the slider stands.</p>
+      <p class="ta-small" data-part="under">Loss on this sentence above the least possible, in nats, against the steps of training. The ring is where the slider stands.</p>
     </section>
   </div>`;
   };
@@ -314,7 +314,7 @@
       const parts = scoreParts(weights, now.tokens, picked);
       const sum = parts.map((one) => `W[${place(one.row)}, ${place(one.column)}]`).join(" + ");
       const values = parts.map((one, i) => (i ? (one.value < 0 ? " − " : " + ") : one.value < 0 ? "−" : "") + number(Math.abs(one.value))).join("");
-      find("[data-part=score]").textContent = `The attention on “${table.words[now.tokens[picked]]}” (word ${picked + 1}) is ${sum} = ${values} = ${number(done.attention[picked])}. The longest bar is the largest attention of the moment. Pick another word to see its sum.`;
+      find("[data-part=score]").textContent = `The attention on “${table.words[now.tokens[picked]]}” (word ${picked + 1}) is ${sum}${parts.length > 1 ? ` = ${values}` : ""} = ${number(done.attention[picked])}. The longest bar is the largest attention of the moment. Pick another word to see its sum.`;
     }
 
     function kindOf(token) {
@@ -352,6 +352,7 @@
     /** The loss above the least of all models that have this noise level, over the steps of training. */
     function drawCurve(now) {
       const place = find("[data-part=curve]");
+      find("[data-part=under]").hidden = !now.law;
       if (!now.law) {
         place.innerHTML = '<p class="ta-small ta-empty">There is no least loss for a sentence that is none of the task.</p>';
         return;
