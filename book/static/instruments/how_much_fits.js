@@ -201,7 +201,9 @@
         const [rank, promised, covered, now] = [core.rank(table, one), core.promised(one), core.covered(one), list[i] === sizes[axis]];
         const a = left + step * i;
         const middle = a + step / 2;
-        const inside = Math.abs(y(promised) - y(rank)) > 34 ? `<text x="${middle}" y="${y(promised) - 5}" text-anchor="middle">${promised}</text>` : "";
+        const low = bottom - y(promised) < 18; // a bar too low for its own number
+        const room = y(promised) - y(rank) > (low ? 30 : 12);
+        const inside = room ? `<text class="${covered && !low ? "hmf-on" : ""}" x="${middle}" y="${low ? y(promised) - 5 : y(promised) + 14}" text-anchor="middle">${promised}</text>` : "";
         return `<g data-size="${i}" class="${now ? "hmf-now" : ""}"><rect class="hmf-column" x="${a}" y="0" width="${step}" height="${bottom + 24}"/>
 <rect class="${covered ? "hmf-own" : "hmf-open"}" x="${a + step * 0.14}" y="${y(promised)}" width="${step * 0.72}" height="${Math.max(1, bottom - y(promised))}"/>
 <path class="hmf-level" d="M${a + step * 0.06} ${y(rank)}H${a + step * 0.94}"/><circle class="hmf-dot" cx="${middle}" cy="${y(rank)}" r="5"/>
