@@ -1,0 +1,106 @@
+"""The rank of the feature matrix without rounding, for finite keys and queries of any width (Propositions 1 and 2).
+
+Whole-number tokens and queries, and keys that are whole numbers times ln 7, make every softmax weight a ratio of powers
+of 7. So Z is a matrix of fractions, whose rank modulo a prime can be found without rounding; it is at most the rank of
+Z. A minor of Z that is not 0 at one choice of weights is 0 almost nowhere, for it is an analytic function of them: the
+rank found is reached by almost all keys and queries. What limits it from above is written down in :func:`rank_bound`.
+
+The base is 7, for the powers of 7 run through all numbers modulo the prime ``2**31 - 1``; those of 2 are 31 only.
+"""
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attention_theory.memorization.examples import integer_vectors
+from attention_theory.numerics import PRIME
+from attention_theory.randomness import Seed, generator
+from attention_theory.validation import require
+
+#: Softmax weights are ratios of powers of this number.
+BASE = 7
+_LARGEST_KEY = 9_999
+
+
+def rank_bound(heads: int, tokens: int, width: int, shared: bool) -> int:
+    """What the rank of Z cannot exceed, however many examples there are.
+
+    Shared context: H (n - 1) + 1 (Proposition 2), and the H d columns. A context for each example: the H d columns; for
+    n = 1 all heads give the one token, which leaves d.
+
+    Raises:
+        ParameterError: no head, no token or no width.
+    """
+    require(heads=(heads, 1, None), tokens=(tokens, 1, None), width=(width, 1, None))
+    if shared:
+        return min(heads * (tokens - 1) + 1, heads * width)
+    return heads * width if tokens > 1 else width
+
+
+def exact_features(
+    contexts: Int[Tensor, "tokens width"] | Int[Tensor, "examples tokens width"],
+    queries: Int[Tensor, "examples width"],
+    key_matrices: Int[Tensor, "heads width head_width"],
+    query_matrices: Int[Tensor, "heads width head_width"],
+) -> Int[Tensor, "examples heads_times_width"]:
+    """Z modulo the prime (Eqs. 1 to 3 and 7): the keys of the layer are ``ln(7)`` times ``key_matrices``.
+
+    Raises:
+        ParameterError: a sum of powers that the prime divides, so that the weights are no numbers modulo the prime.
+    """
+    carried = (queries @ query_matrices) @ key_matrices.mT
+    logits = carried.transpose(0, 1) @ contexts.mT  # whole numbers, (examples, heads, tokens)
+    powers = _power(torch.full_like(logits, BASE), logits.remainder(PRIME - 1))
+    total = powers.sum(dim=-1, keepdim=True).remainder(PRIME)
+    require(sums_that_vanish=(int((total == 0).sum()), 0, 0))
+    weights = powers * _power(total, torch.full_like(total, PRIME - 2)) % PRIME
+    parts = weights[..., None] * contexts.remainder(PRIME)[..., None, :, :] % PRIME
+    return parts.sum(dim=-2).remainder(PRIME).flatten(1)
+
+
+def exact_ranks(heads: int, tokens: int, width: int, head_width: int, shared: bool, seed: Seed = 0) -> list[int]:
+    """The ranks of Z with 1, 2, ... ``heads`` heads, at random whole numbers, on more examples than any rank.
+
+    Raises:
+        ParameterError: no head, no token, no width or no key width.
+    """
+    require(heads=(heads, 1, None), tokens=(tokens, 1, None), width=(width, 1, None), head_width=(head_width, 1, None))
+    source = generator(seed)
+    count = rank_bound(heads, tokens, width, shared) + 1
+    contexts = integer_vectors(tokens if shared else count * tokens, width, source)
+    queries = integer_vectors(count, width, source)
+    maps = integer_vectors(2 * heads * width, head_width, source, _LARGEST_KEY).view(2, heads, width, head_width)
+    Z = exact_features(contexts if shared else contexts.view(count, tokens, width), queries, maps[0], maps[1])
+    return modular_ranks_of_blocks(Z, width)
+
+
+def modular_ranks_of_blocks(matrix: Int[Tensor, "rows columns"], width: int) -> list[int]:
+    """The ranks modulo the prime of the first ``width`` columns, the first ``2 * width`` and so on, in one go.
+
+    Raises:
+        ParameterError: a width below 1, or one that does not divide the number of columns.
+    """
+    require(width=(width, 1, None), columns=(matrix.shape[1], range(0, matrix.shape[1] + 1, max(1, width))))
+    work, rank, ranks = matrix.remainder(PRIME).clone(), 0, []
+    for column in range(work.shape[1]):
+        pivots = work[rank:, column].nonzero()
+        if len(pivots):
+            pivot = rank + int(pivots[0])
+            work[[rank, pivot]] = work[[pivot, rank]]
+            row = work[rank, column:] * pow(int(work[rank, column]), -1, PRIME) % PRIME
+            below = work[rank + 1 :, column:]
+            below.sub_(below[:, :1] * row % PRIME).remainder_(PRIME)
+            rank += 1
+        if (column + 1) % width == 0:
+            ranks.append(rank)
+    return ranks
+
+
+def _power(base: Int[Tensor, "*shape"], exponent: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+    """``base ** exponent`` modulo the prime, by squaring; exponents from 0 up."""
+    result, square, left = torch.ones_like(base), base.clone(), exponent.clone()
+    while bool(left.any()):
+        result = torch.where(left % 2 == 1, result * square % PRIME, result)
+        square = square * square % PRIME
+        left //= 2
+    return result

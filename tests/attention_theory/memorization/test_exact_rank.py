@@ -1,0 +1,82 @@
+import math
+from fractions import Fraction
+
+import pytest
+import torch
+
+from attention_theory.memorization.attention import Examples, Heads, features
+from attention_theory.memorization.exact_rank import (
+    BASE,
+    exact_features,
+    exact_ranks,
+    modular_ranks_of_blocks,
+    rank_bound,
+)
+from attention_theory.memorization.examples import integer_vectors
+from attention_theory.numerics import PRIME, modular_rank, numerical_rank
+from attention_theory.randomness import generator
+from attention_theory.validation import ParameterError
+
+
+def small(shared: bool, seed: int = 3) -> tuple[torch.Tensor, ...]:
+    """Whole numbers so small that no softmax weight is 0 in float64: H = 2, n = 3, d = 4, d_h = 2."""
+    draw = generator(seed)
+    contexts = integer_vectors(3 if shared else 30, 4, draw, 1)
+    maps = integer_vectors(16, 2, draw, 1).view(2, 2, 4, 2)
+    return contexts if shared else contexts.view(10, 3, 4), integer_vectors(10, 4, draw, 1), maps[0], maps[1]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_features_are_those_of_the_layer_with_keys_times_ln_7(shared: bool) -> None:
+    """The fractions in Python's own whole numbers: as real numbers the layer's features, modulo the prime ours."""
+    contexts, queries, keys, query_maps = small(shared)
+    ours = exact_features(contexts, queries, keys, query_maps)
+    heads = Heads(keys.double() * math.log(BASE), query_maps.double())
+    layer = features(heads, Examples(contexts.double(), queries.double()))
+    for t in range(10):
+        tokens = (contexts if shared else contexts[t]).tolist()
+        for h in range(2):
+            logits = [int(torch.tensor(x) @ keys[h] @ query_maps[h].T @ queries[t]) for x in tokens]
+            total = sum(Fraction(BASE) ** logit for logit in logits)
+            for j in range(4):
+                entry = sum(Fraction(BASE) ** logit * x[j] for logit, x in zip(logits, tokens, strict=True)) / total
+                assert float(entry) == pytest.approx(layer[t, 4 * h + j].item(), abs=1e-9)
+                assert entry.numerator * pow(entry.denominator, -1, PRIME) % PRIME == ours[t, 4 * h + j]
+
+
+@pytest.mark.parametrize(("H", "n", "d", "k"), [(3, 4, 6, 2), (4, 3, 5, 5), (2, 5, 4, 3), (3, 1, 4, 2), (2, 2, 2, 1)])
+@pytest.mark.parametrize("shared", [True, False])
+def test_ranks_meet_their_bound_for_every_number_of_heads(H: int, n: int, d: int, k: int, shared: bool) -> None:
+    assert exact_ranks(H, n, d, k, shared, 5) == [rank_bound(h, n, d, shared) for h in range(1, H + 1)]
+
+
+def test_bounds_are_those_of_the_propositions() -> None:
+    assert rank_bound(4, 5, 8, True) == 17  # H (n - 1) + 1
+    assert rank_bound(4, 9, 3, True) == 12  # H d
+    assert rank_bound(4, 5, 8, False) == 32  # H d
+    assert rank_bound(4, 1, 8, True) == 1
+    assert rank_bound(4, 1, 8, False) == 8
+
+
+def test_a_duplicate_token_costs_one_for_each_head() -> None:
+    draw = generator(1)
+    contexts, queries = integer_vectors(4, 6, draw), integer_vectors(20, 6, draw)
+    maps = integer_vectors(36, 6, draw, 99).view(2, 3, 6, 6)
+    contexts[3] = contexts[0]
+    assert modular_ranks_of_blocks(exact_features(contexts, queries, maps[0], maps[1]), 6) == [3, 5, 7]
+
+
+def test_block_ranks_are_the_ranks_of_the_first_columns() -> None:
+    matrix = integer_vectors(9, 4, 1) @ integer_vectors(4, 12, 2)
+    expected = [modular_rank(matrix[:, :columns]) for columns in (3, 6, 9, 12)]
+    assert modular_ranks_of_blocks(matrix, 3) == expected == [3, 4, 4, 4]
+    assert int(numerical_rank(matrix.double())) == 4
+
+
+def test_what_is_out_of_range_is_refused() -> None:
+    with pytest.raises(ParameterError, match="heads"):
+        exact_ranks(0, 2, 2, 2, True)
+    with pytest.raises(ParameterError, match="tokens"):
+        rank_bound(1, 0, 2, True)
+    with pytest.raises(ParameterError, match="columns"):
+        modular_ranks_of_blocks(integer_vectors(3, 4, 1), 3)

@@ -1,0 +1,31 @@
+import pytest
+
+from attention_theory.memorization import instrument
+from attention_theory.memorization.exact_rank import rank_bound
+from attention_theory.memorization.instrument import rank_table
+
+
+@pytest.fixture
+def few_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {"HEADS": 3, "TOKENS": (1, 3), "WIDTHS": (2, 4), "HEAD_WIDTHS": (1, 2)}
+    for name, value in sizes.items():
+        monkeypatch.setattr(instrument, name, value)
+
+
+def test_entries_lie_at_the_places_of_their_sizes(few_sizes: None) -> None:
+    table = rank_table()
+    assert (table["heads"], table["tokens"], table["widths"], table["head_widths"]) == (
+        [1, 2, 3],
+        [1, 3],
+        [2, 4],
+        [1, 2],
+    )
+    for contexts in ("shared", "separate"):
+        for i, n in enumerate(table["tokens"]):
+            for j, d in enumerate(table["widths"]):
+                expected = [rank_bound(H, n, d, contexts == "shared") for H in table["heads"]]
+                assert table["ranks"][contexts][i][j] == [expected] * 2
+
+
+def test_the_same_seed_gives_the_same_table(few_sizes: None) -> None:
+    assert rank_table(4) == rank_table(4)
