@@ -13,6 +13,7 @@ axis before it by vectors: some ten times as fast for a context of 8 tokens.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import torch
@@ -54,12 +55,19 @@ class Panel:
     closed: Float[Tensor, "heads tokens 1"]
     positions: Float[Tensor, "positions width"]
 
-    @property
+    @cached_property
     def most_heads(self) -> int:
         return max(setting.heads for setting in self.settings)
 
+    @cached_property
+    def full(self) -> bool:
+        """Whether all models have as many heads: then the row of heads is the table, and nothing has to be copied."""
+        return len(self.owner) == len(self.settings) * self.most_heads
+
     def to_table(self, per_head: Float[Tensor, "heads ..."]) -> Float[Tensor, "models most_heads ..."]:
         """Rows of heads as a table of models by heads, zeros where a model has fewer."""
+        if self.full:
+            return per_head.unflatten(0, (-1, self.most_heads))
         shape = (len(self.settings) * self.most_heads, *per_head.shape[1:])
         table = per_head.new_zeros(shape).index_copy(0, self.slot, per_head)
         return table.unflatten(0, (len(self.settings), self.most_heads))
@@ -69,7 +77,19 @@ class Panel:
         return per_model.index_select(0, self.owner)
 
     def from_table(self, table: Float[Tensor, "models most_heads ..."]) -> Float[Tensor, "heads ..."]:
-        return table.flatten(0, 1).index_select(0, self.slot)
+        return table.flatten(0, 1) if self.full else table.flatten(0, 1).index_select(0, self.slot)
+
+    def with_owner(
+        self,
+        start: Float[Tensor, "heads rows 1"],
+        per_head: Float[Tensor, "heads rows width"],
+        per_model: Float[Tensor, "models width batch"],
+    ) -> Float[Tensor, "heads rows batch"]:
+        """``start + per_head @ of_owner(per_model)``; in a full panel one product a model, for all of its heads."""
+        if not self.full:
+            return torch.baddbmm(start, per_head, self.of_owner(per_model))
+        starts, maps = (part.unflatten(0, (-1, self.most_heads)).flatten(1, 2) for part in (start, per_head))
+        return torch.baddbmm(starts, maps, per_model).unflatten(1, (self.most_heads, -1)).flatten(0, 1)
 
 
 def make_panel(
@@ -178,7 +198,7 @@ def _attend_shared(
     """One context a model: E W_K W_Q^T is made once, and every query is one product away from its logits."""
     own_context = panel.of_owner(context)
     maps = (own_context @ weights["keys"]) @ weights["queries"].mT * panel.width**-0.5
-    attention = torch.baddbmm(panel.closed, maps, panel.of_owner(query)).softmax(dim=1)
+    attention = panel.with_owner(panel.closed, maps, query).softmax(dim=1)
     values = own_context @ weights["values"][..., None]
     return attention, (values.mT @ attention)[:, 0]
 
@@ -197,10 +217,9 @@ def _attend_each(
     """
     embed, own_places = panel.of_owner(weights["embed"]), panel.of_owner(places)
     into = weights["keys"] @ weights["queries"].mT * panel.width**-0.5
-    carried = torch.cat([embed, own_places], dim=1) @ into @ panel.of_owner(query)
-    asked, at_places = carried.split([panel.width, places.shape[1]], dim=1)
-    logits = contexts @ panel.to_table(asked).permute(0, 3, 2, 1)
-    attention = (panel.from_table(logits.permute(0, 3, 2, 1)) + at_places + panel.closed).softmax(dim=1)
+    asked = query.mT @ panel.to_table(embed @ into).flatten(1, 2).mT  # examples are rows here, as in the contexts
+    logits = panel.from_table((asked.unflatten(2, (-1, panel.width)) @ contexts.mT).permute(0, 2, 3, 1))
+    attention = (logits + panel.with_owner(panel.closed, own_places @ into, query)).softmax(dim=1)
     own_values = weights["values"][..., None]
     values = contexts.flatten(1, 2) @ panel.to_table((embed @ own_values)[..., 0]).mT
     values = panel.from_table(values.unflatten(1, contexts.shape[1:3]).permute(0, 3, 2, 1)) + own_places @ own_values

@@ -79,6 +79,11 @@ class PanelTrainer:
         self._ahead: tuple[int, Tensor] | None = None
 
     def run(self, until: int | None = None, record_every: int | None = None) -> Score:
+        """:meth:`train`, and the score at the end."""
+        self.train(until, record_every)
+        return self.score()
+
+    def train(self, until: int | None = None, record_every: int | None = None) -> None:
         """Train up to step ``until`` (all steps unless given), recording the score every so many steps."""
         last = self.steps if until is None else min(until, self.steps)
         while self.step < last:
@@ -92,7 +97,6 @@ class PanelTrainer:
             self.step += 1
         if record_every and self.step == self.steps:
             self._record()
-        return self.score()
 
     def losses(
         self, chosen: Int[Tensor, "models batch"], bearers: Int[Tensor, "models batch"]

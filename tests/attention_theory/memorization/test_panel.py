@@ -4,11 +4,12 @@ import pytest
 import torch
 
 from attention_theory.memorization.panel import forward, initial_weights, make_panel
-from attention_theory.memorization.synthetic import Setting, sample_data_sets
+from attention_theory.memorization.synthetic import DataSets, Setting, sample_data_sets
 from attention_theory.training import Parameters
 from attention_theory.validation import ParameterError
 
 SETTINGS = [Setting(3, 4, 7, 5, seed=0), Setting(1, 2, 9, 2, seed=1), Setting(2, 5, 4, 3, seed=2)]
+EQUAL_HEADS = [Setting(3, 4, 7, 5, seed=0), Setting(3, 2, 9, 2, seed=1)]  # the heads fill their table
 
 
 def literal_output(weights: Parameters, setting: Setting, query: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
@@ -17,7 +18,8 @@ def literal_output(weights: Parameters, setting: Setting, query: torch.Tensor, c
 
     def position(place: int) -> torch.Tensor:
         angles = [place / 10_000 ** (2 * (i // 2) / d) for i in range(d)]
-        return torch.tensor([math.sin(a) if i % 2 == 0 else math.cos(a) for i, a in enumerate(angles)]).double()
+        values = [math.sin(a) if i % 2 == 0 else math.cos(a) for i, a in enumerate(angles)]
+        return torch.tensor(values, dtype=torch.float64)
 
     e = query @ weights["embed"] + weights["embed_bias"] + position(0)
     E = torch.stack([x @ weights["embed"] + weights["embed_bias"] + position(i + 1) for i, x in enumerate(context)])
@@ -28,23 +30,49 @@ def literal_output(weights: Parameters, setting: Setting, query: torch.Tensor, c
     return mixed @ weights["decode"] + weights["decode_bias"]
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_forward_is_the_literal_model(shared: bool) -> None:
-    data = sample_data_sets(SETTINGS, width=6, shared=shared, classes=5, dtype=torch.float64)
-    panel = make_panel(SETTINGS, 6, 5, torch.float64)
-    weights = initial_weights(panel, torch.float64)
-    outputs, attention = forward(panel, weights, data.queries, data.contexts)
-    assert torch.allclose(attention.sum(-1), torch.ones(()).double(), atol=1e-14)
-    first_head = 0
-    for model, setting in enumerate(SETTINGS):
+def literal_outputs(weights: Parameters, settings: list[Setting], data: DataSets) -> list[torch.Tensor]:
+    """The outputs of every model on its examples, one example after another."""
+    outputs, first_head = [], 0
+    for model, setting in enumerate(settings):
         heads = slice(first_head, first_head + setting.heads)
         own = {name: value[model] for name, value in weights.items() if name not in ("keys", "queries", "values")}
         own |= {name: weights[name][heads] for name in ("keys", "queries", "values")}
         first_head += setting.heads
-        for t in range(setting.examples):
-            context = data.contexts[model] if shared else data.contexts[model, t]
-            literal = literal_output(own, setting, data.queries[model, t], context[: setting.tokens])
-            assert torch.allclose(outputs[model, t], literal, atol=1e-12)
+        contexts = [data.contexts[model] if data.shared else data.contexts[model, t] for t in range(setting.examples)]
+        examples = zip(data.queries[model], (one[: setting.tokens] for one in contexts), strict=False)
+        outputs.append(torch.stack([literal_output(own, setting, query, context) for query, context in examples]))
+    return outputs
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("settings", [SETTINGS, EQUAL_HEADS, SETTINGS[1:2]])
+def test_forward_is_the_literal_model_and_so_are_its_gradients(settings: list[Setting], shared: bool) -> None:
+    data = sample_data_sets(settings, width=6, shared=shared, classes=5, dtype=torch.float64)
+    panel = make_panel(settings, 6, 5, torch.float64)
+    weights = {name: one.requires_grad_() for name, one in initial_weights(panel, torch.float64).items()}
+    outputs, attention = forward(panel, weights, data.queries, data.contexts)
+    assert torch.allclose(attention.sum(-1), torch.ones(()).double(), atol=1e-14)
+    ours = torch.cat([outputs[model, : setting.examples] for model, setting in enumerate(settings)])
+    literal = torch.cat(literal_outputs(weights, settings, data))
+    assert torch.allclose(ours, literal, rtol=0, atol=1e-12)
+    parts = list(weights.values())
+    for one, other in zip(
+        torch.autograd.grad(ours.pow(3).sum(), parts), torch.autograd.grad(literal.pow(3).sum(), parts), strict=True
+    ):
+        assert torch.allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_table_that_is_full_gives_what_a_row_of_heads_gives(shared: bool) -> None:
+    data = sample_data_sets(EQUAL_HEADS, width=6, shared=shared, classes=5, dtype=torch.float64)
+    panel = make_panel(EQUAL_HEADS, 6, 5, torch.float64)
+    weights = initial_weights(panel, torch.float64)
+    as_table = forward(panel, weights, data.queries, data.contexts)
+    assert panel.full
+    panel.__dict__["full"] = False  # the general way, which copies
+    as_row = forward(panel, weights, data.queries, data.contexts)
+    for one, other in zip(as_table, as_row, strict=True):
+        assert torch.allclose(one, other, rtol=0, atol=1e-13)
 
 
 def test_tokens_that_a_model_lacks_get_no_weight() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -61,7 +61,8 @@ def pair_attention(
         sum_over = _EXCHANGED[sum_over]
     tokens = queries.shape[-2]
     factors = (queries * scale, first_keys, second_keys, first_values, second_values)
-    lead = torch.broadcast_shapes(*(x.shape[:-2] for x in factors))
+    # torch.broadcast_shapes would load sympy, and 36 MB with it.
+    lead = torch.broadcast_tensors(*(x[..., :0, :0] for x in factors))[0].shape[:-2]
     batch = lead.numel()
     if block is None:
         held = BLOCK_SCORES if queries.device.type == "cpu" else GPU_BLOCK_SCORES
@@ -70,7 +71,7 @@ def pair_attention(
             block = min(block, max(1, tokens // 4))
     require(block=(block, 1, None))
     flat = [x.expand(*lead, *x.shape[-2:]).reshape(batch, *x.shape[-2:]) for x in factors]
-    out = _PairAttention.apply(*flat, _Sum(tokens, sum_over, causal, block, queries.device))
+    out = _PairAttention.apply(*flat, _Sum(tokens, sum_over, causal, block))
     return out.reshape(*lead, tokens, -1)
 
 
@@ -81,7 +82,8 @@ class _Block:
     first: slice
     queries: slice
     second: slice
-    mask: Bool[Tensor, "pairs second"]
+    sum_over: Sum
+    causal: bool
 
     def lifted(self, rows: Tensor, factors: Tensor) -> Tensor:
         """``rows[i] * factors[j1]`` for the block's queries and first members: (batch, first * queries, width)."""
@@ -91,6 +93,25 @@ class _Block:
         """(batch, first * queries, width) with its first axis apart again: (batch, first, queries, width)."""
         return lifted.unflatten(1, (self.first.stop - self.first.start, -1))
 
+    def scores(self, queries: Tensor, keys1: Tensor, keys2: Tensor) -> Float[Tensor, "batch first queries second"]:
+        """The scores of the block's triples, minus infinity at those that are not in the sum.
+
+        What the slices leave in wrongly stands in its first queries and its last second members; nothing else is
+        looked at, but for the causal sum over all pairs.
+        """
+        scores = self.by_first(self.lifted(queries, keys1) @ keys2[:, self.second].mT)
+        place = torch.arange(max(self.queries.stop, self.second.stop), device=scores.device)
+        first, i, second = place[self.first, None, None], place[self.queries, None], place[self.second]
+        if self.causal:
+            early = self.first.stop - self.queries.start
+            scores[:, :, :early].masked_fill_(first > i[:early], -torch.inf)
+        if self.sum_over != "all":
+            last = second[self.first.start :]
+            scores[..., self.first.start :].masked_fill_(~allowed_pairs(self.sum_over, first, last), -torch.inf)
+        elif self.causal:
+            scores.masked_fill_(second > i, -torch.inf)
+        return scores
+
 
 @dataclass(frozen=True)
 class _Sum:
@@ -98,18 +119,13 @@ class _Sum:
     sum_over: Sum
     causal: bool
     block: int
-    device: torch.device
 
     def blocks(self) -> Iterator[_Block]:
-        position = torch.arange(self.tokens, device=self.device)
         for start in range(0, self.tokens, self.block):
             stop = min(start + self.block, self.tokens)
             queries = slice(start if self.causal else 0, self.tokens)
             second = slice(0, self.tokens if self.sum_over == "all" else stop)
-            j1, i, j2 = position[start:stop, None, None], position[None, queries, None], position[None, None, second]
-            mask = allowed_pairs(self.sum_over, j1, j2)
-            mask = mask & (j1 <= i) & (j2 <= i) if self.causal else mask.expand(-1, self.tokens, -1)
-            yield _Block(slice(start, stop), queries, second, mask.flatten(0, 1))
+            yield _Block(slice(start, stop), queries, second, self.sum_over, self.causal)
 
 
 class _PairAttention(torch.autograd.Function):
@@ -123,9 +139,9 @@ class _PairAttention(torch.autograd.Function):
         largest = torch.full_like(total, torch.finfo(total.dtype).min)
         for block in over.blocks():
             seen = (slice(None), block.queries)
-            weights = _masked_scores(block, queries, keys1, keys2)
-            top = torch.maximum(largest[seen], block.by_first(weights.amax(-1, keepdim=True)).amax(1).squeeze(-1))
-            weights = block.by_first(weights).sub_(top[:, None, :, None]).exp_()
+            weights = block.scores(queries, keys1, keys2)
+            top = torch.maximum(largest[seen], weights.amax((1, 3)))
+            weights = weights.sub_(top[:, None, :, None]).exp_()
             renormalise = (largest[seen] - top).exp()
             mixed = block.by_first(weights.flatten(1, 2) @ values2[:, block.second])
             total[seen] = total[seen] * renormalise + weights.sum(-1).sum(1)
@@ -147,7 +163,7 @@ class _PairAttention(torch.autograd.Function):
         slack = (grad * out).sum(-1)
         for block in ctx.over.blocks():
             seen, first, second = (slice(None), block.queries), block.first, block.second
-            weights = block.by_first(_masked_scores(block, queries, keys1, keys2))
+            weights = block.scores(queries, keys1, keys2)
             weights = weights.sub_(log_total[seen][:, None, :, None]).exp_().flatten(1, 2)
             lifted_grad = block.lifted(grad, values1)
             d_values2[:, second] += weights.mT @ lifted_grad
@@ -160,8 +176,3 @@ class _PairAttention(torch.autograd.Function):
             d_queries[seen] += (d_lifted * keys1[:, first, None]).sum(1)
             d_keys1[:, first] += (d_lifted * queries[seen][:, None]).sum(2)
         return d_queries, d_keys1, d_keys2, d_values1, d_values2, None
-
-
-def _masked_scores(block: _Block, queries: Tensor, keys1: Tensor, keys2: Tensor) -> Float[Tensor, "batch pairs second"]:
-    scores = block.lifted(queries, keys1) @ keys2[:, block.second].mT
-    return scores.masked_fill_(~block.mask, -torch.inf)

@@ -1,3 +1,8 @@
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -86,6 +91,41 @@ def test_memory_is_a_block_and_not_the_triples() -> None:
     theirs = peak_bytes(lambda: torch.autograd.grad(literal(x, "ge", True).sum(), x))
     assert ours < 8 * 64**3
     assert 10 * ours < theirs
+
+
+def growth(form: str) -> float:
+    """Megabytes by which one causal pass of 256 tokens at rank 16 raises the peak of a fresh process's memory."""
+    script = Path(__file__).parents[4] / "benchmarks" / "hyper_attention_order3.py"
+    command = [sys.executable, str(script), "--memory", form, "causal", "256"]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from Linux's /proc")
+def test_memory_seen_from_outside_is_a_tenth_of_the_literal_form() -> None:
+    ours = growth("blockwise")
+    assert ours < 30  # some ten for the code that a first pass loads
+    assert 10 * ours < growth("literal")
+
+
+def test_no_large_library_is_loaded_by_a_pass() -> None:
+    code = "import sys, torch; from attention_theory.hyper_attention.layers import pair_attention as m"
+    code += "; m.pair_attention(*torch.ones(5, 1, 3, 2)); sys.exit('sympy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("sum_over", ["all", "ge", "gt"])  # the two others become these with their members exchanged
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("size", [1, 3, 4, 7])
+def test_a_block_leaves_exactly_the_triples_of_the_sum(sum_over: Sum, causal: bool, size: int) -> None:
+    tokens = 7
+    ones = torch.ones(1, tokens, 1)
+    found = torch.zeros(tokens, tokens, tokens, dtype=torch.bool)
+    for block in module._Sum(tokens, sum_over, causal, size).blocks():
+        left = block.scores(ones, ones, ones)[0].isfinite()  # first, query, second
+        found[block.queries, block.first, block.second] = left.transpose(0, 1)
+    for i, j1, j2 in product(range(tokens), repeat=3):
+        ordered = {"all": True, "ge": j1 >= j2, "gt": j1 > j2}[sum_over]
+        assert found[i, j1, j2] == (ordered and not (causal and max(j1, j2) > i))
 
 
 def test_second_derivative_is_refused() -> None:
