@@ -206,8 +206,8 @@ def _mutable_children(node: ast.AST) -> Iterator[ast.AST]:
         case ast.keyword(arg=str(name)) if "seed" in name or name == "help":
             return
         case ast.arguments():
-            named = [*zip(reversed([*node.posonlyargs, *node.args]), reversed(node.defaults), strict=False)]
-            named += zip(node.kwonlyargs, node.kw_defaults, strict=True)
+            positional = zip(reversed([*node.posonlyargs, *node.args]), reversed(node.defaults), strict=False)
+            named = [*positional, *zip(node.kwonlyargs, node.kw_defaults, strict=True)]
             yield from (default for argument, default in named if default and "seed" not in argument.arg)
             return
     left_out = {"annotation", "returns", "decorator_list", "type_params"}

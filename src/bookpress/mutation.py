@@ -222,6 +222,7 @@ class Bench:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self._run(Attempt(self.reach.all_tests(), _OTHERS), "--collect-only", kept=True)
         return self
 
     def __exit__(
@@ -251,7 +252,7 @@ class Bench:
         """Of what has killed mutants that which fails on the unchanged copy as well."""
         tests = sorted({name for name in self._killers if name.startswith("tests/")})
         pages = sorted({name for name in self._killers if not name.startswith("tests/")})
-        passed = not tests or self._run(Attempt(tests, _OTHERS * len(tests)), stop=False) == 0
+        passed = not tests or self._run(Attempt(tests, _OTHERS * len(tests)), "--quiet") == 0
         idle = [] if passed else list(self._failed()) or tests
         return idle + [page for page in pages if self._run(Attempt([page], 2 * _PAGE)) != 0]
 
@@ -277,12 +278,11 @@ class Bench:
             path.write_bytes(before)
             os.utime(path, (age, age))
 
-    def _run(self, attempt: Attempt, stop: bool = True) -> int | None:
-        """The exit code, or nothing where the time ran out. What is imported is kept compiled if it is unchanged."""
-        options = ["--no-header", "-rfE", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0"]
-        arguments = [*options, *(["-x"] if stop else []), *attempt.files]
-        what = {"notebook": attempt.files[0]} if attempt.is_page else {"arguments": arguments}
-        request = {**what, "seconds": attempt.seconds, "output": str(self._output), "kept": not stop}
+    def _run(self, attempt: Attempt, option: str = "-x", kept: bool = False) -> int | None:
+        """The exit code, or nothing where the time ran out. Where nothing is changed, what is compiled can be kept."""
+        arguments = [option, "--no-header", "-rfE", "-pno:cacheprovider", "-pno:xdist", "--hypothesis-seed=0"]
+        what = {"notebook": attempt.files[0]} if attempt.is_page else {"arguments": [*arguments, *attempt.files]}
+        request = {**what, "seconds": attempt.seconds, "output": str(self._output), "kept": kept}
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         self._server.stdin.write(json.dumps(request) + "\n")
@@ -326,6 +326,10 @@ class Nearness:
         near = {name: self._distance(self.layout.source(name), module) for name in self.layout.notebooks()}
         reaching = sorted((name for name, distance in near.items() if distance), key=lambda name: (near[name], name))
         return [self._name(self.layout.source(name)) for name in reaching]
+
+    def all_tests(self) -> list[str]:
+        """Every file of tests."""
+        return [self._name(path) for path in self._tests]
 
     @cached_property
     def _tests(self) -> list[Path]:
