@@ -2,14 +2,15 @@
 
 A program of its own (``python mutant_tests.py``) that imports nothing of ``src``, so that each run meets the code as it
 is on disk at that time. A request is a line of JSON on standard input, with ``arguments`` for pytest or the file of a
-``notebook``, the ``seconds`` it may take, the file for its ``output``, and whether what it imports may be ``kept``
-compiled. The answer is a line too: the exit code, or ``null`` for a run that was too long. Linux alone has what this
-needs.
+``notebook``, the ``seconds`` of a processor that it may take, the file for its ``output``, and whether what it imports
+may be ``kept`` compiled. The answer is a line too: the exit code, or ``null`` for a run that was too long. Linux alone
+has what this needs.
 """
 
 import importlib
 import json
 import os
+import resource
 import runpy
 import select
 import signal
@@ -43,6 +44,10 @@ LIBRARIES = (
 )
 
 
+#: A run that waits takes no processor: it ends after so many times its seconds by the clock, on a busy machine too.
+PATIENCE = 5
+
+
 def main() -> None:
     """Serve until standard input closes."""
     del sys.path[0]  # the folder of this file
@@ -63,12 +68,13 @@ def run(request: dict[str, Any]) -> int | None:
     with suppress(PermissionError, ProcessLookupError):
         os.setpgid(pid, pid)
     end = os.pidfd_open(pid)
-    in_time = bool(select.select([end], [], [], request["seconds"])[0])
+    in_time = bool(select.select([end], [], [], PATIENCE * request["seconds"])[0])
     os.close(end)
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status) if in_time else None
+    code = os.waitstatus_to_exitcode(status)
+    return code if in_time and code != -signal.SIGXCPU else None
 
 
 def become(request: dict[str, Any]) -> None:
@@ -77,6 +83,7 @@ def become(request: dict[str, Any]) -> None:
         os.dup2(nothing.fileno(), 0)
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
+    resource.setrlimit(resource.RLIMIT_CPU, (request["seconds"], resource.RLIM_INFINITY))
     if not request["kept"]:
         sys.dont_write_bytecode = True
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -36,8 +37,11 @@ from bookpress.yaml_files import load_yaml
 #: The share of mutants that have to be killed, of those that differ from the code at all.
 GOAL = 0.92
 
-#: Seconds for the test that mirrors a module, for the other tests, for one page and for all of them.
-_MIRROR, _OTHERS, _PAGE, _PAGES = 120.0, 240.0, 60.0, 180.0
+#: Seconds of a processor for the test that mirrors a module, for all other tests, for a page; and how many pages.
+_MIRROR, _OTHERS, _PAGE, _PAGES = 40, 80, 20, 3
+
+#: For collecting all tests, and for what has killed mutants on the unchanged copy.
+_WHOLE = 600
 
 #: Made by running, so that no copy needs it.
 _MADE = shutil.ignore_patterns(".*", "build", "_build", "__pycache__", "*.egg-info", "*.aside")
@@ -133,7 +137,8 @@ def chosen_mutants(layout: Layout, seed: int, count: int, only: str) -> list[tup
     if only:
         found = [(part, one) for part, pool in pools.items() for one in pool if only in f"{one.file}:{one.line}:"]
     else:
-        found = [(part, one) for part, pool in choose(pools, seed, count).items() for one in pool] if pools else []
+        chosen = [[(part, one) for one in pool] for part, pool in choose(pools, seed, count).items()] if pools else []
+        found = [one for turn in zip_longest(*chosen) for one in turn if one]  # what has been tried so far is balanced
     if not found:
         raise MutationError("there is nothing to change" + (f" at {only}" if only else ""))
     return found
@@ -191,7 +196,7 @@ class Attempt:
     """Files of tests, or one page, that may notice a mutant; with the seconds that they may take."""
 
     files: list[str]
-    seconds: float
+    seconds: int
 
     @property
     def is_page(self) -> bool:
@@ -222,7 +227,7 @@ class Bench:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._run(Attempt(self.reach.all_tests(), _OTHERS), "--collect-only", kept=True)
+        self._run(Attempt(self.reach.all_tests(), _WHOLE), "--collect-only", kept=True)
         return self
 
     def __exit__(
@@ -240,7 +245,7 @@ class Bench:
         for place, attempt in enumerate(self._attempts(mutant.module)):
             with self._changed(mutant):
                 code = self._run(attempt)
-            if code is None and place == 0 and self._run(Attempt(attempt.files, attempt.seconds / 2)) == 0:
+            if code is None and place == 0 and self._run(Attempt(attempt.files, attempt.seconds // 2)) == 0:
                 return f"{attempt.files[0]} (time)"
             if code is not None and code not in _PASSED:
                 name = attempt.files[0] if attempt.is_page else next(self._failed(), attempt.files[0])
@@ -252,18 +257,15 @@ class Bench:
         """Of what has killed mutants that which fails on the unchanged copy as well."""
         tests = sorted({name for name in self._killers if name.startswith("tests/")})
         pages = sorted({name for name in self._killers if not name.startswith("tests/")})
-        passed = not tests or self._run(Attempt(tests, _OTHERS * len(tests)), "--quiet") == 0
+        passed = not tests or self._run(Attempt(tests, _WHOLE), "--quiet") == 0
         idle = [] if passed else list(self._failed()) or tests
         return idle + [page for page in pages if self._run(Attempt([page], 2 * _PAGE)) != 0]
 
     def _attempts(self, module: str) -> Iterator[Attempt]:
-        """What may notice a change of a module, nearest first; of the pages as many as there is time for."""
+        """What may notice a change of a module, nearest first."""
         mirror, others = self.reach.tests(module)
         yield from (Attempt(files, seconds) for files, seconds in ((mirror, _MIRROR), (others, _OTHERS)) if files)
-        end = time.monotonic() + _PAGES
-        for page in self.reach.pages(module):
-            if time.monotonic() < end:
-                yield Attempt([page], _PAGE)
+        yield from (Attempt([page], _PAGE) for page in self.reach.pages(module)[:_PAGES])
 
     @contextmanager
     def _changed(self, mutant: Mutant) -> Iterator[None]:
