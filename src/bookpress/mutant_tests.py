@@ -1,10 +1,10 @@
 """A server that runs tests and notebooks: it has imported the libraries once, and every run begins without them.
 
-A program of its own (``python mutant_tests.py``) that imports nothing of ``src``, so that each run meets the code as it
-is on disk at that time. A request is a line of JSON on standard input, with ``arguments`` for pytest or the file of a
-``notebook``, the ``seconds`` of a processor that it may take, the file for its ``output``, and whether what it imports
-may be ``kept`` compiled. The answer is a line too: the exit code, or ``null`` for a run that was too long. Linux alone
-has what this needs.
+A program of its own (``python mutant_tests.py LIBRARIES``) that imports nothing of ``src``, so that each run meets the
+code as it is on disk at that time. A request is a line of JSON on standard input, with ``arguments`` for pytest or the
+file of a ``notebook``, the ``seconds`` of a processor that it may take, the file for its ``output``, and whether what it
+imports may be ``kept`` compiled. The answer is a line too: the exit code, or ``null`` for a run that was too long.
+Linux alone has what this needs.
 """
 
 import importlib
@@ -20,30 +20,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-#: What the packages, their tests and the notebooks import from elsewhere.
-LIBRARIES = (
-    "IPython.display",
-    "beartype",
-    "grimp",
-    "hypothesis.strategies",
-    "jaxtyping",
-    "jupytext",
-    "matplotlib.pyplot",
-    "papermill",
-    "psutil",
-    "pydantic",
-    "pytest",
-    "rich.table",
-    "scipy.optimize",
-    "scipy.stats",
-    "sklearn.datasets",
-    "threadpoolctl",
-    "torch",
-    "typer",
-    "yaml",
-)
-
-
 #: A run that waits takes no processor: it ends after so many times its seconds by the clock, on a busy machine too.
 PATIENCE = 5
 
@@ -52,9 +28,8 @@ def main() -> None:
     """Serve until standard input closes."""
     del sys.path[0]  # the folder of this file
     os.environ["MPLBACKEND"] = "agg"
-    for name in LIBRARIES:
-        with suppress(ImportError):
-            importlib.import_module(name)
+    for name in sys.argv[1:]:
+        importlib.import_module(name)
     for line in sys.stdin:
         print(json.dumps(run(json.loads(line))), flush=True)
 

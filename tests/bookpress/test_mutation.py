@@ -28,7 +28,8 @@ FILES = {
 
 
 @pytest.fixture
-def toy_tree(tmp_path: Path) -> Layout:
+def toy_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
+    monkeypatch.setattr("bookpress.mutation.LIBRARIES", ("pytest",))
     for name, content in FILES.items():
         path = tmp_path / "toy" / name
         path.parent.mkdir(parents=True, exist_ok=True)
