@@ -2,8 +2,8 @@
 
 A program of its own (``python mutant_tests.py LIBRARIES``) that imports nothing of ``src``, so that each run meets the
 code as it is on disk at that time. A request is a line of JSON on standard input, with ``arguments`` for pytest or the
-file of a ``notebook``, the ``seconds`` of a processor that it may take, the file for its ``output``, and whether what it
-imports may be ``kept`` compiled. The answer is a line too: the exit code, or ``null`` for a run that was too long.
+file of a ``notebook``, the ``seconds`` of a processor that it may take, the file for its ``output``, and whether what
+it imports may be ``kept`` compiled. The answer is a line too: the exit code, or ``null`` for a run that was too long.
 Linux alone has what this needs.
 """
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from bookpress.layout import Layout
 from bookpress.mutants import mutants_of
-from bookpress.mutation import Bench, MutationError, Outcome, Report, Trial, parts, run_mutants, stale
+from bookpress.mutation import Bench, MutationError, Outcome, Report, Trial, chosen_mutants, parts, run_mutants, stale
 
 FILES = {
     "pyproject.toml": "[tool.pytest.ini_options]\n",
@@ -106,6 +106,13 @@ def test_every_paper_is_a_part_and_the_rest_of_the_package_another(toy_tree: Lay
     (folder / "lemma.py").write_text("")
     assert dict(parts(toy_tree))["toy/demo"] == ["toy/demo/lemma.py"]
     assert dict(parts(toy_tree))["toy"] == ["toy/__init__.py", "toy/far.py", "toy/near.py", "toy/shown.py"]
+
+
+def test_a_part_without_anything_to_change_takes_no_share(toy_tree: Layout) -> None:
+    folder = toy_tree.packages / "toy" / "demo"
+    folder.mkdir()
+    (folder / "lemma.py").write_text('"""Words."""\n')
+    assert [part for part, _ in chosen_mutants(toy_tree, 0, 4, "")] == ["toy"] * 4
 
 
 def test_where_nothing_can_be_changed_the_run_says_so(toy_tree: Layout) -> None:
