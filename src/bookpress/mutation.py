@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -72,6 +73,9 @@ _MADE = shutil.ignore_patterns(".*", "build", "_build", "__pycache__", "*.egg-in
 
 #: What pytest returns where all tests passed, and where there were none.
 _PASSED = (0, 5)
+
+#: What is returned where the seconds were used up.
+_TOO_LONG = -signal.SIGXCPU
 
 Outcome = Literal["killed", "survived", "equivalent"]
 
@@ -267,13 +271,15 @@ class Bench:
         A time that ran out counts for the tests of the module itself. Of the others, and of pages, it is not known what
         they would have said.
         """
-        for place, attempt in enumerate(self._attempts(mutant.module)):
+        mirror = self.layout.test_of(mutant.module)
+        for attempt in self._attempts(mutant.module):
             with self._changed(mutant):
                 code = self._run(attempt)
-            if code is None and place == 0:
-                self._slow.append(attempt.files[0])
-                return f"{attempt.files[0]} (time)"
-            if code is not None and code not in _PASSED:
+            if code == _TOO_LONG:
+                if attempt.files == [mirror]:
+                    self._slow.append(mirror)
+                    return f"{mirror} (time)"
+            elif code is not None and code not in _PASSED:
                 name = attempt.files[0] if attempt.is_page else next(self._failed(), attempt.files[0])
                 self._killers.append(name)
                 return name
