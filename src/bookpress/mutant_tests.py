@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 #: A run that waits takes no processor: it ends after so many times its seconds by the clock, on a busy machine too.
-PATIENCE = 5
+PATIENCE = 20
 
 
 def main() -> None:

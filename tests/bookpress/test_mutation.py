@@ -29,7 +29,7 @@ FILES = {
 
 @pytest.fixture
 def toy_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
-    monkeypatch.setattr("bookpress.mutation.LIBRARIES", ("pytest",))
+    monkeypatch.setattr("bookpress.mutation.LIBRARIES", ("pytest", "hypothesis", "jaxtyping"))
     for name, content in FILES.items():
         path = tmp_path / "toy" / name
         path.parent.mkdir(parents=True, exist_ok=True)
