@@ -1,11 +1,13 @@
 """The check of the tests on a toy package: what is killed, by what, and what the command says of it."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from bookpress import cli
 from bookpress.layout import Layout
 from bookpress.mutants import mutants_of
 from bookpress.mutation import Bench, MutationError, Outcome, Report, Trial, chosen_mutants, parts, run_mutants, stale
@@ -117,3 +119,13 @@ def test_a_part_without_anything_to_change_takes_no_share(toy_tree: Layout) -> N
 def test_where_nothing_can_be_changed_the_run_says_so(toy_tree: Layout) -> None:
     with pytest.raises(MutationError, match=r"nothing to change at nowhere\.py:3"):
         run_mutants(toy_tree, 0, 1, "nowhere.py:3", Console(quiet=True))
+
+
+def test_the_command_ends_as_a_book_that_is_not_whole(
+    toy_tree: Layout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOOKPRESS_ROOT", str(toy_tree.root))
+    monkeypatch.setattr(sys, "argv", ["book", "mutants", "nowhere.py:3", "--seed", "1"])
+    with pytest.raises(SystemExit, match="1"):
+        cli.main()
+    assert "there is nothing to change at nowhere.py:3" in capsys.readouterr().err
