@@ -10,6 +10,8 @@ PROFILE ?= laptop
 CORES ?= all
 HOURS ?= 2
 DEVICE ?= cpu
+SEED ?= 0
+COUNT ?= 105
 VENV := .venv
 READY := $(VENV)/.ready
 # The variables hold what pip builds from source to the same pins: one up to pip 25.2, the other from 25.3 on.
@@ -20,7 +22,7 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test serve lab lint pair ends points again anywhere bench gpu-records release clean
+.PHONY: help setup book test serve lab lint pair ends points again anywhere bench mutants gpu-records release clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -83,6 +85,9 @@ BENCHMARKS := $(filter-out benchmarks/memorization_figure_3.py,$(wildcard benchm
 
 bench: $(READY) ## the benchmarks: fast forms beside literal ones
 	@for file in $(BENCHMARKS); do echo "== $$file"; python $$file || exit 1; done
+
+mutants: $(READY) ## small wrong changes, and whether the tests notice (an hour); SEED=1 makes others, ONLY=file.py:line one
+	@book mutants --seed $(SEED) --count $(COUNT) $(ONLY)
 
 # In order of cost; what is done is not done again, and what is begun is kept point by point.
 gpu-records: $(READY) ## what the book lacks for want of an accelerator, within HOURS

@@ -22,6 +22,7 @@ from bookpress.instruments import InstrumentError
 from bookpress.kernels import end_with_builder
 from bookpress.laptop_values import keep_values
 from bookpress.layout import Layout
+from bookpress.mutation import MutationError, run_mutants
 from bookpress.notebook import Notebook, SourceError, faults_of_comments, with_ranges
 from bookpress.page import StalePage
 from bookpress.pairing import unpaired, write_pairs
@@ -222,6 +223,16 @@ def anywhere(cores: CoreCount = "all") -> None:
 
 
 @app.command()
+def mutants(
+    only: Annotated[str, typer.Argument(help="FILE:LINE or a part of it: these mutants, in place of chosen ones")] = "",
+    seed: Annotated[int, typer.Option(help="chooses the mutants")] = 0,
+    count: Annotated[int, typer.Option(help="how many, in equal shares for the parts of the package", min=1)] = 105,
+) -> None:
+    """Make small wrong changes in a copy of the package, and see whether tests and pages notice each."""
+    run_mutants(Layout.here(), seed, count, only, console)
+
+
+@app.command()
 def sweep(
     notebook: NotebookName,
     parameter: Annotated[
@@ -366,7 +377,7 @@ def _told(error: Exception) -> tuple[Exit, str] | None:
             return Exit.BAD_REGISTRY, str(error)
         case ExportError() | InstrumentError() | SourceError() | ProfileError() | SweepError():
             return Exit.USAGE, str(error)
-        case BuildError():
+        case BuildError() | MutationError():
             return Exit.NOT_WHOLE, str(error)
         case RecordError() | StalePage() | UnicodeDecodeError():
             return Exit.BAD_FILE, str(error)

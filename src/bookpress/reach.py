@@ -78,7 +78,7 @@ class Reach:
 
     def modules(self, notebook: Notebook) -> list[str]:
         """The modules of ``src`` that a notebook's values depend on: its imports and theirs, by dotted names."""
-        imported, _ = _named(notebook.code)
+        imported, _ = names_in(notebook.code)
         direct = {module for name in imported if (module := self._nearest(name))}
         reached = set(direct)
         if self._graph:
@@ -103,7 +103,7 @@ class Reach:
             notebook.code,
             *(self._file(name).read_text(encoding="utf-8") for name in modules if not _is_ours(name)),
         ]
-        words = {word for code in codes for word in _named(code)[1]}
+        words = {word for code in codes for word in names_in(code)[1]}
         named = {word for word in words if word.partition(".")[0] in self._packages}
         folders = {self.layout.packages.joinpath(*name.split(".")) for name in {*modules, *named}}
         if any("results" in word.split("/") for word in words):
@@ -177,7 +177,7 @@ def _data_in(folder: Path) -> Iterator[Path]:
 
 
 @lru_cache(maxsize=1024)
-def _named(code: str) -> tuple[frozenset[str], frozenset[str]]:
+def names_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
     """What a piece of code imports, and what else it names that could be a file's place: strings and attributes."""
     imported, words = set(), set()
     for node in ast.walk(ast.parse(code)):

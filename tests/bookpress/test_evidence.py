@@ -287,6 +287,8 @@ def test_of_several_cases_the_worst_is_kept_and_of_a_control_the_one_nearest_to_
     assert (words.worst, words.passed) == ("b", False)
     claim.control("one passes", {"a": 1, "b": 7}, "<", 2)
     assert claim.evidence[-1].passed
+    claim.check("against zero by the distance itself", {"zero": 0.6, "one": 1.5}, "<=", {"zero": 0, "one": 1})
+    assert claim.evidence[-1].worst == "zero"
 
 
 @pytest.mark.parametrize(("role", "own"), [("check", "n"), ("control", "n")])

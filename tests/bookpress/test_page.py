@@ -158,3 +158,13 @@ def test_a_record_that_was_cut_short_or_written_into_is_not_bound(bound: Any, ed
     executed.write_bytes(executed.read_bytes()[:-10])
     with pytest.raises(RecordError, match=r"good\.ipynb is damaged"):
         bind_book(bound.layout, "laptop")
+
+
+def test_what_is_shown_behind_a_cell_leaves_it_and_all_else_stays(toy: Any) -> None:
+    notebook = toy.add("good", imports="from IPython.display import display\n\nprint('told')\ndisplay(7)")
+    run(notebook, layout=toy.layout)
+    bind_book(toy.layout, "laptop")
+    page = nbformat.read(toy.layout.page(notebook), as_version=4)
+    kept = [output for cell in page.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert [output.get("text") or output["data"]["text/plain"] for output in kept] == ["told\n", "7"]
+    assert page_text(toy).count("figure-demo-good-line") == 1

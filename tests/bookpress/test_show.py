@@ -130,3 +130,13 @@ def test_coordinates_are_no_finer_than_can_be_seen() -> None:
     axis.plot(np.linspace(0, 1, 500), np.random.default_rng(0).normal(size=500))
     places = re.findall(r"[ML] (\S+) (\S+)", draw(fig))
     assert max(len(one.partition(".")[2]) for place in places for one in place) <= 2
+
+
+def test_axes_are_open_and_their_grid_lies_below_the_curves() -> None:
+    fig, axis = show.axes()
+    axis.plot([0, 1], [0, 1])
+    svg = draw(fig)
+    assert {name for name, spine in axis.spines.items() if spine.get_visible()} == {"left", "bottom"}
+    assert axis.get_axisbelow() is True
+    assert all(line.get_visible() for line in axis.get_xgridlines())
+    assert "<text" not in svg  # text is drawn, so that it looks alike without its fonts

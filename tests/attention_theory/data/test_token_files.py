@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attention_theory.data.library_sources import text_hash
 from attention_theory.data.token_files import (
     Tokens,
     gpt2_encoding,
@@ -26,8 +27,9 @@ def as_bytes(text: str) -> list[int]:
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     documents = [f"document {number}" for number in range(10)]
-    write_tokens(documents, tmp_path, as_bytes, 256, validation_every=5, shard_tokens=25)
-    train, validation = open_tokens(tmp_path)
+    folder = tmp_path / "made" / "anew"
+    write_tokens(documents, folder, as_bytes, 256, validation_every=5, shard_tokens=25)
+    train, validation = open_tokens(folder)
     assert np.concatenate(validation.shards).tolist() == as_bytes("document 4") + as_bytes("document 9")
     kept = [number for number in range(10) if number not in (4, 9)]
     assert np.concatenate(train.shards).tolist() == [one for n in kept for one in as_bytes(documents[n])]
@@ -82,6 +84,15 @@ def test_a_corpus_is_a_folder_or_the_stand_in(tmp_path: Path) -> None:
     assert (len(corpus.train), len(corpus.validation), corpus.train.vocabulary) == (8, 8, 256)
     assert str(tmp_path) in corpus.source
     assert "standard library" in open_corpus().source
+
+
+def test_the_stand_in_says_whether_it_is_the_pinned_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = [f"{number} = {number}\n" * 40 for number in range(12)]
+    monkeypatch.setattr("attention_theory.data.token_files.library_sources", lambda: documents)
+    monkeypatch.setattr("attention_theory.data.token_files.LIBRARY_SHA256", text_hash(documents))
+    assert open_corpus().source.endswith("the pinned text")
+    monkeypatch.setattr("attention_theory.data.token_files.LIBRARY_SHA256", text_hash(documents[:1]))
+    assert "ANOTHER RELEASE" in open_corpus().source
 
 
 def test_the_tokenizer_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:

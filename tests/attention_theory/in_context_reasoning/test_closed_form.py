@@ -50,6 +50,8 @@ def test_slopes_are_derivatives(scale: float, count: int, others: int) -> None:
     at, c = real(scale).requires_grad_(), real(count)
     (slope,) = torch.autograd.grad(noiseless_loss(at, c, others), at)
     assert noiseless_slope(at.detach(), c, others).item() == pytest.approx(slope.item(), rel=1e-10)
+    subtracted = noiseless_slope(at.detach(), c, others, "subtraction").item()  # exact to the rounding of p
+    assert subtracted == pytest.approx(slope.item(), abs=1e-14 * count)
     (slope,) = torch.autograd.grad(noisy_loss(at, 0.7, c, 0.3, others), at)
     assert noisy_slope(at.detach(), 0.7, c, others).item() == pytest.approx(slope.item(), rel=1e-10)
 

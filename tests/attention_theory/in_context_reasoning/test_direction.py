@@ -1,6 +1,7 @@
 """Descent on v against descent on the whole matrix by autograd; the hard margin against a general solver."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -82,3 +83,11 @@ def test_bad_sizes_are_refused() -> None:
         instance(3, 6)
     with pytest.raises(ParameterError, match="length"):
         instance(4, 3)
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+def test_without_a_slope_descent_stays(normalised: bool) -> None:
+    case = instance(5, 6)
+    nothing = replace(case, probability=torch.zeros_like(case.probability))
+    start = torch.randn(10, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(descend(nothing, 0.1, 3, normalised, start=start), start.expand(4, -1))

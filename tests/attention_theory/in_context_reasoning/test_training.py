@@ -61,6 +61,8 @@ def test_separated_layers_are_counted() -> None:
     history = train(runs, TASK, 15, batch=4, evaluation=16, record_every=1)
     assert history.values["separated"][:14].max() == 0
     assert history.values["separated"][14:].min() == 1
+    assert torch.equal(history.values["feed_forward_hits"], history.values["separated"])  # the layer that is late
+    assert history.values["attention_hits"][1:].min() == 1
 
 
 def test_an_epoch_visits_every_sentence_once() -> None:

@@ -4,10 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.memorization.attention import Examples, capacity, features, predict
-from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.construction import allowed_distance, build_heads
 from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context, with_query_span
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.numerics import numerical_rank
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 
@@ -63,3 +64,18 @@ def test_broken_assumptions_are_refused(broken: str) -> None:
         examples = with_faulty_context(examples, "duplicate")
     with pytest.raises(ParameterError, match="missed_weights"):
         build_heads(examples, 4, 8)
+
+
+def test_weights_within_the_allowed_distance_keep_the_rank() -> None:
+    """C Z'' moves by less than the smallest singular value; larger tokens or a larger C allow less."""
+    C, smallest, token = normal(6, 4, seed=0), 0.3, 5.0
+    distance = allowed_distance(smallest, C, token)
+    assert 0 < distance < 0.5
+    for factor in (2.0, 10.0):
+        assert allowed_distance(smallest, factor * C, token) == pytest.approx(distance / factor)
+        assert allowed_distance(smallest, C, factor * token) == pytest.approx(distance / factor)
+        assert allowed_distance(smallest / factor, C, token) == pytest.approx(distance / factor)
+    tokens = token * torch.nn.functional.normalize(normal(3, 8, seed=1), dim=1)
+    changes = distance * torch.nn.functional.normalize(normal(200, 4, 3, seed=2), p=1, dim=-1)
+    assert torch.linalg.matrix_norm(C @ (changes @ tokens), 2).max() < smallest
+    assert allowed_distance(smallest, torch.zeros(6, 4, dtype=torch.float64), token) == 0.5

@@ -62,3 +62,11 @@ def test_saturating_scale_is_enough_and_not_wasteful() -> None:
 def test_a_tie_cannot_be_saturated() -> None:
     with pytest.raises(ParameterError, match="lead"):
         saturating_scale(torch.zeros(1, 3).double(), torch.tensor([[1.0, 1.0, 0.0]]).double(), 0.1)
+
+
+def test_a_direction_silent_on_a_whole_space_is_refused() -> None:
+    examples = sample_examples(12, 4, 8, seed=3)
+    for count, draws, name in ((8, 1, "silent"), (3, 0, "draws")):
+        silent = torch.arange(12) < count
+        with pytest.raises(ParameterError, match=name):
+            silent_direction(examples, silent, ~silent, seed=0, draws=draws)

@@ -86,7 +86,12 @@ def test_training_finds_the_truncation_error_of_the_identity() -> None:
 def test_ranks_out_of_range_are_refused() -> None:
     with pytest.raises(ParameterError, match="weight_rank"):
         approximate(EFFECT, WEIGHTS, 2, 5)
-    with pytest.raises(ParameterError, match="effect_rank"):
-        truncation_bound(EFFECT, WEIGHTS, 0, 1)
+    for ranks, name in (((0, 1), "effect_rank"), ((1, 0), "weight_rank"), ((SIZE + 1, 1), "effect_rank")):
+        with pytest.raises(ParameterError, match=name):
+            truncation_bound(EFFECT, WEIGHTS, *ranks)
+        with pytest.raises(ParameterError, match=name):
+            approximate(EFFECT, WEIGHTS, *ranks)
+    with pytest.raises(ParameterError, match="weight_rank"):
+        truncation_bound(EFFECT, WEIGHTS, 1, SIZE + 1)
     with pytest.raises(ParameterError, match="restarts"):
         best_residual(EFFECT.unsqueeze(-1), 2, restarts=0, steps=10, seed=0)

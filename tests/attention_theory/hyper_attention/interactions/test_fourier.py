@@ -25,6 +25,8 @@ def test_dtfs_equals_its_sum() -> None:
     waves = torch.exp(-2j * math.pi / 6 * places[:, None] * places)
     torch.testing.assert_close(dtfs(function), (waves @ function.to(waves.dtype)) / 6)
     torch.testing.assert_close(dtfs(function, form="printed"), 6 * dtfs(function))
+    with pytest.raises(ParameterError, match="form"):
+        dtfs(function, form="unitary")  # type: ignore[arg-type]
 
 
 @settings(max_examples=40, deadline=None)

@@ -73,3 +73,9 @@ def test_mixing_takes_whole_tables() -> None:
     assert torch.equal(mix_memories(first, second, 1.0, seed=0), second)
     with pytest.raises(ParameterError, match="share"):
         mix_memories(first, second, 1.5, seed=0)
+
+
+def test_a_memory_has_a_width() -> None:
+    for heads in (memory_teacher, lookup_heads):
+        with pytest.raises(ParameterError, match="width"):
+            heads(0)

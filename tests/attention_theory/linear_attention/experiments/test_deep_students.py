@@ -148,3 +148,17 @@ def test_bad_input_is_refused() -> None:
         linear_layers_start(2, 0, 1, [0])
     with pytest.raises(ParameterError, match="hidden"):
         transformer_start(2, 1, [0])
+
+
+def test_students_start_at_the_scale_that_keeps_the_size_of_what_they_read() -> None:
+    """Sums over n inputs keep their size with entries of deviation ``1/√n``; so do products with a token of width d."""
+    for value in linear_layers_start(4, 3, 600, [0, 1], EXACT).values():
+        assert value.std().item() == pytest.approx(0.5, rel=0.05)
+    models = transformer_start(3, 256, [0, 1], EXACT)
+    assert models["read"].shape[1] == 4
+    assert models["read"].std().item() == pytest.approx(0.5, rel=0.1)
+    for name, value in models.items():
+        if name != "read":
+            matrix, bias = value[:, :-1], value[:, -1]
+            assert matrix.std().item() == pytest.approx(matrix.shape[1] ** -0.5, rel=0.2)
+            assert not bias.any()

@@ -1,4 +1,5 @@
 import pytest
+import torch
 
 from attention_theory.linear_attention.learning.certificate import second_moment
 from attention_theory.linear_attention.learning.regression import (
@@ -113,3 +114,9 @@ def test_data_without_a_sample_or_a_number_are_refused() -> None:
         least_squares(certificate_features(tokens), labels, rtol=-1.0)
     with pytest.raises(ParameterError, match="rtol"):
         statistics(tokens, labels).solve(rtol=float("nan"))
+
+
+def test_what_the_data_do_not_say_is_answered_by_zero() -> None:
+    """Of the coefficients that fit equally well those of least norm are taken: zero, where the inputs are zero."""
+    found = statistics(torch.zeros(5, 4, 2, dtype=torch.float64), normal(5, 3, seed=0)).solve()
+    assert torch.equal(found, torch.zeros(3, psi(2), dtype=torch.float64))

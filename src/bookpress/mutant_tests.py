@@ -1,0 +1,84 @@
+"""A server that runs tests and notebooks: it has imported the libraries once, and every run begins without them.
+
+A program of its own (``python mutant_tests.py LIBRARIES``) that imports nothing of ``src``, so that each run meets the
+code as it is on disk at that time. A request is a line of JSON on standard input, with ``arguments`` for pytest or the
+file of a ``notebook``, the ``seconds`` of a processor that it may take, the file for its ``output``, and whether what
+it imports may be ``kept`` compiled. The answer is a line too: the exit code, which is ``-SIGXCPU`` where these seconds
+were used up, or ``null`` for a run that only waited.
+Linux alone has what this needs.
+"""
+
+import importlib
+import json
+import os
+import resource
+import runpy
+import select
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+#: A run that waits takes no processor: it ends after so many times its seconds by the clock, on a busy machine too.
+PATIENCE = 20
+
+
+def main() -> None:
+    """Serve until standard input closes."""
+    del sys.path[0]  # the folder of this file
+    os.environ["MPLBACKEND"] = "agg"
+    for name in sys.argv[1:]:
+        importlib.import_module(name)
+    for line in sys.stdin:
+        print(json.dumps(run(json.loads(line))), flush=True)
+
+
+def run(request: dict[str, Any]) -> int | None:
+    """Fork, and wait for the new process for as long as it may take; it leads a group, and none of it is left."""
+    pid = os.fork()
+    if pid == 0:
+        os.setpgid(0, 0)
+        become(request)
+    with suppress(PermissionError, ProcessLookupError):
+        os.setpgid(pid, pid)
+    end = os.pidfd_open(pid)
+    in_time = bool(select.select([end], [], [], PATIENCE * request["seconds"])[0])
+    os.close(end)
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status) if in_time else None
+
+
+def become(request: dict[str, Any]) -> None:
+    """Run what was asked for and end."""
+    with Path(request["output"]).open("wb") as output, Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+    resource.setrlimit(resource.RLIMIT_CPU, (request["seconds"], resource.RLIM_INFINITY))
+    if not request["kept"]:
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    code: object = 1
+    try:
+        if "notebook" in request:
+            runpy.run_path(request["notebook"], run_name="__main__")
+            code = 0
+        else:
+            import pytest
+
+            code = int(pytest.main(request["arguments"]))
+    except SystemExit as end:
+        code = end.code or 0
+    except BaseException:
+        traceback.print_exc()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code if isinstance(code, int) else 1)
+
+
+if __name__ == "__main__":
+    main()

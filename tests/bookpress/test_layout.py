@@ -1,0 +1,73 @@
+"""Where things are: what is made lies in folders that git ignores, what is kept in those that it does not."""
+
+from pathlib import Path
+
+import pytest
+
+from bookpress.layout import Layout
+
+ROOT = Path("/a/book")
+NAME = "demo/page"
+
+
+def made(layout: Layout) -> list[Path]:
+    """A place of every kind that running makes."""
+    return [
+        layout.executed(NAME, "laptop"),
+        layout.executed(NAME, "full"),
+        layout.failed(NAME, "laptop"),
+        layout.failure(NAME, "laptop"),
+        layout.record(NAME, "laptop"),
+        layout.record(NAME, "full"),
+        layout.end(NAME, "n-least"),
+        layout.elsewhere(NAME, "default"),
+        layout.plan("one"),
+        layout.sweep(NAME),
+        layout.again(NAME),
+    ]
+
+
+def test_every_kind_of_file_has_a_place_of_its_own() -> None:
+    layout = Layout(ROOT)
+    kept = [layout.points(NAME), layout.kept(NAME), layout.source(NAME), layout.claims]
+    shown = [layout.page(NAME), layout.figure(NAME), layout.generated]
+    assert len({*made(layout), *kept, *shown}) == len([*made(layout), *kept, *shown])
+    assert all(layout.build in path.parents for path in made(layout))
+    assert all(layout.results in path.parents for path in kept[:2])
+    assert all(layout.book in path.parents for path in shown)
+    assert all("demo/page" in path.as_posix() for path in [*made(layout), *kept[:3]] if path != layout.plan("one"))
+
+
+def test_a_run_is_told_from_another_by_its_case_setting_or_profile() -> None:
+    layout = Layout(ROOT)
+    for place in (layout.end, layout.elsewhere, layout.record, layout.executed):
+        assert place(NAME, "one") != place(NAME, "other")
+
+
+def test_modules_and_their_tests_are_found(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    for path in ("src/toy/room/near.py", "tests/toy/room/test_near.py"):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).touch()
+    assert layout.module("toy.room.near") == "src/toy/room/near.py"
+    assert layout.test_of("toy.room.near") == "tests/toy/room/test_near.py"
+    assert layout.module("toy.room.far") is None
+    assert layout.test_of("toy.room.far") is None
+
+
+def test_pages_are_told_from_points(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    for name in ("demo/page", "demo/points/one", "profiles/x"):
+        layout.source(name).parent.mkdir(parents=True, exist_ok=True)
+    layout.source("demo/page").touch()
+    layout.source("demo/points/one").touch()
+    assert layout.notebooks() == ["demo/page"]
+    assert layout.point_notebooks() == ["demo/points/one"]
+    assert [layout.is_page(name) for name in ("demo/page", "demo/points/one")] == [True, False]
+
+
+def test_another_book_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BOOKPRESS_ROOT", str(tmp_path))
+    assert Layout.here().root == tmp_path.resolve()
+    monkeypatch.delenv("BOOKPRESS_ROOT")
+    assert (Layout.here().root / "pyproject.toml").is_file()
