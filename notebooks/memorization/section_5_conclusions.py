@@ -54,11 +54,7 @@ require(seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
 # dimensions. At $r = n - 1$ that is $H(n-1)(d+1) + 1$.
 #
 # *A context for each example.* A head acts through $W_KW_Q^\top$, of rank $r = \min(d_h, d)$, in a manifold of $r(2d -
-# r)$ dimensions, and the read-out through $Hd$ numbers: at most $H\,r\,(2d - r) + Hd$, whatever $n$.
-#
-# *Width $n - 1$ is enough for a shared context.* With $E$ of rank $n$ and $M$ of rank at most $n - 1$, write $M =
-# UV^\top$ with $n - 1$ columns each and $U^\top\mathbf 1 = 0$, and take $W_K = E^{+}U$, $W_Q = V$. Then $EW_KW_Q^\top =
-# M$, and the softmax weights are those of the wide head for every query. $\square$
+# r)$ dimensions, and the read-out through $Hd$ numbers: at most $H\,r\,(2d - r) + Hd$, whatever $n$. $\square$
 #
 # </details>
 #
@@ -216,6 +212,28 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# <details><summary>Proof of Section 5.2, conclusion (3), as corrected</summary>
+#
+# *Beyond $n - 1$, nothing.* Let $E$ be shared and of rank $n$, and $J = I - \frac1n\mathbf 1\mathbf 1^\top$. Softmax
+# does not see a number added to all logits, so a head's weights are $\mathrm{softmax}(Me)$ with $M = JEW_KW_Q^\top$. As
+# $\mathbf 1^\top M = 0$, the rank of $M$ is at most $n - 1$, and $M = UV^\top$ with $n - 1$ columns each. Take $W_K =
+# E^+U$ and $W_Q = V$: as $EE^+ = I$, the logits are $UV^\top e = Me$, and the weights of the narrow head are those of
+# the wide one for every query. So widths from $n - 1$ on give the same functions, and meet the same labels.
+#
+# *Up to $n - 1$, more.* For $r \le n - 1$ let $D_r = Hr(n - 1 + d - r) + H(n-1) + 1$, the dimensions counted above.
+# With width $r$ the outputs of $T$ examples are a smooth image of finitely many manifolds of at most $D_r$ dimensions
+# (one for each choice of the heads' ranks); for $T > D_r$ the image has measure zero in $\mathbb R^T$. From $r$ to $r +
+# 1 \le n - 1$ the number grows by $H(n + d - 2 - 2r) \ge H(d - n + 2) > 0$. Where the derivative has rank $T = D_{r+1}$
+# at some weights of width $r + 1$, the image of that width contains an open set of labels (inverse function theorem).
+# Of these labels width $r$ meets a set of measure zero. That the rank is reached is found at the sizes of this page,
+# and needs to be found at one point only.
+#
+# *Where each example has a context of its own* the numbers are $Hr(2d - r) + Hd$, $r = \min(d_h, d)$, which grow until
+# $d_h = d > n$. Where they are reached, as below, there are labels within reach of $d_h = d$ and not of $d_h = n$, by
+# the same argument. $\square$
+#
+# </details>
 #
 # With a shared context a head of any width is matched, weight for weight, by one of width $n - 1$. Below that something
 # real is lost, though not the rank of $Z$, which is full from $d_h = 1$ on: the outputs move in fewer dimensions. Where

@@ -93,6 +93,40 @@ f"T = {count} examples, largest residual {residual:.1e}"
 # </blockquote>
 # <!-- /claim -->
 #
+# <details><summary>Proof of Proposition 1, with fixed blocks</summary>
+#
+# Let $T \le H(r-1)+1$. After each head the rows of $Z$ of all blocks so far shall be independent, in the columns of the
+# heads so far; further columns do not change that, and after the last head $\mathrm{rank}\,Z = T$.
+#
+# *A step used twice.* Let $S$ be a subspace of dimension at most $n - 1$, and $E$ of rank $n$. The points
+# $E^\top\theta$ with $\theta$ inside the simplex span the $n$ dimensions of the rows of $E$, so not all of them lie in
+# $S$: there is a positive $\theta$ with $E^\top\theta \notin S$, and the same is true of all $\theta$ near it.
+#
+# *The first head.* Choose $\theta^{(1)}, \dots, \theta^{(r)}$ one after another, positive and such that
+# $E^{(t)\top}\theta^{(t)}$ is not in the span of the $t - 1 \le n - 1$ rows before it. By Claim 1 a head of width $r
+# \le d_h$ has these weights.
+#
+# *A further head.* Let $B$ be the examples so far and $R$ the next at most $r - 1$, with $Z'_B$ of independent rows.
+# Put $C = -Z'_RZ_B'^{+}$. Take $W^+$ from Lemma 3, silent on $R$ and decided on $B$, and let $Z''_{B,+}$ be the rows of
+# $B$ with weights one-hot at the winner; they depend on $W^+$ alone. Choose $\theta^{(j)}$, $j \in R$, one after
+# another, positive and such that $z''_j = E^{(j)\top}\theta^{(j)}$ is not in the span of $(CZ''_{B,+})_j$ and of the
+# rows $s_i = z''_i + (CZ''_{B,+})_i$ before it, at most $|R| \le n - 1$ vectors. Then $s_j$ is not in the span of the
+# $s_i$ before it, and $S_+ = Z''_R + CZ''_{B,+}$ has rank $|R|$. Let $W^*$ be the matrix of Claim 1 for these weights.
+# With $W^* + cW^+$, of rank at most $r \le d_h$, the weights on $R$ are the chosen ones for every $c$, and $Z''_B(c)
+# \to Z''_{B,+}$ as $c \to \infty$ (Lemma 4). Some minor of $S_+$ of size $|R|$ is not 0, and the same minor of $S(c) =
+# Z''_R + CZ''_B(c)$ is not 0 for large $c$: keep such a $c$.
+#
+# *The ranks add up.* Row operations bring the rows of $B$ and $R$ to
+#
+# $$\begin{bmatrix} I & 0 \\ C & I \end{bmatrix}\begin{bmatrix} Z'_B & Z''_B \\ Z'_R & Z''_R \end{bmatrix} =
+# \begin{bmatrix} Z'_B & Z''_B \\ N & S \end{bmatrix}, \qquad N = Z'_R(I - P), \quad P = Z_B'^{+}Z'_B,$$
+#
+# where $P$ is the orthogonal projection on the row space of $Z'_B$. So $NP = 0$ and $Z'_BP = Z'_B$. Multiplying the
+# first columns by $P$ from the right cannot raise the rank and leaves $[Z'_B, Z''_B; 0, S]$, of rank at least
+# $\mathrm{rank}\,Z'_B + \mathrm{rank}\,S = |B| + |R|$ (Lemma 1). $\square$
+#
+# </details>
+#
 # Slips in the printed proof that change nothing: Eq. 9 has the block $Z'_a$ for $Z_a$ on its left; B.2 writes
 # $\theta_\delta^{(t+T')}$ for $\theta_\delta^{(t)}$ and $\mathrm{rank}(Z'_b+A)$ for $Z''_b+A$; the "$n$-step induction"
 # has $n-1$ steps.
@@ -338,17 +372,33 @@ show.figure(
 )
 
 # %% [markdown]
+# The two facts on which the proof with fixed blocks rests are tried for every head but the first, at the sizes of the
+# parameters: the fresh rows, cleared, are orthogonal to the earlier ones, and what the new head adds to them has full
+# rank.
+
+# %%
+block_of = blocks(count, heads, min(context, head_width))
+leftovers, additions = [], []
+for h in range(1, heads):
+    B, R = slice(0, block_of[h].start), slice(block_of[h].start, block_of[h].stop)
+    before, new = built.Z[:, : h * width], built.Z[:, h * width : (h + 1) * width]
+    C = -before[R] @ torch.linalg.pinv(before[B])
+    leftovers.append(((before[R] + C @ before[B]) @ before[B].T).abs().max().item())
+    additions.append(torch.linalg.svdvals(new[R] + C @ new[B])[-1].item())
+show.table(
+    [
+        "smallest over the heads of the smallest singular value of S",
+        "largest product of a cleared row with an earlier one",
+    ],
+    [(min(additions), max(leftovers))],
+)
+
+# %% [markdown]
 # As control the saturating part of every head but the first is left out: then a head moves the features of examples
 # that are not its own.
 
 # %%
-other = [
-    (h, t)
-    for h, block in enumerate(blocks(count, heads, min(context, head_width)))
-    if h
-    for t in range(count)
-    if t not in block
-]
+other = [(h, t) for h, block in enumerate(block_of) if h for t in range(count) if t not in block]
 quiet_keys = built.heads.keys.clone()
 quiet_keys[1:, :, min(context, head_width) - 1] = 0  # the saturating column of every head but the first
 without = softmax_weights(Heads(quiet_keys, built.heads.queries), kept).amax(dim=-1)
@@ -365,6 +415,8 @@ for name in ("fixed blocks", "printed, tolerance 0.01"):
     claim.check(f"{name}: largest residual", largest_residual, "<=", 1e-12)
     claim.check(f"{name}: largest value weight", weight, "<=", 100)
 claim.check("28 runs, one-hot error less the allowed distance", max(r["excess"] for r in runs.values()), "<=", 0)
+claim.check("fixed blocks, all heads: cleared rows against earlier ones", max(leftovers), "<=", 1e-9)
+claim.check("fixed blocks, all heads: smallest singular value of S", min(additions), ">", 1e-6)
 loudest = max(2 * (1 - without[t, h].item()) for h, t in other)
 claim.control("saturating part left out: one-hot error on other examples", loudest, "<=", allowed)
 claim.number("printed, tolerance 1e-10: smallest singular ratio", worst["printed, tolerance 1e-10"][0])
