@@ -15,17 +15,19 @@
 #
 # **App. B.1.3 (Agents with two coordinates)** *Appendix B.1.3*
 #
-# **As printed.** The layer is said to recover the sum over $j \ne i$ exactly. The scores come from a Fourier series in
-# two coordinates. (For collisions that cost 10 from afar and 1 from close by, $V_i = -\sum_{j \ne i} \mathbb
-# I\{|n_i^y - n_j^y| \le 2R\}\,(1 + 9\,\mathbb I\{\mathrm{dist} \le R_2\})$.)
+# **As printed.** Collisions that cost 10 from afar and 1 from close by have $V_i = -\sum_{j \ne i} \mathbb I\{|n_i^y -
+# n_j^y| \le 2R\}\,(1 + 9\,\mathbb I\{\mathrm{dist} \le R_2\})$. (In the construction, $C$ for $f$ and $W^V$ for $w$ are
+# to leave out $j = i$, and the scores come from a Fourier series in two coordinates.)
 #
-# **Corrected.** With $p = p^x \otimes p^y \in \mathbb R^{N^2}$ one layer with $N^4$ scores represents any $V_i = \sum_j
-# f(r_i - r_j)\, w_{r_j}$ on an $N \times N$ grid: $C = (2/N)^4 P^\top F P$, $W^V = (2/N)^2 P^\top w$. If $f$ is taken
-# around loops in both coordinates, $C$ has the block structure of the Fourier series; otherwise more of it is needed.
+# **Corrected.** With $p = p^x \otimes p^y \in \mathbb R^{N^2}$ and at each given number $L$ of agents one layer with
+# $N^4$ scores represents any $V_i = \sum_{j \ne i} f(r_i - r_j)\, w_{r_j}$ on an $N \times N$ grid. (The sum over all
+# $j$ is had with $C = (2/N)^4 P^\top F P$, $W^V = (2/N)^2 P^\top w$, at all $L$ at once. If $f$ is taken around loops
+# in both coordinates, this $C$ has the block structure of the Fourier series; otherwise more of it is needed.)
 #
-# The layer adds the self term $f(0)\, w_{r_i}$. A series asks for loops in both coordinates, and the $x$ axis ends at a
-# wall; Theorem 3.1 gives the scores without them. (Misprints: $\mathrm{dist} \ge R_2$ in the second indicator, and the
-# distance around the loop in the first one.)
+# $\mathrm{dist} \ge R_2$ in the second indicator, and the distance around the loop in the first one. (These weights sum
+# over all $j$. The scores $f(\mu, \nu)\, w_\nu - \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave out $j = i$ for $L$
+# agents, and none do for two numbers of agents. A series asks for loops in both coordinates, and the $x$ axis ends at a
+# wall; Theorem 3.1 gives the scores without them.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -44,8 +46,8 @@
 # $$C_{\mu\nu} = f(\mu, \nu)\, w_\nu - \tfrac1L f(\mu, \mu)\, w_\mu .$$
 #
 # It is right for $L$ agents and for no other number of them. No weights are right for two numbers: if all agents are
-# alike, of kind $\mu$, the layer is $L\, T_{\mu\mu}$ and the sum $(L - 1) f(\mu, \mu) w_\mu$. "For any $L$" is said
-# of Eqs. 4 and 13 only, the subject of the page on Example 1.
+# alike, of kind $\mu$, the layer is $L\, T_{\mu\mu}$ and the sum $(L - 1) f(\mu, \mu) w_\mu$. "For any $L$" is said of
+# Eqs. 4 and 13 only, the subject of the page on Example 1.
 
 # %%
 import torch
@@ -99,12 +101,12 @@ grid, labelled_grid = 2 * half_grid, 2 * labelled_half_grid
 #
 # The rows of $P$ are $p^x_m \otimes p^y_n$. Inner products of Kronecker products are products of inner products, so
 # that $P P^\top = \bigl(\frac N2\bigr)^2 I$: up to the factor $N/2$ the code is an orthonormal embedding of $N^2$
-# symbols, with $P^{-1} = (2/N)^2 P^\top$. By Theorem 3.1 every table $F$ of scores is had with $C = P^{-1} F P^{-\top}$,
-# and every vector of values with $W^V = P^{-1} w$; the layer is then the sum over *all* $j$.
+# symbols, with $P^{-1} = (2/N)^2 P^\top$. By Theorem 3.1 every table $F$ of scores is had with $C = P^{-1} F
+# P^{-\top}$, and every vector of values with $W^V = P^{-1} w$; the layer is then the sum over *all* $j$.
 #
 # *Without $j = i$.* Take the table $F_{\mu\nu} w_\nu - \frac1L F_{\mu\mu} w_\mu$ and the values 1. A token $\mu$ gets
-# $\sum_j F_{\mu X(j)} w_{X(j)} - L \cdot \frac1L F_{\mu\mu} w_\mu$, which is the sum over $j \ne i$, whatever the
-# other tokens are.
+# $\sum_j F_{\mu X(j)} w_{X(j)} - L \cdot \frac1L F_{\mu\mu} w_\mu$, which is the sum over $j \ne i$, whatever the other
+# tokens are.
 #
 # *Blocks.* If $f$ is taken around both loops, it is a sum of products of one-dimensional waves, and Theorem B.6 in each
 # coordinate gives $C$ as a sum of Kronecker products of its blocks: cells outside these products of blocks are zero. If
@@ -234,12 +236,14 @@ claim.verdict()
 #
 # **App. B.1.3 (Agents with policies)** *Appendix B.1.3, Eq. 18*
 #
-# **As printed.** The sum leaves out $j = i$.
+# With $z = q \otimes p^x \otimes p^y \in \mathbb R^{2N^2}$ and at each given number $L$ of agents one layer with $4N^4$
+# scores represents any $V_i = \sum_{j \ne i} f(r_i - r_j, q_i, q_j)\, w_{r_j, q_j}$. (Exact at each $L$, but not at
+# several with one set of weights, which the paper does not say here.)
 #
-# **Corrected.** With $z = q \otimes p^x \otimes p^y \in \mathbb R^{2N^2}$ one layer with $4N^4$ scores represents any
-# $V_i = \sum_j f(r_i - r_j, q_i, q_j)\, w_{r_j, q_j}$, the term $j = i$ included.
+# **In the paper's construction.** $C$ captures $f$, and $W^V$ reads $w$, as for two coordinates.
 #
-# The layer adds $f(0, q_i, q_i)\, w_{r_i, q_i}$.
+# **Corrected.** That layer adds $f(0, q_i, q_i)\, w_{r_i, q_i}$, the term $j = i$. The scores $f(\mu, \nu)\, w_\nu -
+# \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave it out.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -15,15 +15,16 @@
 #
 # **Example 1 (Colliding agents)** *Section 3; Section 7.1, Eqs. 4 and 5; Appendix B.1, Eqs. 13 to 15*
 #
-# **As printed.** Eqs. 4 and 13 sum over $j \ne i$: $V_i = -\sum_{j \ne i} \mathbb I\{\mathrm{dist}(n_i, n_j) \le 2R\}$.
-# (The sentence before Eq. 13 adds a bias of $-1$ to all values "for simplicity", which is the term $j = i$; the
-# equations and the main text are without it.)
+# **As printed.** Eqs. 4 and 13 sum over $j \ne i$: $V_i = -\sum_{j \ne i} \mathbb I\{\mathrm{dist}(n_i, n_j) \le 2R\}$,
+# "irrespective of $L$". (The sentence before Eq. 13 adds a bias of $-1$ to all values "for simplicity", which is the
+# term $j = i$; the equations and the main text are without it.)
 #
 # **Corrected.** The layer with one-hot heights, $W^V = -\mathbf 1$ and $C_{mn} = \mathbb I\{\mathrm{dist}(m, n) \le
-# 2R\}$ on the loop returns $V_i - 1$ for every agent, where $V_i$ is minus the number of other agents within $2R$,
-# which is the number that agent $i$ touches in the environment.
+# 2R\}$ on the loop returns $V_i - 1$ for every agent and any number $L$ of agents, where $V_i$ is minus the number of
+# other agents within $2R$, which is the number that agent $i$ touches in the environment.
 #
-# With the bias: the sum over all $j$, which is $V_i - 1$.
+# With the bias: the sum over all $j$, which is $V_i - 1$. (Without it no weights are right for two numbers of agents;
+# for a given $L$ the scores $C_{mn} - \frac1L$ are.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -34,16 +35,16 @@
 #
 # In the end all agents stand in the last column, so who touches whom is decided by $y$ alone: two agents touch if they
 # are at most $2R$ apart on the loop. Agent $i$ is worth minus the number of such others. That is a sum over pairs, and
-# one linear attention layer computes it, by the first half of Theorem 3.1: one-hot $y$, $W^V = -\mathbf 1$, and $C_{mn}
-# = 1$ where the heights $m$ and $n$ are close.
+# one linear attention layer computes it, by the first half of Theorem 3.1: one-hot $y$, $W^V = -\mathbf 1$, and
+# $C_{mn} = 1$ where the heights $m$ and $n$ are close.
 #
-# **What is misprinted.** Eqs. 4 and 13 sum over $j \ne i$, and the layer is said to be that sum "irrespective of $L$". It
-# is not with these weights: a token is close to itself, and the output is $V_i - 1$. Nor is it with any other weights at
-# all lengths: an agent alone must get 0, which needs $T_{nn} = 0$, and of two at the same height each must get $-1$. At
-# one given $L$ it can be had, with scores $C_{mn} - \frac1L$: every token takes its own 1 back from all $L$ tokens. What
-# is meant is the sum with $j = i$. The sentence before Eq. 13 adds a bias of $-1$ to all values "for simplicity", which
-# is that term; Eq. 13 itself, Eq. 4 and the main text are without it. A zero diagonal of $C$ would not give Eq. 4 either,
-# because two agents may stand at the same height.
+# **What is misprinted.** Eqs. 4 and 13 sum over $j \ne i$, and the layer is said to be that sum "irrespective of $L$".
+# It is not with these weights: a token is close to itself, and the output is $V_i - 1$. Nor is it with any other
+# weights at all lengths: an agent alone must get 0, which needs $T_{nn} = 0$, and of two at the same height each must
+# get $-1$. At one given $L$ it can be had, with scores $C_{mn} - \frac1L$: every token takes its own 1 back from all
+# $L$ tokens. What is meant is the sum with $j = i$. The sentence before Eq. 13 adds a bias of $-1$ to all values "for
+# simplicity", which is that term; Eq. 13 itself, Eq. 4 and the main text are without it. A zero diagonal of $C$ would
+# not give Eq. 4 either, because two agents may stand at the same height.
 
 # %%
 import torch

@@ -25,16 +25,16 @@
 #
 # A strand holds alleles, each at most once. A dictionary says who is active: `1: [3]` means that allele 1 is active if
 # allele 3 is somewhere on the strand; `2: []` means that allele 2 is always active; who is not listed is never active.
-# By the first half of Theorem 3.1 one layer holds this: it has one-hot alleles, $W^V = \mathbf 1$, and $C_{\mu\nu} = 1/m$ if $\nu$ is one of the $m$ activators of
-# $\mu$.
+# By the first half of Theorem 3.1 one layer holds this: it has one-hot alleles, $W^V = \mathbf 1$, and $C_{\mu\nu} =
+# 1/m$ if $\nu$ is one of the $m$ activators of $\mu$.
 #
 # **The always active ones.** The paper spreads their 1 evenly over the row: $1/L$ in every entry. This is right at that
-# length, and at no other, and the paper concludes that one linear layer cannot length-generalise on this task. By length
-# generalisation it means, as in its Section 4.3, to be trained at one length and right at others, and so read the
-# sentence is true. It is not a matter of what the layer can represent: give the allele its 1 from *itself*, $C_{\mu\mu}
-# = 1$. No allele comes twice, so this is exactly 1 at every length. But sequences of one length do not tell the two
-# layers apart, as no token repeats (see the page on length generalisation), and training at one length does not find
-# the second.
+# length, and at no other, and the paper concludes that one linear layer cannot length-generalise on this task. By
+# length generalisation it means, as in its Section 4.3, to be trained at one length and right at others, and so read
+# the sentence is true. It is not a matter of what the layer can represent: give the allele its 1 from *itself*,
+# $C_{\mu\mu} = 1$. No allele comes twice, so this is exactly 1 at every length. But sequences of one length do not tell
+# the two layers apart, as no token repeats (see the page on length generalisation), and training at one length does not
+# find the second.
 #
 # **All or any?** With weights $1/m$ the layer returns the *share* of the activators that are present. The text reads as
 # "any of them". In the paper's dictionary every list has one entry, and the readings agree; we keep the share here.
@@ -180,6 +180,17 @@ claim.verdict()
 # ## What training finds
 #
 # <!-- claim hyper-attention/remark-genotype-length -->
+# <blockquote>
+#
+# **App. B.2 (One linear layer and the length of a strand)** *Appendix B.2*
+#
+# On this task a single linear self-attention layer cannot length-generalise, in the sense of Section 4.3: trained on
+# strands of one length, without repeats, it is right there and errs at every other length. A dense ReLU layer after the
+# layer as written down in the appendix makes it right at any length. (Were the sentence to say that no single linear
+# layer is right at every length, it would be refuted: with $C_{\mu\mu} = 1$ for always active alleles one is. Strands
+# of one length do not tell it from others, because strands without repeats are not versatile, Remark D.1.)
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # <details><summary>Proof that a layer is right at all lengths</summary>

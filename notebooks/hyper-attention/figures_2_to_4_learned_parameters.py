@@ -38,10 +38,11 @@
 # **Figure 2(b) (Learned scores in the sinusoidal code)** *Section 7.1*
 #
 # The learned score matrix looks unlike the devised one in the sinusoidal code, while the model behaves as the devised
-# one does. (The caption also calls the learned patterns not interpretable. That is not judged: only the text is at
-# hand, not the picture, and neither start nor optimiser is given. With gradient descent from a constant $w(0)$ the
-# matrix comes out nearly diagonal; with an uneven $w(0)$ the diagonal stays in view; with Adam it does not, and the
-# rows form bands.)
+# one does. Reproduced in part: it looks unlike with Adam, on a grid of 60. With gradient descent, which runs at the
+# printed size, it does not: from a constant $w(0)$ the matrix comes out nearly diagonal, and from an uneven one the
+# diagonal stays in view. (Optimiser and start are our guesses; neither is given. The caption also calls the learned
+# patterns not interpretable. That is not judged: only the text is at hand, not the picture. With Adam the rows form
+# bands.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -231,8 +232,8 @@ claim.verdict()
 # break the symmetry for good. An uneven start of $w$ does, a little. Adam does, completely and even from a constant
 # start, because it scales every entry of the small random gradients up to one size: its matrix has horizontal bands, as
 # the rows fall with the frequency, and no diagonal that stands out. So what the panel shows depends on the optimiser
-# and the start, which are not given; what looks unlike (a) here is Adam's, on a grid of 60. The functions learned are the
-# same. (The caption is compared here, not the printed picture.)
+# and the start, which are not given; what looks unlike (a) here is Adam's, on a grid of 60. The functions learned are
+# the same. (The caption is compared here, not the printed picture.)
 
 
 # %%
@@ -358,7 +359,9 @@ with_adam, uneven, constant = (off_over_diagonal(pictures[name]) for name in lis
 sizes = adam_score.cpu().abs().clamp(min=1e-12).log()
 bands = sizes.mean(dim=1).var(correction=0) / sizes.var(correction=0)
 claim = Claim("hyper-attention/figure-2b")
-claim.check(f"Adam, constant start, N = {adam_grid}: largest entry off the diagonal over that on it", with_adam, ">", 1.0)
+claim.check(
+    f"Adam, constant start, N = {adam_grid}: largest entry off the diagonal over that on it", with_adam, ">", 1.0
+)
 claim.printed(f"descent, uneven start, N = {grid}: the same", uneven, ">", 1.0)
 claim.printed(f"descent, constant start, N = {grid}: the same", constant, ">", 1.0)
 claim.check("uneven start: mean squared distance of T", (learned[names[2]] - devised).square().mean(), "<=", 1e-5)

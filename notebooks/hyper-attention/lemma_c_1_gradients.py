@@ -279,8 +279,8 @@ equal = (squares @ lowest).square().sum(dim=(-2, -1)) - eigenvalues[:, 0] * (mat
 )
 
 # %% [markdown]
-# The steps of its proof: with $A = M^\top M = Q \Lambda Q^\top$ and $u = Q^\top A^{1/2} x$, the left-hand side is $u^\top
-# \Lambda u$, and $\|u\|^2 = \|Mx\|^2$.
+# The steps of its proof: with $A = M^\top M = Q \Lambda Q^\top$ and $u = Q^\top A^{1/2} x$, the left-hand side is
+# $u^\top \Lambda u$, and $\|u\|^2 = \|Mx\|^2$.
 
 # %%
 turned = eigenvalues.clamp(min=0).sqrt().unsqueeze(-1) * (eigenvectors.mT @ vectors)  # Q^T A^(1/2) x

@@ -188,15 +188,17 @@ claim.verdict()
 # **As printed.** HyperFeatureAttention requires a dimension of $O(\log|\Phi|)$, where self-attention requires
 # $O(|\Phi|)$: "the exponential gap remains".
 #
-# **Corrected.** Random unit vectors for $n$ values of features have all their inner products below a fixed
-# $\varepsilon$ in $O(\log n)$ dimensions: in $O(|\Phi|)$ for all combinations of $|\Phi|$ features, and in
-# $O(\log|\Phi|)$ for the features one by one. But a token of HyperFeatureAttention is the sum of $|\Phi|$ of these, and
-# its scores take in all of them: for scores that are right to a fixed accuracy in the mean, $d$ must grow in proportion
-# to $|\Phi|$ there too.
+# **Corrected.** By one measure for both the exponential gap remains. Random unit vectors for $n$ values of features
+# have all their inner products below a fixed $\varepsilon$ in $O(\log n)$ dimensions: in $O(|\Phi|)$ for all
+# combinations of $|\Phi|$ features, as self-attention has them, and in $O(\log|\Phi|)$ for the features one by one. For
+# scores that tell whether two tokens agree in all features, right to a fixed accuracy in the mean, self-attention needs
+# a number of dimensions in proportion to $k^{|\Phi|}$, for $k$ values of each, and HyperFeatureAttention with $|\Phi|$
+# factors $\Theta(|\Phi|)$: $|\Phi|(k-1) + 1$ are exact.
 #
-# This is so for single inner products. For $|\Phi|$ features of $k$ values each, scores that ask whether two tokens
-# agree in a feature, less the chance of it, miss at least a share $1 - d / (|\Phi|(k-1))$ of their squares, whatever
-# the embedding.
+# The gap remains; the two figures are those of single inner products, and not of what a layer computes. A token of
+# HyperFeatureAttention is the sum of $|\Phi|$ vectors, and its scores take in all of them: those that ask whether two
+# tokens agree in one feature, less the chance of it, miss at least a share $1 - d / (|\Phi|(k-1))$ of their squares,
+# whatever the embedding.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -216,12 +218,12 @@ claim.verdict()
 # probability of at most $2 e^{-d\varepsilon^2/2}$, and $n$ vectors have fewer than $n^2/2$ pairs: $d > 4 \log n /
 # \varepsilon^2$ is enough. With $n = k^{|\Phi|}$ that is $O(|\Phi|)$, with $n = k|\Phi|$ it is $O(\log|\Phi|)$.
 #
-# *Scores of self-attention.* Tokens are all $N = k^{|\Phi|}$ combinations. Whether two of them agree in every feature is
-# the identity, and $X C X^\top$ has a rank of at most $d$: it misses at least a share $1 - d/N$ of the squares (Eckart
-# and Young).
+# *Scores of self-attention.* Tokens are all $N = k^{|\Phi|}$ combinations. Whether two of them agree in every feature
+# is the identity, and $X C X^\top$ has a rank of at most $d$: it misses at least a share $1 - d/N$ of the squares
+# (Eckart and Young).
 #
-# *Scores of HyperFeatureAttention.* With $|\Phi|$ factors the same score is the product over the features of whether two
-# tokens agree in it. One-hots of all features side by side span $|\Phi|(k-1) + 1$ dimensions and hold each of these
+# *Scores of HyperFeatureAttention.* With $|\Phi|$ factors the same score is the product over the features of whether
+# two tokens agree in it. One-hots of all features side by side span $|\Phi|(k-1) + 1$ dimensions and hold each of these
 # factors exactly. Nor can the order of $d$ be lower. For a product of $|\Phi|$ scores
 #
 # $$\prod_a x_i^\top C^{(a)} x_j = \Bigl\langle \bigotimes_a C^{(a)\top} x_i,\; x_j^{\otimes |\Phi|} \Bigr\rangle$$
@@ -233,8 +235,8 @@ claim.verdict()
 #
 # *One feature at a time.* Let $F_a$ be the matrix of whether two tokens agree in feature $a$, less $1/k$. It is $\frac
 # Nk$ times a projection of rank $k - 1$, and the projections of different features are orthogonal. With an embedding
-# $X$ of $d$ dimensions the scores $X C^{(a)} X^\top$ have their columns in the span of $X$. Let $P$ be the projection on
-# it. Then
+# $X$ of $d$ dimensions the scores $X C^{(a)} X^\top$ have their columns in the span of $X$. Let $P$ be the projection
+# on it. Then
 #
 # $$\sum_a \|F_a - X C^{(a)} X^\top\|^2 \ge \sum_a \|(I - P) F_a\|^2 = \Bigl(\frac Nk\Bigr)^2 \bigl(|\Phi|(k-1) -
 # \mathrm{tr}(P \Pi)\bigr),$$

@@ -20,6 +20,12 @@
 # $f(\alpha, \beta) = \delta_{\alpha\beta}$, $w = 1$ the squared distance of the functional tensors is at least
 # $|\mathcal S| - d$.
 #
+# **In the paper's proof.** With $d < |\mathcal S|$ no $F^*$ of full rank can be represented, since the scores have a
+# rank of at most $d$.
+#
+# **Corrected.** No $F^*$ of full rank with a $w$ that is nowhere zero: it is $F^*\,\mathrm{diag}(w)$ that has a rank of
+# at most $d$. With $F^* = I$, $w = (1, 0)$ on two symbols $d = 1$ is enough.
+#
 # </blockquote>
 # <!-- /claim -->
 #
@@ -45,10 +51,10 @@
 #
 # *Needed.* A layer with one output is the same function as an interaction on all sequences only if
 # $BCB^\top\,\mathrm{diag}(Bv) = F\,\mathrm{diag}(w)$: sequences of one and of two tokens show the entries one by one
-# (Corollary 4.9). The left side has a rank of at most $d$. If $F$ has full rank *and no entry of $w$ is zero*, the right
-# side has rank $|\mathcal S|$, so $d \ge |\mathcal S|$. If some are zero, its rank is at most the number of the others,
-# which is where the printed step fails. For $F = I$, $w = \mathbf 1$ all $|\mathcal S|$ singular values are 1, and the
-# squared distance of a matrix of rank $d$ is at least $|\mathcal S| - d$ (Eckart and Young). $\square$
+# (Corollary 4.9). The left side has a rank of at most $d$. If $F$ has full rank *and no entry of $w$ is zero*, the
+# right side has rank $|\mathcal S|$, so $d \ge |\mathcal S|$. If some are zero, its rank is at most the number of the
+# others, which is where the printed step fails. For $F = I$, $w = \mathbf 1$ all $|\mathcal S|$ singular values are 1,
+# and the squared distance of a matrix of rank $d$ is at least $|\mathcal S| - d$ (Eckart and Young). $\square$
 #
 # </details>
 
@@ -220,6 +226,7 @@ before = linear_attention(orthonormal[symbols], score, value)
 turned = orthonormal @ turn.mT  # rows are Q x(a)
 after = linear_attention(turned[symbols], turn @ score @ turn.mT, turn @ value)
 left_alone = linear_attention(turned[symbols], score, turn @ value)
+pairs_apart = (turned @ (turn @ score @ turn.mT) @ turned.mT - orthonormal @ score @ orthonormal.mT).abs().max()
 
 # %% [markdown]
 # With $C$ left as it was the function must change.
@@ -227,6 +234,7 @@ left_alone = linear_attention(turned[symbols], score, turn @ value)
 # %%
 claim = Claim("hyper-attention/corollary-b-1")
 claim.check("outputs after turning, relative error", (after - before).abs().max() / before.abs().max(), "<=", 1e-13)
+claim.check("pair by pair: scores after turning, largest error", pairs_apart, "<=", 1e-12, of="proof")
 claim.control("C left as it was, largest error", (left_alone - before).abs().max(), "<=", 1e-12)
 claim.number("C left as it was, largest error", (left_alone - before).abs().max())
 claim.verdict()

@@ -137,12 +137,14 @@ enough = [size for size in samples if ranks[size] == grid]
 too_few = [size for size in samples if ranks[size] < grid]
 
 # %% [markdown]
-# The steps of the proof. With $a^\mu = T_{\mu\cdot} - T^\star_{\mu\cdot}$, zero training error is $S_{\mathcal B_\mu} a^\mu
-# = 0$ for every $\mu$ (Eq. 30), whatever the rank; and with full rank that leaves $a = 0$ only. The first is tried where
-# $a$ is not 0, on the smallest set.
+# The steps of the proof. With $a^\mu = T_{\mu\cdot} - T^\star_{\mu\cdot}$, zero training error is $S_{\mathcal B_\mu}
+# a^\mu = 0$ for every $\mu$ (Eq. 30), whatever the rank; and with full rank that leaves $a = 0$ only. The first is
+# tried where $a$ is not 0, on the smallest set.
 
 # %%
-eq_30 = max((data_matrix(few, one, grid) @ (fitted[samples[-1]] - target)[one]).abs().max().item() for one in range(grid))
+eq_30 = max(
+    (data_matrix(few, one, grid) @ (fitted[samples[-1]] - target)[one]).abs().max().item() for one in range(grid)
+)
 not_zero = (fitted[samples[-1]] - target).abs().max()
 zero = {f"B = {size}": (fitted[size] - target).abs().max() for size in enough}
 

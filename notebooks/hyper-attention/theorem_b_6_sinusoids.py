@@ -13,11 +13,10 @@
 # An effect that depends on the difference $n_i - n_j$ alone is a convolution, and Fourier's basis makes convolutions
 # diagonal. This page follows the paper from the Fourier series to the score matrix of the colliding agents.
 #
-# Four slips are misprints: the factor $1/N$ is missing in the definition of the series, though all that follows has
-# it; the code of a position has a factor $1/\sqrt 2$ too many, with which $p_i^\top p_j = \frac N2 \delta_{ij}$ fails;
-# $p_i C p_j^\top$ stands where $p_i$ is a column; and the layer is said to be Eq. 13, which leaves out the agent itself.
-# One thing is a condition that the lemma on the window needs and
-# does not have: $4R + 1 \le N$.
+# Four slips are misprints: the factor $1/N$ is missing in the definition of the series, though all that follows has it;
+# the code of a position has a factor $1/\sqrt 2$ too many, with which $p_i^\top p_j = \frac N2 \delta_{ij}$ fails; $p_i
+# C p_j^\top$ stands where $p_i$ is a column; and the layer is said to be Eq. 13, which leaves out the agent itself. One
+# thing is a condition that the lemma on the window needs and does not have: $4R + 1 \le N$.
 
 # %%
 import math
@@ -146,10 +145,12 @@ claim.verdict()
 #
 # **Lemma B.4 (Series of the window)** *Appendix B.1.2*
 #
-# **As printed.** The same for any $R$.
+# **As printed.** The same for any $R$. (On $[N] = \{0, \dots, N-1\}$ to the letter, $|n| \le 2R$ would be half of the
+# window.)
 #
-# **Corrected.** For $f[n] = \mathbb I\{|n| \le 2R\}$ on a loop of $N \ge 4R + 1$ places, $F[0] = (4R + 1)/N$ and
-# $F[k] = \frac1N \sin\bigl(\tfrac{2\pi}{N}(2R + \tfrac12)k\bigr) / \sin\bigl(\tfrac{\pi}{N}k\bigr)$ for $k \ne 0$.
+# **Corrected.** For $f[n] = \mathbb I\{|n| \le 2R\}$ on a loop of $N \ge 4R + 1$ places, $|n|$ being the distance to 0
+# on it, $F[0] = (4R + 1)/N$ and $F[k] = \frac1N \sin\bigl(\tfrac{2\pi}{N}(2R + \tfrac12)k\bigr) /
+# \sin\bigl(\tfrac{\pi}{N}k\bigr)$ for $k \ne 0$.
 #
 # $4R + 1 \le N$ is needed: a wider window meets itself.
 #
@@ -157,9 +158,9 @@ claim.verdict()
 # <!-- /claim -->
 #
 # The window is 1 up to the distance $2R$. The paper has $f[n] = \mathbb I[|n| \le 2R]$ on $[N] = \{0, \dots, N - 1\}$,
-# where $|n|$ must be the distance to 0 on the loop, $n$ or $N - n$; read to the letter it would be the half window $n \le
-# 2R$, which has another series. The closed form is a geometric sum over $4R + 1$ places. If there are more places than
-# the loop has, some are counted twice: the series of the closed form is then 2 there, and the window is 1.
+# where $|n|$ must be the distance to 0 on the loop, $n$ or $N - n$; read to the letter it would be the half window $n
+# \le 2R$, which has another series. The closed form is a geometric sum over $4R + 1$ places. If there are more places
+# than the loop has, some are counted twice: the series of the closed form is then 2 there, and the window is 1.
 #
 # <details><summary>Proof of Lemma B.4, as corrected</summary>
 #
@@ -301,16 +302,16 @@ claim.verdict()
 #
 # **Sinusoidal construction (Colliding agents in the sinusoidal code)** *Section 7.1; Appendix B.1.2, Eq. 16*
 #
-# With $p(n) = \bigl(\tfrac1{\sqrt2}, \dots, \sin\tfrac{2\pi kn}{N}, \cos\tfrac{2\pi kn}{N}, \dots,
+# **As printed.** The layer represents Eqs. 4 and 13, sums over $j \ne i$, "exactly, for any $L$". (In the construction,
+# the entry before the last of $p(n)$ is $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac N2 - 1)n\bigr)$.)
+#
+# **Corrected.** With $p(n) = \bigl(\tfrac1{\sqrt2}, \dots, \sin\tfrac{2\pi kn}{N}, \cos\tfrac{2\pi kn}{N}, \dots,
 # \tfrac1{\sqrt2}\cos\pi n\bigr)$, $N$ even, $p(m)^\top p(n) = \tfrac N2 \delta_{mn}$. For $4R + 1 \le N$ the diagonal
-# $C_{nn} = 2F[\lceil n/2 \rceil]$ and $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot construction, $F$ being
-# the series of the window.
+# $C_{nn} = 2F[\lceil n/2 \rceil]$ and $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot construction, which
+# returns $V_i - 1$ for any $L$; $F$ is the series of the window.
 #
-# **In the paper's construction.** The entry before the last of $p(n)$ is
-# $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac N2 - 1)n\bigr)$.
-#
-# **Corrected.** The factor $1/\sqrt2$ belongs to the constant and to $\cos \pi n$ only, as $p_i^\top p_j = \tfrac N2
-# \delta_{ij}$ asks.
+# With the bias of $-1$ that is announced before Eq. 13, as in Example 1. (The factor $1/\sqrt2$ belongs to the constant
+# and to $\cos \pi n$ only, as $p_i^\top p_j = \tfrac N2 \delta_{ij}$ asks.)
 #
 # </blockquote>
 # <!-- /claim -->

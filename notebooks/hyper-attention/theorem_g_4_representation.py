@@ -24,8 +24,8 @@
 # arguments and $w$ symmetric. (At order 3 either symmetry alone is enough, and with one output none is needed, since a
 # sum over all pairs sees the symmetric part of $f w$ only.)
 #
-# The layer must sum over all tuples as well, and then the argument is right. An ordered layer does it at one length
-# only.
+# The layer must sum over all tuples as well, and then the argument is right. An ordered layer does it with one output,
+# at one length; with two outputs, from three tokens on, at none.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -54,16 +54,17 @@
 # $\Gamma_{\beta\gamma}$ of pairs $j_1 \le j_2$. Take sequences of one symbol alone, of length $L$: there $\Gamma =
 # L(L+1)/2$, and the target is $L^2 f w$. No factor makes the one into the other at two lengths.
 #
-# *Nor with two outputs at one.* Let $G_{\beta\gamma}$ be the part of $f(\alpha, \beta, \gamma)\, w_{\beta\gamma}$ that is
-# symmetric in $\beta, \gamma$, and $s$ the counts. The target is $\sum_{\beta, \gamma} s_\beta s_\gamma G_{\beta\gamma}$, and
-# $\sum_\beta s_\beta = L$ turns the ordered counts into products. Comparing the two gives the table
+# *Nor with two outputs at one.* Let $G_{\beta\gamma}$ be the part of $f(\alpha, \beta, \gamma)\, w_{\beta\gamma}$ that
+# is symmetric in $\beta, \gamma$, and $s$ the counts. The target is $\sum_{\beta, \gamma} s_\beta s_\gamma
+# G_{\beta\gamma}$, and $\sum_\beta s_\beta = L$ turns the ordered counts into products. Comparing the two gives the
+# table
 #
-# $$T_{\beta\beta} = \tfrac{2L}{L+1}\, G_{\beta\beta}, \qquad T_{\beta\gamma} = 2 G_{\beta\gamma} - \tfrac1{L+1} (G_{\beta\beta} +
-# G_{\gamma\gamma}) .$$
+# $$T_{\beta\beta} = \tfrac{2L}{L+1}\, G_{\beta\beta}, \qquad T_{\beta\gamma} = 2 G_{\beta\gamma} - \tfrac1{L+1}
+# (G_{\beta\beta} + G_{\gamma\gamma}) .$$
 #
 # From $L = 3$ on it is the only one: the counts of sequences that hold $\alpha$ determine every quadratic form, and two
-# neighbours that change places show what is not symmetric. A layer has $T = C_{\alpha\beta\gamma} W_{\beta\gamma\tau}$, of
-# rank one in $(\alpha, \tau)$ for every pair; the table adds up matrices of rank one with different $w$. With one
+# neighbours that change places show what is not symmetric. A layer has $T = C_{\alpha\beta\gamma} W_{\beta\gamma\tau}$,
+# of rank one in $(\alpha, \tau)$ for every pair; the table adds up matrices of rank one with different $w$. With one
 # output every table is of rank one.
 #
 # *Rank.* For $n = 3$, $C = \sum_{b, c} C_{\cdot bc} \otimes e_b \otimes e_c$ has $d^2$ terms; in general $d^{\,n-1}$.
@@ -202,8 +203,8 @@ show.table(
 )
 
 # %% [markdown]
-# At order 4 the shared keys are cubes of vectors. As many random ones as the rank allows, $|\mathcal S|^3$, are tried on
-# a tensor that is symmetric in its last three axes, and on one that is not.
+# At order 4 the shared keys are cubes of vectors. As many random ones as the rank allows, $|\mathcal S|^3$, are tried
+# on a tensor that is symmetric in its last three axes, and on one that is not.
 
 # %%
 vectors = normal(size**3, size, seed=draw)
@@ -348,8 +349,8 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # A layer of order $n$ that sums over all tuples is any interaction of $n$ bodies, and the rank that its factors need
-# can be named. The sum matters: ordered pairs count a repeated symbol otherwise than all pairs do, which one length with
-# one output can hide; two outputs or two lengths cannot. Sharing asks for one symmetry, of $f$ or of $w$.
+# can be named. The sum matters: ordered pairs count a repeated symbol otherwise than all pairs do, which one length
+# with one output can hide; two outputs or two lengths cannot. Sharing asks for one symmetry, of $f$ or of $w$.
 #
 # ## To try
 # - Set `lengths = [5, 6]`: two lengths are enough to tell the sums apart.

@@ -304,9 +304,14 @@ claim.verdict()
 # **Lemma G.9 (Positive weights stay positive)** *Appendix G.4*
 #
 # Along the flow $w_{\alpha\beta}^2 - \|C_{:,\alpha\beta}\|^2$ is constant, so from $C(0) = 0$, $w(0) \ge b > 0$ it
-# follows that $w(t) \ge b$. (In the proof $w_{\nu\theta}$ stands twice for $w_{\nu\sigma}$,
-# $\Lambda_{\nu\nu}\Lambda_{\sigma\sigma}$ under a sum over $\gamma, \theta$, and $B C B^\top$ for the one-hot form of
-# $\Lambda$; $dC/dt$ keeps an $X_{k\sigma} X_{j\theta}$.)
+# follows that $w(t) \ge b$.
+#
+# **In the paper's proof.** $\Lambda_{\nu\nu}\Lambda_{\sigma\sigma}$ under a sum over $\gamma, \theta$. ($w_{\nu\theta}$
+# stands twice for $w_{\nu\sigma}$, and $B C B^\top$ for the one-hot form of $\Lambda$; $dC/dt$ keeps an $X_{k\sigma}
+# X_{j\theta}$; $t^*$ is a time with $w_{\alpha\beta} \le b$.)
+#
+# **Corrected.** $\Lambda_{\gamma\gamma}\Lambda_{\theta\theta}$, as in the display before. ($w_{\nu\sigma}$; $B \Lambda
+# B^\top$; the factor is in $\Gamma$ already; $w_{\alpha\beta} < b$.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -324,9 +329,10 @@ right, tripled = (
 )
 
 # %% [markdown]
-# The proof weighs the two motions with diagonal matrices: $\sum C_{\mu\nu\sigma} \dot C_{\mu\nu\sigma} \Lambda^a_{\nu\nu}
-# \Lambda^b_{\sigma\sigma} = \sum w_{\nu\sigma} \dot w_{\nu\sigma} \Lambda^a_{\nu\nu} \Lambda^b_{\sigma\sigma}$. As printed, the
-# $\Lambda$ on the right keep their indices while the sum runs over $\gamma, \theta$.
+# The proof weighs the two motions with diagonal matrices: $\sum C_{\mu\nu\sigma} \dot C_{\mu\nu\sigma}
+# \Lambda^a_{\nu\nu} \Lambda^b_{\sigma\sigma} = \sum w_{\nu\sigma} \dot w_{\nu\sigma} \Lambda^a_{\nu\nu}
+# \Lambda^b_{\sigma\sigma}$. As printed, the $\Lambda$ on the right keep their indices while the sum runs over $\gamma,
+# \theta$.
 
 # %%
 midway, halfway = early.score[-1], early.value[-1]

@@ -8,6 +8,7 @@ import yaml
 
 from bookpress.full_size import figure_sweeps
 from bookpress.layout import Layout
+from bookpress.sweep import number_of
 
 LAYOUT = Layout.here()
 PAGE = "hyper-attention/table_1_language_model"
@@ -37,6 +38,6 @@ def test_the_cost_of_table_1_is_that_of_its_operations(training: dict[str, float
 
 def test_the_points_of_table_1_cost_the_mean_of_its_models(training: dict[str, float]) -> None:
     sweep = next(one for one in figure_sweeps(LAYOUT) if one.page == PAGE and one.sweep.operations)
-    planned = sum(sweep.operations(point) for point in sweep.points) / len(sweep.points)
+    planned = sum(number_of(sweep.sweep.operations, one) for one in sweep.points) / len(sweep.points)
     mean = (2 * training["self-attention"] + training["HyperAttention"] + training["no sharing"]) / 4
     assert planned == pytest.approx(mean, rel=0.05)
