@@ -15,17 +15,19 @@
 #
 # **App. B.1.3 (Agents with two coordinates)** *Appendix B.1.3*
 #
-# **As printed.** The layer is said to recover the sum over $j \ne i$ exactly. The scores come from a Fourier series in
-# two coordinates. (For collisions that cost 10 from afar and 1 from close by, $V_i = -\sum_{j \ne i} \mathbb
-# I\{|n_i^y - n_j^y| \le 2R\}\,(1 + 9\,\mathbb I\{\mathrm{dist} \le R_2\})$.)
+# **As printed.** Collisions that cost 10 from afar and 1 from close by have $V_i = -\sum_{j \ne i} \mathbb I\{|n_i^y -
+# n_j^y| \le 2R\}\,(1 + 9\,\mathbb I\{\mathrm{dist} \le R_2\})$. (In the construction, $C$ for $f$ and $W^V$ for $w$ are
+# to leave out $j = i$, and the scores come from a Fourier series in two coordinates.)
 #
-# **Corrected.** With $p = p^x \otimes p^y \in \mathbb R^{N^2}$ one layer with $N^4$ scores represents any $V_i = \sum_j
-# f(r_i - r_j)\, w_{r_j}$ on an $N \times N$ grid: $C = (2/N)^4 P^\top F P$, $W^V = (2/N)^2 P^\top w$. If $f$ is taken
-# around loops in both coordinates, $C$ has the block structure of the Fourier series; otherwise more of it is needed.
+# **Corrected.** With $p = p^x \otimes p^y \in \mathbb R^{N^2}$ and at each given number $L$ of agents one layer with
+# $N^4$ scores represents any $V_i = \sum_{j \ne i} f(r_i - r_j)\, w_{r_j}$ on an $N \times N$ grid. (The sum over all
+# $j$ is had with $C = (2/N)^4 P^\top F P$, $W^V = (2/N)^2 P^\top w$, at all $L$ at once. If $f$ is taken around loops
+# in both coordinates, this $C$ has the block structure of the Fourier series; otherwise more of it is needed.)
 #
-# The layer adds the self term $f(0)\, w_{r_i}$. A series asks for loops in both coordinates, and the $x$ axis ends at a
-# wall; Theorem 3.1 gives the scores without them. (Misprints: $\mathrm{dist} \ge R_2$ in the second indicator, and the
-# distance around the loop in the first one.)
+# $\mathrm{dist} \ge R_2$ in the second indicator, and the distance around the loop in the first one. (These weights sum
+# over all $j$. The scores $f(\mu, \nu)\, w_\nu - \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave out $j = i$ for $L$
+# agents, and none do for two numbers of agents. A series asks for loops in both coordinates, and the $x$ axis ends at a
+# wall; Theorem 3.1 gives the scores without them.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -36,6 +38,16 @@
 #
 # In the sinusoidal code most of them are zero, if the effect depends on differences alone, *both* taken around a loop.
 # The $x$ axis of the colliding agents is no loop. The layer is exact there too, but many more of its scores are needed.
+#
+# **Leaving oneself out.** The paper's sums are over $j \ne i$, and its weights, $C$ for $f$ and $W^V$ for $w$, sum over
+# all $j$. Another choice does what is claimed. Appendix B.1.3 speaks of $L$ agents, and at a given $L$ every token can
+# take its own term back, a share of $1/L$ from each of the $L$ tokens: with $W^V$ reading 1 of every symbol,
+#
+# $$C_{\mu\nu} = f(\mu, \nu)\, w_\nu - \tfrac1L f(\mu, \mu)\, w_\mu .$$
+#
+# It is right for $L$ agents and for no other number of them. No weights are right for two numbers: if all agents are
+# alike, of kind $\mu$, the layer is $L\, T_{\mu\mu}$ and the sum $(L - 1) f(\mu, \mu) w_\mu$. "For any $L$" is said of
+# Eqs. 4 and 13 only, the subject of the page on Example 1.
 
 # %%
 import torch
@@ -45,6 +57,7 @@ from attention_theory.hyper_attention.interactions.fourier import position_code
 from attention_theory.hyper_attention.interactions.interactions import (
     aggregate_interactions,
     represent,
+    represent_others,
     sample_sequences,
 )
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
@@ -79,17 +92,23 @@ grid, labelled_grid = 2 * half_grid, 2 * labelled_half_grid
 # in print charges the 10 to those who began *close*, against the sentence before it, and forgets the loop in its first
 # factor: two misprints.
 #
-# Two things are more. The layer is said to recover the sum over $j \ne i$ exactly; it adds $f(0)\,w$ of the agent
-# itself, which here is no constant. And a Fourier series in two coordinates asks for a loop in both, where the $x$ axis
-# of the environment ends at a wall. Theorem 3.1 does not need the loop: the scores are there, but fill more cells.
+# Two things are more, both of the construction. Its weights add $f(0)\,w$ of the agent itself, which here is no
+# constant; the weights above take it back. And a Fourier series in two coordinates asks for a loop in both, where the
+# $x$ axis of the environment ends at a wall. Theorem 3.1 does not need the loop: the scores are there, but fill more
+# cells.
 #
-# <details><summary>Proof of App. B.1.3, two coordinates, as corrected</summary>
+# <details><summary>Proof of App. B.1.3, two coordinates, repaired</summary>
 #
 # The rows of $P$ are $p^x_m \otimes p^y_n$. Inner products of Kronecker products are products of inner products, so
 # that $P P^\top = \bigl(\frac N2\bigr)^2 I$: up to the factor $N/2$ the code is an orthonormal embedding of $N^2$
-# symbols, and Theorem 3.1 gives $C = B^{-1} F B^{-\top}$, $W^V = B^{-1} w$ with $B = P$, $B^{-1} = (2/N)^2 P^\top$. The
-# layer is then the sum over *all* $j$, whatever $F$ is; the paper's sum leaves out $j = i$, which is $f(0)\, w_{r_i}$.
-# If $f$ is taken around both loops, it is a sum of products of one-dimensional waves, and Theorem B.6 in each
+# symbols, with $P^{-1} = (2/N)^2 P^\top$. By Theorem 3.1 every table $F$ of scores is had with $C = P^{-1} F
+# P^{-\top}$, and every vector of values with $W^V = P^{-1} w$; the layer is then the sum over *all* $j$.
+#
+# *Without $j = i$.* Take the table $F_{\mu\nu} w_\nu - \frac1L F_{\mu\mu} w_\mu$ and the values 1. A token $\mu$ gets
+# $\sum_j F_{\mu X(j)} w_{X(j)} - L \cdot \frac1L F_{\mu\mu} w_\mu$, which is the sum over $j \ne i$, whatever the other
+# tokens are.
+#
+# *Blocks.* If $f$ is taken around both loops, it is a sum of products of one-dimensional waves, and Theorem B.6 in each
 # coordinate gives $C$ as a sum of Kronecker products of its blocks: cells outside these products of blocks are zero. If
 # it is not, nothing makes them zero. $\square$
 #
@@ -100,6 +119,7 @@ draw = generator(seed)
 code = product_code(position_code(grid), position_code(grid))
 weights = normal(grid**2, 1, seed=draw)
 symbols = sample_sequences(samples, agents, grid**2, draw)
+one_more = sample_sequences(samples, agents + 1, grid**2, draw)
 effects = {
     "random, both loops": shift_invariant_effect(normal(grid, grid, seed=draw)),
     "10 from afar, both loops": distance_effect(grid, radius, far),
@@ -107,25 +127,41 @@ effects = {
 }
 
 # %% [markdown]
-# The layer is that of Theorem 3.1 in the product code.
+# The layer of Theorem 3.1 in the product code, beside the one that takes its own term back; and the latter with one
+# agent more than it was made for.
 
 
 # %%
-def layer_error(effect):
-    """The largest error of the layer in the product code, beside the sum with and without j = i; its score matrix."""
+def layer_errors(effect):
+    """The score matrix of Theorem 3.1, and errors: with j = i, without it, repaired, and with one agent more."""
     score, value = represent(effect, weights, code)
     outputs = linear_attention(code[symbols], score, value)
-    sums = [aggregate_interactions(symbols, effect, weights, self_term=own) for own in (True, False)]
-    return *[(outputs - one).abs().max().item() for one in sums], score
+    every, others = (aggregate_interactions(symbols, effect, weights, self_term=own) for own in (True, False))
+    repaired = represent_others(effect, weights, code, agents)
+    more = aggregate_interactions(one_more, effect, weights, self_term=False)
+    apart = (
+        outputs - every,
+        outputs - others,
+        linear_attention(code[symbols], *repaired) - others,
+        linear_attention(code[one_more], *repaired) - more,
+    )
+    return score, [one.abs().max().item() for one in apart]
 
 
-errors, without_self, scores = {}, {}, {}
-for name, effect in effects.items():
-    errors[name], without_self[name], scores[name] = layer_error(effect)
+# %% [markdown]
+# Each effect in turn:
+
+# %%
+found = {name: layer_errors(effect) for name, effect in effects.items()}
+scores = {name: score for name, (score, _) in found.items()}
+with_self, without_self, repaired, at_another = (
+    {name: errors[k] for name, (_, errors) in found.items()} for k in range(4)
+)
 filled = {name: int((score.abs() > 1e-12).sum()) for name, score in scores.items()}
 show.table(
-    ["effect", "largest error of the layer", "scores that are not zero", "of"],
-    [[name, errors[name], filled[name], grid**4] for name in effects],
+    ["effect", "sum over all j", "over j ≠ i, as printed", "over j ≠ i, repaired", "one agent more", "filled", "of"],
+    [[n, with_self[n], without_self[n], repaired[n], at_another[n], filled[n], grid**4] for n in effects],
+    caption="Largest errors of the layers against two sums, and how many scores of Theorem 3.1's are not zero.",
 )
 
 # %% [markdown]
@@ -170,21 +206,25 @@ in_words = aggregate_interactions(symbols, distance_effect(grid, radius, far), m
 in_print = aggregate_interactions(symbols, distance_effect(grid, radius, far, form="printed"), minus_one)
 
 # %% [markdown]
-# As printed the sum is over $j \ne i$, and the scores are those of a series.
+# The sum over $j \ne i$ must come out with the repaired weights, and not with the printed ones, nor for another number
+# of agents. Which scores are filled is asked of the printed weights.
 
 # %%
 claim = Claim("hyper-attention/two-coordinate-construction")
-claim.check("three effects: largest error", errors, "<=", 1e-12)
-claim.check("closed form of the weights: largest error", closed_error, "<=", 1e-12)
+claim.check("repaired weights against the sum over j ≠ i: largest error", repaired, "<=", 1e-12)
+claim.check("weights of Theorem 3.1 against the sum over all j: largest error", with_self, "<=", 1e-12)
+claim.check("closed form of these weights: largest error", closed_error, "<=", 1e-12)
 claim.check("scores", scores["random, both loops"].numel(), "==", grid**4)
 blocks = 2 + 4 * (half_grid - 1)  # one-dimensional: two single entries, and a block of four a frequency
 claim.check("scores not zero, random effect of looped differences", filled["random, both loops"], "<=", blocks**2)
 no_loop = "10 from afar, x no loop"
 claim.check("scores not zero, x no loop", filled[no_loop], ">", filled["10 from afar, both loops"])
 claim.misprint("printed value function against the one in words", (in_print - in_words).abs().max(), "==", 0)
-claim.printed("the sum over j ≠ i is recovered: largest error", without_self, "<=", 1e-12)
+claim.control("repaired weights with one agent more: largest error", at_another, "<=", 1e-12)
+claim.printed("printed weights against the sum over j ≠ i: largest error", without_self, "<=", 1e-12, of="proof")
+claim.check("weights that take the own term back: largest error", repaired, "<=", 1e-12, of="proof")
 claim.printed("scores of a two-dimensional series are enough, x no loop", filled[no_loop], "<=", blocks**2, of="proof")
-claim.check("scores as in Theorem 3.1, x no loop: largest error", errors[no_loop], "<=", 1e-12, of="proof")
+claim.check("scores as in Theorem 3.1, x no loop: largest error", with_self[no_loop], "<=", 1e-12, of="proof")
 claim.control("P not scaled to be orthonormal: largest error", unscaled_error, "<=", 1e-12)
 claim.verdict()
 
@@ -196,27 +236,33 @@ claim.verdict()
 #
 # **App. B.1.3 (Agents with policies)** *Appendix B.1.3, Eq. 18*
 #
-# **As printed.** The sum leaves out $j = i$.
+# With $z = q \otimes p^x \otimes p^y \in \mathbb R^{2N^2}$ and at each given number $L$ of agents one layer with $4N^4$
+# scores represents any $V_i = \sum_{j \ne i} f(r_i - r_j, q_i, q_j)\, w_{r_j, q_j}$. (Exact at each $L$, but not at
+# several with one set of weights, which the paper does not say here.)
 #
-# **Corrected.** With $z = q \otimes p^x \otimes p^y \in \mathbb R^{2N^2}$ one layer with $4N^4$ scores represents any
-# $V_i = \sum_j f(r_i - r_j, q_i, q_j)\, w_{r_j, q_j}$, the term $j = i$ included.
+# **In the paper's construction.** $C$ captures $f$, and $W^V$ reads $w$, as for two coordinates.
 #
-# The layer adds $f(0, q_i, q_i)\, w_{r_i, q_i}$.
+# **Corrected.** That layer adds $f(0, q_i, q_i)\, w_{r_i, q_i}$, the term $j = i$. The scores $f(\mu, \nu)\, w_\nu -
+# \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave it out.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # Half of the agents step right, the others step up. Whether two of them ever share a cell depends on their difference
 # and on both policies, on a torus, where there is no wall. The effect is found by moving every pair of agents; the
-# layer has $d = 2N^2$. Eq. 18 leaves out $j = i$; an agent always shares its own cell, so the layer adds $f(0)\,w$ of
-# the agent itself.
+# layer has $d = 2N^2$. Eq. 18 leaves out $j = i$; an agent always shares its own cell, so the printed weights add
+# $f(0)\,w$ of the agent itself, and the repaired ones take it back.
 #
-# <details><summary>Proof of App. B.1.3, non-identical agents, Eq. 18, as corrected</summary>
+# <details><summary>Proof of App. B.1.3, non-identical agents, Eq. 18, repaired</summary>
 #
-# The symbols are the $2N^2$ triples of a policy and two coordinates, and $q \otimes p^x \otimes p^y$ is, up to a
-# factor, an orthonormal embedding of them. By Theorem 3.1 some $C$ with $(2N^2)^2$ entries and some $W^V$ give $\sum_j
-# f(r_i - r_j, q_i, q_j)\, w_{r_j, q_j}$ over all $j$. Leaving out $j = i$ takes away $f(0, q_i, q_i)\, w_{r_i, q_i}$,
-# which is not zero for agents that share their own cell. $\square$
+# The symbols are the $2N^2$ triples $\mu$ of a policy and two coordinates, and $q \otimes p^x \otimes p^y$ is, up to a
+# factor, an orthonormal embedding of them. By Theorem 3.1 some $C$ with $(2N^2)^2$ entries and some $W^V$ have the
+# scores $f(\mu, \nu)\, w_\nu - \frac1L f(\mu, \mu)\, w_\mu$ and the values 1, and the sum of these over the $L$ agents
+# is that of Eq. 18: the second part adds up to the term $j = i$.
+#
+# With scores $f$ and values $w$, as printed, that term stays. And no weights do at two numbers of agents, unless all
+# $f(\mu, \mu)\, w_\mu = 0$: if all agents are of one kind $\mu$, the layer gives each $L\, T_{\mu\mu}$, and Eq. 18 asks
+# for $(L - 1) f(\mu, \mu)\, w_\mu$. $\square$
 #
 # </details>
 
@@ -229,17 +275,24 @@ agent_weights = normal(kinds, 1, seed=draw)
 crowd = sample_sequences(samples, agents, kinds, draw)
 score, value = represent(meets, agent_weights, agent_code)
 outputs = linear_attention(agent_code[crowd], score, value)
-without_self = aggregate_interactions(crowd, meets, agent_weights, self_term=False)
-self_term = (meets.diagonal()[:, None] * agent_weights)[crowd]
+eq_18 = aggregate_interactions(crowd, meets, agent_weights, self_term=False)
+own_term = (meets.diagonal()[:, None] * agent_weights)[crowd]
+repaired_layer = represent_others(meets, agent_weights, agent_code, agents)
+eq_18_error = (linear_attention(agent_code[crowd], *repaired_layer) - eq_18).abs().max()
 
 # %% [markdown]
-# For a control the effect is made one of the cells alone.
+# For one control there is one agent more than the layer was made for, for the other the effect is made one of the cells
+# alone.
 
 # %%
+larger_crowd = sample_sequences(samples, agents + 1, kinds, draw)
+larger_sum = aggregate_interactions(larger_crowd, meets, agent_weights, self_term=False)
+larger_error = (linear_attention(agent_code[larger_crowd], *repaired_layer) - larger_sum).abs().max()
 cells = labelled_grid**2
 by_policy = meets.reshape(2, cells, 2, cells)
 no_labels = by_policy.mean(dim=(0, 2)).repeat(2, 2)  # an effect of the cells alone: policies ignored
-ignoring = aggregate_interactions(crowd, no_labels, agent_weights)
+ignoring = represent_others(no_labels, agent_weights, agent_code, agents)
+ignoring_error = (linear_attention(agent_code[crowd], *ignoring) - eq_18).abs().max()
 
 # %% [markdown]
 # From which cells does another agent come to meet the one in the middle?
@@ -265,24 +318,27 @@ show.figure(
 )
 
 # %% [markdown]
-# The sum of Eq. 18 leaves out $j = i$; the layer does not.
+# The repaired layer is held against Eq. 18 to the letter, the printed one against it too, and with the own term added.
 
 # %%
 claim = Claim("hyper-attention/non-identical-construction")
-with_self_error = (outputs - without_self - self_term).abs().max()
-claim.check("layer against Eq. 18 plus the self term, largest error", with_self_error, "<=", 1e-12)
-claim.check("scores", score.numel(), "==", 4 * labelled_grid**4)
-claim.check("layer in the code q ⊗ p ⊗ p, largest error with the self term", with_self_error, "<=", 1e-12, of="proof")
-claim.printed("layer against Eq. 18 as printed, largest error", (outputs - without_self).abs().max(), "<=", 1e-12)
-claim.control("policies ignored, largest error", (ignoring - without_self - self_term).abs().max(), "<=", 1e-12)
+claim.check("repaired layer against Eq. 18, largest error", eq_18_error, "<=", 1e-12)
+claim.check("scores", repaired_layer[0].numel(), "==", 4 * labelled_grid**4)
+claim.control("the same with one agent more, largest error", larger_error, "<=", 1e-12)
+claim.control("policies ignored, largest error", ignoring_error, "<=", 1e-12)
+claim.printed("C for f, W for w, against Eq. 18, largest error", (outputs - eq_18).abs().max(), "<=", 1e-12, of="proof")
+with_own = (outputs - eq_18 - own_term).abs().max()
+claim.check("the same against Eq. 18 plus the own term, largest error", with_own, "<=", 1e-12, of="proof")
+claim.check("own term taken back in the scores, largest error", eq_18_error, "<=", 1e-12, of="proof")
 claim.verdict()
 
 # %% [markdown]
 # ## What was learned
 # Coordinates and labels are no more than a larger set of symbols, and one layer holds any effect on them at the price
-# of its square. The sinusoidal code thins the scores out where both coordinates are loops, and only there. In both
-# constructions the layer adds the agent's action on itself, which the paper's sums leave out.
+# of its square. The sinusoidal code thins the scores out where both coordinates are loops, and only there. The printed
+# weights add the agent's action on itself, which the paper's sums leave out; for a given number of agents other weights
+# leave it out, and no weights do for two numbers.
 #
 # ## To try
 # - Set `half_grid = 4` and `far = 3`: 4096 scores in place of 1296, and a smaller share of them filled.
-# - Set `agents = 2`: sums of two terms, and still exact with the self term only.
+# - Set `agents = 2`: half of the own term is taken back from each of two tokens, and the repaired layer is exact.

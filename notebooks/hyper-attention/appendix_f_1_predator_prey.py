@@ -266,13 +266,16 @@ claim = Claim("hyper-attention/remark-predator-prey-counts")
 claim.check(
     "HFA, printed heads with a diagonal, against the formula", tables["printed"], "==", 24 + (2 * N - 1) ** 2 + 2 * N**2
 )
-claim.check("HFA, correct heads, against the formula", tables["correct"], "==", 32 + 2 * (2 * N - 1) ** 2 + 4 * N**2)
+formula = 32 + 2 * (2 * N - 1) ** 2 + 4 * N**2
+claim.check("HFA, correct heads, against the formula", tables["correct"], "==", formula)
 printed_heads, correct_heads = (block_parameters(value_heads(360, form)) for form in ("printed", "correct"))
 claim.number("HFA, printed heads with a diagonal, N = 360", printed_heads, printed=1e6, within=1)
 claim.number("HFA, correct heads, N = 360", correct_heads, printed=1e6, within=1)
 claim.printed("HFA with the printed features, N = 360, at most twice 10^6", 3 * (8 + 360**4), "<=", 2e6)
 claim.printed("self-attention, N = 360, at most twice 10^7", (2 * 2 * 360**2) ** 2, "<=", 2e7)
-claim.control("2N in the place of N²: the count of self-attention", mistaken, "==", self_attention)
+claim.number("self-attention with 2N in the place of N²", mistaken, printed=1e7)
+one_head_less = block_parameters(value_heads(N, "correct")[1:])
+claim.control("HFA, correct heads but the first, against the formula", one_head_less, "==", formula)
 claim.verdict()
 
 # %% [markdown]

@@ -80,14 +80,14 @@ rank = 5  # features of queries, keys and values R, from 2 to 32
 linear_lengths = [64, 256, 1024, 4096]  # lengths for the linear form, each from 16 to 65536
 cubic_lengths = [32, 64, 128, 256]  # lengths for the cubic form, each from 32 to 400
 degrees = [0, 1, 2, 3, 4, 5]  # degrees p of the series, each from 0 to 8
-bounds = [0.3, 1.0, 2.0]  # largest entry c of queries and keys, each from 0.1 to 4, rising, the first at most 0.5
+bounds = [0.3, 1.0, 2.0]  # largest entry c of queries and keys, each from 0.1 to 4, rising, the first at most 0.4
 short = 24  # tokens for the softmax, from 3 to 60
 seed = 0  # of every draw, at least 0
 
 # %%
 require(tokens=(tokens, 3, 120), rank=(rank, 2, 32), linear_lengths=(linear_lengths, 16, 65536))
 require(cubic_lengths=(cubic_lengths, 32, 400), degrees=(degrees, 0, 8), bounds=(bounds, 0.1, 4.0))
-require(first_bound=(bounds[0], 0.1, 0.5), short=(short, 3, 60), seed=(seed, 0, None))
+require(first_bound=(bounds[0], 0.1, 0.4), short=(short, 3, 60), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## The linear form against the sum over triples

@@ -127,15 +127,15 @@ claim.verdict()
 # <!-- claim hyper-attention/definition-5-1 -->
 # <blockquote>
 #
-# **Definition 5.1 (Linear HyperFeatureAttention)** *Section 5; Appendix F.2*
+# **Definition 5.1 (Linear HyperFeatureAttention, misprinted in Appendix F.2 only)** *Section 5; Appendix F.2*
 #
-# **As printed.** Appendix F.2 writes the same layer with ordinary products, of matrices.
+# **As printed.** In Appendix F.2 alone: the same layer is written with ordinary products, of matrices.
 #
 # **Corrected.** Linear HyperFeatureAttention of order $A$ is $\bigl(\bigodot_{a} X C^{(a)} X^\top\bigr)
 # \bigl(\bigodot_{a} X W^{V,(a)}\bigr)$ with entrywise products. One head on concatenated one-hots equals one head of
 # the target of Eq. 3; order 1 is linear attention.
 #
-# Both products are entrywise, as in Definition 5.1.
+# Both products are entrywise, as in Definition 5.1, which is right where it stands.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -193,7 +193,9 @@ claim.verdict()
 # **Section 5 text (How many parameters products of features take)** *Section 5; Appendix F.2*
 #
 # **As printed.** HyperFeatureAttention requires only $\Theta(M)$ parameters. (For two features, self-attention requires
-# $d = \Theta(|\mathcal S_\ell|^2 |\mathcal S_r|^2)$.)
+# $d = \Theta(|\mathcal S_\ell|^2 |\mathcal S_r|^2)$.) That is right of the construction of Appendix F.1, with score
+# matrices of $|\mathcal S_\phi| \times |\mathcal S_\phi|$; it is said of the layer of Definition 5.1, whose score
+# matrices are as wide as the embedding.
 #
 # **Corrected.** For $M$ features the embedding has $\sum_\phi |\mathcal S_\phi|$ dimensions in place of $\prod_\phi
 # |\mathcal S_\phi|$. The tables of the factors have $\Theta(M)$ entries; dense score matrices have $\Theta(A M^2)$ for
@@ -210,10 +212,12 @@ claim.verdict()
 # attention on product symbols. With one feature and one factor they are one layer, and agree. Values come on top,
 # $d\,d_2$ for each value matrix of width $d$.
 #
-# The paper says that HyperFeatureAttention needs $\Theta(M)$ parameters. That is so for the tables. A layer that is not
-# told which feature goes with which factor has dense matrices of width $d = \sum_\phi |\mathcal S_\phi|$: with a fixed
-# number of factors their entries grow as $M^2$, with a factor for each feature as $M^3$. Still nothing against the
-# exponential of plain attention.
+# The paper says that HyperFeatureAttention needs $\Theta(M)$ parameters. That is so for the tables, and of its own
+# construction in Appendix F.1, which gives each factor a score matrix of $|\mathcal S_\phi| \times |\mathcal S_\phi|$
+# on the one-hots of its feature alone. It is not so of the layer that Definition 5.1 has, where every score matrix is
+# as wide as the whole embedding. A layer that is not told which feature goes with which factor has dense matrices of
+# width $d = \sum_\phi |\mathcal S_\phi|$: with a fixed number of factors their entries grow as $M^2$, with a factor for
+# each feature as $M^3$. Still nothing against the exponential of plain attention.
 #
 # <details><summary>Proof of Section 5 text: Theta(M) parameters and embedding dimension, as corrected</summary>
 #

@@ -13,17 +13,18 @@
 # <!-- claim hyper-attention/definition-6-1 -->
 # <blockquote>
 #
-# **Definition 6.1 (Linear HyperAttention)** *Section 6; Appendices G.1 and G.4; also Definition G.5*
+# **Definition 6.1 (Linear HyperAttention, misprinted in Appendix G.1 only)** *Section 6; Appendices G.1 and G.4; also
+# Definition G.5*
 #
-# **As printed.** Appendix G.1 has $C, W^V \in \mathbb R^{d \times n}$. (But for Remark G.2 the paper moves between the
-# five sums without a word.)
+# **As printed.** In Appendix G.1 alone: $C, W^V \in \mathbb R^{d \times n}$. (But for Remark G.2 the paper moves
+# between the five sums without a word.)
 #
 # **Corrected.** Order 3: $\mathrm{HA}_{i\tau} = \sum_{j_1 \le j_2} A_{i j_1 j_2} V_{j_1 j_2 \tau}$ with $A_{i j_1 j_2}$
 # trilinear in $x_i, x_{j_1}, x_{j_2}$ through $C \in \mathbb R^{d \times d \times d}$ and $V_{j_1 j_2 \tau}$ bilinear
 # through $W^V \in \mathbb R^{d \times d \times d_2}$. At order $n$, $C$ has $d^n$ and $W^V$ has $d^{n-1} d_2$ entries.
 # The sum over $j_1 \le j_2$, over all pairs, over $j_1 \ge j_2$ and the strict sums are five different functions.
 #
-# Tensors with $n$ axes, as in Section 6. (The sum is part of the definition.)
+# Tensors with $n$ axes, as in Section 6, where the definition is right. (The sum is part of the definition.)
 #
 # </blockquote>
 # <!-- /claim -->

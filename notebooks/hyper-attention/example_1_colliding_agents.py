@@ -15,15 +15,16 @@
 #
 # **Example 1 (Colliding agents)** *Section 3; Section 7.1, Eqs. 4 and 5; Appendix B.1, Eqs. 13 to 15*
 #
-# **As printed.** Eqs. 4 and 13 sum over $j \ne i$: $V_i = -\sum_{j \ne i} \mathbb I\{\mathrm{dist}(n_i, n_j) \le 2R\}$.
-# (The sentence before Eq. 13 adds a bias of $-1$ to all values "for simplicity", which is the term $j = i$; the
-# equations and the main text are without it.)
+# **As printed.** Eqs. 4 and 13 sum over $j \ne i$: $V_i = -\sum_{j \ne i} \mathbb I\{\mathrm{dist}(n_i, n_j) \le 2R\}$,
+# "irrespective of $L$". (The sentence before Eq. 13 adds a bias of $-1$ to all values "for simplicity", which is the
+# term $j = i$; the equations and the main text are without it.)
 #
 # **Corrected.** The layer with one-hot heights, $W^V = -\mathbf 1$ and $C_{mn} = \mathbb I\{\mathrm{dist}(m, n) \le
-# 2R\}$ on the loop returns $V_i - 1$ for every agent, where $V_i$ is minus the number of other agents within $2R$,
-# which is the number that agent $i$ touches in the environment.
+# 2R\}$ on the loop returns $V_i - 1$ for every agent and any number $L$ of agents, where $V_i$ is minus the number of
+# other agents within $2R$, which is the number that agent $i$ touches in the environment.
 #
-# With the bias: the sum over all $j$, which is $V_i - 1$.
+# With the bias: the sum over all $j$, which is $V_i - 1$. (Without it no weights are right for two numbers of agents;
+# for a given $L$ the scores $C_{mn} - \frac1L$ are.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -34,13 +35,16 @@
 #
 # In the end all agents stand in the last column, so who touches whom is decided by $y$ alone: two agents touch if they
 # are at most $2R$ apart on the loop. Agent $i$ is worth minus the number of such others. That is a sum over pairs, and
-# one linear attention layer computes it: one-hot $y$, $W^V = -\mathbf 1$, and $C_{mn} = 1$ where the heights $m$ and
-# $n$ are close.
+# one linear attention layer computes it, by the first half of Theorem 3.1: one-hot $y$, $W^V = -\mathbf 1$, and
+# $C_{mn} = 1$ where the heights $m$ and $n$ are close.
 #
-# **What is misprinted.** Eqs. 4 and 13 sum over $j \ne i$. The layer cannot leave out $j = i$: a token is close to
-# itself, and the output is $V_i - 1$. This is what is meant. The sentence before Eq. 13 adds a bias of $-1$ to all
-# values "for simplicity", which is the term $j = i$; Eq. 13 itself, Eq. 4 and the main text are without it. A zero
-# diagonal of $C$ would not give Eq. 4 either, because two agents may stand at the same height.
+# **What is misprinted.** Eqs. 4 and 13 sum over $j \ne i$, and the layer is said to be that sum "irrespective of $L$".
+# It is not with these weights: a token is close to itself, and the output is $V_i - 1$. Nor is it with any other
+# weights at all lengths: an agent alone must get 0, which needs $T_{nn} = 0$, and of two at the same height each must
+# get $-1$. At one given $L$ it can be had, with scores $C_{mn} - \frac1L$: every token takes its own 1 back from all
+# $L$ tokens. What is meant is the sum with $j = i$. The sentence before Eq. 13 adds a bias of $-1$ to all values "for
+# simplicity", which is that term; Eq. 13 itself, Eq. 4 and the main text are without it. A zero diagonal of $C$ would
+# not give Eq. 4 either, because two agents may stand at the same height.
 
 # %%
 import torch
@@ -122,6 +126,17 @@ wanted = aggregate_interactions(heights, window, value, self_term=False)
 apart = outputs - wanted
 
 # %% [markdown]
+# Scores with $\frac1L$ taken from each are right at the length that they are made for, and with one agent more they are
+# not.
+
+# %%
+at_this_length = window - 1 / large_agents
+taken_back = (linear_attention(tokens, at_this_length, value) - wanted).abs().max()
+more = torch.randint(large_grid, (starts, large_agents + 1), generator=draw)
+more_wanted = aggregate_interactions(more, window, value, self_term=False)
+one_agent_more = (linear_attention(one_hot(large_grid)[more], at_this_length, value) - more_wanted).abs().max()
+
+# %% [markdown]
 # A zero diagonal of $C$ leaves out $j = i$, and with it everybody else at the same height.
 
 # %%
@@ -149,6 +164,8 @@ with_bias = (apart + 1).abs().max()
 claim.check("agents whose partners in the simulation differ from Eq. 4", mismatches, "==", 0)
 claim.check("layer against the values with their bias of -1, largest error", with_bias, "==", 0)
 claim.check("C of Eq. 15 and W of Eq. 14 as printed, with the bias: largest error", with_bias, "==", 0, of="proof")
+claim.check("scores less 1/L, at that L, against Eq. 4: largest error", taken_back, "<=", 1e-12)
+claim.control("the same with one agent more", one_agent_more, "<=", 1e-12)
 claim.check("diagonal 0, tokens alone at their height, largest error", alone_error, "==", 0)
 claim.misprint("layer against Eq. 4, without the bias: largest error", apart.abs().max(), "==", 0)
 claim.control("diagonal 0, tokens that share a height, largest error", shared_error, "==", 0)
@@ -157,8 +174,8 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # Who collides with whom is a matter of pairs, and one layer holds it exactly, self term included. The bias of $-1$ that
-# the appendix adds "for simplicity" is that self term; Eq. 4 lacks it. It is a small thing here, a constant, and
-# decides later whether a layer is right at other lengths.
+# the appendix adds "for simplicity" is that self term; Eq. 4 lacks it. It is a small thing here, a constant, which a
+# layer can leave out at one length and at no two; it decides later whether a layer is right at other lengths.
 #
 # ## To try
 # - Set `radius = 0`: agents touch only at the very same height, and the simulation still agrees with Eq. 4.

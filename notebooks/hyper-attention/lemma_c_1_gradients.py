@@ -279,12 +279,25 @@ equal = (squares @ lowest).square().sum(dim=(-2, -1)) - eigenvalues[:, 0] * (mat
 )
 
 # %% [markdown]
+# The steps of its proof: with $A = M^\top M = Q \Lambda Q^\top$ and $u = Q^\top A^{1/2} x$, the left-hand side is
+# $u^\top \Lambda u$, and $\|u\|^2 = \|Mx\|^2$.
+
+# %%
+turned = eigenvalues.clamp(min=0).sqrt().unsqueeze(-1) * (eigenvectors.mT @ vectors)  # Q^T A^(1/2) x
+by_eigenvalues = (eigenvalues.unsqueeze(-1) * turned.square()).sum(dim=(-2, -1))
+steps_of_proof = {
+    "uᵀ Λ u": ((by_eigenvalues - left) / left).abs().max(),
+    "|u|²": ((turned.square().sum(dim=(-2, -1)) - right) / right).abs().max(),
+}
+
+# %% [markdown]
 # The slack is relative to the left-hand side.
 
 # %%
 claim = Claim("hyper-attention/lemma-c-3")
 claim.check("least slack, relative", slack, ">=", -1e-12)
 claim.check("equality on the lowest eigenvector, largest error", equal.abs().max(), "<=", 1e-10)
+claim.check("both equalities of the proof, largest relative error", steps_of_proof, "<=", 1e-10, of="proof")
 claim.control("with the largest eigenvalue, least slack", slack_largest, ">=", -1e-12)
 claim.verdict()
 

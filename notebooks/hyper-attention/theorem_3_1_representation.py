@@ -20,6 +20,12 @@
 # $f(\alpha, \beta) = \delta_{\alpha\beta}$, $w = 1$ the squared distance of the functional tensors is at least
 # $|\mathcal S| - d$.
 #
+# **In the paper's proof.** With $d < |\mathcal S|$ no $F^*$ of full rank can be represented, since the scores have a
+# rank of at most $d$.
+#
+# **Corrected.** No $F^*$ of full rank with a $w$ that is nowhere zero: it is $F^*\,\mathrm{diag}(w)$ that has a rank of
+# at most $d$. With $F^* = I$, $w = (1, 0)$ on two symbols $d = 1$ is enough.
+#
 # </blockquote>
 # <!-- /claim -->
 #
@@ -32,8 +38,29 @@
 # columns. For $F = I$ and $w = 1$ the squared distance to the target is then at least $|\mathcal S| - d$, whatever the
 # weights. Below, many layers are trained from random starts to get as close as they can: they reach this number and do
 # not pass it.
+#
+# **A step of the proof.** The paper says that no matrix $F^*$ of full rank can be represented with $d < |\mathcal S|$,
+# because the scores have a rank of at most $d$. But the outputs show only $F^*\,\mathrm{diag}(w)$. With $F^* = I$ and
+# $w = (1, 0)$ on two symbols one dimension is enough: the second symbol weighs nothing, and its scores are never seen.
+# The step needs a $w$ that is nowhere zero, such as $w = \mathbf 1$.
+#
+# <details><summary>Proof of Theorem 3.1, repaired</summary>
+#
+# *Enough.* Let $B$ be invertible, $C = B^{-1} F B^{-\top}$ and $W^V = B^{-1} W$. Row $i$ of the output is $\sum_j
+# (BCB^\top)_{X(i) X(j)} (B W^V)_{X(j)} = \sum_j f(X(i), X(j))\, w_{X(j)}$, at every length.
+#
+# *Needed.* A layer with one output is the same function as an interaction on all sequences only if
+# $BCB^\top\,\mathrm{diag}(Bv) = F\,\mathrm{diag}(w)$: sequences of one and of two tokens show the entries one by one
+# (Corollary 4.9). The left side has a rank of at most $d$. If $F$ has full rank *and no entry of $w$ is zero*, the
+# right side has rank $|\mathcal S|$, so $d \ge |\mathcal S|$. If some are zero, its rank is at most the number of the
+# others, which is where the printed step fails. For $F = I$, $w = \mathbf 1$ all $|\mathcal S|$ singular values are 1,
+# and the squared distance of a matrix of rank $d$ is at least $|\mathcal S| - d$ (Eckart and Young). $\square$
+#
+# </details>
 
 # %%
+from itertools import product
+
 import torch
 
 from attention_theory.encodings import random_orthonormal
@@ -142,12 +169,32 @@ show.figure(
 )
 
 # %% [markdown]
+# The printed step on two symbols: $F^* = I$, $w = (1, 0)$, one dimension, all sequences of up to six tokens. Beside it
+# $w = (1, \tfrac12)$, nowhere zero, where the best layer of one dimension must keep a squared distance of $\tfrac14$.
+
+# %%
+one_number = torch.tensor([[1.0], [0.0]], dtype=torch.float64)  # x(a) = 1, x(b) = 0
+unit = torch.ones(1, 1, dtype=torch.float64)
+two, with_a_zero = torch.eye(2, dtype=torch.float64), torch.tensor([[1.0], [0.0]], dtype=torch.float64)
+every_sequence = [torch.tensor(list(product(range(2), repeat=length))) for length in range(1, 7)]
+narrow_error = max(
+    (linear_attention(one_number[some], unit, unit) - aggregate_interactions(some, two, with_a_zero)).abs().max().item()
+    for some in every_sequence
+)
+nowhere_zero = torch.tensor([1.0, 0.5], dtype=torch.float64).diag().unsqueeze(-1)
+narrow_residual = best_residual(nowhere_zero.to(device), 1, restarts, steps, seed)
+
+# %% [markdown]
 # The error is taken for each token of the sum, so that long sequences are not held to more than short ones.
 
 # %%
 claim = Claim("hyper-attention/theorem-3-1")
 claim.check("orthonormal embedding, largest error a token", exact, "<=", 1e-12)
 claim.check("C = B^T F B and W = B^T W of the proof, largest error a token", of_the_proof, "<=", 1e-12, of="proof")
+label = "no F* of full rank with d < |S|: error for F* = I, w = (1, 0), d = 1"
+claim.printed(label, narrow_error, ">", 1e-12, of="proof")
+label = "w = (1, 1/2), nowhere zero, d = 1: best squared distance"
+claim.check(label, narrow_residual, "==", 0.25, tolerance=1e-5, of="proof")
 claim.check("invertible embedding, largest error a token", exact_invertible, "<=", 1e-12)
 for width, residual in zip(widths, reached, strict=True):
     claim.check(f"best squared distance at d = {width}, F = I", residual, "==", small_size - width, tolerance=1e-5)
@@ -179,6 +226,7 @@ before = linear_attention(orthonormal[symbols], score, value)
 turned = orthonormal @ turn.mT  # rows are Q x(a)
 after = linear_attention(turned[symbols], turn @ score @ turn.mT, turn @ value)
 left_alone = linear_attention(turned[symbols], score, turn @ value)
+pairs_apart = (turned @ (turn @ score @ turn.mT) @ turned.mT - orthonormal @ score @ orthonormal.mT).abs().max()
 
 # %% [markdown]
 # With $C$ left as it was the function must change.
@@ -186,6 +234,7 @@ left_alone = linear_attention(turned[symbols], score, turn @ value)
 # %%
 claim = Claim("hyper-attention/corollary-b-1")
 claim.check("outputs after turning, relative error", (after - before).abs().max() / before.abs().max(), "<=", 1e-13)
+claim.check("pair by pair: scores after turning, largest error", pairs_apart, "<=", 1e-12, of="proof")
 claim.control("C left as it was, largest error", (left_alone - before).abs().max(), "<=", 1e-12)
 claim.number("C left as it was, largest error", (left_alone - before).abs().max())
 claim.verdict()

@@ -15,9 +15,10 @@
 #
 # **Theorem 4.4 (Gradient flow reaches zero training loss)** *Section 4.1; proof in Appendix C*
 #
-# Let $d = |\mathcal S|$, $d_2 = 1$, $C(0) = 0$, $\langle x(\alpha), w(0) \rangle \ge b > 0$ for all $\alpha$, and let
-# Assumptions 4.2 and 4.3 hold. Then gradient flow on the loss converges to zero loss. (The proof gives $L(t) \le
-# L(0)\,e^{-4b^2\zeta^2 t/B}$, with $\zeta$ the least singular value of the data matrices.)
+# Let $d = |\mathcal S|$ with an orthonormal embedding, $d_2 = 1$, $C(0) = 0$, $\langle x(\alpha), w(0) \rangle \ge b >
+# 0$ for all $\alpha$, and let Assumptions 4.2 and 4.3 hold. Then gradient flow on the loss converges to zero loss.
+# (That the embedding is orthonormal stands in the proof, and in Lemma C.2, and not in the theorem. The proof gives
+# $L(t) \le L(0)\,e^{-4b^2\zeta^2 t/B}$, with $\zeta$ the least singular value of the data matrices.)
 #
 # **In the paper's proof.** $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$ for the wide $S^\top$, and Lemma C.4 for the
 # residuals. ($X^\top X$ is called a projection.)

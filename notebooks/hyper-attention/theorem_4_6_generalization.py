@@ -137,6 +137,18 @@ enough = [size for size in samples if ranks[size] == grid]
 too_few = [size for size in samples if ranks[size] < grid]
 
 # %% [markdown]
+# The steps of the proof. With $a^\mu = T_{\mu\cdot} - T^\star_{\mu\cdot}$, zero training error is $S_{\mathcal B_\mu}
+# a^\mu = 0$ for every $\mu$ (Eq. 30), whatever the rank; and with full rank that leaves $a = 0$ only. The first is
+# tried where $a$ is not 0, on the smallest set.
+
+# %%
+eq_30 = max(
+    (data_matrix(few, one, grid) @ (fitted[samples[-1]] - target)[one]).abs().max().item() for one in range(grid)
+)
+not_zero = (fitted[samples[-1]] - target).abs().max()
+zero = {f"B = {size}": (fitted[size] - target).abs().max() for size in enough}
+
+# %% [markdown]
 # With full rank the test error must be zero; without it, it must not be.
 
 # %%
@@ -154,6 +166,9 @@ for size in too_few:
         claim.control(f"B = {size}, rank {ranks[size]}, descent: test error", test[size], "<=", 1e-3)
 claim.check("target plus a null vector: training error", error_on(few, shifted), "<=", 1e-24)
 claim.control("target plus a null vector: test error", error_on(fresh, shifted), "<=", 1e-6)
+claim.check(f"B = {samples[-1]}: data matrices times what was learned wrongly", eq_30, "<=", 1e-9, of="proof")
+claim.control(f"B = {samples[-1]}: what was learned wrongly, largest entry", not_zero, "<=", 1e-3)
+claim.check("full rank: what was learned wrongly, largest entry", zero, "<=", 1e-9, of="proof")
 claim.verdict()
 
 # %% [markdown]

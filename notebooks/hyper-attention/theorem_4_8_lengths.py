@@ -130,6 +130,19 @@ show.figure(
 )
 
 # %% [markdown]
+# The steps of the proof. $\Delta$ is what a layer has beside the one that is right at all lengths. Being right at $L^*$
+# means that $\sum_j \Delta_{X(i) X(j)} = 0$ on every sequence of $L^*$ tokens, that is $S_{\mathcal B_\mu} \delta_\mu =
+# 0$ (Eq. 32); with data matrices of full rank that leaves $\Delta = 0$. The first is tried where $\Delta$ is not 0, on
+# sequences without repeats.
+
+# %%
+hidden = unique_run.tensor[0] - with_self
+unseen = sample_sequences(tests, trained_length, grid, draw, unique=True)
+eq_32 = outputs_from_counts(unseen, hidden[..., None]).abs().max()
+full_rank = bool(versatility(symbols, grid).ranks.min() == grid)
+no_room = (repeats_run.tensor[0] - with_self).abs().max()
+
+# %% [markdown]
 # Versatile data and a target with its self term must give zero at every length; without repeats only the trained length
 # may, and Eq. 4 to the letter must err by what was said.
 
@@ -145,6 +158,10 @@ for length in short:
 for length, value in zip(lengths, curve, strict=True):
     claim.check(f"Eq. 4 without the self term, L = {length}", errors_without[length], "==", value, tolerance=1e-9)
 claim.control("Eq. 4 without the self term, the longest L", errors_without[max(lengths)], "<=", 1e-12)
+claim.check("no height twice: Δ added up on sequences of L* tokens", eq_32, "<=", 1e-6, of="proof")
+claim.control("no height twice: largest entry of Δ", hidden.abs().max(), "<=", 1e-3)
+claim.check("with repeats: data matrices of full rank", full_rank, "==", True, of="proof")
+claim.check("with repeats: largest entry of Δ", no_room, "<=", 1e-5, of="proof")
 claim.verdict()
 
 # %% [markdown]

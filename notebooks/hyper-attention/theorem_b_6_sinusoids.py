@@ -13,10 +13,10 @@
 # An effect that depends on the difference $n_i - n_j$ alone is a convolution, and Fourier's basis makes convolutions
 # diagonal. This page follows the paper from the Fourier series to the score matrix of the colliding agents.
 #
-# Three slips are misprints: the factor $1/N$ is missing in the definition of the series, though all that follows has
-# it; the code of a position has a factor $1/\sqrt 2$ too many, with which $p_i^\top p_j = \frac N2 \delta_{ij}$ fails;
-# and $p_i C p_j^\top$ stands where $p_i$ is a column. One thing is a condition that the lemma on the window needs and
-# does not have: $4R + 1 \le N$.
+# Four slips are misprints: the factor $1/N$ is missing in the definition of the series, though all that follows has it;
+# the code of a position has a factor $1/\sqrt 2$ too many, with which $p_i^\top p_j = \frac N2 \delta_{ij}$ fails; $p_i
+# C p_j^\top$ stands where $p_i$ is a column; and the layer is said to be Eq. 13, which leaves out the agent itself. One
+# thing is a condition that the lemma on the window needs and does not have: $4R + 1 \le N$.
 
 # %%
 import math
@@ -32,6 +32,7 @@ from attention_theory.hyper_attention.interactions.fourier import (
     window_coefficients,
     window_diagonal,
 )
+from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
@@ -144,18 +145,22 @@ claim.verdict()
 #
 # **Lemma B.4 (Series of the window)** *Appendix B.1.2*
 #
-# **As printed.** The same for any $R$.
+# **As printed.** The same for any $R$. (On $[N] = \{0, \dots, N-1\}$ to the letter, $|n| \le 2R$ would be half of the
+# window.)
 #
-# **Corrected.** For $f[n] = \mathbb I\{|n| \le 2R\}$ on a loop of $N \ge 4R + 1$ places, $F[0] = (4R + 1)/N$ and
-# $F[k] = \frac1N \sin\bigl(\tfrac{2\pi}{N}(2R + \tfrac12)k\bigr) / \sin\bigl(\tfrac{\pi}{N}k\bigr)$ for $k \ne 0$.
+# **Corrected.** For $f[n] = \mathbb I\{|n| \le 2R\}$ on a loop of $N \ge 4R + 1$ places, $|n|$ being the distance to 0
+# on it, $F[0] = (4R + 1)/N$ and $F[k] = \frac1N \sin\bigl(\tfrac{2\pi}{N}(2R + \tfrac12)k\bigr) /
+# \sin\bigl(\tfrac{\pi}{N}k\bigr)$ for $k \ne 0$.
 #
 # $4R + 1 \le N$ is needed: a wider window meets itself.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The window is 1 up to the distance $2R$. The closed form is a geometric sum over $4R + 1$ places. If there are more
-# places than the loop has, some are counted twice: the series of the closed form is then 2 there, and the window is 1.
+# The window is 1 up to the distance $2R$. The paper has $f[n] = \mathbb I[|n| \le 2R]$ on $[N] = \{0, \dots, N - 1\}$,
+# where $|n|$ must be the distance to 0 on the loop, $n$ or $N - n$; read to the letter it would be the half window $n
+# \le 2R$, which has another series. The closed form is a geometric sum over $4R + 1$ places. If there are more places
+# than the loop has, some are counted twice: the series of the closed form is then 2 there, and the window is 1.
 #
 # <details><summary>Proof of Lemma B.4, as corrected</summary>
 #
@@ -187,6 +192,8 @@ claim.check("F[0] against (4R + 1)/N", closed[0], "==", (4 * radius + 1) / perio
 claim.printed(f"R = {too_wide}, where 4R + 1 > N: error of the window", wrapped.abs().max(), "<=", 1e-12)
 narrower = (closed - dtfs(window_matrix(period, radius - 1)[0])).abs().max()
 claim.control("closed form for R against the series for R - 1", narrower, "<=", 1e-12)
+one_sided = dtfs((torch.arange(period) <= 2 * radius).to(torch.float64))
+claim.control("closed form against the series of the half window n ≤ 2R", (closed - one_sided).abs().max(), "<=", 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -295,16 +302,16 @@ claim.verdict()
 #
 # **Sinusoidal construction (Colliding agents in the sinusoidal code)** *Section 7.1; Appendix B.1.2, Eq. 16*
 #
-# With $p(n) = \bigl(\tfrac1{\sqrt2}, \dots, \sin\tfrac{2\pi kn}{N}, \cos\tfrac{2\pi kn}{N}, \dots,
+# **As printed.** The layer represents Eqs. 4 and 13, sums over $j \ne i$, "exactly, for any $L$". (In the construction,
+# the entry before the last of $p(n)$ is $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac N2 - 1)n\bigr)$.)
+#
+# **Corrected.** With $p(n) = \bigl(\tfrac1{\sqrt2}, \dots, \sin\tfrac{2\pi kn}{N}, \cos\tfrac{2\pi kn}{N}, \dots,
 # \tfrac1{\sqrt2}\cos\pi n\bigr)$, $N$ even, $p(m)^\top p(n) = \tfrac N2 \delta_{mn}$. For $4R + 1 \le N$ the diagonal
-# $C_{nn} = 2F[\lceil n/2 \rceil]$ and $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot construction, $F$ being
-# the series of the window.
+# $C_{nn} = 2F[\lceil n/2 \rceil]$ and $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot construction, which
+# returns $V_i - 1$ for any $L$; $F$ is the series of the window.
 #
-# **In the paper's construction.** The entry before the last of $p(n)$ is
-# $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac N2 - 1)n\bigr)$.
-#
-# **Corrected.** The factor $1/\sqrt2$ belongs to the constant and to $\cos \pi n$ only, as $p_i^\top p_j = \tfrac N2
-# \delta_{ij}$ asks.
+# With the bias of $-1$ that is announced before Eq. 13, as in Example 1. (The factor $1/\sqrt2$ belongs to the constant
+# and to $\cos \pi n$ only, as $p_i^\top p_j = \tfrac N2 \delta_{ij}$ asks.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -321,7 +328,9 @@ claim.verdict()
 # <!-- /claim -->
 #
 # The window is symmetric, so its score matrix is diagonal: twice the coefficients of Lemma B.4, each frequency for its
-# sine and its cosine.
+# sine and its cosine. The layer adds up the window over all agents, the token itself included. Here too the paper names
+# Eqs. 4 and 13, "for any $L$", which leave it out, and here too the bias of $-1$ announced before Eq. 13 is meant: the
+# same slip as on the page of Example 1, and judged alike.
 
 # %%
 code = position_code(period)
@@ -336,6 +345,21 @@ too_wide_diagonal = window_diagonal(period, too_wide, form="printed").diag()
 spoiled = code @ too_wide_diagonal @ code.mT - window_matrix(period, too_wide)
 
 # %% [markdown]
+# The layer on heights of several lengths, against the sum over the others.
+
+# %%
+small_code, few_places, near = position_code(small_period), small_period, (small_period - 1) // 4
+small_value = torch.zeros(few_places, 1, dtype=torch.float64)
+small_value[0] = -math.sqrt(2)
+small_score = window_diagonal(few_places, near).diag()
+apart = []
+for agents in (2, 5, 9):
+    heights = torch.randint(few_places, (50, agents), generator=draw)
+    others = window_matrix(few_places, near)[heights[..., :, None], heights[..., None, :]].sum(dim=-1) - 1
+    apart.append(linear_attention(small_code[heights], small_score, small_value).squeeze(-1) + others)
+with_bias, without_bias = (max((one + own).abs().max().item() for one in apart) for own in (1, 0))
+
+# %% [markdown]
 # The printed factor must spoil the code, and a window that meets itself the scores.
 
 # %%
@@ -344,6 +368,8 @@ orthogonal = (code @ code.mT - scaled_identity).abs().max()
 claim.check("P P^T against (N/2) I", orthogonal, "<=", 1e-11)
 claim.check("P diag(C) P^T against the window", (scores - window_matrix(period, radius)).abs().max(), "<=", 1e-11)
 claim.check("P W against -1", (code @ value + 1).abs().max(), "<=", 1e-15)
+claim.check("layer against the sum over others with the bias of -1, largest error", with_bias, "<=", 1e-9)
+claim.misprint("layer against Eq. 13, without the bias: largest error", without_bias, "<=", 1e-9)
 claim.check("code without the factor: P P^T against (N/2) I", orthogonal, "<=", 1e-11, of="proof")
 claim.misprint("code as printed: P P^T against (N/2) I", printed_error, "<=", 1e-11, of="proof")
 claim.control("4R + 1 > N: P diag(C) P^T against the window", spoiled.abs().max(), "<=", 1e-11)
@@ -391,7 +417,8 @@ claim.verdict()
 # ## What was learned
 # In the sinusoidal code an effect of differences is a block of two numbers for each frequency, and a symmetric one a
 # single number. That is why the devised scores of the colliding agents are diagonal. The slips on the way are a factor
-# $1/N$, a factor $1/\sqrt2$ and a transpose; one condition is missing, that the window must not meet itself.
+# $1/N$, a factor $1/\sqrt2$, a transpose and the bias that stands for the agent itself; one condition is missing, that
+# the window must not meet itself.
 #
 # ## To try
 # - Set `radius = 20`: the curve of Figure 1 falls faster and crosses zero more often.

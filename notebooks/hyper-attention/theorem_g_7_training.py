@@ -130,6 +130,8 @@ claim = Claim("hyper-attention/lemma-g-8")
 claim.check("correct indices against pair counts, largest difference", apart["correct"], "==", 0)
 claim.control("pair counts with j < k in their place, largest difference", (strict - diagonal).abs().max(), "==", 0)
 claim.misprint("printed indices against pair counts, largest difference", apart["printed"], "==", 0)
+claim.check("product of four one-hots, first line of the proof, difference", apart["correct"], "==", 0, of="proof")
+claim.misprint("the same with the printed left-hand side, difference", apart["printed"], "==", 0, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -302,9 +304,14 @@ claim.verdict()
 # **Lemma G.9 (Positive weights stay positive)** *Appendix G.4*
 #
 # Along the flow $w_{\alpha\beta}^2 - \|C_{:,\alpha\beta}\|^2$ is constant, so from $C(0) = 0$, $w(0) \ge b > 0$ it
-# follows that $w(t) \ge b$. (In the proof $w_{\nu\theta}$ stands twice for $w_{\nu\sigma}$,
-# $\Lambda_{\nu\nu}\Lambda_{\sigma\sigma}$ under a sum over $\gamma, \theta$, and $B C B^\top$ for the one-hot form of
-# $\Lambda$; $dC/dt$ keeps an $X_{k\sigma} X_{j\theta}$.)
+# follows that $w(t) \ge b$.
+#
+# **In the paper's proof.** $\Lambda_{\nu\nu}\Lambda_{\sigma\sigma}$ under a sum over $\gamma, \theta$. ($w_{\nu\theta}$
+# stands twice for $w_{\nu\sigma}$, and $B C B^\top$ for the one-hot form of $\Lambda$; $dC/dt$ keeps an $X_{k\sigma}
+# X_{j\theta}$; $t^*$ is a time with $w_{\alpha\beta} \le b$.)
+#
+# **Corrected.** $\Lambda_{\gamma\gamma}\Lambda_{\theta\theta}$, as in the display before. ($w_{\nu\sigma}$; $B \Lambda
+# B^\top$; the factor is in $\Gamma$ already; $w_{\alpha\beta} < b$.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -322,6 +329,20 @@ right, tripled = (
 )
 
 # %% [markdown]
+# The proof weighs the two motions with diagonal matrices: $\sum C_{\mu\nu\sigma} \dot C_{\mu\nu\sigma}
+# \Lambda^a_{\nu\nu} \Lambda^b_{\sigma\sigma} = \sum w_{\nu\sigma} \dot w_{\nu\sigma} \Lambda^a_{\nu\nu}
+# \Lambda^b_{\sigma\sigma}$. As printed, the $\Lambda$ on the right keep their indices while the sum runs over $\gamma,
+# \theta$.
+
+# %%
+midway, halfway = early.score[-1], early.value[-1]
+motion = gram_gradients(gram, target, midway, halfway)
+weighing = torch.outer(normal(size, seed=draw), normal(size, seed=draw)).flatten()
+of_score = (midway * motion.score).sum(dim=0) @ weighing
+in_step = ((halfway * motion.value) @ weighing - of_score).abs() / of_score.abs()
+out_of_step = (weighing * (halfway * motion.value).sum() - of_score).abs().max() / of_score.abs()
+
+# %% [markdown]
 # A gradient three times too large must not keep it, and negative entries must not stay above $b$.
 
 # %%
@@ -330,6 +351,8 @@ claim.check("change of w^2 - |C|^2 along the flow, largest", kept, "<=", 1e-9)
 claim.check("least entry of w along the flow less its start", (path.value - start).min(), ">=", -1e-9)
 claim.check("a step from midway, change over that of half a step", right, "==", 4, tolerance=0.01)
 claim.control("the same with the gradient in C tripled", tripled, "==", 4, tolerance=0.01)
+claim.check("both motions weighed alike, relative difference", in_step, "<=", 1e-10, of="proof")
+claim.misprint("with Λ outside of the sum, as printed, relative difference", out_of_step, "<=", 1e-10, of="proof")
 claim.control(
     "half of w(0) negative: least entry of w on the path", paths["half of w negative"].value.min(), ">=", least
 )

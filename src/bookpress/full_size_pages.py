@@ -19,7 +19,7 @@ def points_section(sweeps: list[FigureSweep], fingerprints: dict[str, str], layo
     """The pictures of a page's sweeps from the points there are, and what is missing; nothing where it has no sweep."""
     if not sweeps:
         return ""
-    parts = ["## At full size, point by point"]
+    parts = ["## Point by point"]
     for number, one in enumerate(sweeps):
         parts.append(f"**{one.sweep.title}.** {_state(one, fingerprints[one.sweep.notebook])}")
         if len({point.parameters[one.sweep.across] for point in one.points if point.identity in one.done}) > 1:
@@ -89,7 +89,7 @@ def _picture(one: FigureSweep, number: int, layout: Layout) -> str:
     write_whole(layout.figure(name), svg_of(picture_of(table, across, shown, apart)))
     curves = f", a curve for each value of {apart}" if apart else ""
     caption = (
-        f"At full size, {one.sweep.title}: {shown} against {across}{curves}. A mark is the mean over the seeds "
+        f"Point by point, {one.sweep.title}: {shown} against {across}{curves}. A mark is the mean over the seeds "
         f"that are done, a bar its {CONFIDENCE:.0%} interval, where there are two or more."
     )
     return figure_block(name, {"caption": caption, "alt": f"{shown} against {across}", "photo": ""})

@@ -79,3 +79,24 @@ def represent(
     require(width=(width, size, size))
     half = torch.linalg.solve(embedding, effect)
     return torch.linalg.solve(embedding, half.mT).mT, torch.linalg.solve(embedding, weights)
+
+
+def represent_others(
+    effect: Float[Tensor, "size size"],
+    weights: Float[Tensor, "size 1"],
+    embedding: Float[Tensor, "size _size"],
+    length: int,
+) -> tuple[Float[Tensor, "size size"], Float[Tensor, "size 1"]]:
+    """Score and value matrices whose layer, on sequences of ``length`` tokens, sums over the *others* (Eq. 18).
+
+    With ``W_V`` reading 1 of every symbol, the score ``f(a, b) w_b - f(a, a) w_a / length`` adds up to the sum over all
+    j less the term j = i. That is right at the one length only: sequences of a single symbol show that no weights are
+    right at two, unless all ``f(a, a) w_a`` are 0.
+
+    Raises:
+        ParameterError: the embedding is not square, or a length below 1.
+    """
+    require(length=(length, 1, None))
+    products = effect * weights.mT
+    own = products.diagonal().unsqueeze(-1)
+    return represent(products - own / length, torch.ones_like(weights), embedding)

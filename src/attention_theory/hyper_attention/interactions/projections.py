@@ -1,5 +1,7 @@
 """Embeddings with fewer dimensions than symbols or values of features: random projections (Remark F.1, Section 3)."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -56,3 +58,42 @@ def missed_agreements(rows: Float[Tensor, "directions width"], features: int, va
     basis = torch.linalg.qr(rows).Q.reshape(features, values - 1, -1)
     kept = (basis @ basis.mT).square().sum().item()
     return 1 - kept / directions
+
+
+def agreements(features: int, values: int) -> Float[Tensor, "features symbols symbols"]:
+    """Of each feature, whether two tokens agree in it; tokens are all combinations of values (Remark F.1).
+
+    Raises:
+        ParameterError: no feature, fewer than two values, or more than 4096 combinations.
+    """
+    require(features=(features, 1, None), values=(values, 2, None), symbols=(values**features, 2, 4096))
+    tokens = torch.cartesian_prod(*[torch.arange(values)] * features).reshape(-1, features)
+    return torch.stack([(one[:, None] == one).to(torch.float64) for one in tokens.T])
+
+
+def most_rank(width: int, factors: int) -> int:
+    """The largest rank of an entrywise product of so many scores in so many dimensions (Remark F.1).
+
+    A product of ``factors`` linear forms of a key is a linear form of its symmetric tensor power.
+
+    Raises:
+        ParameterError: no dimension, or no factor.
+    """
+    require(width=(width, 1, None), factors=(factors, 1, None))
+    return math.comb(width + factors - 1, factors)
+
+
+def least_width(features: int, values: int) -> int:
+    """The fewest dimensions in which products of one score a feature can have half the rank they need (Remark F.1).
+
+    Whether two tokens agree in all features is the identity on ``values ** features`` symbols; a product of lower rank
+    than half of that misses more than half of its squares (Eckart and Young).
+
+    Raises:
+        ParameterError: no feature, or fewer than two values.
+    """
+    require(features=(features, 1, None), values=(values, 2, None))
+    width = 1
+    while 2 * most_rank(width, features) < values**features:
+        width += 1
+    return width

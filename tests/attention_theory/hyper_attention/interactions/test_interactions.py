@@ -11,6 +11,7 @@ from attention_theory.hyper_attention.interactions.interactions import (
     functional_tensor,
     outputs_from_counts,
     represent,
+    represent_others,
     sample_sequences,
 )
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
@@ -71,3 +72,18 @@ def test_a_narrow_embedding_is_refused() -> None:
     effect, weights = task(4, 1, seed=0)
     with pytest.raises(ParameterError, match="width"):
         represent(effect, weights, torch.eye(4, 3, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("length", [1, 2, 7])
+def test_the_term_of_the_token_itself_can_be_left_out_at_one_length_only(length: int) -> None:
+    effect, weights = task(4, 1, seed=0)
+    embedding = random_orthonormal(4, 4, 1)
+    score, value = represent_others(effect, weights, embedding, length)
+    errors = []
+    for tokens in (length, length + 1):
+        symbols = torch.cat([sample_sequences(20, tokens, 4, seed=2), torch.zeros(1, tokens, dtype=torch.int64)])
+        others = torch.stack([loop(one, effect, weights, self_term=False) for one in symbols])
+        errors.append((linear_attention(embedding[symbols], score, value) - others).abs().max().item())
+    assert errors[0] < 1e-12 < 1e-3 < errors[1]
+    with pytest.raises(ParameterError, match="length"):
+        represent_others(effect, weights, embedding, 0)
