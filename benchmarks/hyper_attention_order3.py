@@ -97,7 +97,9 @@ def main() -> int:
     for tokens in REPEATS:
         for name in SUMS:
             slow, fast, difference = seconds(name, tokens)
-            first, later = ([measured_outside(form, name, tokens, is_later) for form in FORMS] for is_later in (0, 1))
+            first, later = (
+                [measured_outside(form, name, tokens, is_later) for form in FORMS] for is_later in (False, True)
+            )
             memory = "   ".join(
                 f"{large:6.1f} / {small:4.1f} = {large / small:5.1f}" for large, small in (first, later)
             )
