@@ -6,8 +6,8 @@ Times are CPU seconds of this process. The three take turns, a few cycles at a t
 that it has reached; a pace is that of its fastest turn, since whatever else runs on the machine only slows. The states
 of all three are compared, bit for bit, before anything is timed. It ends non-zero where the runner is more than four
 times as fast as the sparse layers for one program on ten or six layers, or slower than is asked of it at 32 columns
-(:data:`ASKED`). The four-layer machine is shown and not judged: it does not keep to four times (4.5 to 5 on record). Its
-runner has little left to do, and its reads leave traces of 1e-26 in all columns, which the sparse layers take for
+(:data:`ASKED`). The four-layer machine is shown and not judged: it does not keep to four times (4.5 to 5 on record).
+Its runner has little left to do, and its reads leave traces of 1e-26 in all columns, which the sparse layers take for
 numbers.
 """
 
