@@ -3,7 +3,7 @@
 Run it by itself: ``python benchmarks/hyper_attention_order3.py``. For each length it prints the CPU seconds of a pass
 forward and backward, the two forms taking turns, and how far the pass raises the peak of the resident memory, which a
 fresh process reads from the system for each form (Linux only), beyond its inputs. The first pass of a process also pays
-for the code that it loads, some ten megabytes whatever the length; a later pass is measured after one of 8 tokens. Rank
+for the code that it loads, some ten megabytes whatever the length, which a later pass does not. Rank
 16, batch 1, float32, one thread. ``causal`` is the sum of Definition G.1 in a language model (``j2 <= j1 <= i``);
 ``all`` is the sum of Theorem G.4, where there is nothing to leave out.
 
@@ -29,7 +29,7 @@ from attention_theory.measure import timed
 from attention_theory.randomness import generator, normal
 
 RANK = 16
-REPEATS = {64: 40, 128: 12, 256: 5, 512: 2}
+REPEATS = {64: 40, 128: 12, 256: 3, 512: 1}
 SUMS: dict[str, tuple[Sum, bool]] = {"causal": ("ge", True), "all": ("all", False)}
 FORMS = ("literal", "blockwise")
 
@@ -61,14 +61,17 @@ def seconds(name: str, tokens: int) -> tuple[float, float, float]:
     return slow, fast, difference
 
 
-def resident_growth(form: str, name: str, tokens: int, later: bool) -> float:
-    """Megabytes by which one pass raises this process's peak of resident memory."""
-    run = one_pass(form, name, tokens)
-    if later:
-        one_pass(form, name, 8)()
+def resident_growth(form: str, name: str, tokens: int) -> tuple[float, float]:
+    """Megabytes by which a pass raises this process's peak of resident memory: with, and without, the code it loads.
+
+    A pass of 8 tokens comes first, and loads the code.
+    """
+    run, small = one_pass(form, name, tokens), one_pass(form, name, 8)
     before = _peak_resident()
+    small()
+    loaded = _peak_resident()
     run()
-    return (_peak_resident() - before) / 1e6
+    return (_peak_resident() - before) / 1e6, (_peak_resident() - loaded) / 1e6
 
 
 def _peak_resident() -> int:
@@ -78,28 +81,27 @@ def _peak_resident() -> int:
     return 1024 * int(kilobytes[1])
 
 
-def measured_outside(form: str, name: str, tokens: int, later: bool) -> float:
+def measured_outside(form: str, name: str, tokens: int) -> list[float]:
     """:func:`resident_growth` of a fresh process."""
-    command = [sys.executable, __file__, "--memory", form, name, str(tokens), *["later"] * later]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    command = [sys.executable, __file__, "--memory", form, name, str(tokens)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [float(number) for number in printed.split()]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--memory", nargs="+", help="measure this process: FORM SUM TOKENS [later]")
+    parser.add_argument("--memory", nargs=3, help="measure this process: FORM SUM TOKENS")
     asked = parser.parse_args().memory
     torch.set_num_threads(1)
     if asked:
-        print(resident_growth(asked[0], asked[1], int(asked[2]), "later" in asked))
+        print(*resident_growth(asked[0], asked[1], int(asked[2])))
         return 0
     met = True
     print("tokens  sum     literal s  blockwise s  faster     MB: first pass          later pass      difference")
     for tokens in REPEATS:
         for name in SUMS:
             slow, fast, difference = seconds(name, tokens)
-            first, later = (
-                [measured_outside(form, name, tokens, is_later) for form in FORMS] for is_later in (False, True)
-            )
+            first, later = zip(*(measured_outside(form, name, tokens) for form in FORMS), strict=True)
             memory = "   ".join(
                 f"{large:6.1f} / {small:4.1f} = {large / small:5.1f}" for large, small in (first, later)
             )

@@ -24,6 +24,22 @@ def linear_fit_r2(x: Float[Tensor, " points"], y: Float[Tensor, " points"]) -> f
     return ((x @ y) ** 2 / ((x @ x) * (y @ y))).item()
 
 
+def line_of_the_mean(x: Float[Tensor, " points"], values: Float[Tensor, "points seeds"]) -> list[float]:
+    """How straight the mean over the seeds is: R² of its best line, as draws that give the estimate and its interval.
+
+    A single seed's line has the seed's scatter in it, which is no bend. The draws are the jackknife's pseudo-values: S
+    times R² of all S seeds, less S - 1 times that without one of them.
+
+    Raises:
+        ParameterError: fewer than three points, or than three seeds.
+    """
+    seeds = values.shape[1]
+    require(seeds=(seeds, 3, None))
+    whole = linear_fit_r2(x, values.mean(dim=1))
+    rest = [(values.sum(dim=1) - values[:, seed]) / (seeds - 1) for seed in range(seeds)]
+    return [seeds * whole - (seeds - 1) * linear_fit_r2(x, one) for one in rest]
+
+
 def slope(x: Float[Tensor, " points"] | Sequence[float], y: Float[Tensor, " points"] | Sequence[float]) -> float:
     """The slope of the best straight line through at least two points.
 

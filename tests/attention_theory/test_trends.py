@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from attention_theory.trends import exponent, gain, increments, linear_fit_r2, slope
+from attention_theory.randomness import normal
+from attention_theory.trends import exponent, gain, increments, line_of_the_mean, linear_fit_r2, slope
 from attention_theory.validation import ParameterError
 
 
@@ -19,6 +20,23 @@ def test_exponent_of_a_power() -> None:
 def test_two_points_are_refused() -> None:
     with pytest.raises(ParameterError, match="points"):
         linear_fit_r2(torch.ones(2), torch.ones(2))
+
+
+def test_the_line_of_the_mean_does_not_count_the_seeds_scatter_as_a_bend() -> None:
+    x = torch.arange(1.0, 6.0).double()
+    noisy = x[:, None] + 0.7 * normal(5, 400, seed=1)
+    straight = line_of_the_mean(x, noisy)
+    assert sum(straight) / 400 == pytest.approx(1.0, abs=0.01)
+    assert sum(linear_fit_r2(x, one) for one in noisy.T) / 400 < 0.9
+    bent = line_of_the_mean(x, x[:, None] ** 4 + 0.7 * normal(5, 400, seed=1))
+    assert sum(bent) / 400 == pytest.approx(linear_fit_r2(x, x**4), abs=0.01)
+
+
+def test_the_same_line_for_all_seeds_has_no_spread() -> None:
+    x = torch.tensor([1.0, 2.0, 4.0, 7.0])
+    assert line_of_the_mean(x, (x**2)[:, None].expand(-1, 5)) == pytest.approx([linear_fit_r2(x, x**2)] * 5)
+    with pytest.raises(ParameterError, match="seeds"):
+        line_of_the_mean(x, x[:, None].expand(-1, 2))
 
 
 def test_increments_are_in_standard_errors() -> None:

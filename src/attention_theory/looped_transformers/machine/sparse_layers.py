@@ -7,15 +7,18 @@ cycle looks at the numbers at hand and leaves out what these say is nothing, for
   unit reads and writes one row (the rounding of Step 6) the same goes for single entries.
 - A head need not answer a column where nobody listens: where the rows that it fills are cleared by the layer's own
   units, and the gates of all other units that read them stay closed whatever the head says. An answer is a mean of
-  values, so the largest value bounds it.
+  values, so the largest entry of the state bounds it.
 - Columns that ask the same question get the same answer, once; and as long as the queries and keys of all columns but
-  the first are those of the cycle before, so is what these columns see in each other.
+  the first are those of the cycle before, so is what these columns see in each other: where that is one column each,
+  as far as float64 can tell, it is copied.
 
 Nothing is known here of programs. Sums may be taken in another order than in ``LoopedTransformer``; after the rounding
 at the end of a cycle the states are equal bit for bit.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -61,6 +64,10 @@ class SparseLayers:
         return torch.from_numpy(values).reshape(state.shape)
 
 
+#: What a mean in float64 does not show: so much of the values' size comes and goes with the order of its sum.
+_UNSEEN = 1e-20
+
+
 class _Head:
     """The matrices of one head without their zeros."""
 
@@ -69,14 +76,15 @@ class _Head:
         self.key, self.query, self.value = _Narrow(key), _Narrow(query, temperature), _Narrow(value)
         self.written = _places(written)
         self.target = _range_of(self.written)
-
+        #: A mean of the values is at most so many times the largest entry of the state.
+        self.gain = float(np.abs(self.value.matrix).sum(axis=0).max(initial=0.0))
         self.known = _Known(np.zeros((0, 0, 0)), np.zeros((0, 0, 0)))
 
-    def __call__(self, state: Array, values: Array, columns: Places | None) -> Array:
+    def __call__(self, state: Array, columns: Places | None) -> Array:
         """What the head adds in its rows of the columns asked for."""
-        keys = self.key(state)
         if columns is not None and len(columns) < state.shape[1] // 2:
-            return _mean(self.query(state[:, columns]), keys, values)
+            return self._of_few(state, columns)
+        keys, values = self.key(state), self.value(state)
         queries = self.query(state)
         if bool((queries[:, 1:] == queries[:, 1:2]).all()):
             answers = _mean(queries[:, :2], keys, values)[:, np.minimum(np.arange(queries.shape[1]), 1)]
@@ -85,6 +93,11 @@ class _Head:
                 self.known = _Known(queries, keys)
             answers = np.concatenate([_mean(queries[:, :1], keys, values), self.known(queries, keys, values)], axis=1)
         return answers if columns is None else answers[:, columns]
+
+    def _of_few(self, state: Array, columns: Places) -> Array:
+        """For a few columns: the key's matrix goes to them, and the value's to their means, not to all columns."""
+        asked = _times(self.query(state[:, columns]), self.key.matrix.T)
+        return _times(_mean(asked, state[..., self.key.read], state[..., self.value.read]), self.value.matrix)
 
 
 class _Known:
@@ -98,6 +111,18 @@ class _Known:
             scores -= self.best
             self.weights = np.exp(scores, out=scores)
             self.total = self.weights.sum(axis=-1, keepdims=True)
+            self.partner = self._partners()
+
+    def _partners(self) -> Places | None:
+        """The one column that each column sees, where all others together weigh less than rounding; else nothing."""
+        alone = np.count_nonzero(self.weights > _UNSEEN) == self.total.size  # the largest weight of a column is 1
+        return self.weights.argmax(axis=-1)[..., None] if alone else None
+
+    def _means(self, values: Array) -> Array:
+        """The weights times the values: a copy of the partners' values where there are partners."""
+        if self.partner is None:
+            return self.weights @ values
+        return np.take_along_axis(values, self.partner, axis=-2)
 
     def holds(self, queries: Array, keys: Array) -> bool:
         """Whether they are what they were."""
@@ -108,7 +133,7 @@ class _Known:
         first = queries[:, 1:] @ keys[:, :1].swapaxes(-1, -2)
         best = np.maximum(first, self.best)
         old, new = np.exp(self.best - best), np.exp(first - best)
-        result: Array = old * (self.weights @ values[:, 1:]) + new * values[:, :1]
+        result: Array = old * self._means(values[:, 1:]) + new * values[:, :1]
         result /= old * self.total + new
         return result
 
@@ -146,12 +171,10 @@ class _Listeners:
     """Who reads what a layer's heads have written, apart from the units that clear it.
 
     Attributes:
-        written: rows that the heads fill; all of them are cleared.
         gates: rows that the other units read beside them, and their weights: ``state[gates] @ matrix + bias``.
         reach: for each of these units, how much a bound on the filled rows can add to its input.
     """
 
-    written: Places
     gates: Places
     matrix: Array
     bias: Array
@@ -177,11 +200,10 @@ class _Listeners:
         gates = np.flatnonzero(w1[gated][:, ~filled].any(axis=0))
         gates = np.flatnonzero(~filled)[gates]
         matrix = np.ascontiguousarray(w1[gated][:, gates].T)
-        return cls(np.flatnonzero(filled), gates, matrix, b1[gated], np.abs(w1[gated][:, filled]).sum(axis=1))
+        return cls(gates, matrix, b1[gated], np.abs(w1[gated][:, filled]).sum(axis=1))
 
     def columns(self, state: Array, largest: float) -> Places | None:
-        """The columns where some gate may open, if the heads add no more than ``largest`` anywhere; nothing for all."""
-        largest += float(np.abs(state[..., _range_of(self.written)]).max())
+        """The columns where some gate may open, if no filled row can exceed ``largest``; nothing for all."""
         most = self.bias + largest * self.reach
         gates = state[..., self.gates]
         looked_at = gates.any(axis=(0, 2)) if bool((most <= 0).all()) else np.ones(state.shape[1], dtype=bool)
@@ -202,13 +224,13 @@ def _clearing(w1: Array, b1: Array, w2: Array) -> NDArray[np.bool_]:
 
 def _attend(state: Array, heads: list[_Head], listeners: _Listeners | None) -> None:
     """Eq. (1a), in place, in the columns where it matters."""
-    values = [head.value(state) for head in heads]
     columns = None
     if listeners is not None:
-        columns = listeners.columns(state, sum(float(np.abs(one).max()) for one in values))
+        size = max(float(state.max()), -float(state.min()))
+        columns = listeners.columns(state, size * (1 + sum(head.gain for head in heads)))
         if columns is not None and not len(columns):
             return
-    added = [head(state, one, columns) for head, one in zip(heads, values, strict=True)]
+    added = [head(state, columns) for head in heads]
     for head, one in zip(heads, added, strict=True):
         if columns is None:
             state[..., head.target] += one
@@ -221,7 +243,6 @@ class _Units:
 
     def __init__(self, layer: DenseLayer) -> None:
         w1, w2, b1, b2 = (matrix.numpy() for matrix in (layer.w1, layer.w2, layer.b1, layer.b2))
-        self.cleared: list[int] = []
         shared = np.ones(len(b1), dtype=bool)
         alike: dict[tuple[tuple[float, ...], ...], list[int]] = {}
         for row in np.flatnonzero(w2.any(axis=1)):
@@ -231,16 +252,18 @@ class _Units:
             shared[units] = False
             pattern = tuple((w1[unit, row], b1[unit], w2[row, unit]) for unit in units)
             alike.setdefault((*pattern, (b2[row],)), []).append(int(row))
-        self.cleared = alike.pop((*_CLEAR, (0.0,)), [])
-        self.alone = [_OwnRows(np.array(rows), np.array(units), *last) for (*units, last), rows in alike.items()]
+        self.cleared = _runs(alike.pop((*_CLEAR, (0.0,)), []))
+        self.alone = [
+            _OwnRows(run, np.array(units), *last) for (*units, last), rows in alike.items() for run in _runs(rows)
+        ]
         constants = b2.copy()
         constants[[row for rows in alike.values() for row in rows]] = 0
         self.others = _SharedRows(w1[shared], b1[shared], w2[:, shared], constants)
 
     def __call__(self, state: Array) -> None:
         self.others(state)  # it reads rows that the others change, and changes none of theirs
-        if self.cleared:
-            state[..., self.cleared] = 0
+        for run in self.cleared:
+            state[..., run] = 0
         for rows in self.alone:
             rows(state)
 
@@ -276,27 +299,27 @@ class _SharedRows:
 
 
 class _OwnRows:
-    """Rows with the same units, each of which reads and writes its own row alone: entry by entry, where it matters.
+    """A run of rows with the same units, each of which reads and writes its own row alone: entry by entry.
 
     The entries 0, 1 and -1 are left alone where the units leave them as they are.
     """
 
-    def __init__(self, rows: Places, units: Array, constant: float) -> None:
+    def __init__(self, rows: slice, units: Array, constant: float) -> None:
         self.rows, self.units, self.constant = rows, units, constant
-        self.range = _range_of(rows)
         values = np.array([0.0, 1.0, -1.0])
         self.stay = bool((self._of(values) == values).all())
 
     def __call__(self, state: Array) -> None:
-        block = state[..., self.range]
+        block = state[..., self.rows]
         if not self.stay:
-            state[..., self.range] = self._of(block)
+            state[..., self.rows] = self._of(block)
             return
         cubes = block * block
         cubes *= block
-        columns, rows = np.nonzero((cubes != block).any(axis=0))  # 0, 1 and -1 are their own cubes
-        if len(columns):
-            state[:, columns, self.rows[rows]] = self._of(block[:, columns, rows])
+        others = np.flatnonzero((cubes != block).any(axis=0))  # 0, 1 and -1 are their own cubes
+        if len(others):
+            columns, rows = np.divmod(others, block.shape[-1])
+            block[:, columns, rows] = self._of(block[:, columns, rows])
 
     def _of(self, entries: Array) -> Array:
         added = np.zeros_like(entries)
@@ -312,6 +335,12 @@ class _OwnRows:
 def _places(rows: Tensor) -> Places:
     found: Places = rows.numpy()
     return found
+
+
+def _runs(rows: Sequence[int]) -> list[slice]:
+    """Increasing numbers as runs of successive ones."""
+    ends = [place for place, (one, other) in enumerate(pairwise(rows), start=1) if other != one + 1]
+    return [slice(rows[start], rows[stop - 1] + 1) for start, stop in pairwise([0, *ends, len(rows)]) if stop > start]
 
 
 def _range_of(places: Places) -> Places | slice:

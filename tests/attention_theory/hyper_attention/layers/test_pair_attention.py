@@ -97,7 +97,7 @@ def growth(form: str) -> float:
     """Megabytes by which one causal pass of 256 tokens at rank 16 raises the peak of a fresh process's memory."""
     script = Path(__file__).parents[4] / "benchmarks" / "hyper_attention_order3.py"
     command = [sys.executable, str(script), "--memory", form, "causal", "256"]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[0])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from Linux's /proc")

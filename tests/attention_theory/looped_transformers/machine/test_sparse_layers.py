@@ -1,7 +1,9 @@
+from itertools import pairwise
+
 import pytest
 import torch
 
-from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers
+from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers, _Known, _runs
 from attention_theory.looped_transformers.subleq.language import interpret, random_program, wild_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import ParameterError
@@ -34,6 +36,37 @@ def test_any_state_is_treated_as_the_layers_treat_it(options: dict[str, int]) ->
         for _ in range(2):  # the second cycle knows what the first has seen
             ours, theirs = sparse.cycle(state), machine.cycle(state, 2.0)
             assert (ours - theirs).abs().max() <= 1e-12 * theirs.abs().max()
+
+
+def test_partners_are_copied_where_they_are_all_that_a_column_sees() -> None:
+    """A sharp softmax, where the mean is one value, and a blunt one, where it is none of them."""
+    draws = torch.Generator().manual_seed(0)
+    codes = torch.eye(5, dtype=torch.float64)[[4, 0, 1, 3, 2]].expand(2, -1, -1).numpy()
+    values = torch.randn(2, 5, 3, dtype=torch.float64, generator=draws).numpy()
+    for sharpness in (60.0, 1.0):
+        known = _Known(sharpness * codes, codes)
+        assert (known.partner is None) == (sharpness == 1.0)
+        scores = torch.from_numpy(sharpness * codes @ codes.swapaxes(-1, -2))
+        literal = scores.softmax(dim=-1) @ torch.from_numpy(values)
+        ours = torch.from_numpy(known(sharpness * codes, codes, values))
+        torch.testing.assert_close(ours, literal[:, 1:], rtol=0, atol=1e-15)
+
+
+def test_runs_are_the_numbers() -> None:
+    for rows in ([], [3], [0, 1, 2], [0, 2, 3, 7], [1, 3, 5]):
+        runs = _runs(rows)
+        assert [row for run in runs for row in range(run.start, run.stop)] == rows
+        assert all(run.stop < other.start for run, other in pairwise(runs))
+
+
+def test_a_large_entry_elsewhere_opens_gates_and_changes_nothing() -> None:
+    """The bound on an answer is the largest entry of the whole state: too large a bound may only cost time."""
+    machine = SubleqMachine(5, 8)
+    program = random_program(8, 12, 8, 0)
+    state = machine.load(program)
+    state[-1, machine.rows["command"][0]] = 1000.0  # an instruction that the first cycle does not read
+    theirs, ours = machine.cycle(state, 30.0), SparseLayers(machine, 30.0).cycle(state)
+    assert (ours - theirs).abs().max() <= 1e-12 * theirs.abs().max()
 
 
 def test_other_machines_are_refused() -> None:
