@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Figure 4 · A context for each example
-# *Mahdavi, Liao, Thrampoulidis: Figure 4 and the conjecture, Appendix I.1.*
+# *Mahdavi, Liao, Thrampoulidis: Figure 4, Appendix I.1.*
 #
 # <!-- claim memorization/figure-4 -->
 # <blockquote>
@@ -13,28 +13,16 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# <!-- claim memorization/conjecture-i-1 -->
-# <blockquote>
-#
-# **Appendix I.1 (A bound of order Hd under general position)** *Appendix I.1*
-#
-# Under general position of all tokens the memorisation capacity is conjectured to be of order $Hd$ instead of $Hn$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Now every example has its own random context, so that all tokens are in general position. The rank of $Z$ can
-# then reach about $Hd$ instead of $H(n-1)+1$. The paper reports that the memorised fraction stays linear in $H$
-# while its linearity in $n$ is weakened, and conjectures a bound of order $Hd$. **Reduced size**: $d = 16$, 20 classes,
-# 2500 steps. The half of the figure with real labels is {doc}`/notebooks/memorization/figure_4_regression`.
+# Now every example has its own random context, so that all tokens are in general position. The rank of $Z$ can then
+# reach about $Hd$ instead of $H(n-1)+1$. The paper reports that the memorised fraction stays linear in $H$ while its
+# linearity in $n$ is weakened, and conjectures a bound of order $Hd$, which is proved with {claim:ref}`the conjecture
+# <memorization/conjecture-i-1>`. **Reduced size**: $d = 16$, 20 classes, 2500 steps. The half of the figure with real
+# labels is {doc}`/notebooks/memorization/figure_4_regression`.
 
 # %%
 import torch
 
-from attention_theory.memorization.attention import features, random_heads
-from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.sweeps import sweep
-from attention_theory.numerics import numerical_rank
 from attention_theory.trends import exponent, linear_fit_r2
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -100,8 +88,7 @@ show.figure(
 )
 
 # %% [markdown]
-# "Flatter" is measured as the exponent of the memorised fraction in $n$: 1 would be proportional, 0 no
-# dependence.
+# "Flatter" is measured as the exponent of the memorised fraction in $n$: 1 would be proportional, 0 no dependence.
 
 # %%
 exponents = {
@@ -141,25 +128,3 @@ claim.estimate(
     "labels that change every epoch: the same, less half of it", no_more - more.mean() / 2, ">", 0.0, role="control"
 )
 claim.verdict()
-
-# %% [markdown]
-# ## The conjecture
-# It asks for a bound of order $Hd$ under general position, and is open. One piece of evidence can be had: the rank of
-# $Z$ with random heads is $Hd$ for generic separate contexts, whatever $n > 1$ is, where with a shared context it is
-# $H(n-1)+1$ (Proposition 5 shows that general position alone does not force $Hd$). The trained models are none. The
-# number of examples that they name, at a fixed $T$ in place of the largest $T$ that can be fitted, still rises with
-# $n$, and how fast is not told apart from shared contexts. So the conjecture is counted as not settled.
-
-# %%
-rows = []
-for place, n in enumerate(contexts):
-    for shared in (True, False):
-        data = sample_examples(contexts_heads * width + 8, n, width, shared, seed=1)
-        rank = int(numerical_rank(features(random_heads(contexts_heads, width, width, 2), data)))
-        named = round(by_context[shared].mean(dim=1)[place].item() * examples_count)
-        rows.append((names[shared], n, rank, contexts_heads * width, named, named / (contexts_heads * width)))
-show.table(
-    ["contexts", "n", "rank of Z", "Hd", f"named of {examples_count}", "over Hd"],
-    sorted(rows, reverse=True, key=lambda row: row[0]),
-    f"H = {contexts_heads}, d = {width}",
-)
