@@ -45,7 +45,7 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 heads = 4  # H, from 2 to 16
-width = 12  # d = d_h, from 4 to 32
+width = 12  # d, which is d_h too, from 4 to 32
 draws = 3  # trainings for each number of heads, from 2 to 12
 seed = 0  # seed of every draw, at least 0
 device = "cpu"  # where to train, one of "cpu", "cuda"
@@ -114,6 +114,11 @@ def drawn(kind: str, count: int, n: int, d: int) -> Examples:
     return sample_examples(count, n, d, shared=False, seed=seed)
 
 
+# %% [markdown]
+# On more examples than the rank can be, with random heads:
+
+
+# %%
 def rank_of_Z(kind: str, n: int) -> int:
     """With random heads, on more examples than the rank can be."""
     data = drawn(kind, heads * width + 4, n, width)
@@ -162,6 +167,10 @@ def memorise(size: tuple[int, int, int], kind: str) -> tuple[int, int, float]:
     return data.count, int(numerical_rank(built.Z, rtol=1e-12)), (outputs - labels).abs().max().item()
 
 
+# %% [markdown]
+# Twelve runs:
+
+# %%
 runs = {(size, kind): memorise(size, kind) for size in sizes for kind in ("random", "worst")}
 show.table(
     ["(H, n, d)", "data", "Theorem 1", "T", "rank of Z", "H(d - 1) + 1", "largest residual"],
