@@ -103,19 +103,20 @@ def full_layer(weights: dict[str, torch.Tensor], tokens: torch.Tensor, query_in_
     return (mixed @ weights["decode"][0] + weights["decode_bias"][0])[:, 0]
 
 
+# %% [markdown]
+# The short cut of the package against it, for one draw of the weights:
+
+
+# %%
 def short_cut_less_full(data: DataSets, some: int = 50, query_in_context: bool = False) -> float:
-    """The largest difference of the two on the first examples, for one draw of the weights."""
+    """The largest difference of the two on the first examples."""
     panel = make_panel([few], width, data.classes, torch.float64)
     weights = initial_weights(panel, torch.float64)
     queries = data.queries[:, :some]
     contexts = data.contexts if data.shared else data.contexts[:, :some]
     tokens = torch.cat([queries[0][:, None], contexts[0].expand(some, -1, -1)], dim=1)
-    return (
-        (full_layer(weights, tokens, query_in_context) - forward(panel, weights, queries, contexts)[0][0])
-        .abs()
-        .max()
-        .item()
-    )
+    short = forward(panel, weights, queries, contexts)[0][0]
+    return (full_layer(weights, tokens, query_in_context) - short).abs().max().item()
 
 
 # %% [markdown]

@@ -181,7 +181,12 @@ embedded = cast(base, DOUBLE).tokens(data)
 assumption_3 = satisfied_fraction(mean_shifted_queries(Examples(embedded, embedded[:, 0])), n, 200, seed)
 repeated = data[:1].double().expand(200, -1, -1)
 repeated_queries = cast(attention, DOUBLE).at(cast(base, DOUBLE).tokens(repeated), 0)
+alone = sampled_ranks(repeated_queries, n, 100, seed).max()
 
+# %% [markdown]
+# All rows of the table, each share by its interval:
+
+# %%
 claim = Claim("memorization/table-1")
 after = [name for name in places if name != "Embedding"]
 claim.check("embedding: most independent queries, of n", found["Embedding", SINGLE]["prefixes"].max(), "==", 1)
@@ -193,9 +198,9 @@ every = {f"{name}, {dtype}": row["assumption 2"] for (name, dtype), row in found
 claim.check("share for Assumption 2", every, ">=", 0.99)
 double = {name: share_of(found[name, DOUBLE]["general position"]) for name in after}
 claim.check("float64: share for general position", double, ">=", 0.99)
-alone = sampled_ranks(repeated_queries, n, 100, seed).max()
 claim.control("one image repeated, random attention: most independent queries, of n", alone, ">=", n)
-claim.stand_in("crops of two photographs for ImageNet, a small transformer trained on them for the published weights")
+if not (checkpoint and pictures):
+    claim.stand_in("crops of two photographs for ImageNet, a small transformer trained on them for published weights")
 claim.verdict()
 
 # %% [markdown]

@@ -17,7 +17,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.memorization.attention import Examples, Heads, capacity, features
+from attention_theory.memorization.attention import Examples, Heads, features
+from attention_theory.memorization.general_position import fresh_examples
 from attention_theory.memorization.roles import Roles, blocks, fixed_roles, printed_roles
 from attention_theory.memorization.single_head import (
     column_logits,
@@ -72,6 +73,7 @@ def build_heads(
     form: Form = "correct",
     rank_limit: int | None = None,
     rank_tolerance: float = 1e-2,
+    general_position: bool = False,
 ) -> Construction:
     """Heads whose feature matrix has rank T (Proposition 1).
 
@@ -82,6 +84,8 @@ def build_heads(
         form: ``printed`` decides ranks in every step as Appendix B does; it is there to be compared.
         rank_limit: fit so many examples in a head instead of min(n, d_h); Remark 1 takes the queries' Kruskal rank.
         rank_tolerance: of the printed form, which counts pivots above this share of the largest.
+        general_position: all tokens are, so that a head fits more (Appendix I.1): the first one min(d, d_h), each other
+            one as many as :func:`~attention_theory.memorization.general_position.fresh_examples` says.
 
     Raises:
         ParameterError: an argument out of its range, more examples than the theorem allows, or (``missed_weights``)
@@ -91,13 +95,18 @@ def build_heads(
     if rank_limit is not None:
         require(rank_limit=(rank_limit, 1, None))
     together = min(examples.tokens, head_width, examples.tokens if rank_limit is None else rank_limit)
-    require(examples=(examples.count, 1, capacity(heads, together, together)))
+    further = together - 1
+    if general_position:
+        require(form=(form, {"correct"}))
+        together = min(examples.width, head_width)
+        further = fresh_examples(examples.tokens, examples.width, head_width)
+    require(examples=(examples.count, 1, together + (heads - 1) * further))
     source = generator(seed)
     built: list[Heads] = []
     reports: list[HeadReport] = []
     parts: list[Tensor] = []
     gram = examples.queries.new_zeros(examples.count, examples.count)
-    for index, block in enumerate(blocks(examples.count, heads, together)):
+    for index, block in enumerate(blocks(examples.count, heads, together, further)):
         if index == 0:
             head, report = _first_head(examples, together, head_width, source)
         else:

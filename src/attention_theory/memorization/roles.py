@@ -25,10 +25,14 @@ class Roles:
     C: Float[Tensor, "fresh earlier"]
 
 
-def blocks(count: int, heads: int, together: int) -> list[range]:
-    """The examples of each head: ``together`` for the first, one less for every further one, while there are any."""
-    starts = [0] + [1 + head * (together - 1) for head in range(1, heads)]
-    ends = [1 + (head + 1) * (together - 1) for head in range(heads)]
+def blocks(count: int, heads: int, together: int, further: int | None = None) -> list[range]:
+    """The examples of each head: ``together`` for the first, ``further`` for each other one, while there are any.
+
+    Where ``further`` is not given it is one less than ``together``.
+    """
+    more = together - 1 if further is None else further
+    starts = [0] + [together + head * more for head in range(heads - 1)]
+    ends = [together + head * more for head in range(heads)]
     return [range(min(start, count), min(end, count)) for start, end in zip(starts, ends, strict=True)]
 
 

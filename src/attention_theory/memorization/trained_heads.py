@@ -1,14 +1,15 @@
 """Keys and queries trained for given labels, the read-out solved for exactly (variable projection).
 
-With fixed heads and a shared context the outputs live in a space of H (n - 1) + 1 dimensions (Proposition 2). Labels
-that are known beforehand may lie in that space for suitable heads, although there are more of them.
+With fixed heads and a shared context the outputs live in a space of H (n - 1) + 1 dimensions (Proposition 2), with a
+context for each example in one of at most H d. Labels that are known beforehand may lie in that space for suitable
+heads, although there are more of them.
 """
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.memorization.attention import Examples, Heads, random_heads, softmax_weights
+from attention_theory.memorization.attention import Examples, Heads, features, random_heads, softmax_weights
 from attention_theory.randomness import Seed
 from attention_theory.validation import require
 
@@ -27,9 +28,9 @@ def fit_keys_and_queries(
         the heads, and the largest residual of a label.
 
     Raises:
-        ParameterError: contexts that are not shared, or no step.
+        ParameterError: no step.
     """
-    require(steps=(steps, 1, None), shared=(examples.shared, {True}))
+    require(steps=(steps, 1, None))
     start = random_heads(heads, examples.width, head_width, seed)
     keys, queries = (part.to(labels, copy=True).requires_grad_() for part in (start.keys, start.queries))
     optimiser = torch.optim.LBFGS(
@@ -57,8 +58,13 @@ def _residual(
 ) -> Float[Tensor, "examples outputs"]:
     """What no read-out can meet: the labels less their projection on the span of the softmax weights.
 
-    A head's weights sum to 1, so 1 and all weights but the last of every head span what Z's columns span.
+    With a shared context a head's weights sum to 1, so 1 and all weights but the last of every head span what Z's
+    columns span; with separate ones it is these columns themselves.
     """
-    weights = softmax_weights(heads, examples)[..., :-1].flatten(1)
-    basis = torch.linalg.qr(torch.cat([torch.ones_like(weights[:, :1]), weights], dim=1)).Q
+    if examples.shared:
+        weights = softmax_weights(heads, examples)[..., :-1].flatten(1)
+        columns = torch.cat([torch.ones_like(weights[:, :1]), weights], dim=1)
+    else:
+        columns = features(heads, examples)
+    basis = torch.linalg.qr(columns).Q
     return labels - basis @ (basis.mT @ labels)

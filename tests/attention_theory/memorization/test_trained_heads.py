@@ -17,6 +17,15 @@ def test_trained_heads_meet_more_labels_than_the_bound() -> None:
     assert torch.allclose(predict(heads, readout, examples), labels, atol=1e-7)
 
 
-def test_separate_contexts_are_refused() -> None:
-    with pytest.raises(ParameterError, match="shared"):
-        fit_keys_and_queries(sample_examples(8, 3, 8, shared=False), random_labels(8, 1, 0), 2, 8)
+def test_with_separate_contexts_they_meet_more_labels_than_the_rank_of_z() -> None:
+    examples = sample_examples(18, 3, 4, shared=False, seed=3)  # H d = 12
+    labels = random_labels(18, 1, seed=4)
+    heads, residual = fit_keys_and_queries(examples, labels, 3, 4, steps=300)
+    readout = solve_readout(features(heads, examples), labels, 3, 1)
+    assert residual < 1e-9
+    assert torch.allclose(predict(heads, readout, examples), labels, atol=1e-7)
+
+
+def test_no_step_is_refused() -> None:
+    with pytest.raises(ParameterError, match="steps"):
+        fit_keys_and_queries(sample_examples(8, 3, 8), random_labels(8, 1, 0), 2, 8, steps=0)
