@@ -32,7 +32,7 @@ key_widths = [1, 4, 8, 16]  # d_h in panel (c), ascending, holding n, each at le
 keys_heads = 4  # H in panel (c), at least 1
 keys_context = 8  # n in panel (c), one of key_widths[1:-1]
 keys_examples = [300]  # T in panel (c), each at least 1
-seeds = 6  # models for each point in panel (a), at least 2
+seeds = 6  # models for each point in panel (a), at least 3
 contexts_seeds = 8  # models for each point in panel (b), at least 2
 keys_seeds = 36  # models for each point in panel (c), at least 2
 seed = 0  # the first of the seeds, at least 0
@@ -57,7 +57,7 @@ require(
     keys_heads=(keys_heads, 1, None),
     keys_context=(keys_context, key_widths[1:-1]),
     keys_examples=(keys_examples, 1, None),
-    seeds=(seeds, 2, None),
+    seeds=(seeds, 3, None),
     contexts_seeds=(contexts_seeds, 2, None),
     keys_seeds=(keys_seeds, 2, None),
     seed=(seed, 0, None),

@@ -24,7 +24,7 @@ heads_examples = [800]  # T in the first panel, one curve each, each at least 10
 contexts = [2, 5, 12]  # n in the second panel, ascending, each from 1 to width - 1
 contexts_heads = 4  # H in the second panel, at least 1
 contexts_examples = [800]  # T in the second panel, one curve each, each at least 10
-seeds = 5  # models for each point, at least 2
+seeds = 5  # models for each point, at least 3
 seed = 0  # the first of the seeds, at least 0
 epochs = 0  # passes through the examples for which there must be time, at least 0
 steps = 2500  # of a training, more where the epochs need more, at least 100
@@ -41,7 +41,7 @@ require(
     contexts=(contexts, 1, width - 1),
     contexts_heads=(contexts_heads, 1, None),
     contexts_examples=(contexts_examples, 10, None),
-    seeds=(seeds, 2, None),
+    seeds=(seeds, 3, None),
     seed=(seed, 0, None),
     epochs=(epochs, 0, None),
     steps=(steps, 100, None),
