@@ -459,6 +459,18 @@ def test_a_wrong_weight_of_the_layer_is_seen(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("name", ["subleq", "turing"])
+def test_pictures_follow_the_theme(opened: Open, name: str) -> None:
+    page = opened(name).page
+    drawn = "[...document.querySelectorAll('.instrument canvas')].map(one => one.toDataURL())"
+    light = page.evaluate(drawn)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    page.wait_for_timeout(300)
+    dark = page.evaluate(drawn)
+    assert len(light) == len(dark) > 0
+    assert all(one != other for one, other in zip(light, dark, strict=True))
+
+
+@pytest.mark.parametrize("name", ["subleq", "turing"])
 def test_less_motion_is_respected_and_run_can_be_stopped(opened: Open, name: str) -> None:
     calm = opened(name, reduced_motion="reduce").page
     calm.get_by_role("button", name="Run", exact=True).click()
