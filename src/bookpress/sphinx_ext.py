@@ -1,6 +1,7 @@
 """What the site needs of Sphinx: claims, formulas without a network, no other host, columns of numbers set right."""
 
 import importlib.util
+import json
 import os
 import shutil
 from pathlib import Path
@@ -111,7 +112,9 @@ def _load_instruments(
 ) -> None:
     """Give the loader to the pages that have an instrument, and to no other; it loads the rest when it is wanted."""
     if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):
-        attributes: dict[str, Any] = {"data-version": instruments.version(Layout(Path(app.srcdir).parent))}
+        layout = Layout(Path(app.srcdir).parent)
+        sizes = json.dumps(instruments.kilobytes(layout))
+        attributes: dict[str, Any] = {"data-version": instruments.version(layout), "data-kilobytes": sizes}
         app.add_css_file(instruments.STYLE)
         app.add_js_file(instruments.LOADER, loading_method="defer", **attributes)
 

@@ -11,11 +11,11 @@ from bookpress.instruments import (
     data_file,
     instrument_pages,
     instruments_of,
+    kilobytes,
     version,
     write_instruments,
 )
 from bookpress.pages import bind_book
-from bookpress.runner import run
 
 EXPORT = """
 import json
@@ -73,7 +73,6 @@ def test_pages_come_in_their_order_and_are_in_the_contents(shop: Any) -> None:
     add(shop, "zero", 1, "demo/lamp")
     add(shop, "early", 3, "demo/lamp")
     assert [path.stem for path in instrument_pages(shop.layout)] == ["zero", "lamp", "early"]
-    run(shop.add("good"), layout=shop.layout)
     bind_book(shop.layout, "laptop")
     parts = yaml.safe_load((shop.layout.book / "_toc.yml").read_text())["parts"]
     (part,) = [one for one in parts if one["caption"] == "Instruments"]
@@ -82,7 +81,6 @@ def test_pages_come_in_their_order_and_are_in_the_contents(shop: Any) -> None:
 
 
 def test_a_book_without_instruments_has_no_such_part(toy: Any) -> None:
-    run(toy.add("good"), layout=toy.layout)
     bind_book(toy.layout, "laptop")
     assert "Instruments" not in (toy.layout.book / "_toc.yml").read_text()
 
@@ -109,6 +107,13 @@ def test_an_instrument_without_a_script_or_with_too_much_is_refused(shop: Any, m
 def test_a_name_must_be_one_that_a_script_can_have() -> None:
     with pytest.raises(InstrumentError, match="'a-b'"):
         instruments_of('<div class="instrument" data-instrument="a-b">')
+
+
+def test_what_is_loaded_is_counted_in_kilobytes(shop: Any) -> None:
+    (shop.layout.book / "static" / "instruments" / "lamp.js").write_text("x" * 1500)
+    (shop.layout.book / "static" / "instruments" / "instruments.js").write_text("x" * 5000)
+    write_instruments(shop.layout)
+    assert kilobytes(shop.layout) == {"lamp": 2}
 
 
 def test_the_version_follows_the_scripts(shop: Any) -> None:

@@ -7,6 +7,7 @@
   "use strict";
   const here = document.currentScript.src.replace(/[^/]*$/, "");
   const version = document.currentScript.dataset.version ? `?v=${document.currentScript.dataset.version}` : "";
+  const sizes = JSON.parse(document.currentScript.dataset.kilobytes || "{}");
   const instruments = (window.instruments = window.instruments || {});
   instruments.data = instruments.data || {};
   const asked = {};
@@ -98,11 +99,12 @@
   function prepare(place) {
     // The front page's picture needs nobody's wish, only a page that is done.
     if (place.dataset.now) return void addEventListener("load", () => setTimeout(() => instruments.load(place)));
+    const size = sizes[place.dataset.instrument];
     const start = instruments.make("button", { type: "button", class: "instrument-start", click: () => {
       start.disabled = true;
       start.textContent = "Loading …";
       instruments.load(place).then(() => place.querySelector("button, input, select, textarea")?.focus({ preventScroll: true }));
-    } }, place.dataset.start || "Load the instrument");
+    } }, `${place.dataset.start || "Load the instrument"}${size ? ` (${size} kB)` : ""}`);
     place.prepend(instruments.make("p", { class: "instrument-door" }, start));
     if (!("IntersectionObserver" in window)) return;
     const seen = new IntersectionObserver((entries) => {

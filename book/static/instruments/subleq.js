@@ -255,6 +255,8 @@ window.instruments.subleq = (room, given) => {
   const OWN = "a program of your own";
   const fits = (text) => { try { core.padded(plain, core.assemble(text, data.sizes.bits)); return true; } catch { return false; } };
   const library = Object.fromEntries(Object.entries(programs).filter(([, text]) => fits(text)));
+  const spoken = (name) => name.replace(/_/g, " ");
+  const long = Object.keys(programs).filter((name) => !(name in library)).map(spoken);
 
   let run;            // the run: see `begin`
   let layer = 2;      // the layer looked at, from 1
@@ -264,7 +266,7 @@ window.instruments.subleq = (room, given) => {
   // ---- The parts ----
 
   const choice = make("select", { change: () => choose(choice.value) },
-    ...Object.keys(library).map((name) => make("option", { value: name }, name.replace(/_/g, " "))),
+    ...Object.keys(library).map((name) => make("option", { value: name }, spoken(name))),
     make("option", { value: OWN }, OWN));
   const source = make("textarea", {
     rows: 14, spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-describedby": "subleq-language",
@@ -304,6 +306,8 @@ window.instruments.subleq = (room, given) => {
         field("Example", choice),
         make("label", { class: "instrument-field" }, make("span", {}, "Text of the program"), source),
         refusal,
+        make("p", { class: "instrument-note" }, `At most ${data.sizes.instructions} instructions before the halt, ${data.sizes.integers} memory cells beside the two reserved ones, integers of ${data.sizes.bits} bits: ${data.state[0]} columns in all. `,
+          long.length ? `Too long for it, of the programs that come with the package: ${long.join(" and ")}.` : ""),
         make("details", {}, make("summary", {}, "The language in four lines"), make("ul", { id: "subleq-language" },
           make("li", {}, make("code", {}, "x = 7"), ": a memory cell and what it holds; ", make("code", {}, "list = 3 1 4"), " is three cells."),
           make("li", {}, make("code", {}, "y -= x if <= 0 goto done"), ": subtract, and jump if the result is at most 0. Without a jump the next line follows."),
