@@ -254,9 +254,9 @@ show.table(
 #   {doc}`four layers </notebooks/looped-transformers/remark_depth_bounds>`. Is there a machine of three? Nothing that
 #   excludes two is known to the book.
 # - *One head, few samples.* The certificate of Lemma 4.1 speaks for any number of heads. In
-#   {doc}`its table </notebooks/linear-attention/lemma_4_1_certificate>` all fits of one head agree at $d = 2$ and $N = 4$
-#   already, where it is silent. How many samples determine one head? The smallest case is that one: forty starts agree,
-#   and no proof does.
+#   {doc}`its table </notebooks/linear-attention/lemma_4_1_certificate>` all fits of one head agree at $d = 2$ and
+#   $N = 4$ already, where it is silent. How many samples determine one head? The smallest case is that one: forty
+#   starts agree, and no proof does.
 # - *Conditioning.* Bridge 3.2 says that the bound is met, and not how well. The fit in floating point
 #   {doc}`on its page </notebooks/bridges/how_much_hyper_attention_memorises>` loses digits; how many it must lose, is
 #   open from order 2 and $d_h = 1$ on.
