@@ -254,7 +254,8 @@ claim.verdict()
 #
 # Let $2 \le n \le d$ and $s-1 \le n$, and let the sum be over all tuples or over $j_1 \le j_2 \le \dots$ For almost all
 # score tensors and almost all $T$ examples with contexts of their own the rank is $\min(T, H\,d^{s-1})$. With $n < s-1$
-# it is less if $s - 1 \le d$.
+# it is less if $s - 1 \le d$. At order 2 the rank is $\min(T, Hd)$ from $n = 2$ on, which is what Appendix I.1 of the
+# paper on memorization conjectures for tokens in general position, here for almost all of them.
 #
 # </blockquote>
 # <!-- /claim -->
