@@ -276,7 +276,7 @@ class Bench:
             with self._changed(mutant):
                 code = self._run(attempt)
             if code == _TOO_LONG:
-                if attempt.files == [mirror]:
+                if mirror and attempt.files == [mirror]:
                     self._slow.append(mirror)
                     return f"{mirror} (time)"
             elif code is not None and code not in _PASSED:
