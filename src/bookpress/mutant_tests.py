@@ -21,6 +21,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+#: The settings of hypothesis that pytest is to load.
+PROFILE = "first-failure"
+
 #: A run that waits takes no processor: it ends after so many times its seconds by the clock, on a busy machine too.
 PATIENCE = 20
 
@@ -68,8 +71,14 @@ def become(request: dict[str, Any]) -> None:
             runpy.run_path(request["notebook"], run_name="__main__")
             code = 0
         else:
+            import hypothesis
             import pytest
 
+            phases = [
+                hypothesis.Phase.explicit,
+                hypothesis.Phase.generate,
+            ]  # one failure is enough, the least not asked
+            hypothesis.settings.register_profile(PROFILE, deadline=None, database=None, phases=phases)
             code = int(pytest.main(request["arguments"]))
     except SystemExit as end:
         code = end.code or 0

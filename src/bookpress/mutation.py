@@ -316,6 +316,7 @@ class Bench:
     def _run(self, attempt: Attempt, option: str = "-x", kept: bool = False) -> int | None:
         """The exit code, or nothing where the time ran out. Where nothing is changed, what is compiled can be kept."""
         arguments = [option, "--no-header", "-rfE", "-pno:cacheprovider", "-pno:xdist", "--hypothesis-seed=0"]
+        arguments.append(f"--hypothesis-profile={mutant_tests.PROFILE}")
         what = {"notebook": attempt.files[0]} if attempt.is_page else {"arguments": [*arguments, *attempt.files]}
         request = {**what, "seconds": attempt.seconds, "output": str(self._output), "kept": kept}
         assert self._server.stdin is not None

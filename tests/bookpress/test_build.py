@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from bookpress.build import _last_fault
 from bookpress.files import HOST
+from bookpress.layout import Layout
 from bookpress.pairing import write_pairs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -166,3 +168,18 @@ def test_the_short_notebooks_run_under_another_setting_beside_the_book(
     assert done.returncode == 0
     assert "2 notebooks come out under compatible as in the book" in done.stdout
     assert book.layout.elsewhere("demo/good", "compatible").is_file()
+
+
+def test_the_newest_log_is_asked_what_is_wrong(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    assert "above" in _last_fault(layout)
+    layout.build.mkdir()
+    bind, site = layout.build / "bind.log", layout.build / "site.log"
+    bind.write_text("reading\nERROR: of the pages\n")
+    os.utime(bind, (1, 1))
+    site.write_text("reading\nWARNING: a link leads nowhere\nstopped\n")
+    assert _last_fault(layout) == "WARNING: a link leads nowhere (build/site.log)"
+    site.write_text("reading\n\nkilled\n")
+    assert _last_fault(layout) == "killed (build/site.log)"
+    os.utime(site, (0, 0))
+    assert _last_fault(layout) == "ERROR: of the pages (build/bind.log)"

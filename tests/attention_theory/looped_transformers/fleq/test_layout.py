@@ -48,6 +48,14 @@ def test_a_state_gives_memory_and_counter_back() -> None:
     assert one.counter(state) == -1
 
 
+def test_a_state_gives_the_addresses_back_that_the_program_has() -> None:
+    one = layout()
+    state = one.pack(program(one, 0, 0, 2))
+    assert one.addresses(state).tolist() == [[1, 2, 3]] * 3
+    one.rows.of(state, "memory")[one.first_instruction + 1, 0] = torch.nan
+    assert one.addresses(state).tolist() == [[1, 2, 3], [-1, -1, -1], [1, 2, 3]]
+
+
 def test_programs_of_another_size_are_refused() -> None:
     one = layout()
     with pytest.raises(ParameterError, match="instructions"):
