@@ -161,7 +161,7 @@ filled = {name: int((score.abs() > 1e-12).sum()) for name, score in scores.items
 show.table(
     ["effect", "sum over all j", "over j ≠ i, as printed", "over j ≠ i, repaired", "one agent more", "filled", "of"],
     [[n, with_self[n], without_self[n], repaired[n], at_another[n], filled[n], grid**4] for n in effects],
-    caption="Largest errors of the layers against two sums, by the number of terms, and how many scores of Theorem 3.1's are not zero.",
+    caption="Largest errors a term of the layers against two sums, and how many scores of Theorem 3.1's are not zero.",
 )
 
 # %% [markdown]
