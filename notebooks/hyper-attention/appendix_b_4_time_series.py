@@ -29,7 +29,8 @@
 #
 # A series follows $m[t] = \sum_{k \in D} a_k\, A\, m[t-k]$, for example with delays 2 and 5. A token is the value and a
 # one-hot for its time. The scores look at times only: time $u$ looks at time $u - k$ with strength $a_k$. The value
-# matrix applies $A$. The last token stands for the time that is to come; its output is the prediction.
+# matrix applies $A$. The last token stands for the time that is to come; its output is the prediction. (Scores for
+# every pair of times are had by the first half of Theorem 3.1, whose proof needs no repair.)
 #
 # **What is misprinted.** Tokens are rows, so the value matrix must hold $A^\top$, not $A$: the text says that a token
 # times $W^V$ is $A\,m[t]$. There are $L + 1$ times, not $L$, since the query has one too. And entries of 1 for the

@@ -38,11 +38,10 @@
 # **Figure 2(b) (Learned scores in the sinusoidal code)** *Section 7.1*
 #
 # The learned score matrix looks unlike the devised one in the sinusoidal code, while the model behaves as the devised
-# one does. Reproduced in part: it looks unlike with Adam, on a grid of 60. With gradient descent, which runs at the
-# printed size, it does not: from a constant $w(0)$ the matrix comes out nearly diagonal, and from an uneven one the
-# diagonal stays in view. (Optimiser and start are our guesses; neither is given. The caption also calls the learned
-# patterns not interpretable. That is not judged: only the text is at hand, not the picture. With Adam the rows form
-# bands.)
+# one does. It does with Adam, on a grid of 60. With gradient descent, which runs at the printed size too, it does not:
+# from a constant $w(0)$ the matrix comes out nearly diagonal, and from an uneven one the diagonal stays in view.
+# (Optimiser and start are our guesses; neither is given. The caption also calls the learned patterns not interpretable.
+# That is not judged: only the text is at hand, not the picture. With Adam the rows form bands.)
 #
 # </blockquote>
 # <!-- /claim -->
