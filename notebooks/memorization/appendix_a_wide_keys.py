@@ -97,9 +97,9 @@ show.figure(
     fig,
     name="widths",
     caption=f"H = {heads}, n = {context}, d = {width}, T = {examples_count}; means of {seeds} seeds with their 99 % "
-    "intervals. Wide keys lead in the middle; at the end all widths are together.",
+    "intervals. Wide keys lead in the middle; at the end the lead is gone.",
     alt="Four rising curves against the steps on a logarithmic axis. They lie apart in the middle, the widest keys "
-    "highest, and meet at the right end.",
+    "highest, and come together at the right end, the widest no longer on top.",
 )
 
 # %% [markdown]
