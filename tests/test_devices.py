@@ -75,6 +75,7 @@ EXEMPT = {
         "regression.unrolled_program",
     )
 } | {
+    "bridges.hyper_capacity.exact_features": "its powers modulo a prime are Python's whole numbers",
     "in_context_reasoning.experiments.bigrams.slopes": "its sparse product has no form without data",
     "linear_attention.experiments.growth.growth_line": "the numbers of a line are Python's own",
     "linear_attention.experiments.one_layer_students.run_heads": "it trains in the type told, measures in float64",

@@ -96,11 +96,12 @@ def exact_features(
     by_query = torch.einsum("tq,hqx->thx", queries, scores.unflatten(1, (width, -1)))
     logits = torch.einsum("thx,tjx->thj", by_query, each)
     powers = logits - logits.amin(dim=-1, keepdim=True)
-    weights = torch.tensor([pow(_BASE, one, PRIME) for one in powers.flatten().tolist()]).reshape(powers.shape)
+    whole = [pow(_BASE, one, PRIME) for one in powers.flatten().tolist()]
+    weights = torch.tensor(whole, device=powers.device).reshape(powers.shape)
     sums = weights.sum(dim=-1) % PRIME
     means = []
     for head in range(len(scores)):
-        scale = torch.ones(len(queries), dtype=torch.int64)
+        scale = torch.ones_like(queries[:, 0])
         for other in range(len(scores)):
             scale = scale if other == head else scale * sums[:, other] % PRIME
         scaled = weights[:, head] * scale[:, None] % PRIME
