@@ -54,6 +54,7 @@ def test_the_nearest_test_kills_then_others_then_pages(bench: Bench, toy_tree: L
     assert killer(bench, "toy/near.py", "return a <= b") == ""
     assert killer(bench, "toy/near.py", "return not (a < b)") == "tests/toy/test_near.py::test_smaller"
     assert killer(bench, "toy/shown.py", "return 3 * a") == "notebooks/demo/page.py"
+    assert "AssertionError" in bench._output.read_text()
     assert bench.idle_killers() == []
     assert (toy_tree.packages / "toy" / "near.py").read_text() == FILES["src/toy/near.py"]
 
