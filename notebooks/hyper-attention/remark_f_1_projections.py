@@ -41,7 +41,7 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 size = 24  # symbols |S|, from 10 to 200
 trained_size = 6  # symbols of the trained layers, from 4 to 8
-restarts = 20  # random starts of each search for the best layer, from 1 to 200
+restarts = 20  # random starts of each search for the best layer, from 5 to 200
 counts = [10, 100, 1000]  # random vectors, each ten times as many as the last, each from 10 to 2000
 accuracy = 0.5  # largest inner product allowed, from 0.3 to 0.8
 draws = 12  # draws of everything random, from 10 to 200
@@ -51,7 +51,7 @@ seed = 0  # of every draw, at least 0
 device = "cpu"  # where layers are trained, one of "cpu", "cuda"
 
 # %%
-require(size=(size, 10, 200), trained_size=(trained_size, 4, 8), restarts=(restarts, 1, 200))
+require(size=(size, 10, 200), trained_size=(trained_size, 4, 8), restarts=(restarts, 5, 200))
 require(counts=(counts, 10, 2000), number_of_counts=(len(counts), 3, 3), accuracy=(accuracy, 0.3, 0.8))
 require(draws=(draws, 10, 200), features=(features, 128, 1024), values=(values, 2, 4), seed=(seed, 0, None))
 require(device=(device, {"cpu", "cuda"}))
