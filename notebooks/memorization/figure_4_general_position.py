@@ -27,7 +27,7 @@ contexts = [2, 5, 12]  # n in the second panel, ascending, each from 1 to width 
 contexts_heads = 4  # H in the second panel, at least 1
 contexts_examples = [400]  # T in the second panel, one curve each, each at least 10
 seeds = 10  # models for each point of the first panel, at least 3
-contexts_seeds = 6  # models for each point of the second panel, at least 2
+contexts_seeds = 12  # models for each point of the second panel, at least 2
 seed = 0  # the first of the seeds, at least 0
 epochs = 0  # passes through the examples for which there must be time, at least 0
 steps = 2500  # of a training, more where the epochs need more, at least 100
@@ -127,7 +127,7 @@ show.figure(
 # measured by its exponent: 1 would be proportional, 0 no dependence; each seed has exponents of its own, and each
 # comparison is an interval over the seeds. $T$ and the range of $n$ in the second panel were chosen after trial runs
 # with other seeds: at 800 examples and from $n = 4$ on the exponents had scattered too much to be told apart. The
-# number of seeds was raised in the first panel and lowered in the second. With a line for each seed, whose scatter
+# numbers of seeds were raised until the intervals lay clear of the bars. With a line for each seed, whose scatter
 # counts as a bend, the outcome hung on the order of a sum; so the line of the mean is judged.
 
 # %%
@@ -182,8 +182,8 @@ claim.verdict()
 # ## What was learned
 # With a context of its own for every example more is memorised, and the memorised fraction is still as good as straight
 # in $H$. It also rises with $n$, with an exponent well below 1 for either kind of context; for separate contexts it is
-# the smaller one, as the caption says. That the fraction does not depend on $n$ at all is not
-# what is seen at this length of training; what bounds the capacity is told with {claim:ref}`the conjecture
+# the smaller one, as the caption says. That the fraction does not depend on $n$ at all is not what is seen at this
+# length of training; what bounds the capacity is told with {claim:ref}`the conjecture
 # <memorization/conjecture-i-1>`.
 #
 # ## To try

@@ -29,7 +29,7 @@ BAND = 0.25
 #: Trainers that make no experiment, and why.
 EXEMPT = {
     "attention_theory.bridges.hyper_learning.descend": "seconds in float64, beside a regression in float64",
-    "attention_theory.looped_transformers.programs.backpropagation.train": "what a program of the machine must compute"
+    "attention_theory.looped_transformers.programs.backpropagation.train": "what a program of the machine must compute",
 }
 
 on_an_accelerator = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no accelerator here")
