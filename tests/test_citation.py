@@ -14,8 +14,8 @@ CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 ENTRIES = dict(re.findall(r"^@\w+\{(\w+),\n(.*?)^\}", (ROOT / "book" / "references.bib").read_text(), re.M | re.S))
 
 
-def field(key: str, name: str) -> str | None:
-    found = re.search(rf"^  {name} = \{{(.*?)\}},?$", ENTRIES[key], re.MULTILINE)
+def field(key: str | None, name: str) -> str | None:
+    found = re.search(rf"^  {name} = \{{(.*?)\}},?$", ENTRIES[key or ""], re.MULTILINE)
     return found[1] if found else None
 
 
