@@ -11,6 +11,8 @@ from bookpress.layout import Layout
 from bookpress.sweep import number_of
 
 LAYOUT = Layout.here()
+if not (LAYOUT.profiles / "full.yaml").is_file():
+    pytest.skip("a book without the papers' tables", allow_module_level=True)
 PAGE = "hyper-attention/table_1_language_model"
 WIDTH, WINDOW, VOCABULARY, TOKENS = 768, 256, 50257, 28_000 * 625 * 256
 
