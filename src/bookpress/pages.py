@@ -140,7 +140,11 @@ def contents(book: Book) -> str:
         *([{"caption": "Instruments", "chapters": instruments}] if instruments else []),
         {
             "caption": "Learning from it",
-            "chapters": [{"file": page} for page in ("reading", "generated/to-try", "glossary", "notation", "rerun")],
+            "chapters": [
+                {"file": page}
+                for page in ("reading", "generated/to-try", "glossary", "notation", "rerun")
+                if (book.layout.book / f"{page}.md").is_file()
+            ],
         },
         {"caption": "About the book", "chapters": [package, *({"file": page} for page in about)]},
     ]
