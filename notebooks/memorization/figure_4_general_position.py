@@ -127,8 +127,9 @@ show.figure(
 # measured by its exponent: 1 would be proportional, 0 no dependence; each seed has exponents of its own, and each
 # comparison is an interval over the seeds. $T$ and the range of $n$ in the second panel were chosen after trial runs
 # with other seeds: at 800 examples and from $n = 4$ on the exponents had scattered too much to be told apart. The
-# numbers of seeds were raised until the intervals lay clear of the bars. With a line for each seed, whose scatter
-# counts as a bend, the outcome hung on the order of a sum; so the line of the mean is judged.
+# numbers of seeds were raised after runs with fewer had been seen. What is chosen so is a little too sure of itself:
+# another reader's seeds may leave a comparison open. With a line for each seed, whose scatter counts as a bend, the
+# outcome hung on the order of a sum; so the line of the mean is judged.
 
 # %%
 n_used = [n for n in contexts if n > 1]

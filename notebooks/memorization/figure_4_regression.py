@@ -115,7 +115,8 @@ show.figure(
 # "Linear in $H$" is read as for the labelled classes, on the points that are not saturated yet: those with a mean error
 # above 5 % of a constant answer's. The exponent in $n$ is negative, and the weaker dependence is the one nearer to 0.
 # $T$ and the number of steps were chosen, and the bars below set, after trial runs with other $T$ and fewer steps had
-# been seen; the two comparisons with the caption are those of the page on classes. Seed by seed, each has an interval.
+# been seen; the two comparisons with the caption are those of the page on classes: $R^2$ is that of the mean over the
+# seeds, with an interval by leaving out one at a time; all else is taken seed by seed.
 
 # %%
 n_used = [n for n in contexts if n > 1]
@@ -179,8 +180,8 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # Separate contexts help real labels as they help classes, and with more heads the error falls. The two comparisons of
-# the caption do not come out at this size: the error falls in ever smaller steps towards 0, on lines of which some are
-# straight and some are not, and its exponent in $n$ is no nearer to 0 with separate contexts. It has the larger size,
+# the caption do not come out at this size: the error falls in ever smaller steps towards 0, so that it cannot be told
+# whether it lies on a line, and its exponent in $n$ is no nearer to 0 with separate contexts. It has the larger size,
 # for an error that comes close to 0 has a steep logarithm.
 #
 # ## To try
