@@ -15,6 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from bookpress.layout import Layout
+from bookpress.memory import remembered
 from bookpress.ranges import Rule, comment_with, meaning_of, rules_of
 
 PARAMETERS_TAG = "parameters"
@@ -84,7 +85,13 @@ def read_source(path: Path) -> NotebookNode:
     """
     if not path.is_file():
         raise SourceError(f"no notebook source at {path.name}")
-    return nbformat.from_dict(_parsed(text_of(path), path.name))
+    text = text_of(path)
+    try:
+        return nbformat.from_dict(_parsed(text))
+    except (SyntaxError, ValueError) as error:
+        place = f"{path.name}, line {error.lineno}" if isinstance(error, SyntaxError) else path.name
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise SourceError(f"{place}: {said}") from error
 
 
 def text_of(path: Path) -> str:
@@ -102,14 +109,14 @@ def text_of(path: Path) -> str:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str, name: str) -> dict[str, Any]:
+def _parsed(text: str) -> dict[str, Any]:
     """A source as plain data. Files of the same text are parsed once; who asks gets a copy by ``from_dict``."""
-    try:
-        ast.parse(text)  # a percent-format source is itself Python, so that the line is the file's own
-    except (SyntaxError, ValueError) as error:
-        place = f"{name}, line {error.lineno}" if isinstance(error, SyntaxError) else name
-        said = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise SourceError(f"{place}: {said}") from error
+    found: dict[str, Any] = remembered(_cells, text)
+    return found
+
+
+def _cells(text: str) -> dict[str, Any]:
+    ast.parse(text)  # a percent-format source is itself Python, so that the line of an error is the file's own
     notebook = jupytext.reads(text, fmt="py:percent")
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return dict(notebook)

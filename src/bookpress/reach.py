@@ -12,6 +12,7 @@ from grimp.exceptions import SourceSyntaxError
 
 from bookpress.files import digest, digest_of_file
 from bookpress.layout import Layout
+from bookpress.memory import remembered
 from bookpress.notebook import Notebook, SourceError, text_of
 from bookpress.profile import load_profile
 from bookpress.profile_names import LAPTOP
@@ -20,6 +21,9 @@ from bookpress.registry import Registry
 #: Modules that only find words for what came out or goes in. Pages are worded when they are bound, ranges when they are
 #: shown, so that no value of a run depends on these.
 _WORDING = {"bookpress.arithmetic", "bookpress.panel", "bookpress.ranges", "bookpress.statement"}
+
+#: Modules that keep files, whatever is in them.
+_KEEPING = {"bookpress.files", "bookpress.memory"}
 
 #: Modules of the press that compute with the values of a run.
 _JUDGING = {"bookpress.intervals"}
@@ -45,6 +49,7 @@ class Reach:
         self.settings = load_profile(profile, layout)
         self._digests: dict[Path, str] = {}
         self._texts: dict[Path, str] = {}
+        self._fingerprints: dict[tuple[str, str], str] = {}
 
     @cached_property
     def _packages(self) -> list[str]:
@@ -83,7 +88,7 @@ class Reach:
         reached = set(direct)
         if self._graph:
             reached |= {upstream for module in direct for upstream in self._graph.find_upstream_modules(module)}
-        return sorted((reached | {parent for module in reached for parent in _parents(module)}) - _WORDING)
+        return sorted((reached | {parent for module in reached for parent in _parents(module)}) - _WORDING - _KEEPING)
 
     def files_behind(self, modules: Iterable[str]) -> list[Path]:
         """The files of modules of ``src`` and of all that they import, with the data files in the packages of these."""
@@ -101,7 +106,7 @@ class Reach:
         modules = self.modules(notebook)
         codes = [
             notebook.code,
-            *(self._file(name).read_text(encoding="utf-8") for name in modules if not _is_ours(name)),
+            *(self._text(self._file(name)) for name in modules if not _is_ours(name)),
         ]
         words = {word for code in codes for word in names_in(code)[1]}
         named = {word for word in words if word.partition(".")[0] in self._packages}
@@ -119,6 +124,12 @@ class Reach:
         Raises:
             SourceError: the source, or a module of the package, cannot be read.
         """
+        known = (notebook.name, notebook.code)
+        if known not in self._fingerprints:
+            self._fingerprints[known] = self._fingerprint(notebook)
+        return self._fingerprints[known]
+
+    def _fingerprint(self, notebook: Notebook) -> str:
         settings = self.settings.get(notebook.name)
         claims = self._registry.of_notebook(notebook.name)
         of_the_press = set(self.modules(notebook)) if self.profile == LAPTOP else _JUDGING
@@ -179,6 +190,11 @@ def _data_in(folder: Path) -> Iterator[Path]:
 @lru_cache(maxsize=1024)
 def names_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
     """What a piece of code imports, and what else it names that could be a file's place: strings and attributes."""
+    imported, words = remembered(_names, code)
+    return frozenset(imported), frozenset(words)
+
+
+def _names(code: str) -> tuple[list[str], list[str]]:
     imported, words = set(), set()
     for node in ast.walk(ast.parse(code)):
         match node:
@@ -188,7 +204,7 @@ def names_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
                 imported |= {f"{module}.{alias.name}" for alias in aliases}
             case ast.Constant(value=str(word)) | ast.Attribute(attr=word):
                 words.add(word)
-    return frozenset(imported), frozenset(words)
+    return sorted(imported), sorted(words)
 
 
 def _parents(module: str) -> list[str]:
