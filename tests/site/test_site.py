@@ -7,74 +7,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-
-from bookpress.registry import Registry
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
-
-
-#: What a loaded page must not show, each as a script that lists the offenders.
-_OFFENDERS = {
-    "formula in error": "[...document.querySelectorAll('mjx-merror, .math-error')].map(e => e.textContent)",
-    "formula not set": (
-        "[...document.querySelectorAll('span.math, div.math')]"
-        ".filter(e => !e.querySelector('mjx-container')).map(e => e.textContent)"
-    ),
-    "picture not loaded": "[...document.images].filter(e => !e.complete || !e.naturalWidth).map(e => e.src)",
-    "no alt text": "[...document.images].filter(e => !e.alt).map(e => e.src)",
-    "warning of a cell": "[...document.querySelectorAll('.output.stderr')].map(e => e.textContent)",
-    "object for an output": (
-        "[...document.querySelectorAll('.cell_output')].map(e => e.textContent).filter(t => / at 0x[0-9a-f]+>/.test(t))"
-    ),
-}
-
-
-def test_every_page_loads_alone_with_its_formulas_and_pictures(light: Any) -> None:
-    wrong = {}
-    for path in light.site.pages:
-        light.open(path)
-        shown = [f"{fault}: {one}" for fault, script in _OFFENDERS.items() for one in light.page.evaluate(script)]
-        wrong[path] = [*shown, *light.faults, *light.strangers]
-        light.faults.clear()
-        light.strangers.clear()
-    assert {path: faults for path, faults in wrong.items() if faults} == {}
-
-
-#: The notebooks of each paper, and all other pages: parts that run side by side.
-PARTS = [*(paper.name for paper in Registry.load().papers), "rest"]
-
-
-def _part(path: str) -> str:
-    folder, _, name = path.partition("/")
-    return name.partition("/")[0] if folder == "notebooks" else "rest"
-
-
-def test_every_page_belongs_to_a_part(site: Any) -> None:
-    assert {_part(path) for path in site.pages} == set(PARTS)
-
-
-def _audited_whole(pages: list[str]) -> set[str]:
-    """The front page and one notebook of each paper."""
-    by_paper = {path.split("/")[1]: path for path in reversed(pages) if path.startswith("notebooks/")}
-    return {"index.html", *by_paper.values()}
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_no_page_violates_wcag_a_or_aa(visit: Any, part: str) -> None:
-    """Code cells, whose colours are the same everywhere and slow to audit, are left out on all pages but a few."""
-    options = {
-        "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
-        "resultTypes": ["violations"],
-    }
-    whole = _audited_whole(visit.site.pages)
-    wrong = {}
-    for path in (path for path in visit.site.pages if _part(path) == part):
-        visit.open(path)
-        context = None if path in whole else {"exclude": [["pre"]]}
-        found = Axe().run(visit.page, context=context, options=options).response["violations"]
-        wrong[path] = [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"][:3]]
-    assert {path: faults for path, faults in wrong.items() if faults} == {}
 
 
 def test_search_finds_a_word_of_the_book(light: Any) -> None:
