@@ -155,9 +155,9 @@ claim.verdict()
 #
 # **As printed.** Assumption 3 is more relaxed than Assumption 2 (Assumption 1 must be meant).
 #
-# **Corrected.** Assumption 3 is said to be a relaxation of the earlier assumption.
+# **Corrected.** Neither of Assumptions 1 and 3 implies the other.
 #
-# Neither of Assumptions 1 and 3 implies the other.
+# Data that satisfy Assumptions 1 and 2 may violate Assumption 3, also where each query is a token of its context.
 #
 # </blockquote>
 # <!-- /claim -->
