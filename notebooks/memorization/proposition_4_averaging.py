@@ -181,7 +181,8 @@ show.table(
 )
 
 # %% [markdown]
-# The second data set refutes that 3 is weaker than 1; it satisfies Assumption 2 as well.
+# The second data set refutes that 3 is weaker than 1. It satisfies Assumption 2 as well, so that the sentence is false
+# as printed too.
 
 # %%
 claim = Claim("memorization/remark-assumption-3-relaxed")
