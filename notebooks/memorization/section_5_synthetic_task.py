@@ -74,18 +74,12 @@ show.table(
         ("query in its own context", "no"),
         ("skip connection, normalisation, MLP", "none"),
         ("read-out", "H × d output map, then a linear map with bias to classes or one number"),
-        (
-            "start",
-            "Xavier-uniform keys, queries, values, in Figure 3 the output map too; the rest uniform within 1/√inputs",
-        ),
+        ("start", "Xavier-uniform keys, queries, values, and W_O in Figure 3; the rest uniform within 1/√inputs"),
         ("warm-up", "5 % of the steps from a hundredth of the rate, then a cosine to 0"),
         ("seeds", "five to forty in the book's own runs, as each page says; six in the full profile"),
         ("'non-saturated part' of a curve", "accuracy below 0.95, or an error above 5 % of a constant answer's"),
         ("'monotone' in H or n", "every step a gain, by its 99 % interval over the seeds"),
-        (
-            "'monotone' in d_h",
-            "no step up to n that loses as much as a column of the keys brings, by the same intervals",
-        ),
+        ("'monotone' in d_h", "no step up to n that loses what a column of the keys brings, by such intervals"),
     ],
 )
 
