@@ -243,8 +243,8 @@ show.figure(
     fig,
     name="fading",
     caption="400 vectors in 40 dimensions whose coordinates fade by a factor 10 every four. The same test, on the same "
-    "vectors, stops being satisfied near k = 30 in float32 and never in float64.",
-    alt="Two curves of the satisfied fraction against subset size: float64 stays at 1, float32 falls to 0 before 40.",
+    "vectors, stops being satisfied near k = 20 in float32 and never in float64.",
+    alt="Two curves of the satisfied fraction against subset size: float64 stays at 1, float32 falls to 0 near 20.",
 )
 
 # %% [markdown]

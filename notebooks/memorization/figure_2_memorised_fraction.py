@@ -289,8 +289,8 @@ show.table(
 )
 
 # %% [markdown]
-# At this size most of the growth is over well before $d_h = n$. What the last step up to $n$ brings is too little to be
-# told from nothing with these seeds, and so is shown above and not judged by itself.
+# At this size most of the growth is over well before $d_h = n$. What the last step up to $n$ brings is little, and its
+# interval ends near 0: with other seeds it may be told from nothing or not. So it is shown and not judged by itself.
 
 # %%
 claim = Claim("memorization/figure-2c")
@@ -310,8 +310,8 @@ claim.verdict()
 # ## What was learned
 # More heads, longer contexts and wider keys up to $n$ let a model name more random labels, also at a quarter of the
 # paper's width; on labels that change none of them helps. Keys wider than $n$ bring less than a single column did
-# before. What cannot be decided at this size is how straight the growth in $H$ is: the paper's $R^2 \ge 0.98$ lies
-# within the spread of the seeds.
+# before, if anything a loss. What cannot be decided at this size is how straight the growth in $H$ is: the paper's $R^2
+# \ge 0.98$ lies within the spread of the seeds.
 #
 # ## To try
 # - Set `heads_examples = [200]`: three points are left below saturation, and the $R^2$ of single seeds scatter from

@@ -181,8 +181,8 @@ claim.verdict()
 # ## What was learned
 # Separate contexts help real labels as they help classes, and with more heads the error falls. The two comparisons of
 # the caption do not come out at this size: the error falls in ever smaller steps towards 0, so that it cannot be told
-# whether it lies on a line, and its exponent in $n$ is no nearer to 0 with separate contexts. It has the larger size,
-# for an error that comes close to 0 has a steep logarithm.
+# whether it lies on a line, and its exponent in $n$ is no nearer to 0 with separate contexts. It is rather further from
+# 0, for the logarithm of an error that comes close to 0 is steep.
 #
 # ## To try
 # - Set `head_counts = [2, 4, 6]`: with six heads the error is that of a saturated model, two points are left for a

@@ -195,7 +195,7 @@ show.figure(
     caption="H = 3, n = 4, one shared context. At the bound (dashed) fixed heads meet all labels, one example later "
     "they fail. Heads trained for the labels meet three times as many.",
     alt="Residuals on a logarithmic axis: random heads jump from rounding to one after the bound, trained heads stay "
-    "near rounding up to three times the bound.",
+    "far below up to three times the bound.",
 )
 # %% [markdown]
 # At $n = 1$ the two labels 0 and 1 cannot both be met; at $n = 2$ they can.

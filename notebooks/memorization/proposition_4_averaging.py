@@ -155,9 +155,9 @@ claim.verdict()
 #
 # **As printed.** Assumption 3 is more relaxed than Assumption 2 (Assumption 1 must be meant).
 #
-# **Corrected.** Assumption 3 is said to be a relaxation of the earlier assumption.
+# **Corrected.** Neither of Assumptions 1 and 3 implies the other.
 #
-# Neither of Assumptions 1 and 3 implies the other.
+# Data that satisfy Assumptions 1 and 2 may violate Assumption 3, also where each query is a token of its context.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -181,7 +181,8 @@ show.table(
 )
 
 # %% [markdown]
-# The second data set refutes that 3 is weaker than 1; it satisfies Assumption 2 as well.
+# The second data set refutes that 3 is weaker than 1. It satisfies Assumption 2 as well, so that the sentence is false
+# as printed too.
 
 # %%
 claim = Claim("memorization/remark-assumption-3-relaxed")

@@ -12,7 +12,7 @@
 # **Remark 1 (Queries of smaller Kruskal rank)** *Section 4.1*
 #
 # If the queries have Kruskal rank $Q<n$, the layer still memorises $T\le H(\min(Q,d_h)-1)+1$ examples. (The rank of $Z$
-# can be much larger: random heads reach $H(n-1)+1$ even for $Q=1$.)
+# can be much larger: random heads reach $H(n-1)+1$ even where all queries lie on one line.)
 #
 # </blockquote>
 # <!-- /claim -->

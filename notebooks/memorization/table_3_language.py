@@ -250,8 +250,8 @@ claim.verdict()
 # **As printed.** BERT's positional encoding is sinusoidal and preserves linear independence; the Kruskal rank of
 # trained BERT is 291.
 #
-# **Corrected.** Sinusoidal positions are said to keep the contexts of BERT independent; the Kruskal rank of its
-# queries, 291 with trained weights, to be high enough.
+# **Corrected.** Positions keep the contexts of BERT independent. The Kruskal rank of its queries, though below $n$, is
+# high enough for Remark 1 to promise something.
 #
 # BERT's positions are learned, and random ones in their place keep contexts independent too. By the paper's own 99 %
 # rule the trained Kruskal rank is 297 (quoted from the authors' published notebook, not rerun).

@@ -290,8 +290,9 @@ claim.verdict()
 #
 # </details>
 #
-# Rank by itself says little about the construction: almost all weights reach it, random ones too. So the errors of the
-# construction are checked beside it.
+# The winners are found in rounded arithmetic, with a $W^+$ that is silent up to rounding; a lead far above rounding
+# makes them the winners for an exactly silent one beside it too. Rank by itself says little about the construction:
+# almost all weights reach it, random ones too. So the errors of the construction are checked beside it.
 
 # %%
 whole_sizes = [(1, 4, 6), (4, 4, 6), (6, 5, 8), (4, 8, 12)]

@@ -9,7 +9,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.memorization.attention import Examples, Heads, features, random_heads, softmax_weights
+from attention_theory.memorization.attention import (
+    Examples,
+    Heads,
+    features,
+    predict,
+    random_heads,
+    softmax_weights,
+)
+from attention_theory.memorization.readout import solve_readout
 from attention_theory.randomness import Seed
 from attention_theory.validation import require
 
@@ -25,7 +33,7 @@ def fit_keys_and_queries(
     """Heads for which the best read-out comes as close to the labels as L-BFGS brings it.
 
     Returns:
-        the heads, and the largest residual of a label.
+        the heads, and the largest residual of a label, with a read-out solved for and the layer computed.
 
     Raises:
         ParameterError: no step.
@@ -50,7 +58,8 @@ def fit_keys_and_queries(
 
     optimiser.step(loss)
     trained = Heads(keys.detach(), queries.detach())
-    return trained, _residual(trained, examples, labels).abs().max().item()
+    readout = solve_readout(features(trained, examples), labels, heads, labels.shape[1])
+    return trained, (predict(trained, readout, examples) - labels).abs().max().item()
 
 
 def _residual(
@@ -59,12 +68,16 @@ def _residual(
     """What no read-out can meet: the labels less their projection on the span of the softmax weights.
 
     With a shared context a head's weights sum to 1, so 1 and all weights but the last of every head span what Z's
-    columns span; with separate ones it is these columns themselves.
+    columns span; with separate ones it is these columns themselves. An entry that all tokens of a context have in
+    common is the same in every head, and is taken once: dependent columns would leave directions to chance.
     """
     if examples.shared:
         weights = softmax_weights(heads, examples)[..., :-1].flatten(1)
         columns = torch.cat([torch.ones_like(weights[:, :1]), weights], dim=1)
     else:
-        columns = features(heads, examples)
+        common = (examples.contexts == examples.contexts[:, :1]).flatten(0, 1).all(dim=0)
+        Z = features(heads, examples)
+        in_first_head = torch.arange(Z.shape[1], device=Z.device) < examples.width
+        columns = Z[:, in_first_head | ~common.repeat(Z.shape[1] // examples.width)]
     basis = torch.linalg.qr(columns).Q
     return labels - basis @ (basis.mT @ labels)

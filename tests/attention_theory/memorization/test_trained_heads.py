@@ -1,8 +1,9 @@
 import pytest
 import torch
 
-from attention_theory.memorization.attention import features, predict
+from attention_theory.memorization.attention import Examples, features, predict
 from attention_theory.memorization.examples import random_labels, sample_examples
+from attention_theory.memorization.general_position import narrow_contexts
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.memorization.trained_heads import fit_keys_and_queries
 from attention_theory.validation import ParameterError
@@ -24,6 +25,18 @@ def test_with_separate_contexts_they_meet_more_labels_than_the_rank_of_z() -> No
     readout = solve_readout(features(heads, examples), labels, 3, 1)
     assert residual < 1e-9
     assert torch.allclose(predict(heads, readout, examples), labels, atol=1e-7)
+
+
+def test_entries_that_tokens_share_do_not_feign_a_rank() -> None:
+    narrow = narrow_contexts(10, 2, 4, seed=0)  # Z has 12 columns for these 10 examples, and rank 8
+    examples = Examples(narrow.contexts / 50, narrow.queries / 50)
+    labels = random_labels(10, 1, seed=200)
+    _, untrained = fit_keys_and_queries(examples, labels, 3, 4, steps=1)
+    heads, residual = fit_keys_and_queries(examples, labels, 3, 4, steps=300)
+    outputs = predict(heads, solve_readout(features(heads, examples), labels, 3, 1), examples)
+    assert untrained > 1e-3
+    assert residual < 1e-9
+    assert (outputs - labels).abs().max().item() == residual
 
 
 def test_no_step_is_refused() -> None:
