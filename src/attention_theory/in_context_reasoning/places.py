@@ -28,9 +28,7 @@ class Places:
             same order.
     """
 
-    def __init__(
-        self, tokens: Int[Tensor, "*sets sentences length"], size: int, in_order: bool | None = None
-    ) -> None:
+    def __init__(self, tokens: Int[Tensor, "*sets sentences length"], size: int, in_order: bool | None = None) -> None:
         self.count, self.length = tokens.shape[-2:]
         self.codes = 2 * size
         self.sets = tokens.shape[0] if tokens.ndim == 3 else 0  # 0: one set, of all models
@@ -59,7 +57,9 @@ class Places:
         both = torch.stack([self._words[:, 1:], self._before], dim=2).flatten(1)
         starts = (2 * torch.arange(self.length, device=both.device) - 1).clamp_min(0)
         bounds = (starts + (2 * self.length - 1) * self._first).flatten()
-        return torch.cat([self._words[:, :1], both], dim=1).flatten(), pad(bounds, (0, 1), value=both.numel() + len(both))
+        return torch.cat([self._words[:, :1], both], dim=1).flatten(), pad(
+            bounds, (0, 1), value=both.numel() + len(both)
+        )
 
     @cached_property
     def _order(self) -> tuple[Tensor, Tensor]:

@@ -82,9 +82,7 @@ def train_seeds(
     """
     require(names=(list(names), VARIANTS), seeds=(len(seeds), 1, None), record_every=(record_every, 1, None))
     require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
-    sources = [
-        _Source(task, seed, evaluation, device, partial(block_batches, task, noise, batch)) for seed in seeds
-    ]
+    sources = [_Source(task, seed, evaluation, device, partial(block_batches, task, noise, batch)) for seed in seeds]
     runs = [Training(VARIANTS[name], noise, rate) for name in names]
     return _train(runs, task, sources, steps, arithmetic, dtype, record_every, device)
 
