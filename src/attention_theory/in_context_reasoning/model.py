@@ -62,6 +62,9 @@ class Architecture:
         """σ of the scores."""
         if self.attention == "relu":
             return (scores + self.relu_shift).clamp_min_(0)
+        if self.attention == "softmax" and not scores.is_contiguous():
+            powers = (scores - _largest(scores)).exp_()  # over a last axis that is not last in memory this is faster
+            return powers.div_(powers.sum(dim=-1, keepdim=True))
         return attention_weights(scores, "softmax" if self.attention == "softmax" else "linear")
 
     def pull_back(
@@ -74,7 +77,7 @@ class Architecture:
         if self.attention == "relu":
             return slope * weights.sign()
         if self.attention == "softmax":
-            slope = slope.contiguous()  # as the weights are
+            slope = slope if slope.stride() == weights.stride() else slope.contiguous()
             return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
         return slope
 
@@ -150,8 +153,11 @@ def logits_of(
     tokens: Int[Tensor, "sentences length"] | Places, weights: Weights, architecture: Architecture, done: Attended
 ) -> Float[Tensor, "... sentences tokens"]:
     """The logits ξ of :func:`forward` without those of the layers: one product where these take two."""
-    together = weights.value + architecture.full_input * weights.feed_forward
-    return done.attended @ together.mT + _places(tokens, weights).at_last(weights.feed_forward.mT)
+    places = _places(tokens, weights)
+    if places.sets or not places.is_abreast(done.attended):
+        return done.attended @ _together(weights, architecture).mT + places.at_last(weights.feed_forward.mT)
+    of_last = places.last_codes(weights.feed_forward) @ weights.feed_forward.mT
+    return torch.baddbmm(of_last, done.attended, _together(weights, architecture).mT)
 
 
 def gradients(
@@ -170,13 +176,30 @@ def gradients(
     """
     places = _places(tokens, weights)
     slope = error / len(places)
-    to_attended = slope @ (weights.value + architecture.full_input * weights.feed_forward)
+    to_attended = slope @ _together(weights, architecture)
     to_scores = architecture.pull_back(done.scores, done.weights, places.read(to_attended))
-    query_key = places.by_last(places.write(to_scores)).contiguous()
+    query_key = places.by_last(places.write(to_scores))
     if not layers:
         return Weights(torch.zeros_like(weights.value), query_key, torch.zeros_like(weights.feed_forward))
     value = slope.mT @ done.attended
-    return Weights(value, query_key, places.by_last(slope).mT.contiguous() + architecture.full_input * value)
+    if places.is_abreast(slope) and not places.sets:
+        of_last = slope.mT @ places.last_codes(slope)
+    else:
+        of_last = places.by_last(slope).mT.contiguous()
+    return Weights(value, query_key, of_last + architecture.full_input * value)
+
+
+def _together(weights: Weights, architecture: Architecture) -> Float[Tensor, "... out codes"]:
+    """What both layers make of the attended sum."""
+    return weights.value + architecture.full_input * weights.feed_forward
+
+
+def _largest(values: Float[Tensor, "... length"]) -> Float[Tensor, "... 1"]:
+    """The largest entry along the last axis, half against half, which are whole blocks where that is not contiguous."""
+    while (length := values.shape[-1]) > 1:
+        half = (length + 1) // 2
+        values = torch.maximum(values[..., :half], values[..., length - half :])
+    return values
 
 
 def _places(tokens: Tensor | Places, weights: Weights) -> Places:

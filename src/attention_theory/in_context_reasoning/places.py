@@ -5,95 +5,140 @@ products with the 0/1 matrix of all ``x_h``, with that of the last ones alone, a
 sums of picked rows. One look-up serves all models, which may be several.
 """
 
+from functools import cached_property
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import embedding_bag, pad
+
+#: From so many models on, in float32 on a CPU, one look-up of a row of models is faster than one look-up a model.
+ABREAST = 4
 
 
 class Places:
     """Which codes stand where in sentences over ``size`` words.
 
     Args:
-        tokens: the sentences, one a row, that all models share; or a set of them for each of the stacked models.
+        tokens: the sentences, one a row, that all models share; or several sets of them. Then the stacked models are
+            as many for each set, those of all sets in turn: the first of each, the second of each, ...
         size: N, words of the vocabulary; there are ``2 * size`` codes.
         in_order: whether sums are sorted before they are taken, so that threads cannot race for them; where none is
-            given, on any device but a CPU. Both ways add the same numbers in the same order.
+            given, on any device but a CPU, and on a CPU where that is faster. Both ways add the same numbers in the
+            same order.
     """
 
-    def __init__(
-        self, tokens: Int[Tensor, "*models sentences length"], size: int, in_order: bool | None = None
-    ) -> None:
+    def __init__(self, tokens: Int[Tensor, "*sets sentences length"], size: int, in_order: bool | None = None) -> None:
         self.count, self.length = tokens.shape[-2:]
         self.codes = 2 * size
-        self._sets = tokens.shape[0] if tokens.ndim == 3 else 0  # 0: one set, of all models
-        rows = tokens.flatten(0, -2)
-        first = torch.arange(len(rows), device=tokens.device)[:, None]
-        self._words = (self.codes * first + rows).flatten()
-        self._before = (self.codes * first + size + rows[:, :-1]).flatten()  # the first word has none before it
-        self._order: tuple[Tensor, Tensor] | None = None
-        if tokens.device.type != "cpu" if in_order is None else in_order:
-            positions = torch.cat([_sorted(rows), _sorted(rows[:, :-1]) + 1], dim=1)
-            both = torch.cat([self._words, self._before])
-            self._order = (self.length * first + positions).flatten(), _bounds(both, self.codes * len(rows))
-        self._last = torch.stack([rows[:, -1], size + rows[:, -2]], dim=1)
-        if self._sets:
-            self._last += self.codes * (first // self.count)
-        self._by_last = self._last.T.flatten().sort(stable=True).indices % len(rows)
-        self._last_bounds = _bounds(self._last, self.codes * max(1, self._sets))
+        self.sets = tokens.shape[0] if tokens.ndim == 3 else 0  # 0: one set, of all models
+        self._rows = tokens.flatten(0, -2)
+        self._size = size
+        self._in_order = in_order
+        self._first = torch.arange(len(self._rows), device=tokens.device)[:, None]
+        self._last = torch.stack([self._rows[:, -1], size + self._rows[:, -2]], dim=1)
+        if self.sets:
+            self._last += self.codes * (self._first // self.count)
 
     def __len__(self) -> int:
         return self.count
 
+    @cached_property
+    def _words(self) -> Int[Tensor, "sentences length"]:
+        return self.codes * self._first + self._rows
+
+    @cached_property
+    def _before(self) -> Int[Tensor, "sentences others"]:
+        return self.codes * self._first + self._size + self._rows[:, :-1]  # the first word has none before it
+
+    @cached_property
+    def _pairs(self) -> tuple[Tensor, Tensor]:
+        """The codes of every position, one after the other, and where each position's begin."""
+        both = torch.stack([self._words[:, 1:], self._before], dim=2).flatten(1)
+        starts = (2 * torch.arange(self.length, device=both.device) - 1).clamp_min(0)
+        bounds = (starts + (2 * self.length - 1) * self._first).flatten()
+        return torch.cat([self._words[:, :1], both], dim=1).flatten(), pad(
+            bounds, (0, 1), value=both.numel() + len(both)
+        )
+
+    @cached_property
+    def _order(self) -> tuple[Tensor, Tensor]:
+        """The positions sorted by their codes, and where each code's begin."""
+        positions = torch.cat([_sorted(self._rows), _sorted(self._rows[:, :-1]) + 1], dim=1)
+        both = torch.cat([self._words, self._before], dim=1)
+        return (self.length * self._first + positions).flatten(), _bounds(both, self.codes * len(self._rows))
+
+    @cached_property
+    def _by_last(self) -> tuple[Tensor, Tensor]:
+        """The sentences sorted by the codes of their last words, and where each code's begin."""
+        order = self._last.T.flatten().sort(stable=True).indices % len(self._last)
+        return order, _bounds(self._last, self.codes * max(1, self.sets))
+
+    def is_abreast(self, values: Tensor) -> bool:
+        """Whether the models stand beside each other in memory, on the last axis of all, where sums are taken."""
+        many = values.shape[:-2].numel() >= ABREAST * max(1, self.sets)
+        return many and values.dtype == torch.float32 and values.device.type == "cpu"
+
+    def last_codes(self, like: Tensor) -> Float[Tensor, "sentences codes"]:
+        """``x_H`` of every sentence as a row of zeros and two ones, of the type of ``like``."""
+        return like.new_zeros(self.count, self.codes).scatter_(1, self._last, 1.0)
+
     def read(self, lookup: Float[Tensor, "... sentences codes"]) -> Float[Tensor, "... sentences length"]:
         """``<lookup, x_h>`` at every position: the entry at the word plus that at the word before it."""
         rows = len(self._last)
+        if self.is_abreast(lookup):
+            models = _models_last(lookup.reshape(-1, rows, self.codes))
+            sums = _sums(models.flatten(0, 1), *self._pairs).view(rows, self.length, -1)
+            return sums.permute(2, 0, 1).reshape(*lookup.shape[:-1], self.length)
         entries = lookup.reshape(-1, rows * self.codes)
-        sums = entries.index_select(1, self._words).view(-1, rows, self.length)
-        sums[..., 1:] += entries.index_select(1, self._before).view(-1, rows, self.length - 1)
+        sums = entries.index_select(1, self._words.flatten()).view(-1, rows, self.length)
+        sums[..., 1:] += entries.index_select(1, self._before.flatten()).view(-1, rows, self.length - 1)
         return sums.view(*lookup.shape[:-1], self.length)
 
     def write(self, values: Float[Tensor, "... sentences length"]) -> Float[Tensor, "... sentences codes"]:
         """The sum of ``values[h] * x_h``: the values collected by word and by the word before."""
         rows = len(self._last)
         models = values.reshape(-1, rows, self.length)
-        if self._order is None:
-            both = torch.cat([models.flatten(1), models[..., 1:].flatten(1)], dim=1)
-            codes = torch.cat([self._words, self._before]).expand(len(models), -1)
-            sums = values.new_zeros(len(models), rows * self.codes).scatter_add_(1, codes, both)
-        else:
-            sums = _sums(_models_last(models).flatten(0, 1), *self._order).T
-        return sums.reshape(*values.shape[:-1], self.codes)
+        sort = self.is_abreast(values) or values.device.type != "cpu"
+        if sort if self._in_order is None else self._in_order:
+            sums = _sums(_models_last(models).flatten(0, 1), *self._order).view(rows, self.codes, -1)
+            return sums.permute(2, 0, 1).reshape(*values.shape[:-1], self.codes)
+        both = torch.cat([models.flatten(1), models[..., 1:].flatten(1)], dim=1)
+        codes = torch.cat([self._words.flatten(), self._before.flatten()]).expand(len(models), -1)
+        sums = values.new_zeros(len(models), rows * self.codes).scatter_add_(1, codes, both)
+        return sums.view(*values.shape[:-1], self.codes)
 
     def at_last(self, matrix: Float[Tensor, "... codes features"]) -> Float[Tensor, "... sentences features"]:
         """``x_H^T matrix``, a row a sentence."""
-        if self._sets:
-            sums = embedding_bag(self._last, matrix.reshape(-1, matrix.shape[-1]), mode="sum")
-            return sums.view(*matrix.shape[:-2], self.count, matrix.shape[-1])
-        rows = _models_last(matrix)
-        return _models_first(embedding_bag(self._last, rows.flatten(1), mode="sum").view(-1, *rows.shape[1:]), matrix)
+        sets = self._of_sets(matrix)
+        sums = embedding_bag(self._last, sets.flatten(1), mode="sum")
+        return self._by_model(sums, sets, matrix)
 
     def by_last(self, values: Float[Tensor, "... sentences features"]) -> Float[Tensor, "... codes features"]:
         """The sum over the sentences of ``x_H values^T``."""
-        if self._sets:
-            sums = _sums(values.reshape(-1, values.shape[-1]), self._by_last, self._last_bounds)
-            return sums.view(*values.shape[:-2], self.codes, values.shape[-1])
-        rows = _models_last(values)
-        sums = _sums(rows.flatten(1), self._by_last, self._last_bounds)
-        return _models_first(sums.view(-1, *rows.shape[1:]), values)
+        sets = self._of_sets(values)
+        return self._by_model(_sums(sets.flatten(1), *self._by_last), sets, values)
+
+    def _of_sets(self, values: Float[Tensor, "... rows features"]) -> Float[Tensor, "all_rows features models"]:
+        """The models last, and the rows of all sets of sentences below each other."""
+        return _models_last(values.reshape(-1, max(1, self.sets) * values.shape[-2], values.shape[-1]))
+
+    def _by_model(self, sums: Tensor, sets: Tensor, like: Tensor) -> Float[Tensor, "... rows features"]:
+        """Back to the leading axes of ``like``, a view where that is possible."""
+        models = sums.view(-1, *sets.shape[1:]).permute(2, 0, 1)
+        return models.reshape(*like.shape[:-2], -1, like.shape[-1])
 
 
 def _sorted(tokens: Int[Tensor, "sentences length"]) -> Int[Tensor, "sentences length"]:
     """The positions of each sentence sorted by their words."""
-    return tokens.sort(dim=1, stable=True).indices
+    if tokens.device.type != "cpu":
+        return tokens.sort(dim=1, stable=True).indices
+    narrow = tokens.to(torch.int16 if tokens.max() < 2**15 else torch.int64)  # numpy sorts 16 bits by their digits
+    return torch.from_numpy(narrow.numpy().argsort(axis=1, kind="stable"))
 
 
 def _models_last(values: Tensor) -> Float[Tensor, "rows columns models"]:
     return values.reshape(-1, *values.shape[-2:]).permute(1, 2, 0).contiguous()
-
-
-def _models_first(values: Tensor, like: Tensor) -> Tensor:
-    return values.permute(2, 0, 1).unflatten(0, like.shape[:-2]) if like.ndim > 2 else values[..., 0]
 
 
 def _bounds(groups: Int[Tensor, "..."], count: int) -> Int[Tensor, " bounds"]:

@@ -175,15 +175,12 @@ def train(
         labels = labels.to(device)
         if step % every == 0 or step == steps:
             marks.append(step)
-            both = zip(group, rows, strict=True)
-            records.append([_measure(stack, held_out, places, task, coming, labels[row]) for stack, row in both])
+            records.append(_measure(group, held_out, places, task, coming, labels[torch.cat(rows)]))
         if step == steps:
             break
         for stack, row in zip(group, rows, strict=True):
             stack.step(_slopes(stack, coming, labels[row], arithmetic))
-    values = {
-        name: torch.stack([torch.cat([part[name] for part in record]) for record in records]).cpu() for name in MEASURES
-    }
+    values = {name: torch.stack([record[name] for record in records]).cpu() for name in MEASURES}
     return History([run for stack in group for run in stack.runs], marks, values)
 
 
@@ -196,7 +193,7 @@ def _slopes(stack: Stack, pieces: list[Places], labels: Int[Tensor, "runs batch"
     for piece, targets in zip(pieces, labels.split([len(piece) for piece in pieces], dim=-1), strict=True):
         done = attend(piece, stack.weights, stack.architecture)
         loss = cross_entropy(logits_of(piece, stack.weights, stack.architecture, done), targets, arithmetic)
-        error = loss.error * len(piece)
+        error = loss.error * len(piece) if len(pieces) > 1 else loss.error
         parts.append(gradients(piece, stack.weights, stack.architecture, done, error, stack.trained == "all"))
         scales.append(loss.log_scale)
     if len(parts) == 1:
@@ -263,27 +260,32 @@ def _describe(name: str, noise: float, rate: float) -> str:
     return f"{name} at α = {noise}, η = {rate}"
 
 
-def _layers(pieces: list[Places], stack: Stack) -> Pass:
-    """The logits of both layers on all pieces of a set of sentences; what there is for every position is let go."""
-    parts = []
-    for piece in pieces:
-        done = forward(piece, stack.weights, stack.architecture)
-        parts.append((done.attended, done.attention, done.feed_forward))
-    attended, attention, feed_forward = (torch.cat(each, dim=-2) for each in zip(*parts, strict=True))
+def _layers(pieces: list[Places], group: list[Stack]) -> Pass:
+    """The logits of both layers of all stacks on all pieces; what there is for every position is let go."""
+    stacked = []
+    for stack in group:
+        parts = []
+        for piece in pieces:
+            done = forward(piece, stack.weights, stack.architecture)
+            parts.append((done.attended, done.attention, done.feed_forward))
+        stacked.append([torch.cat(each, dim=-2) for each in zip(*parts, strict=True)])
+    attended, attention, feed_forward = (torch.cat(each) for each in zip(*stacked, strict=True))
     nothing = attended[..., :0]
     return Pass(nothing, nothing, attended, attention, feed_forward)
 
 
 def _measure(
-    stack: Stack,
+    group: list[Stack],
     held_out: list[Sentences],
     places: list[list[Places]],
     task: Task,
     coming: list[Places],
     labels: Int[Tensor, "runs batch"],
 ) -> dict[str, Float[Tensor, " runs"]]:
-    seen, unseen = (_layers(pieces, stack) for pieces in places)
-    return measures(stack.runs, task, held_out, [seen, unseen], _layers(coming, stack).logits, labels)
+    """The measures of all stacks together, for small operations cost the least when there are few of them."""
+    seen, unseen = (_layers(pieces, group) for pieces in places)
+    runs = [run for stack in group for run in stack.runs]
+    return measures(runs, task, held_out, [seen, unseen], _layers(coming, group).logits, labels)
 
 
 def measures(

@@ -111,25 +111,27 @@ class Stack:
             for index, run in enumerate(runs):
                 gamma = (gammas or {}).get(run.noise, odds(run.noise) if run.noise else 0.0)
                 forward_layer[index] = feed_forward(task, codes, gamma)[:size].to(dtype)
-        self.weights = Weights(value, value.new_zeros(stack, 2 * size, 2 * size), forward_layer)
+        query_key = value.new_zeros(2 * size, 2 * size, stack).permute(2, 0, 1)  # as look-ups of all models want it
+        self.weights = Weights(value, query_key, forward_layer)
 
     def step(self, slope: Weights) -> None:
         """One normalised step of every run: each trained tensor moves by η in the direction of its own slope."""
         if self.trained == "scales":
             along = torch.einsum("mde,qde->mq", slope.query_key, self.directions)
-            self.scales -= self._normalised(along)
+            self._move(self.scales, along)
             self.weights.query_key[:] = torch.einsum("mq,qde->mde", self.scales, self.directions)
             return
-        self.weights.query_key.sub_(self._normalised(slope.query_key))
+        self._move(self.weights.query_key, slope.query_key)
         if self.trained == "all":
-            self.weights.value.sub_(self._normalised(slope.value))
-            self.weights.feed_forward.sub_(self._normalised(slope.feed_forward))
+            self._move(self.weights.value, slope.value)
+            self._move(self.weights.feed_forward, slope.feed_forward)
 
-    def _normalised(self, slope: Float[Tensor, "runs ..."]) -> Float[Tensor, "runs ..."]:
-        flat = slope.flatten(1)
-        length = torch.linalg.vector_norm(flat, dim=1)
-        pace = torch.where(length > 0, self.rates / length, 0.0)
-        return (flat * pace[:, None]).view_as(slope)
+    def _move(self, tensor: Float[Tensor, "runs ..."], slope: Float[Tensor, "runs ..."]) -> None:
+        """Move a tensor of every run by η against its slope; where the slope is 0 it stays."""
+        axes = tuple(range(1, slope.ndim))
+        length = (slope * slope).sum(dim=axes, keepdim=True).sqrt_()
+        pace = (self.rates.view(length.shape) / length).masked_fill_(length == 0, 0.0)
+        tensor.addcmul_(slope, pace, value=-1)
 
 
 def stacks(

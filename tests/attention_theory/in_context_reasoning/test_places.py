@@ -64,3 +64,19 @@ def test_models_may_have_sentences_of_their_own(in_order: bool) -> None:
         assert torch.equal(places.write(values)[model], alone.write(values[model]))
         assert torch.equal(places.at_last(matrix)[model], alone.at_last(matrix[model]))
         assert torch.equal(places.by_last(features)[model], alone.by_last(features[model]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_models_abreast_on_several_sets_are_the_models_alone(dtype: torch.dtype) -> None:
+    """As many as stand beside each other in memory, six on each of two sets."""
+    task = Task(SIZE, 2, 3, LENGTH, noisy=True)
+    tokens = torch.stack([sample_sentences(task, COUNT, seed).tokens for seed in range(2)])
+    for together, models in ((Places(tokens, SIZE), 12), (Places(tokens[0], SIZE), 6)):
+        sets = models // 6
+        lookup, values = (normal(models, COUNT, size, seed=2).to(dtype) for size in (2 * SIZE, LENGTH))
+        matrix, features = (normal(models, size, 5, seed=4).to(dtype) for size in (2 * SIZE, COUNT))
+        for model in range(models):
+            alone = Places(tokens[model % sets], SIZE)
+            for name, given in (("read", lookup), ("write", values), ("at_last", matrix), ("by_last", features)):
+                found, expected = getattr(together, name)(given)[model], getattr(alone, name)(given[model])
+                assert (found - expected).abs().max() < 1e-5, name

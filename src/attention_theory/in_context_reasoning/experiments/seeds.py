@@ -4,7 +4,9 @@ With the small batches of a laptop run, most of a training step is spent on call
 seeds of an experiment go through each operation together. Sentences are drawn for many steps at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
 import torch
 from jaxtyping import Int
@@ -14,8 +16,15 @@ from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cros
 from attention_theory.in_context_reasoning.model import Pass, attend, forward, gradients, logits_of
 from attention_theory.in_context_reasoning.places import Places
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.training import MEASURES, Batches, History, measures
-from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, Training, stacks
+from attention_theory.in_context_reasoning.training import (
+    MEASURES,
+    Batches,
+    History,
+    fresh_batches,
+    measures,
+    side_by_side,
+)
+from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, Training, level_of, stacks
 from attention_theory.randomness import Seed, generator, streams
 from attention_theory.validation import require
 
@@ -73,44 +82,84 @@ def train_seeds(
     """
     require(names=(list(names), VARIANTS), seeds=(len(seeds), 1, None), record_every=(record_every, 1, None))
     require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
-    sources = [_Source(task, noise, batch, evaluation, seed, device) for seed in seeds]
+    sources = [_Source(task, seed, evaluation, device, partial(block_batches, task, noise, batch)) for seed in seeds]
     runs = [Training(VARIANTS[name], noise, rate) for name in names]
-    group = [_repeated(stack.runs, task, len(seeds), dtype, device) for stack in stacks(runs, task)]
-    all_copies = {_copies(one, seeds) for one in group}
-    held_out = {
-        copies: [
-            _places([source.held_out[kind].tokens for source in sources], copies, task.tokens) for kind in range(2)
-        ]
-        for copies in all_copies
-    }
+    return _train(runs, task, sources, steps, arithmetic, dtype, record_every, device)
+
+
+def train_grid_seeds(
+    names: Sequence[str],
+    task: Task,
+    levels: Sequence[float],
+    rates: Sequence[float],
+    steps: int,
+    batch: int,
+    seeds: Sequence[Seed],
+    *,
+    arithmetic: Arithmetic = "subtraction",
+    dtype: torch.dtype = torch.float32,
+    evaluation: int = 1024,
+    record_every: int = 10,
+    device: torch.device | str = "cpu",
+) -> list[History]:
+    """What :func:`train_grid` gives at each seed, from the same draws, with the seeds side by side.
+
+    Raises:
+        ParameterError: a name that is none of the models, no seed, or a number out of range.
+    """
+    require(names=(list(names), VARIANTS), seeds=(len(seeds), 1, None), record_every=(record_every, 1, None))
+    require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
+    parts = []
+    for noisy in (False, True):
+        noise = sorted({level for level in levels if (level > 0) == noisy})
+        if noise:
+            of_kind = replace(task, noisy=noisy)
+            runs = [Training(VARIANTS[name], level, rate) for name in names for level in noise for rate in rates]
+            batches = partial(fresh_batches, of_kind, noise, batch)
+            sources = [_Source(of_kind, seed, evaluation, device, batches) for seed in seeds]
+            parts.append(_train(runs, of_kind, sources, steps, arithmetic, dtype, record_every, device))
+    return [side_by_side(list(of_seed)) for of_seed in zip(*parts, strict=True)]
+
+
+@torch.inference_mode()  # no slope is taken of anything here, and small operations cost less
+def _train(
+    runs: list[Training],
+    task: Task,
+    sources: "list[_Source]",
+    steps: int,
+    arithmetic: Arithmetic,
+    dtype: torch.dtype,
+    record_every: int,
+    device: torch.device | str,
+) -> list[History]:
+    """The history of each source's runs."""
+    seeds, levels = len(sources), sorted({run.noise for run in runs})
+    group = [_repeated(stack.runs, task, seeds, dtype, device) for stack in stacks(runs, task)]
+    rows = [level_of(stack.runs[::seeds], levels).to(device) for stack in group]
+    held_out = [_places([source.held_out[kind].tokens for source in sources], task.tokens) for kind in range(2)]
     marks, records = [], []
-    with torch.inference_mode():  # no slope is taken of anything here, and small operations cost less
-        for step in range(steps + 1):
-            batches = [source.batches(step) for source in sources]
-            tokens = [sentences.tokens.to(device) for sentences, _ in batches]
-            labels = torch.cat([labels for _, labels in batches]).to(device)
-            places = {copies: _places(tokens, copies, task.tokens) for copies in all_copies}
-            measured = []
-            for one in group:
-                copies = _copies(one, seeds)
-                if step % record_every == 0 or step == steps:
-                    measured.append(_measure(one, task, sources, held_out[copies], places[copies], labels))
-                if step < steps:
-                    _step(one, places[copies], labels, arithmetic)
-            if measured:
-                marks.append(step)
-                records.append(measured)
-    return [_history(group, marks, records, index, len(seeds)) for index in range(len(seeds))]
+    for step in range(steps + 1):
+        batches = [source.batches(step) for source in sources]
+        places = _places([sentences.tokens.to(device) for sentences, _ in batches], task.tokens)
+        labels = torch.stack([labels for _, labels in batches], dim=1).to(device)
+        if step % record_every == 0 or step == steps:
+            marks.append(step)
+            records.append(_measure(group, task, sources, held_out, places, labels[torch.cat(rows)]))
+        if step < steps:
+            for stack, row in zip(group, rows, strict=True):
+                _step(stack, places, labels[row].flatten(0, 1), arithmetic)
+    of_one = [run for stack in group for run in stack.runs[::seeds]]
+    return [_history(of_one, marks, [record[index] for record in records]) for index in range(seeds)]
 
 
 class _Source:
     """The sentences of one seed; the streams are those of ``train``."""
 
     def __init__(
-        self, task: Task, noise: float, batch: int, evaluation: int, seed: Seed, device: torch.device | str
+        self, task: Task, seed: Seed, evaluation: int, device: torch.device | str, batches: Callable[[Seed], Batches]
     ) -> None:
         of_batches, of_seen, of_unseen = streams(seed, 3)
-        self.batches = block_batches(task, noise, batch, of_batches)
+        self.batches = batches(of_batches)
         seen, unseen = (
             sample_sentences(task, evaluation, one, unseen=one is of_unseen) for one in (of_seen, of_unseen)
         )
@@ -122,55 +171,51 @@ def _repeated(runs: list[Training], task: Task, seeds: int, dtype: torch.dtype, 
     return Stack([run for run in runs for _ in range(seeds)], task, None, 1e-8, dtype, device)
 
 
-def _copies(stack: Stack, seeds: Sequence[int]) -> int:
-    return len(stack.runs) // len(seeds)
+def _places(tokens: list[Int[Tensor, "sentences length"]], size: int) -> Places:
+    return Places(torch.stack(tokens), size)
 
 
-def _places(tokens: list[Int[Tensor, "sentences length"]], copies: int, size: int) -> Places:
-    """The sentences of all seeds, over again for each run of a stack."""
-    return Places(torch.stack(tokens).repeat(copies, 1, 1), size)
-
-
-def _step(stack: Stack, places: Places, labels: Int[Tensor, "seeds batch"], arithmetic: Arithmetic) -> None:
+def _step(stack: Stack, places: Places, labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> None:
     done = attend(places, stack.weights, stack.architecture)
     logits = logits_of(places, stack.weights, stack.architecture, done)
-    loss = cross_entropy(logits, labels.repeat(len(logits) // len(labels), 1), arithmetic)
+    loss = cross_entropy(logits, labels, arithmetic)
     stack.step(gradients(places, stack.weights, stack.architecture, done, loss.error, stack.trained == "all"))
 
 
 def _measure(
-    stack: Stack,
+    group: list[Stack],
     task: Task,
     sources: list[_Source],
     held_out: list[Places],
     coming: Places,
-    labels: Int[Tensor, "seeds batch"],
+    labels: Int[Tensor, "runs seeds batch"],
 ) -> list[dict[str, Tensor]]:
-    """The measures of each seed's runs."""
+    """The measures of each seed's runs, all stacks together."""
     seeds = len(sources)
-    passes = [forward(places, stack.weights, stack.architecture) for places in held_out]
-    logits = forward(coming, stack.weights, stack.architecture).logits
+    runs = [run for stack in group for run in stack.runs[::seeds]]
+    seen, unseen, next_pass = (_layers(places, group) for places in (*held_out, coming))
     found = []
     for index, source in enumerate(sources):
-        mine, runs = slice(index, None, seeds), stack.runs[index::seeds]
-        layers = [_of(one, mine) for one in passes]
-        of_runs = labels[index].expand(len(runs), -1)
-        found.append(measures(runs, task, source.held_out, layers, logits[mine], of_runs))
+        mine = slice(index, None, seeds)  # every stack is a multiple of the seeds
+        layers = [_of(one, mine) for one in (seen, unseen)]
+        found.append(measures(runs, task, source.held_out, layers, next_pass.logits[mine], labels[:, index]))
     return found
 
 
+def _layers(places: Places, group: list[Stack]) -> Pass:
+    """The logits of both layers of all stacks; what there is for every position is let go."""
+    passes = [forward(places, stack.weights, stack.architecture) for stack in group]
+    parts = zip(*((one.attended, one.attention, one.feed_forward) for one in passes), strict=True)
+    attended, attention, feed_forward = map(torch.cat, parts)
+    nothing = attended[..., :0]
+    return Pass(nothing, nothing, attended, attention, feed_forward)
+
+
 def _of(done: Pass, runs: slice) -> Pass:
-    """The logits of some of the runs; what there is for every position is let go."""
-    nothing = done.attended[runs, :, :0]
-    return Pass(nothing, nothing, done.attended[runs], done.attention[runs], done.feed_forward[runs])
+    """The logits of some of the runs."""
+    return Pass(done.scores, done.weights, done.attended[runs], done.attention[runs], done.feed_forward[runs])
 
 
-def _history(
-    group: list[Stack], marks: list[int], records: list[list[list[dict[str, Tensor]]]], index: int, seeds: int
-) -> History:
+def _history(runs: list[Training], marks: list[int], records: list[dict[str, Tensor]]) -> History:
     """One seed's part of all records."""
-    values = {
-        name: torch.stack([torch.cat([of_stack[index][name] for of_stack in record]) for record in records]).cpu()
-        for name in MEASURES
-    }
-    return History([run for stack in group for run in stack.runs[index::seeds]], marks, values)
+    return History(runs, marks, {name: torch.stack([record[name] for record in records]).cpu() for name in MEASURES})

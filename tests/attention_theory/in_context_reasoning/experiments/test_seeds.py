@@ -4,7 +4,13 @@ import pytest
 import torch
 
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
-from attention_theory.in_context_reasoning.experiments.seeds import BLOCK, block_batches, train_seeds
+from attention_theory.in_context_reasoning.experiments.seeds import (
+    BLOCK,
+    block_batches,
+    train_grid_seeds,
+    train_seeds,
+)
+from attention_theory.in_context_reasoning.table_1 import train_grid
 from attention_theory.in_context_reasoning.task import Task, violations
 from attention_theory.in_context_reasoning.training import MEASURES, train
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training
@@ -33,6 +39,23 @@ def test_seeds_side_by_side_are_runs_one_after_the_other(noise: float, arithmeti
             for measure in MEASURES:
                 one, other = (each.of(measure, name, noise, 0.1) for each in (found, alone))
                 assert (one - other).abs().max() < 1e-9, (name, measure)
+
+
+@pytest.mark.parametrize("batch", [8, 24])
+def test_a_grid_of_seeds_is_the_grid_of_each(batch: int) -> None:
+    task, levels, rates = Task(14, 2, 3, 16), [0.0, 0.3, 0.8], [0.1, 0.5]
+    seeds = streams(4, 3)
+    together = train_grid_seeds(NAMES, task, levels, rates, 12, batch, seeds, evaluation=10, record_every=5)
+    for seed, found in zip(seeds, together, strict=True):
+        alone = train_grid(NAMES, task, levels, rates, 12, batch, seed, evaluation=10, record_every=5)
+        assert found.steps == alone.steps == [0, 5, 10, 12]
+        for name in NAMES:
+            for level in levels:
+                for rate in rates:
+                    one, other = (each.of("unseen", name, level, rate) for each in (found, alone))
+                    assert (one - other).abs().max() < 1e-3, (name, level, rate)
+                    one, other = (each.of("labels", name, level, rate) for each in (found, alone))
+                    assert (one - other).abs().max() < 1e-3, (name, level, rate)
 
 
 def test_blocks_are_new_sentences_at_every_step() -> None:
