@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import one_hot, rms_norm, scaled_dot_product_attention, silu
+from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
 
 from attention_theory.encodings import rotate
 from attention_theory.randomness import Seed, generator, normal
@@ -91,7 +91,7 @@ class Decoders(nn.Module):
         What the first layer attends with depends on the token alone: it is computed once for each of the vocabulary.
         """
         size, length = self.size, tokens.shape[-1]
-        rows = one_hot(tokens, size.vocabulary).to(self.embedding.dtype)
+        rows = (tokens[..., None] == torch.arange(size.vocabulary, device=tokens.device)).to(self.embedding.dtype)
         stream = _through(rows, self.embedding)
         for layer in range(size.layers):
             maps, kept = self._attending(layer), length if layer + 1 < size.layers else outputs
@@ -134,7 +134,8 @@ class Decoders(nn.Module):
     ) -> Float[Tensor, "rows heads tokens each"]:
         """By head, with rotary positions, the first of which is given: each pair is a complex number, and is turned."""
         each, length = self.size.width // self.size.heads, part.shape[2]
-        unit = torch.cat([torch.ones(length, each // 2), torch.zeros(length, each // 2)], dim=-1).to(part)
+        unit = torch.zeros(length, each, dtype=part.dtype, device=part.device)
+        unit[:, : each // 2] = 1
         phases = torch.complex(*rotate(unit, first, self.size.rotary).chunk(2, dim=-1)).repeat(1, self.size.heads)
         return self._by_head(
             torch.view_as_real(torch.view_as_complex(part.unflatten(-1, (-1, 2))) * phases).flatten(-2)
