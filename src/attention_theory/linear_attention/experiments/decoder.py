@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import embedding, rms_norm, scaled_dot_product_attention, silu
+from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
 
 from attention_theory.encodings import rotate
 from attention_theory.randomness import Seed, generator, normal
@@ -86,13 +86,21 @@ class Decoders(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "decoders batch tokens"], outputs: int
     ) -> Float[Tensor, "decoders batch outputs vocabulary"]:
-        """Only what the outputs need is computed: in the last layer the queries are those of the last places."""
+        """Only what the outputs need is computed: in the last layer the queries are those of the last places.
+
+        What the first layer attends with depends on the token alone: it is computed once for each of the vocabulary.
+        """
         size, length = self.size, tokens.shape[-1]
-        shifts = size.vocabulary * torch.arange(len(tokens), device=tokens.device)[:, None, None]
-        stream = embedding(tokens + shifts, self.embedding.flatten(0, 1))
+        rows = (tokens[..., None] == torch.arange(size.vocabulary, device=tokens.device)).to(self.embedding.dtype)
+        stream = _through(rows, self.embedding)
         for layer in range(size.layers):
-            kept = length if layer + 1 < size.layers else outputs
-            stream = stream[:, :, -kept:] + _through(self._attended(stream, layer, kept), self.mix[layer])
+            maps, kept = self._attending(layer), length if layer + 1 < size.layers else outputs
+            if layer == 0:
+                maps = [rms_norm(self.embedding, (size.width,)).bmm(matrix) for matrix in maps]
+            else:
+                rows = rms_norm(stream, (size.width,))
+            stream = stream if kept == length else stream[:, :, -kept:]
+            stream = stream + _through(self._attended(rows, maps, kept), self.mix[layer])
             opened = self._normed(stream, 2 * layer + 1, self.expand[layer])
             gate, value = opened.chunk(2, dim=-1)
             stream = stream + _through(silu(gate) * value, self.contract[layer])
@@ -102,20 +110,36 @@ class Decoders(nn.Module):
         """Normalised, then through a matrix, with the gains of the normalisation taken into the matrix."""
         return _through(rms_norm(stream, (self.size.width,)), self.gains[number] * weights)
 
-    def _attended(self, stream: Tensor, layer: int, kept: int) -> Float[Tensor, "decoders batch kept width"]:
-        width, length = self.size.width, stream.shape[2]
-        normed = rms_norm(stream, (width,))
-        weights = self.gains[2 * layer] * self.attend[layer]
-        queries = self._by_head(_through(normed[:, :, -kept:], weights[..., :width]))
-        keys, values = map(self._by_head, _through(normed, weights[..., width:]).chunk(2, dim=-1))
-        queries = rotate(queries, length - kept, self.size.rotary)
-        keys = rotate(keys, 0, self.size.rotary)
+    def _attending(self, layer: int) -> list[Float[Tensor, "decoders width width"]]:
+        """The maps to queries, keys and values. In the first two the features that turn together are neighbours."""
+        *turned, values = (self.gains[2 * layer] * self.attend[layer]).chunk(3, dim=-1)
+        pairs = (matrix.unflatten(-1, (self.size.heads, 2, -1)).transpose(-1, -2).flatten(-3) for matrix in turned)
+        return [*pairs, values]
+
+    def _attended(
+        self, rows: Float[Tensor, "decoders batch tokens inputs"], maps: Sequence[Tensor], kept: int
+    ) -> Float[Tensor, "decoders batch kept width"]:
+        length = rows.shape[2]
+        queries = self._turned(_through(rows[:, :, length - kept :], maps[0]), length - kept)
+        keys, values = self._turned(_through(rows, maps[1]), 0), self._by_head(_through(rows, maps[2]))
         if kept == length:
             mixed = scaled_dot_product_attention(queries, keys, values, is_causal=True)
         else:
-            seen = torch.ones(kept, length, dtype=torch.bool, device=stream.device).tril(length - kept)
+            seen = torch.ones(kept, length, dtype=torch.bool, device=rows.device).tril(length - kept)
             mixed = scaled_dot_product_attention(queries, keys, values, attn_mask=seen)
-        return mixed.transpose(1, 2).flatten(2).unflatten(0, stream.shape[:2])
+        return mixed.transpose(1, 2).flatten(2).unflatten(0, rows.shape[:2])
+
+    def _turned(
+        self, part: Float[Tensor, "decoders batch tokens width"], first: int
+    ) -> Float[Tensor, "rows heads tokens each"]:
+        """By head, with rotary positions, the first of which is given: each pair is a complex number, and is turned."""
+        each, length = self.size.width // self.size.heads, part.shape[2]
+        unit = torch.zeros(length, each, dtype=part.dtype, device=part.device)
+        unit[:, : each // 2] = 1
+        phases = torch.complex(*rotate(unit, first, self.size.rotary).chunk(2, dim=-1)).repeat(1, self.size.heads)
+        return self._by_head(
+            torch.view_as_real(torch.view_as_complex(part.unflatten(-1, (-1, 2))) * phases).flatten(-2)
+        )
 
     def _by_head(self, part: Float[Tensor, "decoders batch tokens width"]) -> Float[Tensor, "rows heads tokens each"]:
         return part.flatten(0, 1).unflatten(-1, (self.size.heads, -1)).transpose(1, 2)

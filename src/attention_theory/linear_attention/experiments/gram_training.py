@@ -11,10 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.linear_attention.experiments.folding import folded
 from attention_theory.linear_attention.learning.regression import Statistics
-from attention_theory.linear_attention.model.features import pairs
 from attention_theory.linear_attention.model.mhla import Heads, random_heads
-from attention_theory.linear_attention.model.parameters import head_matrix
 from attention_theory.randomness import Seed, generator
 from attention_theory.training import Parameters, train_many
 from attention_theory.validation import require
@@ -80,14 +79,10 @@ def train_heads(
     kept, dtype = start.values.dtype, dtype or start.values.dtype
     best = data.solve()
     floor = data.loss(best) if least_loss is None else least_loss
-    fold, order = _fold(start.width, best.device)
-    fold, target = fold.to(dtype), best[:, order].to(dtype)
-    moment = data.second_moment[order][:, order].to(dtype)
+    target, moment = best.to(dtype), data.second_moment.to(dtype)
 
     def loss(models: Parameters, step: int) -> Tensor:
-        blocks = head_matrix(Heads(models["values"], models["queries"])).unflatten(-1, (start.width, start.width))
-        by_entry = blocks.unflatten(-3, (start.out, start.width)).movedim(-1, -3)  # (..., a, l, j, k)
-        gap = (by_entry.flatten(-2) @ fold).flatten(-2) - target
+        gap = folded(Heads(models["values"], models["queries"])) - target
         pull = (gap @ moment).detach()  # Λ is symmetric, so this is half the gradient: no product on the way back
         value = (pull * gap).sum(dim=(-2, -1))
         return 2 * value - value.detach() + floor
@@ -96,13 +91,3 @@ def train_heads(
     trained = train_many(loss, begin, steps, rate, schedule="cosine")
     heads = Heads(*(trained.parameters[name].to(kept) for name in begin))
     return TrainedHeads(heads, trained.losses.to(kept), trained.history.to(kept), trained.steps)
-
-
-def _fold(width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """From a block of W to coefficients, as one product: by pair {j, k} within l. And the order of these in p(Θ)."""
-    j, k = pairs(width, device)
-    pair = torch.arange(len(j), device=device)
-    fold = torch.zeros(width, width, len(j), device=device)
-    fold[j, k, pair] = fold[k, j, pair] = 1
-    places = torch.arange(len(j) * width, device=device).unflatten(0, (len(j), width))
-    return fold.flatten(0, 1), places.mT.flatten()

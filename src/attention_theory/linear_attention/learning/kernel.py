@@ -183,11 +183,18 @@ class KernelModel:
 
     def outside(self, tokens: Float[Tensor, "inputs tokens width"]) -> Float[Tensor, " inputs"]:
         """The squared part of each input's features outside the span of the data, as :meth:`KernelFit.outside`."""
-        inside = sum(
-            (fit.coordinates(cross).square().sum(dim=1) for fit, cross in self._met(tokens)), tokens.new_zeros(())
-        )
+        return self.with_outside(tokens)[1]
+
+    def with_outside(
+        self, tokens: Float[Tensor, "inputs tokens width"]
+    ) -> tuple[Float[Tensor, "inputs width"], Float[Tensor, " inputs"]]:
+        """The outputs and :meth:`outside`, from one computation of the kernel, which is most of the work."""
+        output, inside = torch.zeros_like(tokens[:, -1]), tokens.new_zeros(())
+        for fit, cross in self._met(tokens):
+            output += fit.predict(cross)
+            inside = inside + fit.coordinates(cross).square().sum(dim=1)
         own = (tokens @ tokens.mT).square().sum(dim=(1, 2)) * tokens[:, -1].square().sum(dim=1)
-        return ((own - inside) / own).clamp(min=0)
+        return output, ((own - inside) / own).clamp(min=0)
 
     def _met(self, tokens: Float[Tensor, "inputs tokens width"]) -> Iterator[tuple[KernelFit, Float[Tensor, "_ _"]]]:
         """The sectors whose last tokens share a coordinate with those of the inputs, and the kernel with them."""

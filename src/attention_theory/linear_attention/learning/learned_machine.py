@@ -67,7 +67,7 @@ def execute_learned(
     """
     require(first=(first, 1, histories.shape[1] - 1))
     prefixes = [histories[:, :length] for length in range(first, histories.shape[1])]
-    outputs = torch.stack([model(prefix) for prefix in prefixes], dim=1)
+    outputs, outside = (torch.stack(of, dim=1) for of in zip(*map(model.with_outside, prefixes), strict=True))
     truth = histories[:, first:]
     written = autoregress(model, histories[:, :first], truth.shape[1], rounding)
     return LearnedExecution(
@@ -75,7 +75,7 @@ def execute_learned(
         errors=(outputs - truth).square().sum(dim=-1).mean(dim=0),
         missed=(rounding(outputs) != truth).any(dim=-1),
         right=(written[:, first:] == truth).all(dim=-1),
-        determined=torch.stack([model.outside(prefix) <= OUTSIDE for prefix in prefixes], dim=1),
+        determined=outside <= OUTSIDE,
     )
 
 
