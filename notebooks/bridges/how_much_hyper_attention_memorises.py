@@ -253,9 +253,10 @@ claim.verdict()
 # **Bridge 3.3 (The bound is met with separate contexts)**
 #
 # Let $2 \le n \le d$ and $s-1 \le n$, and let the sum be over all tuples or over $j_1 \le j_2 \le \dots$ For almost all
-# score tensors and almost all $T$ examples with contexts of their own the rank is $\min(T, H\,d^{s-1})$. With $n < s-1$
-# it is less if $s - 1 \le d$. At order 2 the rank is $\min(T, Hd)$ from $n = 2$ on, which is what Appendix I.1 of the
-# paper on memorization conjectures for tokens in general position, here for almost all of them.
+# score tensors and almost all $T$ examples with contexts of their own the rank is $\min(T, H\,d^{s-1})$. With $n < s-1
+# \le d$ it is at most $H\,(d^{s-1} - \binom{d}{s-1})$. At order 2 the rank is $\min(T, Hd)$ from $n = 2$ on, which is
+# what Appendix I.1 of the paper on memorization conjectures for tokens in general position, here for almost all of
+# them.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -303,8 +304,8 @@ claim.verdict()
 # **Bridge 3.4 (More for each head, less for each number)**
 #
 # A head of order $s$ has $d^{s-1}$ entries of its value for each output, and adds $n^{s-1}-1$ to the rank in one
-# context of $n < d$ tokens. So a head of higher order memorises more, and each of its entries $(n^{s-1}-1)/d^{s-1}$,
-# which falls from order $s$ to $s+1$ if and only if $n^{s-1} > (d-1)/(d-n)$, and goes to 0.
+# context of $n$ tokens, $2 \le n < d$. So a head of higher order memorises more, and each of its entries
+# $(n^{s-1}-1)/d^{s-1}$, which falls from order $s$ to $s+1$ if and only if $n^{s-1} > (d-1)/(d-n)$, and goes to 0.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -357,9 +357,10 @@ claim.verdict()
 # Let the samples be all positions of sequences over $S$ symbols. Data versatility (Assumptions 4.2 and G.10) says that
 # for every symbol the tuple counts of the sequences that hold it have the highest possible rank: $S^{s-1}$ for ordered
 # sums. For one-hot tokens and ordered sums it holds if and only if all minimisers agree on all sequences of symbols.
-# For any other embedding it is still enough for that, and no longer necessary. The certificate of Bridge 2.3 asks for
-# more on one-hot tokens, where it never holds if $S \ge 2$, and for less where symbols are many and $d$ is small.
-# Neither implies the other.
+# For every other embedding it is still enough for that. It is still necessary where the vectors of the symbols are
+# independent, and need not be where they are not. The certificate of Bridge 2.3 asks for more on one-hot tokens, where
+# it never holds if $S \ge 2$, and can hold without versatility where symbols are many and $d$ is small. Neither implies
+# the other.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -93,10 +93,10 @@ jobs = {
 #
 # **Bridge 1.1 (A Turing machine as a SUBLEQ program)**
 #
-# Let a Turing machine have $Q$ states that do not halt, $\Sigma \ge 2$ letters and a tape of $W$ cells. Some SUBLEQ
-# program of at most $QW(3\Sigma-1)+5$ instructions goes through the same situations (state, cell of the head, tape),
-# with at most $\Sigma+1$ instructions for a step of the machine. Every SUBLEQ program that can change $W$ cells has at
-# least $W$ instructions before its last.
+# Let a Turing machine have $Q$ states that do not halt, at most two that do, $\Sigma \ge 2$ letters and a tape of $W$
+# cells that its head does not leave. Some SUBLEQ program of at most $QW(3\Sigma-1)+5$ instructions goes through the
+# same situations (state, cell of the head, tape), with at most $\Sigma+1$ instructions for a step of the machine. Every
+# SUBLEQ program that can change $W$ cells has at least $W$ instructions before its last.
 #
 # </blockquote>
 # <!-- /claim -->
