@@ -275,8 +275,8 @@ claim.verdict()
 # $W_h(x, \dots, x)$ is the same for almost all $x$. It is homogeneous of degree $m \ge 1$; so it is 0, and $c_h = 0$.
 # Since $n \ge m$, also $W_h(x_1, \dots, x_m) = 0$, for almost all vectors, and $W_h = 0$.
 #
-# *Fewer tokens.* With $n < m \le d$ each tuple has a repeated token, and an alternating form, which is not zero,
-# vanishes on all of them: a relation. $\square$
+# *Fewer tokens.* With $n < m \le d$ each tuple has a repeated token, and alternating forms vanish on all of them. These
+# have dimension $\binom{d}{m}$, and each is a relation for each head. $\square$
 #
 # </details>
 #

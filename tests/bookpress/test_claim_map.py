@@ -91,7 +91,7 @@ def test_nodes_lead_to_claims_and_take_the_classes_of_their_marks(paper: Paper) 
 
 def test_a_map_of_the_books_own_does_not_speak_of_print(paper: Paper) -> None:
     own = paper.model_copy(update={"authors": None, "cite": None})
-    marks = {name: (verdict, ProofMark.AS_PRINTED) for name, (verdict, _) in marks_of(paper).items()}
+    marks: Marks = {name: (verdict, ProofMark.AS_PRINTED) for name, (verdict, _) in marks_of(paper).items()}
     printed, proved = (map_page(one, marks, set()) for one in (paper, own))
     assert "proof as printed" in printed
     assert "proved here" not in printed
