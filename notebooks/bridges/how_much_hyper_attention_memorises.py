@@ -38,11 +38,11 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 heads = 3  # H of the largest layers, from 2 to 4
 n = 3  # tokens of a context, from 2 to 4
-width = 5  # d, from n to 6
+width = 5  # d, from n + 1 to 6
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(heads=(heads, 2, 4), n=(n, 2, 4), width=(width, n, 6), seed=(seed, 0, None))
+require(heads=(heads, 2, 4), n=(n, 2, 4), width=(width, n + 1, 6), seed=(seed, 0, None))
 source = generator(seed)
 
 # %% [markdown]
@@ -384,6 +384,7 @@ claim.verdict()
 # numbers less.
 #
 # ## To try
-# - Set `n = 2`: contexts of order 4 then have fewer tokens than a tuple has members, and where they are separate their
-#   ranks stay below the bound.
-# - Set `heads = 4`: all ranks with one context grow by $N-1$, those with many by $d^{s-1}$.
+# - Set `n = 4`: what an entry adds is the same at the orders 2 and 3, and falls from 3 to 4 only, since $n^{s-1}$ is
+#   equal to $(d-1)/(d-n)$ at first.
+# - Set `heads = 4`: all ranks with one context grow by $N-1$, those with many by $d^{s-1}$, or by the number of
+#   symmetric tensors where the keys are shared.

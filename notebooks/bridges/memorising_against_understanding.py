@@ -193,7 +193,7 @@ show.table(
 )
 
 # %% [markdown]
-# The answer to a fresh sentence is a little better than a guess among the outputs, and gets better slowly.
+# With one head the answer to a fresh sentence is hardly better than a guess among the outputs; it gets better slowly.
 
 # %%
 fig, axis = show.axes(width=5.6, height=3.2)

@@ -414,9 +414,9 @@ show.figure(
 # ## What was learned
 # One Turing machine runs on all three transformers, exactly, and the bounds say what each pays. Linear attention takes
 # the machine as data, in one layer with many heads, and prints the tape anew after each step: its tokens grow with the
-# square of the time. SUBLEQ needs the fewest passes for long words, and a program as long as the tape, since it has no
-# pointers. FLEQ has them: its program is as long as the machine's table, and it is the only one whose length does not
-# depend on the tape.
+# time and with the tape. SUBLEQ needs the fewest passes for long words, and a program as long as the tape, since it
+# has no pointers. FLEQ has them: its program is as long as the machine's table, and it is the only one whose length
+# does not depend on the tape.
 #
 # ## To try
 # - Set `word = "abab"`: the checker rejects it, and all three transformers agree.
