@@ -197,8 +197,10 @@ def residual_of(count):
 print(f"order 3, two heads: {most} examples, residual {residual_of(most):.1g}; one more: {residual_of(most + 1):.1g}")
 
 # %% [markdown]
-# Two examples with the same query break the condition of the theorem, and so does a context in which a token is the sum
-# of two others, or twice another.
+# Two examples with the same query break the condition of the theorem, and so does a context in which a token is twice
+# another. Different queries are not enough: of $-q, 0, q$ the outer two have the sum of the middle one, and with two
+# tokens a weight less $\frac12$ is an odd function of the query, so that two heads and the constant have two dimensions
+# on these three.
 
 
 # %%
@@ -214,12 +216,14 @@ independent = torch.eye(width, dtype=torch.int64)[:n] + torch.ones(n, width, dty
 twice, dependent = whole.clone(), independent.clone()
 twice[1] = whole[0]
 dependent[-1] = 2 * dependent[0]
+opposite = torch.stack([-whole[0], torch.zeros(width, dtype=torch.int64), whole[0]])
 ranks = {
     "as the theorem asks": rank_with(whole, independent[None], heads),
     "a query twice": rank_with(twice, independent[None], heads),
     "dependent tokens": rank_with(whole, dependent[None], heads),
+    "queries -q, 0, q, two tokens, two heads": rank_with(opposite, independent[None, :2], 2),
 }
-print(f"order 2, {small} examples: {ranks}")
+print(f"order 2, {small} examples, and 3 of the last kind: {ranks}")
 
 # %% [markdown]
 # The matrix $B$ of the proof, for two heads of order 2, and the ranks with one context:
@@ -243,6 +247,7 @@ claim.control("one example more: residual", residual_of(most + 1), "<=", 1e-4)
 claim.check("rank of B for two heads, order 2", modular_rank(incidence), "==", 2 * (n - 1) + 1, of="proof")
 claim.control("a query twice: rank", ranks["a query twice"], "==", small)
 claim.control("dependent tokens: rank", ranks["dependent tokens"], "==", small)
+claim.control("queries -q, 0, q: rank", ranks["queries -q, 0, q, two tokens, two heads"], "==", 3)
 claim.verdict()
 
 # %% [markdown]
