@@ -645,7 +645,7 @@ show.figure(
     name="errors",
     caption="Relative error at longer inputs. Each disc is a start of gradient descent, at the best of three rates; "
     "the triangle is the regression on the same samples.",
-    alt="Four columns on a logarithmic axis. Triangles near 1e-14 in each; discs between 1e-4 and 1, far above.",
+    alt="Four columns on a logarithmic axis. Triangles below 1e-13 in each; discs between 1e-3 and 1, far above.",
 )
 
 # %% [markdown]

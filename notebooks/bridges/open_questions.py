@@ -205,7 +205,9 @@ claim.verdict()
 #
 # ## What do features lose on too few tokens?
 # Bridge 2.1 asks for as many tokens as the order. With fewer, the features over all tuples lose rank only if the tokens
-# are fewer than the width too, and it can be said how much.
+# are fewer than the width too, and it can be said how much. The invertible matrices of width $d$ act on the space of the
+# features, which falls into irreducible parts $S_\mu$, named by partitions $\mu$. A partition is drawn as rows of cells;
+# $\mathrm{hook}(i,j)$ is one more than the number of cells to the right of the cell $j$ of row $i$ and below it.
 #
 # <!-- claim bridges/bridge-5-3 -->
 # <blockquote>
@@ -225,13 +227,13 @@ claim.verdict()
 #
 # <details><summary>Proof of Bridge 5.3</summary>
 #
-# Let $V = \mathbb R^d$ and $m = s-1$. A linear form $F$ on $V \otimes \mathrm{Sym}^m(\mathrm{Sym}^2 V)$ is a polynomial
-# $F(q, G)$, linear in the query and of degree $m$ in $G = \sum_j z_jz_j^\top$. The rank is the dimension of the space
-# of all $F$, less that of those which are 0 on all inputs of $n$ tokens. The latter do not change when all tokens are
-# mapped by an invertible matrix. Now $\mathrm{Sym}^m(\mathrm{Sym}^2 V)$ is the sum of all $S_{2\lambda}V$, $\lambda$ a
-# partition of $m$, each once, and $V \otimes S_{2\lambda}V$ that of all $S_\mu V$ with $\mu$ one cell larger than
-# $2\lambda$ (Pieri). Such a $\mu$ has exactly one odd part, and tells $\lambda$. So no part comes twice, and the forms
-# that are 0 are a sum of some of the parts.
+# Let $V = \mathbb R^d$ and $m = s-1$. A linear form $F$ on $V \otimes \mathrm{Sym}^m(\mathrm{Sym}^2 V)$ is a
+# polynomial $F(q, G)$, linear in the query and of degree $m$ in $G = \sum_j z_jz_j^\top$. The rank is the dimension of
+# the space of all $F$, less that of those which are 0 on all inputs of $n$ tokens. The latter are kept as a whole when
+# all tokens are mapped by one invertible matrix. Now $\mathrm{Sym}^m(\mathrm{Sym}^2 V)$ is the sum of all
+# $S_{2\lambda}V$, $\lambda$ a partition of $m$, each once, and $V \otimes S_{2\lambda}V$ that of all $S_\mu V$ with
+# $\mu$ one cell larger than $2\lambda$ (Pieri). Such a $\mu$ has exactly one odd part, and tells $\lambda$. So no part
+# comes twice, and the forms that are 0 are a sum of some of the parts.
 #
 # *More than $n$ parts.* Polynomials of $n$ vectors hold no $S_\mu$ with more than $n$ parts (Cauchy). So these forms
 # are 0. The simplest are the minors of size $s$ of $s-1$ columns of $G$ and the query, for $n < s \le d$: $G$ has a
@@ -315,7 +317,7 @@ claim.verdict()
 # Besides the tape the memory holds minus the cell $h$ of the head, $\Sigma$ times the number of the state, with states
 # that halt last, and three cells that are 0 when a step begins. A *search* among $k$ numbers is a tree of $k-1$ tests:
 # each subtracts a constant, so that what is left is the number less the middle, branches if that is at most 0, and the
-# next test goes on from there. It has $k$ leaves, of which a way passes at most $\lceil\log_2 k\rceil$ tests.
+# next test goes on from there. It has $k$ leaves, and at most $\lceil\log_2 k\rceil$ tests lie on the way to each.
 #
 # A step copies $h$ (1 instruction) and searches for it ($W-1$). Each leaf subtracts the letter of its cell from a cell
 # of 0 and branches, since the result is at most 0 ($W$). The copy is cleared and the state subtracted (2), which leaves
