@@ -204,10 +204,11 @@ claim.verdict()
 # *Seen* when the features of HyperAttention were counted, of which order 2 is ordinary attention.
 #
 # ## What do features lose on too few tokens?
-# Bridge 2.1 asks for as many tokens as the order. With fewer, the features over all tuples lose rank only if the tokens
-# are fewer than the width too, and it can be said how much. The invertible matrices of width $d$ act on the space of the
-# features, which falls into irreducible parts $S_\mu$, named by partitions $\mu$. A partition is drawn as rows of cells;
-# $\mathrm{hook}(i,j)$ is one more than the number of cells to the right of the cell $j$ of row $i$ and below it.
+# Bridge 2.1 asks for as many tokens as the order. With fewer, the features over all tuples lose rank only if the
+# tokens are fewer than the width too, and it can be said how much. The invertible matrices of width $d$ act on the
+# space of the features, which falls into irreducible parts $S_\mu$, named by partitions $\mu$. A partition is drawn as
+# rows of cells; $\mathrm{hook}(i,j)$ is one more than the number of cells to the right of the cell $j$ of row $i$ and
+# below it.
 #
 # <!-- claim bridges/bridge-5-3 -->
 # <blockquote>
