@@ -671,6 +671,6 @@ claim.verdict()
 # function may need up to $d^{s-1}$ of them for an output, and where labels are noisy it fits with all of them.
 #
 # ## To try
-# - Set `steps = 2000`: gradient descent comes closer on all tasks, on the colliding agents to less than $10^{-6}$, so that
-#   the last claim, which is about 600 steps, is left undecided; on the others it stays far from the regression.
+# - Set `steps = 2000`: gradient descent comes closer on all tasks, on the colliding agents to less than $10^{-6}$, so
+#   that the last claim, which is about 600 steps, is left undecided; on the others it stays far from the regression.
 # - Set `types = 4`: the ternary synergies have 64 features in place of 27, and the regression is as exact.
