@@ -38,11 +38,11 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 heads = 3  # H of the largest layers, from 2 to 4
 n = 3  # tokens of a context, from 2 to 4
-width = 5  # d, from n to 6
+width = 5  # d, from n + 1 to 6
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(heads=(heads, 2, 4), n=(n, 2, 4), width=(width, n, 6), seed=(seed, 0, None))
+require(heads=(heads, 2, 4), n=(n, 2, 4), width=(width, n + 1, 6), seed=(seed, 0, None))
 source = generator(seed)
 
 # %% [markdown]
@@ -197,8 +197,10 @@ def residual_of(count):
 print(f"order 3, two heads: {most} examples, residual {residual_of(most):.1g}; one more: {residual_of(most + 1):.1g}")
 
 # %% [markdown]
-# Two examples with the same query break the condition of the theorem, and so does a context in which a token is the sum
-# of two others, or twice another.
+# Two examples with the same query break the condition of the theorem, and so does a context in which a token is twice
+# another. Different queries are not enough: of $-q, 0, q$ the outer two have the sum of the middle one, and with two
+# tokens a weight less $\frac12$ is an odd function of the query, so that two heads and the constant have two dimensions
+# on these three.
 
 
 # %%
@@ -214,12 +216,14 @@ independent = torch.eye(width, dtype=torch.int64)[:n] + torch.ones(n, width, dty
 twice, dependent = whole.clone(), independent.clone()
 twice[1] = whole[0]
 dependent[-1] = 2 * dependent[0]
+opposite = torch.stack([-whole[0], torch.zeros(width, dtype=torch.int64), whole[0]])
 ranks = {
     "as the theorem asks": rank_with(whole, independent[None], heads),
     "a query twice": rank_with(twice, independent[None], heads),
     "dependent tokens": rank_with(whole, dependent[None], heads),
+    "queries -q, 0, q, two tokens, two heads": rank_with(opposite, independent[None, :2], 2),
 }
-print(f"order 2, {small} examples: {ranks}")
+print(f"order 2, {small} examples, and 3 of the last kind: {ranks}")
 
 # %% [markdown]
 # The matrix $B$ of the proof, for two heads of order 2, and the ranks with one context:
@@ -243,6 +247,7 @@ claim.control("one example more: residual", residual_of(most + 1), "<=", 1e-4)
 claim.check("rank of B for two heads, order 2", modular_rank(incidence), "==", 2 * (n - 1) + 1, of="proof")
 claim.control("a query twice: rank", ranks["a query twice"], "==", small)
 claim.control("dependent tokens: rank", ranks["dependent tokens"], "==", small)
+claim.control("queries -q, 0, q: rank", ranks["queries -q, 0, q, two tokens, two heads"], "==", 3)
 claim.verdict()
 
 # %% [markdown]
@@ -253,9 +258,10 @@ claim.verdict()
 # **Bridge 3.3 (The bound is met with separate contexts)**
 #
 # Let $2 \le n \le d$ and $s-1 \le n$, and let the sum be over all tuples or over $j_1 \le j_2 \le \dots$ For almost all
-# score tensors and almost all $T$ examples with contexts of their own the rank is $\min(T, H\,d^{s-1})$. With $n < s-1$
-# it is less if $s - 1 \le d$. At order 2 the rank is $\min(T, Hd)$ from $n = 2$ on, which is what Appendix I.1 of the
-# paper on memorization conjectures for tokens in general position, here for almost all of them.
+# score tensors and almost all $T$ examples with contexts of their own the rank is $\min(T, H\,d^{s-1})$. With $n < s-1
+# \le d$ it is at most $H\,(d^{s-1} - \binom{d}{s-1})$. At order 2 the rank is $\min(T, Hd)$ from $n = 2$ on, which is
+# what Appendix I.1 of the paper on memorization conjectures for tokens in general position, here for almost all of
+# them.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -274,8 +280,8 @@ claim.verdict()
 # $W_h(x, \dots, x)$ is the same for almost all $x$. It is homogeneous of degree $m \ge 1$; so it is 0, and $c_h = 0$.
 # Since $n \ge m$, also $W_h(x_1, \dots, x_m) = 0$, for almost all vectors, and $W_h = 0$.
 #
-# *Fewer tokens.* With $n < m \le d$ each tuple has a repeated token, and an alternating form, which is not zero,
-# vanishes on all of them: a relation. $\square$
+# *Fewer tokens.* With $n < m \le d$ each tuple has a repeated token, and alternating forms vanish on all of them. These
+# have dimension $\binom{d}{m}$, and each is a relation for each head. $\square$
 #
 # </details>
 #
@@ -303,8 +309,8 @@ claim.verdict()
 # **Bridge 3.4 (More for each head, less for each number)**
 #
 # A head of order $s$ has $d^{s-1}$ entries of its value for each output, and adds $n^{s-1}-1$ to the rank in one
-# context of $n < d$ tokens. So a head of higher order memorises more, and each of its entries $(n^{s-1}-1)/d^{s-1}$,
-# which falls from order $s$ to $s+1$ if and only if $n^{s-1} > (d-1)/(d-n)$, and goes to 0.
+# context of $n$ tokens, $2 \le n < d$. So a head of higher order memorises more, and each of its entries
+# $(n^{s-1}-1)/d^{s-1}$, which falls from order $s$ to $s+1$ if and only if $n^{s-1} > (d-1)/(d-n)$, and goes to 0.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -383,6 +389,7 @@ claim.verdict()
 # numbers less.
 #
 # ## To try
-# - Set `n = 2`: contexts of order 4 then have fewer tokens than a tuple has members, and where they are separate their
-#   ranks stay below the bound.
-# - Set `heads = 4`: all ranks with one context grow by $N-1$, those with many by $d^{s-1}$.
+# - Set `n = 4`: what an entry adds is the same at the orders 2 and 3, and falls from 3 to 4 only, since $n^{s-1}$ is
+#   equal to $(d-1)/(d-n)$ at first.
+# - Set `heads = 4`: all ranks with one context grow by $N-1$, those with many by $d^{s-1}$, or by the number of
+#   symmetric tensors where the keys are shared.

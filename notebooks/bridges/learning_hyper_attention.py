@@ -39,7 +39,7 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
 from attention_theory.hyper_attention.layers.pair_gram import pair_versatility
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.linear_attention.learning.regression import least_squares
-from attention_theory.numerics import modular_rank, numerical_rank, relative_error
+from attention_theory.numerics import modular_rank, relative_error
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -51,10 +51,11 @@ types = 3  # types in the ternary synergies, from 2 to 4
 starts = 8  # starts of gradient descent, from 4 to 20
 steps = 600  # of gradient descent at each rate, from 100 to 2000
 seed = 0  # seed of every draw, at least 0
+device = "cpu"  # where gradient descent runs, one of "cpu", "cuda"
 
 # %%
 require(n=(n, 4, 8), heights=(heights, 6, 14), types=(types, 2, 4), starts=(starts, 4, 20), steps=(steps, 100, 2000))
-require(seed=(seed, 0, None))
+require(seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
 source = generator(seed)
 
 # %% [markdown]
@@ -357,9 +358,10 @@ claim.verdict()
 # Let the samples be all positions of sequences over $S$ symbols. Data versatility (Assumptions 4.2 and G.10) says that
 # for every symbol the tuple counts of the sequences that hold it have the highest possible rank: $S^{s-1}$ for ordered
 # sums. For one-hot tokens and ordered sums it holds if and only if all minimisers agree on all sequences of symbols.
-# For any other embedding it is still enough for that, and no longer necessary. The certificate of Bridge 2.3 asks for
-# more on one-hot tokens, where it never holds if $S \ge 2$, and for less where symbols are many and $d$ is small.
-# Neither implies the other.
+# For every other embedding it is still enough for that. It is still necessary where the vectors of the symbols are
+# independent, and need not be where they are not. The certificate of Bridge 2.3 asks for more on one-hot tokens, where
+# it never holds if $S \ge 2$, and can hold without versatility where symbols are many and $d$ is small. Neither implies
+# the other.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -376,7 +378,9 @@ claim.verdict()
 # second sentence.
 #
 # *Other embeddings.* If the symbol $a$ has the vector $b_a$, a linear map, the same for all inputs, takes the one-hot
-# features to the features of the embedded tokens. So what lies in the span of the samples does so still.
+# features to the features of the embedded tokens. So what lies in the span of the samples does so still. Where the
+# vectors $b_a$ are independent, so are the matrices $b_ab_a^\top$, and the map loses nothing: what lies outside the
+# span stays outside. Where they are not, it may come to lie inside, as in the last row below.
 #
 # *The certificate.* One-hot features lie in a space of dimension at most $S \cdot S^{s-1}$, below $\psi_s =
 # S\,D^{s-1}$, for $D = S(S+1)/2 > S$. That many symbols in few dimensions can meet it without versatility is shown
@@ -385,15 +389,18 @@ claim.verdict()
 # </details>
 #
 # Sets of sequences of order 3 and sums over $j_1 \le j_2$, from few to many, some without repeats, with one-hot tokens
-# or random vectors of width 2. An input is determined if its features lie in the span of those of the samples.
+# or random whole vectors. Inputs are determined if their features lie in the span of those of the samples, that is if
+# they do not raise the rank. All ranks are exact.
 
 # %%
+unit, whole = torch.eye(5, dtype=torch.int64), torch.randint(-9, 10, (11, 3), generator=source)
 draws = {
-    "3 symbols, one-hot, 60 sequences": (3, torch.eye(3, dtype=torch.float64), 60, 5, False),
-    "3 symbols, one-hot, 5 sequences": (3, torch.eye(3, dtype=torch.float64), 5, 5, False),
-    "5 symbols, one-hot, 200 without repeats": (5, torch.eye(5, dtype=torch.float64), 200, 4, True),
-    "2 symbols, width 2, 60 sequences": (2, normal(2, 2, seed=source), 60, 5, False),
-    "6 symbols, width 2, 12 sequences": (6, normal(6, 2, seed=source), 12, 5, False),
+    "3 symbols, one-hot, 60 sequences": (3, unit[:3, :3], 60, 5, False),
+    "3 symbols, one-hot, 5 sequences": (3, unit[:3, :3], 5, 5, False),
+    "5 symbols, one-hot, 200 without repeats": (5, unit, 200, 4, True),
+    "3 symbols, a random basis, 5 sequences": (3, whole[:3], 5, 5, False),
+    "2 symbols, width 2, 60 sequences": (2, whole[3:5, :2], 60, 5, False),
+    "6 symbols, width 2, 12 sequences": (6, whole[5:, :2], 12, 5, False),
 }
 
 
@@ -404,26 +411,30 @@ def every_position(symbols, table):
 
 
 # %% [markdown]
-# For each set: whether it is versatile, whether it meets the certificate, and what it determines.
+# For each set: whether it is versatile, whether it meets the certificate, and what it leaves open of other sequences
+# and of inputs of any whole tokens.
 
 
 # %%
 def conditions(size, table, count, length, unique):
-    """Both conditions, the rank over symbols, the rank of the features, and shares of inputs that are determined."""
+    """Both conditions, the rank over symbols, the rank of the features, and by how much other inputs raise it."""
     symbols, width = sample_sequences(count, length, size, source, unique), table.shape[1]
-    ranks = pair_versatility(symbols, size).ranks
-    queries, tokens = every_position(symbols, table)
-    rank = int(numerical_rank(hyper_features(queries, tokens, 3, "le")))
-    model = learn_hyper_attention(queries, tokens, queries[:, :1], 3, "le")
-    sequences = every_position(sample_sequences(20, 7, size, source), table)
-    real = normal(60, 7, width, seed=source)
-    shares = [model.determined(*one).double().mean().item() for one in (sequences, (real[:, -1], real))]
-    versatile, certified = bool((ranks == size**2).all()), rank == hyper_feature_count(width, 3, "le")
-    return versatile, certified, int(ranks.sum()), rank, *shares
+    over_symbols = pair_versatility(symbols, size).ranks
+    others = torch.randint(-9, 10, (60, 7, width), generator=source)
+    inputs = [
+        every_position(symbols, table),
+        every_position(sample_sequences(20, 7, size, source), table),
+        (others[:, -1], others),
+    ]
+    seen, *asked = (hyper_features(*one, 3, "le", scaled=False) for one in inputs)
+    rank = modular_rank(seen)
+    raised = [modular_rank(torch.cat([seen, one])) - rank for one in asked]
+    versatile, certified = bool((over_symbols == size**2).all()), rank == hyper_feature_count(width, 3, "le")
+    return versatile, certified, int(over_symbols.sum()), rank, *raised
 
 
 # %% [markdown]
-# The five sets side by side:
+# The six sets side by side:
 
 # %%
 compared = {name: conditions(*one) for name, one in draws.items()}
@@ -434,33 +445,35 @@ show.table(
         "certificate",
         "sum of the ranks",
         "rank of Φ",
-        "sequences determined",
-        "real inputs determined",
+        "other sequences raise it by",
+        "other inputs by",
     ],
     [[name, *found] for name, found in compared.items()],
 )
 
 # %% [markdown]
-# The first row is versatile and not certified, the last certified and not versatile. On one-hot tokens the rank of the
-# features is the sum of the ranks over symbols.
+# The first row is versatile and not certified, the last certified and not versatile. On one-hot tokens, and on vectors
+# that are a basis, the rank of the features is the sum of the ranks over symbols.
 
 # %%
-one_hot = {name: found for name, found in compared.items() if "one-hot" in name}
+independent = {name: found for name, found in compared.items() if "one-hot" in name or "basis" in name}
 enough = [found for found in compared.values() if found[0] or found[1]]
 first, *_, last = compared.values()
 
 claim = Claim("bridges/bridge-2-4")
-block_ranks = {name: found[2] for name, found in one_hot.items()}
-claim.check("one-hot: rank of Φ", {name: found[3] for name, found in one_hot.items()}, "==", block_ranks, of="proof")
-agree = sum(found[0] == (found[4] == 1) for found in one_hot.values())
-claim.check("one-hot: sets that are versatile just if all sequences are determined", agree, "==", len(one_hot))
-claim.check("either condition: least share of sequences determined", min(found[4] for found in enough), "==", 1)
+block_ranks = {name: found[2] for name, found in independent.items()}
+claim.check(
+    "independent vectors: rank of Φ", {name: one[3] for name, one in independent.items()}, "==", block_ranks, of="proof"
+)
+agree = sum(found[0] == (found[4] == 0) for found in independent.values())
+claim.check("such sets that are versatile just if all sequences are determined", agree, "==", len(independent))
+claim.check("either condition: rank that other sequences add, most", max(found[4] for found in enough), "==", 0)
 claim.check("versatile and not certified", (first[0], first[1]) == (True, False), "==", True)
 claim.check("certified and not versatile", (last[0], last[1]) == (False, True), "==", True)
-other = sum(found[1] != (found[5] == 1) for found in compared.values())
-claim.check("sets certified though a real input is not determined, or the other way round", other, "==", 0)
+other = sum(found[1] != (found[5] == 0) for found in compared.values())
+claim.check("sets certified though an input is not determined, or the other way round", other, "==", 0)
 unique = compared["5 symbols, one-hot, 200 without repeats"]
-claim.control("no symbol twice: share of sequences determined", unique[4], "==", 1)
+claim.control("no symbol twice: rank that other sequences add", unique[4], "==", 0)
 claim.verdict()
 
 # %% [markdown]
@@ -544,28 +557,39 @@ starved = {name: by_regression(*task, share=0.25) for name, task in tasks.items(
 
 # %% [markdown]
 # Gradient descent has one head, which is enough for each of the tasks. One-hot scores and values meet in the same tuple
-# of symbols; on real tokens each entry of the scores meets each of the values.
+# of symbols; on real tokens each entry of the scores meets each of the values. The regression is over any number of
+# heads, so that on the teachers descent is also given all that can be needed, $d^{s-1}$.
 
 
 # %%
-def by_descent(name, parts, rate):
+def by_descent(name, parts, rate, heads=1):
     """Relative errors of all starts, of the root mean square of the labels, after descent at a rate."""
-    (_, _, labels, features), (_, _, truth, others) = parts
-    formula = "nuv,suv,sv->sn" if "teacher" not in name else "nuv,su,sv->sn"
+    labels, features, truth, others = (one.to(device) for part in parts for one in part[2:])
+    formula = "nuv,shuv,shv->sn" if "teacher" not in name else "nuv,shu,shv->sn"
     size = features.square().mean().sqrt() * math.sqrt(features[0].numel())
     shape = features.shape[1:] if "teacher" not in name else features.shape[1:2]
-    begin = normal(starts, *shape, seed=source), normal(starts, features.shape[2], seed=source)
+    begin = (normal(starts, heads, *one, seed=source).to(device) for one in (shape, features.shape[2:]))
     found = descend(
         lambda c, w: torch.einsum(formula, features / size, c, w), *begin, labels / labels.std(), steps, rate
     )
     outputs = torch.einsum(formula, others / size, found.scores, found.values) * labels.std()
-    return (outputs - truth).square().mean(dim=1).sqrt() / truth.square().mean().sqrt()
+    return ((outputs - truth).square().mean(dim=1).sqrt() / truth.square().mean().sqrt()).cpu()
 
 
-rates = (0.1, 0.03, 0.01)
-errors = {
-    name: min((by_descent(name, parts, rate) for rate in rates), key=lambda found: found.median().item())
-    for name, (_, _, parts) in tasks.items()
+# %% [markdown]
+# Of three rates the one with the least median error counts, for each task by itself.
+
+
+# %%
+def at_best_rate(name, parts, heads=1):
+    """The errors of the starts at the best of three rates."""
+    found = (by_descent(name, parts, rate, heads) for rate in (0.1, 0.03, 0.01))
+    return min(found, key=lambda errors: errors.median().item())
+
+
+errors = {name: at_best_rate(name, parts) for name, (_, _, parts) in tasks.items()}
+many_heads = {
+    name: at_best_rate(name, parts, 2 ** (order - 1)) for name, (order, _, parts) in tasks.items() if "teacher" in name
 }
 
 # %% [markdown]
@@ -582,28 +606,25 @@ def in_turns(parts):
 
 
 # %% [markdown]
-# All of it in one table:
+# All of it in one table, errors at longer inputs but for the last two columns:
 
 # %%
 turns = {name: in_turns(parts) for name, (_, _, parts) in tasks.items() if "teacher" in name}
-show.table(
-    ["task", "order", "samples", "regression", "descent: best start", "median", "worst", "in turns: best", "worst"],
-    [
-        [
-            *(
-                name,
-                order,
-                len(parts[0][2]),
-                exact[name],
-                errors[name].min(),
-                errors[name].median(),
-                errors[name].max(),
-            ),
-            *((turns[name].min(), turns[name].max()) if name in turns else ("", "")),
-        ]
-        for name, (order, _, parts) in tasks.items()
-    ],
-)
+
+
+def ends_of(found, name):
+    """The least and the largest error of a task, or two empty places."""
+    return (found[name].min(), found[name].max()) if name in found else ("", "")
+
+
+heading = ["task", "order", "samples", "regression", "Adam, one head: best", "median", "worst"]
+heading += ["all heads: best", "worst", "in turns, training: best", "worst"]
+rows = []
+for name, (order, _, parts) in tasks.items():
+    best, worst = ends_of(errors, name)
+    rows += [[name, order, len(parts[0][2]), exact[name], best, errors[name].median(), worst]]
+    rows[-1] += [*ends_of(many_heads, name), *ends_of(turns, name)]
+show.table(heading, rows)
 
 # %% [markdown]
 # The picture has the errors at longer inputs: the regression's far below all starts of gradient descent.
@@ -624,17 +645,20 @@ show.figure(
     name="errors",
     caption="Relative error at longer inputs. Each disc is a start of gradient descent, at the best of three rates; "
     "the triangle is the regression on the same samples.",
-    alt="Four columns on a logarithmic axis. Triangles near 1e-14 in each; discs between 1e-4 and 1, far above.",
+    alt="Four columns on a logarithmic axis. Triangles below 1e-13 in each; discs between 1e-3 and 1, far above.",
 )
 
 # %% [markdown]
-# The bound of $10^{-6}$ was fixed beforehand; what is judged is the mean exponent over starts.
+# The bound of $10^{-6}$ was fixed beforehand; what is judged is the mean exponent over starts of one head. All heads
+# bring descent hardly nearer in so many steps.
 
 # %%
 claim = Claim("bridges/bridge-2-5")
 claim.check("regression, largest error at longer inputs", exact, "<=", 1e-8)
 for name, found in errors.items():
     claim.estimate(f"{name}: exponent of descent's error", found.log10().tolist(), ">=", -6)
+for name, found in many_heads.items():
+    claim.number(f"{name}, all heads: exponent of descent's error, mean", found.log10().mean())
 claim.control("teachers, a quarter of the samples: least error", min(starved.values()), "<=", 1e-8)
 claim.verdict()
 
@@ -647,5 +671,6 @@ claim.verdict()
 # function may need up to $d^{s-1}$ of them for an output, and where labels are noisy it fits with all of them.
 #
 # ## To try
-# - Set `steps = 2000`: gradient descent comes closer on all tasks, and stays far from the regression.
+# - Set `steps = 2000`: gradient descent comes closer on all tasks, on the colliding agents to less than $10^{-6}$, so
+#   that the last claim, which is about 600 steps, is left undecided; on the others it stays far from the regression.
 # - Set `types = 4`: the ternary synergies have 64 features in place of 27, and the regression is as exact.

@@ -93,10 +93,10 @@ jobs = {
 #
 # **Bridge 1.1 (A Turing machine as a SUBLEQ program)**
 #
-# Let a Turing machine have $Q$ states that do not halt, $\Sigma \ge 2$ letters and a tape of $W$ cells. Some SUBLEQ
-# program of at most $QW(3\Sigma-1)+5$ instructions goes through the same situations (state, cell of the head, tape),
-# with at most $\Sigma+1$ instructions for a step of the machine. Every SUBLEQ program that can change $W$ cells has at
-# least $W$ instructions before its last.
+# Let a Turing machine have $Q$ states that do not halt, at most two that do, $\Sigma \ge 2$ letters and a tape of $W$
+# cells that its head does not leave. Some SUBLEQ program of at most $QW(3\Sigma-1)+5$ instructions goes through the
+# same situations (state, cell of the head, tape), with at most $\Sigma+1$ instructions for a step of the machine. Every
+# SUBLEQ program that can change $W$ cells has at least $W$ instructions before its last.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -414,9 +414,9 @@ show.figure(
 # ## What was learned
 # One Turing machine runs on all three transformers, exactly, and the bounds say what each pays. Linear attention takes
 # the machine as data, in one layer with many heads, and prints the tape anew after each step: its tokens grow with the
-# square of the time. SUBLEQ needs the fewest passes for long words, and a program as long as the tape, since it has no
-# pointers. FLEQ has them: its program is as long as the machine's table, and it is the only one whose length does not
-# depend on the tape.
+# time and with the tape. SUBLEQ needs the fewest passes for long words, and a program as long as the tape, since it
+# has no pointers. FLEQ has them: its program is as long as the machine's table, and it is the only one whose length
+# does not depend on the tape.
 #
 # ## To try
 # - Set `word = "abab"`: the checker rejects it, and all three transformers agree.

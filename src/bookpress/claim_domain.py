@@ -20,7 +20,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
 from bookpress.layout import Layout
-from bookpress.panel import proof_class, verdict_class
+from bookpress.panel import PROVED_HERE, proof_class, verdict_class
 from bookpress.registry import Entry, ProofMark, Registry, RegistryError, Verdict
 from bookpress.statement import PRINTED_PARTS, anchor, heading, other_labels, parts, place, short_label
 
@@ -90,13 +90,14 @@ class VerdictRole(SphinxRole):
 
 
 class ProofRole(SphinxRole):
-    """A badge for the mark on a proof: ``{proof}`repaired` ``."""
+    """A badge for the mark on a proof: ``{proof}`repaired` ``, ``{proof}`proved here` ``."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         try:
-            colour = proof_class(ProofMark(self.text))
+            mark = ProofMark.AS_PRINTED if self.text == PROVED_HERE else ProofMark(self.text)
+            colour = proof_class(mark)
         except ValueError:
-            known = ", ".join(one.value for one in ProofMark)
+            known = ", ".join([*(one.value for one in ProofMark), PROVED_HERE])
             message = self.inliner.reporter.error(
                 f"a proof mark is one of {known}; got {self.text!r}", line=self.lineno
             )

@@ -16,6 +16,7 @@ from grandalf.layouts import SugiyamaLayout
 from grandalf.routing import EdgeViewer
 
 from bookpress.page import badge, proof_badge
+from bookpress.panel import proof_in_words
 from bookpress.registry import Entry, Paper, ProofMark, Verdict
 from bookpress.statement import anchor, heading, short_label
 
@@ -164,7 +165,7 @@ def _svg(paper: Paper, drawing: Drawing, marks: Marks, settled: set[str]) -> str
             "</svg>",
             "</div>",
             '<p class="map-key">Left is what a statement rests on. Solid: the statement does; dotted: only its proof. '
-            "Border: the verdict on the statement; ground: the mark on the proof as printed.</p>",
+            f"Border: the verdict on the statement; ground: the mark on {_the_proof(paper)}.</p>",
             '<div class="map-card" hidden></div>',
             "</div>",
         ]
@@ -175,7 +176,7 @@ def _node(paper: Paper, entry: Entry, at: Point, marks: Marks, leads: bool) -> s
     verdict, proof = marks[entry.id]
     x, y = at[0] - _WIDTH / 2, at[1] - _HEIGHT / 2
     classes = " ".join(part for part in ("node", _class("verdict", verdict), _class("proof", proof)) if part)
-    words = escape(_words(entry, verdict, proof), quote=True)
+    words = escape(_words(entry, verdict, proof, not paper.is_article), quote=True)
     box = f'<rect x="{x:.1f}" y="{y:.1f}" width="{_WIDTH:.0f}" height="{_HEIGHT:.0f}" rx="4"/>'
     text = f'<text x="{at[0]:.1f}" y="{at[1] + 4:.1f}">{escape(node_label(entry))}</text>'
     claim = anchor(f"{paper.name}/{entry.id}")
@@ -185,8 +186,12 @@ def _node(paper: Paper, entry: Entry, at: Point, marks: Marks, leads: bool) -> s
     return f'<a class="{classes}" href="{link}" data-claim="{claim}" aria-label="{words}">{box}{text}</a>'
 
 
-def _words(entry: Entry, verdict: Verdict, proof: ProofMark | None) -> str:
-    return f"{_plain(heading(entry))}: {verdict}" + (f"; proof {proof}" if proof else "")
+def _words(entry: Entry, verdict: Verdict, proof: ProofMark | None, own: bool) -> str:
+    return f"{_plain(heading(entry))}: {verdict}" + (f"; {proof_in_words(proof, own)}" if proof else "")
+
+
+def _the_proof(paper: Paper) -> str:
+    return "the proof as printed" if paper.is_article else "the proof, which is the book's own"
 
 
 def _class(kind: str, mark: Verdict | ProofMark | None) -> str:
@@ -234,7 +239,7 @@ def _item(paper: Paper, entry: Entry, marks: Marks) -> str:
         [
             "",
             f"::::{{div}} map-item\n:name: map-{anchor(claim)}\n",
-            f"{{claim:ref}}`{heading(entry)} <{claim}>` {badge(verdict)} {proof_badge(proof)}",
+            f"{{claim:ref}}`{heading(entry)} <{claim}>` {badge(verdict)} {proof_badge(proof, not paper.is_article)}",
             *([f"<br>{'; '.join(rests)}"] if rests else []),
             f"\n:::{{div}} map-statement\n{(entry.statement or '').strip()}\n:::",
             "::::",

@@ -18,7 +18,7 @@ from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import code_of, parameters_of, read_source
 from bookpress.origin import Origins, origin_block, record_in_book
-from bookpress.panel import panel_block
+from bookpress.panel import mark_in_words, panel_block
 from bookpress.record import Record
 from bookpress.registry import ProofMark, Verdict
 from bookpress.statement import claims_stated, replace_blocks
@@ -155,9 +155,9 @@ def badge(verdict: Verdict, label: str = "", claim: str = "") -> str:
     return f"{{verdict}}`{words} <{claim}>`" if claim else f"{{verdict}}`{words}`"
 
 
-def proof_badge(mark: ProofMark | None) -> str:
-    """The mark on a proof in words; nothing where there is no proof."""
-    return f"{{proof}}`{mark.value}`" if mark else ""
+def proof_badge(mark: ProofMark | None, own: bool = False) -> str:
+    """The mark on a proof in words; nothing where there is no proof. ``own``: of a claim that no paper makes."""
+    return f"{{proof}}`{mark_in_words(mark, own)}`" if mark else ""
 
 
 def badges(claims: list[Settled]) -> str:

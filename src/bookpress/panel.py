@@ -2,9 +2,15 @@
 
 import re
 from collections import Counter
+from functools import lru_cache
+from pathlib import Path
 
 from bookpress.evidence import Item, Part, Role, Settled, describe, format_bound, format_measured, in_words
-from bookpress.registry import ProofMark, Verdict
+from bookpress.layout import Layout
+from bookpress.registry import ProofMark, Verdict, load_paper
+
+#: What takes the place of "as printed" where a claim is the book's own, and its proof is printed nowhere else.
+PROVED_HERE = "proved here"
 
 #: A panel of more comparisons than this opens on a click.
 ROWS_SHOWN = 8
@@ -43,6 +49,17 @@ def proof_class(mark: ProofMark) -> str:
     return "proof-" + mark.value.replace(" ", "-")
 
 
+def mark_in_words(mark: ProofMark, own: bool) -> str:
+    """The mark on a proof; ``own``, of a claim that no paper makes."""
+    return PROVED_HERE if own and mark is ProofMark.AS_PRINTED else mark.value
+
+
+def proof_in_words(mark: ProofMark, own: bool) -> str:
+    """The mark where nothing around it says that it is of a proof: ``proof repaired``, or ``proved here``."""
+    words = mark_in_words(mark, own)
+    return words if words == PROVED_HERE else f"proof {words}"
+
+
 def panel_markdown(settled: Settled) -> str:
     """For a notebook: heading, result and the table; a long one in a fold that Jupyter and code hosts know."""
     rows = _table(settled)
@@ -72,7 +89,7 @@ def panel_block(settled: Settled) -> str:
 
 def panel_text(settled: Settled) -> str:
     """For a terminal: a line each."""
-    proof = f"; proof {settled.proof.value}" if settled.proof else ""
+    proof = f"; {_of_the_proof(settled.proof, settled)}" if settled.proof else ""
     lines = [f"{settled.claim}: {settled.verdict.value}{proof} (expected: {settled.expected.value})"]
     for item in settled.evidence:
         words = outcome(item, settled.verdict).replace("*", "")
@@ -86,9 +103,21 @@ def panel_text(settled: Settled) -> str:
 
 
 def heading(settled: Settled) -> str:
-    """``Lemma 4.4: holds with correction · proof repaired``."""
-    proof = f" · proof {settled.proof.value}" if settled.proof and settled.proof is not ProofMark.NOT_CHECKED else ""
+    """``Lemma 4.4: holds with correction · proof repaired``; of a claim of the book's own ``holds · proved here``."""
+    mark = settled.proof
+    proof = f" · {_of_the_proof(mark, settled)}" if mark and mark is not ProofMark.NOT_CHECKED else ""
     return f"{settled.label}: {settled.verdict.value}{proof}"
+
+
+def _of_the_proof(mark: ProofMark, settled: Settled) -> str:
+    paper = settled.claim.partition("/")[0]
+    return proof_in_words(mark, _is_own(Layout.here().claims / f"{paper}.yaml"))
+
+
+@lru_cache
+def _is_own(claims: Path) -> bool:
+    """Whether a claims file is of a chapter of the book's own; one that is not there is none."""
+    return claims.is_file() and not load_paper(claims).is_article
 
 
 def result(settled: Settled) -> str:

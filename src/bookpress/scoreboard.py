@@ -9,7 +9,10 @@ from bookpress.panel import escape, set_number
 from bookpress.registry import Entry, Paper, Verdict
 
 #: Stands over the claims that no paper makes.
-OWN = "Claims of the book's own, which none of the papers makes. The counts above leave them out."
+OWN = (
+    "Claims of the book's own, which none of the papers makes. The counts above leave them out. *Proved here* takes "
+    "the place of *as printed*: the proof stands on the claim's page, and what can be run of it was run."
+)
 
 
 def summary_page(book: Book) -> str:
@@ -81,7 +84,7 @@ def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
         entry.title or entry.kind.value,
         entry.kind.value,
         badge(verdict) + reason,
-        proof_badge(book.proof(paper, entry)),
+        proof_badge(book.proof(paper, entry), not paper.is_article),
         *(_measured(settled) if settled else ("", "")),
         f"{record.seconds:.1f}" if record else "",
         _full_size(book, paper, entry),

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from bookpress.claim_map import Marks, citations, layout, map_page, node_label, small_maps
-from bookpress.registry import Entry, Kind, Paper, Registry, Verdict
+from bookpress.registry import Entry, Kind, Paper, ProofMark, Registry, Verdict
 
 EVERY = Registry.load().papers
 
@@ -87,6 +87,16 @@ def test_nodes_lead_to_claims_and_take_the_classes_of_their_marks(paper: Paper) 
     assert "../notebooks/demo/good.html#claim-demo-lemma-2" not in links
     assert [one.get("data-claim") for one in svg.iter("g")] == ["claim-demo-lemma-2"]
     assert [one.get("class") for one in svg.iter("path")] == ["stated", "stated", "proof-only", "stated"]
+
+
+def test_a_map_of_the_books_own_does_not_speak_of_print(paper: Paper) -> None:
+    own = paper.model_copy(update={"authors": None, "cite": None})
+    marks: Marks = {name: (verdict, ProofMark.AS_PRINTED) for name, (verdict, _) in marks_of(paper).items()}
+    printed, proved = (map_page(one, marks, set()) for one in (paper, own))
+    assert "proof as printed" in printed
+    assert "proved here" not in printed
+    assert "as printed" not in proved
+    assert "; proved here" in proved
 
 
 def test_the_list_says_all_that_is_cited(paper: Paper) -> None:

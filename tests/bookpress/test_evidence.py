@@ -11,8 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookpress.claim import Claim
-from bookpress.evidence import CLAIM_MIME, EvidenceError, FailedCheck, Item, Role, describe, format_bound, format_number
-from bookpress.panel import panel_block, panel_markdown, panel_text, result
+from bookpress.evidence import (
+    CLAIM_MIME,
+    EvidenceError,
+    FailedCheck,
+    Item,
+    Role,
+    Settled,
+    describe,
+    format_bound,
+    format_number,
+)
+from bookpress.page import proof_badge
+from bookpress.panel import panel_block, panel_markdown, panel_text, proof_in_words, result
 from bookpress.provenance import OWN_VARIABLE
 from bookpress.registry import Entry, Kind, Paper, ProofMark, Registry, Verdict
 
@@ -317,6 +328,22 @@ def test_a_long_panel_is_folded_and_every_label_is_text() -> None:
     assert "All 10 comparisons" in panel
     assert "1·10⁻⁷" in panel
     assert ":::::{dropdown} All 10 comparisons" in panel_block(claim.settle())
+
+
+def test_a_proof_of_the_books_own_is_not_said_to_be_as_printed() -> None:
+    def settled_of(name: str) -> Settled:
+        claim = controlled(passing(Claim(name))).check("a step", 1, "<", 2, of="proof")
+        return claim.settle()
+
+    own, paper = settled_of("bridges/bridge-1-1"), settled_of("memorization/theorem-1")
+    assert own.proof is paper.proof is ProofMark.AS_PRINTED
+    for panel in (panel_markdown(own), panel_block(own), panel_text(own)):
+        assert "proved here" in panel
+        assert "proof as printed" not in panel
+    assert "proof as printed" in panel_markdown(paper)
+    assert proof_in_words(ProofMark.REPAIRED, own=True) == "proof repaired"
+    assert proof_badge(ProofMark.AS_PRINTED) == "{proof}`as printed`"
+    assert proof_badge(ProofMark.AS_PRINTED, own=True) == "{proof}`proved here`"
 
 
 def test_the_panel_begins_with_what_came_out() -> None:

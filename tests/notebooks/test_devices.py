@@ -28,7 +28,6 @@ BAND = 0.25
 
 #: Trainers that make no experiment, and why.
 EXEMPT = {
-    "attention_theory.bridges.hyper_learning.descend": "seconds in float64, beside a regression in float64",
     "attention_theory.looped_transformers.programs.backpropagation.train": "what a program of the machine must compute",
 }
 

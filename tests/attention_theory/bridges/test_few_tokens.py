@@ -1,0 +1,43 @@
+"""The rank of the features on few tokens, against ranks in whole numbers and against the full count."""
+
+import pytest
+import torch
+
+from attention_theory.bridges.few_tokens import feature_shapes, rank_on_tokens, shape_dimension
+from attention_theory.bridges.hyper_features import hyper_feature_count, hyper_features
+from attention_theory.numerics import modular_rank
+from attention_theory.randomness import generator
+from attention_theory.validation import ParameterError
+
+
+def test_the_shapes_of_order_three() -> None:
+    assert feature_shapes(3) == [(5,), (4, 1), (3, 2), (2, 2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "width", "dimension"), [((2,), 3, 6), ((1, 1), 3, 3), ((2, 1), 3, 8), ((2, 2, 1), 2, 0), ((), 4, 1)]
+)
+def test_dimensions(shape: tuple[int, ...], width: int, dimension: int) -> None:
+    assert shape_dimension(shape, width) == dimension
+
+
+@pytest.mark.parametrize("order", [2, 3, 4, 5])
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+def test_the_rank_is_full_just_if_tokens_are_as_many_as_order_or_width(width: int, order: int) -> None:
+    full = hyper_feature_count(width, order)
+    for tokens in range(1, order + 2):
+        assert (rank_on_tokens(width, order, tokens) == full) == (tokens >= min(width, order))
+
+
+@pytest.mark.parametrize(("width", "order"), [(1, 3), (2, 3), (3, 3), (2, 4), (3, 2)])
+def test_ranks_in_whole_numbers(width: int, order: int) -> None:
+    source = generator(0)
+    for tokens in range(1, order + 1):
+        whole = torch.randint(-9, 10, (hyper_feature_count(width, order) + 4, tokens, width), generator=source)
+        found = modular_rank(hyper_features(whole[:, -1], whole, order, "all", scaled=False))
+        assert found == rank_on_tokens(width, order, tokens)
+
+
+def test_no_token_is_refused() -> None:
+    with pytest.raises(ParameterError, match="tokens"):
+        rank_on_tokens(2, 3, 0)
