@@ -13,7 +13,7 @@
 # <!-- claim looped-transformers/theorem-2 -->
 # <blockquote>
 #
-# **Theorem 2 (The FLEQ machine)** *Section 3 (Theorem 1); Appendices C.2 and K; also Theorem 1*
+# **Theorem 2 (The FLEQ machine)** *Section 3; Appendices C.2 and K; also Theorem 1*
 #
 # With $M$ function blocks of $l_1,\dots,l_M$ layers there is a transformer of $9+\max_i l_i$ layers and $O(Md+\log n)$
 # rows that, looped, executes one instruction a pass: $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$, then a
@@ -127,7 +127,7 @@ show.table(*counts.table(), caption="The layers of the machine for this program.
 # <!-- claim looped-transformers/figure-5 -->
 # <blockquote>
 #
-# **Figure 5 (Layout of the FLEQ input)** *Figures 5 and 6; also Figure 6*
+# **Figure 5 (Layout of the FLEQ input)** *Figure 5; also Figure 6*
 #
 # A drawing of the input: scratchpad, memory and program side by side, the function blocks below. Redrawn from the
 # packed input of a program.
