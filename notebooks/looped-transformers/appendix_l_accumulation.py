@@ -99,7 +99,7 @@ def corrected(epsilon, n=8):
 # %%
 epsilons = [0.9, 0.5, 0.25, 0.2, 0.15, 0.05, 0.01, 1e-3, 1e-4]
 show.table(
-    ["ε", "cG as printed", "error of 1 + cx, C₂ = 1", "C₂ = 1e12", "cG corrected", "error of 1 + cx"],
+    ["ε", "cG as printed", "error of 1 + cx, C₂ = 1", "the same, C₂ = 10¹²", "cG corrected", "error of 1 + cx"],
     [
         (epsilon, math.log(8 * epsilon), as_printed(epsilon), as_printed(epsilon, 1e12))
         + ((math.sqrt(epsilon), corrected(epsilon)) if epsilon <= 0.25 else ("", ""))

@@ -183,7 +183,11 @@ plain = [assemble(four, {"p": p, "q": q, **others}, size=2) for p, q in numbers]
 answers = zip(plain, FleqMachine(plain[0], blocks).run_many(plain), strict=True)
 read = [[variable(one, done.memory, name)[0, 0].item() for name in "stuv"] for one, done in answers]
 right = [[p + q, p - q, p * q, p / 100] for p, q in numbers]
-plain_off = (torch.tensor(read) - torch.tensor(right)).abs().max()
+plain_off = max(
+    abs(ours - wanted)
+    for one, exactly in zip(read, right, strict=True)
+    for ours, wanted in zip(one, exactly, strict=True)
+)
 
 # %% [markdown]
 # The root on the long interval, in a machine, by $m$ sigmoids at many scales and by $m$ equal steps:
