@@ -145,8 +145,8 @@ axis.legend()
 show.figure(
     fig,
     name="noise",
-    caption="Every input bit is wrong by the same small $\\delta$. The error of the sum doubles from bit to bit: an adder of $N$ "
-    "bits multiplies noise by about $2^N$.",
+    caption="Every input bit is wrong by the same small $\\delta$. The error of the sum doubles from bit to bit: an "
+    "adder of $N$ bits multiplies noise by about $2^N$.",
     alt="A straight line on a logarithmic axis: the error of bit i against i, doubling at each bit, on the dotted law.",
 )
 

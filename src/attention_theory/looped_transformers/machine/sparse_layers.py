@@ -146,15 +146,13 @@ class _Known:
                 old * self.total + new.sum(axis=-1, keepdims=True)
             )
             return
-        for mean, other, partner, here, one, weight, total in zip(
-            means, others, self.partner, seen, old, new, self.total, strict=True
-        ):
-            other.take(partner, axis=0, out=mean, mode="clip")
-            looks = np.flatnonzero((weight > _UNSEEN * one).any(axis=-1))  # the scratchpad is nothing to the others
-            if len(looks):
-                one, weight = one[looks], weight[looks]
-                mixed = one * mean[looks] + weight @ here
-                mean[looks] = mixed / (one * total[looks] + weight.sum(axis=-1, keepdims=True))
+        means[:] = others[np.arange(len(others))[:, None], self.partner]
+        programs, columns = np.nonzero(
+            new.max(axis=-1) > _UNSEEN * old[..., 0]
+        )  # the scratchpad is nothing to the rest
+        old, new, total = (one[programs, columns] for one in (old, new, self.total))
+        mixed = old * means[programs, columns] + (new[:, None] @ seen[programs])[:, 0]
+        means[programs, columns] = mixed / (old * total + new.sum(axis=-1, keepdims=True))
 
 
 def _alike(rows: Array, scratch: int) -> bool:
@@ -205,7 +203,7 @@ class _Listeners:
         reach: for each of these units, how much a bound on the filled rows can add to its input.
     """
 
-    filled: Places
+    filled: Places | slice
     gates: Places
     matrix: Array
     bias: Array
@@ -231,7 +229,9 @@ class _Listeners:
         gates = np.flatnonzero(w1[gated][:, ~filled].any(axis=0))
         gates = np.flatnonzero(~filled)[gates]
         matrix = np.ascontiguousarray(w1[gated][:, gates].T)
-        return cls(np.flatnonzero(filled), gates, matrix, b1[gated], np.abs(w1[gated][:, filled]).sum(axis=1))
+        return cls(
+            _range_of(np.flatnonzero(filled)), gates, matrix, b1[gated], np.abs(w1[gated][:, filled]).sum(axis=1)
+        )
 
     def columns(self, state: Array, largest: float) -> Places | None:
         """The columns where some gate may open, if no filled row can exceed ``largest``; nothing for half or more."""
@@ -312,7 +312,8 @@ class _SharedRows:
         self.written = np.flatnonzero(w2.any(axis=1) | (b2 != 0))
         self.inner, self.b1 = np.ascontiguousarray(w1[:, self.read].T), b1
         self.outer, self.b2 = np.ascontiguousarray(w2[self.written].T), b2[self.written]
-        self.known, self.added = np.zeros((0, 0, 0)), np.zeros((0, 0, 0))
+        self.ones = np.ones(len(self.read))
+        self.known, self.added, self.adds = np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0, dtype=bool)
 
     def __call__(self, state: Array) -> None:
         if not len(self.written):
@@ -324,15 +325,17 @@ class _SharedRows:
             if added[:, scratch:].any():
                 state[:, scratch:, self.written] += added[:, scratch:]
             return
-        if self.known.shape != read.shape:  # what zeros are answered with is known
-            nothing = np.zeros((1, 1, len(self.read)))
-            self.known = np.zeros_like(read)
-            self.added = np.tile(self._of(nothing), (*read.shape[:2], 1))
-        programs, columns = np.nonzero((read != self.known).any(axis=-1))
-        self.added[programs, columns] = self._of(read[programs, columns])
-        self.known = read
-        programs, columns = np.nonzero(self.added.any(axis=-1))
-        state[programs[:, None], columns[:, None], self.written] += self.added[programs, columns]
+        rows = read.reshape(-1, read.shape[-1])
+        if self.known.shape != rows.shape:  # what zeros are answered with is known
+            self.known = np.zeros_like(rows)
+            self.added = np.tile(self._of(self.known[:1]), (len(rows), 1))
+            self.adds = self.added.any(axis=1)
+        change = rows - self.known
+        changed = np.flatnonzero(np.abs(change, out=change) @ self.ones)  # a sum is faster than asking each row
+        added = self._of(rows[changed])
+        self.added[changed], self.adds[changed], self.known = added, added.any(axis=1), rows
+        here = np.flatnonzero(self.adds)
+        state.reshape(-1, state.shape[-1])[here[:, None], self.written] += self.added[here]
 
     def _of(self, read: Array) -> Array:
         """What is added where these rows are read."""
@@ -358,8 +361,9 @@ class _OwnRows:
         block = state[..., self.rows]
         if self.left.shape != block.shape:
             self.left = np.full(block.shape, np.nan)  # equal to nothing
-        others = np.nonzero(block != self.left)
-        if len(others[0]):
+        differ = np.flatnonzero(block != self.left)
+        if len(differ):
+            others = np.unravel_index(differ, block.shape)
             after = self._of(block[others])
             block[others] = after
             again = after * after * after if self.signs_stay else self._of(after)  # 0, 1 and -1 are their own cubes
