@@ -313,7 +313,8 @@ class _SharedRows:
         self.inner, self.b1 = np.ascontiguousarray(w1[:, self.read].T), b1
         self.outer, self.b2 = np.ascontiguousarray(w2[self.written].T), b2[self.written]
         self.ones = np.ones(len(self.read))
-        self.known, self.added, self.adds = np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0, dtype=bool)
+        self.known, self.added = np.zeros((0, 0)), np.zeros((0, 0))
+        self.adds: NDArray[np.bool_] = np.zeros(0, dtype=bool)
 
     def __call__(self, state: Array) -> None:
         if not len(self.written):
@@ -329,7 +330,7 @@ class _SharedRows:
         if self.known.shape != rows.shape:  # what zeros are answered with is known
             self.known = np.zeros_like(rows)
             self.added = np.tile(self._of(self.known[:1]), (len(rows), 1))
-            self.adds = self.added.any(axis=1)
+            self.adds = np.asarray(self.added.any(axis=1))
         change = rows - self.known
         changed = np.flatnonzero(np.abs(change, out=change) @ self.ones)  # a sum is faster than asking each row
         added = self._of(rows[changed])
