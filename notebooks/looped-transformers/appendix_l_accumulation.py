@@ -99,7 +99,7 @@ def corrected(epsilon, n=8):
 # %%
 epsilons = [0.9, 0.5, 0.25, 0.2, 0.15, 0.05, 0.01, 1e-3, 1e-4]
 show.table(
-    ["ε", "cG as printed", "error of 1 + cx, C₂ = 1", "C₂ = 1e12", "cG corrected", "error of 1 + cx"],
+    ["ε", "cG as printed", "error of 1 + cx, C₂ = 1", "the same, C₂ = 10¹²", "cG corrected", "error of 1 + cx"],
     [
         (epsilon, math.log(8 * epsilon), as_printed(epsilon), as_printed(epsilon, 1e12))
         + ((math.sqrt(epsilon), corrected(epsilon)) if epsilon <= 0.25 else ("", ""))
@@ -135,13 +135,13 @@ show.figure(
 
 # %%
 last_step = distance(0.5, math.log(1e6)) / (4 * math.exp(0.5) * 1e-6 / 8)
-above = {u: (math.exp(u) - 1 - u) / (u**2 / 2 * math.exp(abs(u))) for u in (-0.5, -0.1, 0.1, 0.5)}
+above = {f"u = {u}": (math.exp(u) - 1 - u) / (u**2 / 2 * math.exp(abs(u))) for u in (-0.5, -0.1, 0.1, 0.5)}
 many = {f"ε = {epsilon}, n = {n}": corrected(epsilon, n) / epsilon for epsilon in epsilons[2:] for n in (2, 8, 64)}
 claim = Claim("looped-transformers/appendix-l-multiplication")
 claim.check("corrected choice: distance over ε", many, "<=", 1.0)
 claim.check("ε = 0.15, C₂ = 1, near 1/n, as printed: distance", as_printed(0.15), "<=", 0.15)
-for constant in (1.0, 1e12):
-    claim.printed(f"ε = 0.001, C₂ = {constant:g}, as printed: distance", as_printed(1e-3, constant), "<=", 1e-3)
+for constant, name in ((1.0, "1"), (1e12, "10¹²")):
+    claim.printed(f"ε = 0.001, C₂ = {name}, as printed: distance", as_printed(1e-3, constant), "<=", 1e-3)
 for epsilon, n in ((0.9, 8), (0.5, 8), (0.25, 16), (0.5, 64)):
     claim.printed(f"ε = {epsilon}, n = {n}, as printed: distance", as_printed(epsilon, n=n), "<=", epsilon)
 claim.control("c G = 1 in place of √ε, ε = 0.001: distance", distance(1.0, math.log(8 / 1e-3)), "<=", 1e-3)

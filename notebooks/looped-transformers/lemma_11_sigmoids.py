@@ -308,7 +308,12 @@ claim.check("on d columns, sum in every column: largest error", (own.sums(x) - t
 claim.check("with a column of zeros, as in the proof: largest error", in_fresh_row, "<=", 1e-12)
 claim.check("layers (3 claimed)", {name: one.layers for name, one in sizes.items()}, "<=", 3)
 claim.check("heads (1 claimed)", {name: one.heads for name, one in sizes.items()}, "<=", 1)
-claim.check("as printed, less the sigmoid there", (same_row - wanted * weights - total).abs().max(), "<=", 1e-11)
+claim.check(
+    "sum added to the sigmoids' row, less the sigmoid there: largest error",
+    (same_row - wanted * weights - total).abs().max(),
+    "<=",
+    1e-11,
+)
 claim.check("the proof's three layers, sum in a fresh row: error", in_fresh_row, "<=", 1e-12, of="proof")
 label = "sum added to the sigmoids' row: largest error"
 claim.printed(label, (same_row - total).abs().max(), "<=", 1e-12, of="proof")

@@ -120,7 +120,6 @@ for error, least, most, intervals, bound, steps, _, printed, _, other_side in ro
     claim.check(f"{label}: largest error of the steps", steps, "<=", error)
     claim.check(f"{label}: largest error of their mirror images on [-C, -δ]", other_side, "<=", error)
     claim.check(f"{label}: intervals within the bound", intervals, "<=", bound)
-    claim.number(f"{label}: intervals", intervals)
     claim.check(f"{label}: the proof's intervals, second indicator x >= a(1 + εa)", steps, "<=", error, of="proof")
     claim.misprint(f"{label}: second indicator as printed, largest error", printed, "<=", error, of="proof")
 coarse = reciprocal_partition(0.2, 0.1, 10.0)

@@ -301,7 +301,7 @@ unread = access("read").dense(no_indicator, temperature)
 missed = (rows.of(unread, "scratch")[0] - rows.of(no_indicator, "memory")[aim]).abs().max()
 reader = access("read").dense
 behind_head = [reader.attend(random_state(number)[0], temperature) for number in range(20)]
-kept = {number: rows.of(after, "indicator")[0, 0].item() for number, after in enumerate(behind_head)}
+kept = {f"state {number}": rows.of(after, "indicator")[0, 0].item() for number, after in enumerate(behind_head)}
 in_hard_read = wrong("read", "hardmax")
 
 # %% [markdown]

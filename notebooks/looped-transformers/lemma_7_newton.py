@@ -50,7 +50,7 @@ require(seed=(seed, 0, None))
 # <!-- claim looped-transformers/algorithm-3 -->
 # <blockquote>
 #
-# **Algorithm 3 (Newton's iteration for the inverse)** *Appendix D; Appendix N, Algorithm 8; also Algorithm 8*
+# **Algorithm 3 (Newton's iteration for the inverse)** *Appendix D; Appendix N; also Algorithm 8*
 #
 # **As printed.** It begins at $\epsilon A$.
 #
@@ -175,7 +175,7 @@ claim.verdict()
 # <!-- claim looped-transformers/lemma-7 -->
 # <blockquote>
 #
-# **Lemma 7 (Newton's iteration in the transformer)** *Appendix D; Lemma 21; also Lemma 21*
+# **Lemma 7 (Newton's iteration in the transformer)** *Appendix D; also Lemma 21*
 #
 # **As printed.** The error is driven to zero by the temperature. The proof is the program of Algorithm 9.
 #

@@ -24,6 +24,7 @@ from attention_theory.looped_transformers.fleq.machine import FleqMachine, compa
 from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.programs.power_iteration import (
+    distance_bounds,
     inverse_root_iterates,
     listing_beside,
     power_error_bound,
@@ -38,7 +39,7 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 d = 4  # size of the matrix, from 4 to 8
 steps = 6  # T in the machine, from 4 to 40
-draws = 50  # random matrices in the machine, from 2 to 200
+draws = 50  # random matrices of each of two sizes, from 2 to 200
 seed = 0  # of the matrices, at least 0
 
 # %%
@@ -49,7 +50,7 @@ require(d=(d, 4, 8), steps=(steps, 4, 40), draws=(draws, 2, 200), seed=(seed, 0,
 # <!-- claim looped-transformers/algorithm-4 -->
 # <blockquote>
 #
-# **Algorithm 4 (Power iteration)** *Appendix D; Appendix N, Algorithm 10; also Algorithm 10*
+# **Algorithm 4 (Power iteration)** *Appendix D; Appendix N; also Algorithm 10*
 #
 # $b\leftarrow Ab$, $T$ times, from a vector that is not orthogonal to the top eigenvector, then $b/\|b\|$: the distance
 # to the eigenvector, up to its sign, falls like $|\lambda_2/\lambda_1|^T$.
@@ -60,6 +61,16 @@ require(d=(d, 4, 8), steps=(steps, 4, 40), draws=(draws, 2, 200), seed=(seed, 0,
 # With two eigenvalues of the same modulus nothing shrinks. The entries of $b$ grow or vanish like $|\lambda_1|^T$,
 # which its direction does not see: a norm of $10^4$ does no harm in 50 steps. (It does to the program below, whose
 # inverse root wants $\|b\|^2<3$.)
+#
+# For symmetric $A$ more can be said, at every step. Let $c_i$ be the coordinates of the start along the eigenvectors,
+# and $\theta_T$ the angle to the first after $T$ steps. Then
+# $\tan^2\theta_T=\sum_{i\ge2}(c_i/c_1)^2|\lambda_i/\lambda_1|^{2T}$ is at most
+# $\tan^2\theta_0\,|\lambda_2/\lambda_1|^{2T}$, and at least its term with $i=2$. The distance is
+# $2\sin\frac{\theta_T}2$, which lies between $\sin\theta_T=\tan\theta_T\cos\theta_T$ and $\tan\theta_T$. So with
+# $u_T=\tan\theta_0\,|\lambda_2/\lambda_1|^T$ it is at most $u_T$, and at least
+# $|c_2/c_1|\,|\lambda_2/\lambda_1|^T/\sqrt{1+u_T^2}$, where the root tends to 1. Both are looked at in every step, for
+# one matrix of known eigenvalues and for random ones of two sizes, the same
+# that the transformer is given below.
 
 # %%
 source = generator(seed)
@@ -81,6 +92,33 @@ even[1] = -1.0
 tied = sign_free_distance(power_iterates(basis @ torch.diag(even) @ basis.mT, start, long)[-1], top)
 raw = power_iterates(1e4 * matrix, torch.ones(d, dtype=torch.float64), 50)[-1]
 
+
+# %% [markdown]
+# The random matrices:
+
+
+# %%
+def symmetric(size, generator_of_size):
+    one = torch.randn(draws, size, size, generator=generator_of_size, dtype=torch.float64)
+    return one + one.mT
+
+
+batches = {d: torch.cat([matrix[None], symmetric(d, source)]), d + 2: symmetric(d + 2, generator(seed + 1))}
+
+
+def beside_bounds(one, count=400):
+    """The distance over its upper bound, largest, and over its lower one, smallest, in all steps above rounding."""
+    top_of = torch.linalg.eigh(one / torch.linalg.matrix_norm(one, 2))
+    vector = top_of.eigenvectors[:, top_of.eigenvalues.abs().argmax()]
+    begin = one.new_full((len(one),), len(one) ** -0.5)
+    away = sign_free_distance(power_iterates(one / torch.linalg.matrix_norm(one, 2), begin, count), vector)
+    lower, upper = distance_bounds(one, count)
+    seen = away > 1e-11
+    return (away / upper)[seen].max().item(), (away / lower)[seen].min().item()
+
+
+laws = {f"d = {size}": [beside_bounds(one) for one in batch] for size, batch in batches.items()}
+
 # %% [markdown]
 # The distance follows its law down to rounding, from any start that is not orthogonal to the eigenvector.
 
@@ -88,6 +126,10 @@ raw = power_iterates(1e4 * matrix, torch.ones(d, dtype=torch.float64), 50)[-1]
 claim = Claim("looped-transformers/algorithm-4")
 claim.check("distance over |λ2/λ1|^T and its constant, largest", max(fit), "<=", 3.0)
 claim.check("the same, smallest", min(fit), ">=", 1 / 3)
+uppers = {name: max(upper for upper, _ in pairs) for name, pairs in laws.items()}
+lowers = {name: min(lower for _, lower in pairs) for name, pairs in laws.items()}
+claim.check(f"{draws} random matrices a size: distance over its upper bound, largest", uppers, "<=", 1 + 1e-3)
+claim.check(f"{draws} random matrices a size: distance over its lower bound, smallest", lowers, ">=", 1 - 1e-3)
 claim.control("λ2 = -λ1: distance after 40 steps", tied, "<=", 1e-3)
 of_raw = sign_free_distance(raw / raw.abs().max(), top)  # the squares of b itself, of size 1e400, are beyond float64
 claim.check("A of norm 1e4, 50 steps from ones, as printed: distance", of_raw, "<=", 1e-12)
@@ -302,7 +344,7 @@ claim.verdict()
 # <!-- claim looped-transformers/lemma-8 -->
 # <blockquote>
 #
-# **Lemma 8 (Power iteration in the transformer)** *Appendix D; Lemma 22; also Lemma 22*
+# **Lemma 8 (Power iteration in the transformer)** *Appendix D; also Lemma 22*
 #
 # **As printed.** The error is driven to zero by the temperature. The proof's program takes $A$ as it is, and so leaves
 # the range of Algorithm 11.
@@ -374,26 +416,42 @@ claim.verdict()
 #
 # </details>
 
+
 # %%
-random = torch.randn(draws, d, d, generator=source, dtype=torch.float64)
-batch = torch.cat([matrix[None], random + random.mT])
-programs = [power_program(one, steps) for one in batch]
-references = [interpret(program) for program in programs]
-gate = max(1000.0, 2 * largest_entry(references))
-machine = FleqMachine(programs[0], gate=gate)
-runs = machine.run_many(programs, 40 * steps)
-
-
-def read(name, results):
+def first_columns(name, programs, results):
     """The first column of a variable at the end of each run."""
     return torch.stack([variable(one, run.memory, name)[:, 0] for one, run in zip(programs, results, strict=True)])
 
 
-found, exact = read("b", runs), read("b", references)
-off, squares = (found - exact).norm(dim=1), read("square", references)[:, 0]
-bounds = torch.stack([power_error_bound(one, steps, slope=1e-7) for one in batch])
-kept = torch.isfinite(bounds)
-wrong = torch.tensor([ours.counters != theirs.counters for ours, theirs in zip(runs, references, strict=True)])
+def in_the_machine(batch):
+    """Programs, exact runs, gate and runs; and of these S, the error of the result, its bound, and wrong counters."""
+    programs = [power_program(one, steps) for one in batch]
+    references = [interpret(program) for program in programs]
+    gate = max(1000.0, 2 * largest_entry(references))
+    machine = FleqMachine(programs[0], gate=gate)
+    runs = machine.run_many(programs, 40 * steps)
+    off = (first_columns("b", programs, runs) - first_columns("b", programs, references)).norm(dim=1)
+    bounds = torch.stack([power_error_bound(one, steps, slope=1e-7) for one in batch])
+    wrong = torch.tensor([ours.counters != theirs.counters for ours, theirs in zip(runs, references, strict=True)])
+    squares = first_columns("square", programs, references)[:, 0]
+    return programs, references, gate, runs, (squares, off, bounds, wrong)
+
+
+of_size = {size: in_the_machine(batch) for size, batch in batches.items()}
+programs, references, gate, runs, (_, _, bounds, _) = of_size[d]
+found, exact = first_columns("b", programs[:1], runs[:1]), first_columns("b", programs[:1], references[:1])
+
+# %% [markdown]
+# Only where the bound is finite is anything promised.
+
+# %%
+squares, _, all_bounds, _ = (torch.cat(parts) for parts in zip(*(one[4] for one in of_size.values()), strict=True))
+kept = torch.isfinite(all_bounds)
+wrong_counters, shares = {}, {}
+for size, (*_, (_, off_here, bounds_here, wrong_here)) in of_size.items():
+    finite = torch.isfinite(bounds_here)
+    wrong_counters[f"d = {size}"] = wrong_here[finite].sum()
+    shares[f"d = {size}"] = (off_here / bounds_here)[finite].max()
 
 # %% [markdown]
 # Left, the whole memory beside the exact program's, cycle by cycle, for the first matrix: off by the floor from the
@@ -404,8 +462,9 @@ fig, axes = show.axes(1, 2, width=8.0)
 deviations = compare(runs[0], references[0]).deviations
 axes[0].semilogy(range(1, len(deviations) + 1), [max(value, 1e-17) for value in deviations], "o-", markersize=3)
 axes[0].set(xlabel="cycle", ylabel="deviation from the exact program")
-axes[1].loglog(squares, off, "o", label="transformer", markersize=4)
-axes[1].loglog(squares, bounds, "k_", label="bound")
+for (size, (*_, (squares_here, off_here, _, _))), marker in zip(of_size.items(), "os", strict=True):
+    axes[1].loglog(squares_here, off_here, marker, label=f"transformer, $d={size}$", markersize=4)
+axes[1].loglog(squares, all_bounds, "k_", label="bound")
 axes[1].set(xlabel=r"$S=\|b_T\|^2$", ylabel="error of the result")
 axes[1].legend()
 show.figure(
@@ -414,7 +473,7 @@ show.figure(
     caption="Left: deviation of the memory, one matrix. Right: error of the result for every matrix; it falls as $S$ "
     "grows and stays below the bound.",
     alt="Left: a curve that jumps at the second cycle to about ten to the minus seven and stays near it. Right: a "
-    "cloud of dots that falls as S grows, far under a falling line of dashes.",
+    "cloud of dots and squares that falls as S grows, far under a falling line of dashes.",
 )
 
 # %% [markdown]
@@ -448,7 +507,7 @@ def error_at(slope=1e-7, heat=40.0):
 raw_program = power_program(3 * matrix, steps, unit=False)
 raw_b = variable(raw_program, FleqMachine(raw_program).run(raw_program, 40 * steps).memory, "b")[:, 0]
 raw_distance = torch.minimum((raw_b - top).norm(), (raw_b + top).norm()).nan_to_num(torch.inf)
-sizes, blocks = summarise(machine.transformer), standard_blocks(programs[0])
+sizes, blocks = summarise(FleqMachine(programs[0], gate=gate).transformer), standard_blocks(programs[0])
 rows = {k: FleqLayout(k, 13 * k, 15, blocks, 40.0).rows.size for k in (4, 8, 16, 32)}
 doubling = max(rows[2 * k] / rows[k] for k in (4, 8, 16))
 coarse, hotter = error_at(slope=1e-3), error_at(heat=80.0) / error_at()
@@ -463,8 +522,8 @@ closeness = (sign_free_distance(found[0], top) - sign_free_distance(exact[0], to
 
 # %%
 claim = Claim("looped-transformers/lemma-8")
-claim.check("matrices with a wrong counter in any cycle, of those with a finite bound", wrong[kept].sum(), "==", 0)
-claim.check("error of the result over its bound, largest of all matrices", (off / bounds)[kept].max(), "<=", 1)
+claim.check("matrices with a wrong counter in any cycle, of those with a finite bound", wrong_counters, "==", 0)
+claim.check("error of the result over its bound, largest of all matrices", shares, "<=", 1)
 claim.check("layers (13 claimed)", sizes.layers, "<=", 13)
 claim.check("heads of the widest layer (1 claimed)", sizes.heads, "==", 1)
 claim.check("rows, growth when d doubles, from 4 to 32", doubling, "<=", 2)

@@ -58,7 +58,7 @@ y = torch.randn(max(8, points), generator=source, dtype=torch.float64)
 # <!-- claim looped-transformers/algorithm-5 -->
 # <blockquote>
 #
-# **Algorithm 5 (Back-propagation)** *Appendix D; Appendix O, Algorithm 14; also Algorithm 14*
+# **Algorithm 5 (Back-propagation)** *Appendix D; Appendix O; also Algorithm 14*
 #
 # **As printed.** $o=W_2a+b_2$ with columns $W_2$ and $a$; the update is of $W_1,W_2,\delta_1,\delta_2$.
 #
@@ -294,7 +294,7 @@ claim.verdict()
 # <!-- claim looped-transformers/lemma-9 -->
 # <blockquote>
 #
-# **Lemma 9 (SGD for a two-layer network)** *Appendix D; Lemma 24; also Lemma 24*
+# **Lemma 9 (SGD for a two-layer network)** *Appendix D; also Lemma 24*
 #
 # A looped transformer of 12 layers (13 in the paper), with one head in each and $O(\log|\mathcal D|+d)$ rows, runs
 # stochastic gradient descent on a two-layer sigmoid network, with an error that the temperature and the constant $c$ of

@@ -321,10 +321,11 @@ show.table(
 # The two algorithms are judged together:
 
 # %%
-both = {"13": result, "15 and 16": training_result}
-share = {"13": points / len(regression.code), "15 and 16": network_points / len(training.code)}
-built = {"13": summarise(machine.transformer), "15 and 16": summarise(trainer.transformer)}
-distance = {"13": off, "15 and 16": max(distances)}
+first, second = "Algorithm 13", "Algorithms 15 and 16"
+both = {first: result, second: training_result}
+share = {first: points / len(regression.code), second: network_points / len(training.code)}
+built = {first: summarise(machine.transformer), second: summarise(trainer.transformer)}
+distance = {first: off, second: max(distances)}
 reached = max(one[0, 0].item() for one in left_run.pointers) - regression.addresses["x0"]
 
 # %% [markdown]

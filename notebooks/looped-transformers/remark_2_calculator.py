@@ -230,7 +230,10 @@ claim.check("root: the same", shares[1], "<=", 1)
 claim.check("errors times the columns m, over 2/δ + √C", rates, "<=", 1)
 claim.check("machine less the sums evaluated plainly", max(one[2] for one in found.values()), "<=", 1e-6)
 claim.check(
-    "own rows of a sum of d² sigmoids, over log₂ d", {d: n / math.log2(d) for d, n in own_rows.items()}, "<=", 5
+    "own rows of a sum of d² sigmoids, over log₂ d",
+    {f"d = {d}": n / math.log2(d) for d, n in own_rows.items()},
+    "<=",
+    5,
 )
 claim.check("Algorithm 7, d = 8: largest difference in budgets", max(over), "<=", 1.0)
 claim.check("Algorithm 7: machine against the same sums evaluated plainly", against.deviation, "<=", 1e-5)

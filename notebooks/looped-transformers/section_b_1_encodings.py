@@ -107,8 +107,7 @@ claim.check("gap, largest", max(gaps), "==", 2)
 claim.check("law of the softmax, largest relative error", law_error, "<=", 1e-12)
 claim.check("largest product of two codes less the printed bound L - 1, largest", 1 - min(gaps), "<=", 0)
 claim.misprint("different codes with bit i of i in every entry, as printed", len(literal), "==", len(numbers))
-claim.control("column 0 and column n = 2**L share a code: weight at lambda = 8", aliased, ">=", 0.99)
-claim.number("weight with a shared code", aliased)
+claim.control("column 0 and column n = 2ᴸ share a code: weight at lambda = 8", aliased, ">=", 0.99)
 claim.verdict()
 
 # %% [markdown]

@@ -321,7 +321,7 @@ show.figure(
 heading = [f"{depth} layers, n = {n}" for n, depth in least]
 proved_columns = [enough[small, depth] for depth in (10, 4)]
 show.table(
-    ["N", "law", *heading, *(f"proof, {depth} layers, n = {small}" for depth in (10, 4))],
+    ["N", f"law, one adder, n = {small}", *heading, *(f"proof, {depth} layers, n = {small}" for depth in (10, 4))],
     [
         [length, temperature_law(length, address_bits(small)), *(values[place] for values in least.values())]
         + [column[place] for column in proved_columns]

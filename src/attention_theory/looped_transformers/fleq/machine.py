@@ -1,6 +1,6 @@
 """The transformer that runs FLEQ programs (Theorem 2): 9 layers and those of the deepest function block."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -18,7 +18,11 @@ from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.one_head import Heads, merged_layers
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
+from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers
 from attention_theory.validation import require
+
+#: Where an entry is larger, a run goes by the dense matrices: they say what becomes of numbers that are not finite.
+LARGEST = 1e100
 
 
 def standard_blocks(program: FleqProgram, slope: float = 1e-7, sum_heads: int = 1) -> list[FunctionBlock]:
@@ -93,17 +97,31 @@ class FleqMachine:
         return layers
 
     def cycle(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
-        """One instruction."""
+        """One instruction, by the matrices as they are."""
         return self.transformer.cycle(state, self.temperature)
 
+    def _cycle_of_a_run(self) -> Callable[[Tensor], Tensor]:
+        """The same without what comes to nothing, on the CPU and as long as no sum can overflow."""
+        if self.transformer.dense[0].w1.device.type != "cpu":
+            return self.cycle
+        sparse = SparseLayers(self.transformer, self.temperature, self.layout.scratch)
+
+        def cycle(state: Tensor) -> Tensor:
+            return sparse.cycle(state) if bool(state.abs().max() < LARGEST) else self.cycle(state)
+
+        return cycle
+
     def run(self, program: FleqProgram, max_cycles: int = 1_000) -> FleqRun:
-        """Run a program until the counter stands at the halt, the state is no longer finite, or cycles are used up."""
-        state = self.layout.pack(program)
+        """Run a program until the counter stands at the halt, the state is no longer finite, or cycles are used up.
+
+        Its cycles are those of :meth:`cycle` up to the order of sums: see :class:`SparseLayers`.
+        """
+        state, cycle = self.layout.pack(program), self._cycle_of_a_run()
         counters: list[int] = []
         memories: list[Tensor] = [self.layout.memory(state)]
         pointers: list[Tensor] = []
         while len(counters) < max_cycles and (not counters or counters[-1] != program.halt):
-            state = self.cycle(state)
+            state = cycle(state)
             counters.append(self.layout.counter(state))
             memories.append(self.layout.memory(state).clone())  # not a view, which would keep the whole state
             if self.layout.pointers:
@@ -119,13 +137,13 @@ class FleqMachine:
             ParameterError: no program, or one that is not of the machine's size.
         """
         require(programs=(len(programs), 1, None))
-        state = torch.stack([self.layout.pack(program) for program in programs])
+        state, cycle = torch.stack([self.layout.pack(program) for program in programs]), self._cycle_of_a_run()
         counters: list[list[int]] = [[] for _ in programs]
         memories: list[list[Tensor]] = [[] for _ in programs]
         pointers: list[list[Tensor]] = [[] for _ in programs]
         going = list(range(len(programs)))
         while going and len(counters[going[0]]) < max_cycles:
-            state = self.cycle(state)
+            state = cycle(state)
             for one, number in zip(state, going, strict=True):
                 counters[number].append(self.layout.counter(one))
                 memories[number].append(self.layout.memory(one).clone())

@@ -3,16 +3,18 @@
 Most entries of a machine's weights and of its state are zero, and in most layers only the scratchpad changes. Each
 cycle looks at the numbers at hand and leaves out what these say is nothing, for any state, as the layers would have it:
 
-- A ReLU layer that answers zeros with zeros leaves a column alone in which all rows that it reads are zero. Where every
-  unit reads and writes one row (the rounding of Step 6) the same goes for single entries.
+- Columns in which a ReLU layer reads the same get the same added, once; and a column in which it reads what it read in
+  the cycle before gets what it got then. Where every unit reads and writes one row (the rounding of Step 6) the same
+  goes for single entries.
 - A head need not answer a column where nobody listens: where the rows that it fills are cleared by the layer's own
   units, and the gates of all other units that read them stay closed whatever the head says. An answer is a mean of
   values, so the largest entry of the state bounds it.
 - Columns that ask the same question get the same answer, once; and as long as the queries and keys of all columns but
-  the first are those of the cycle before, so is what these columns see in each other: where that is one column each,
-  as far as float64 can tell, it is copied.
+  the first few, the scratchpad, are those of the cycle before, so is what these columns see in each other: where that
+  is one column each, as far as float64 can tell, it is copied.
 
-Nothing is known here of programs. Sums may be taken in another order than in ``LoopedTransformer``; after the rounding
+Nothing is known here of programs, and of the columns only how many are the scratchpad's, which costs nothing but time
+where it is wrong. Sums may be taken in another order than in ``LoopedTransformer``; after the rounding
 at the end of a cycle the states are equal bit for bit.
 """
 
@@ -39,18 +41,19 @@ class SparseLayers:
     Args:
         machine: its layers.
         temperature: multiplies the scores.
+        scratch: how many columns, from the first on, change in most cycles; the others are expected to stay.
 
     Raises:
-        ParameterError: a temperature below 0, or a machine of another type or on another device.
+        ParameterError: a temperature below 0, no scratchpad, or a machine of another type or on another device.
     """
 
-    def __init__(self, machine: LoopedTransformer, temperature: float) -> None:
-        require(temperature=(temperature, 0.0, None))
+    def __init__(self, machine: LoopedTransformer, temperature: float, scratch: int = 1) -> None:
+        require(temperature=(temperature, 0.0, None), scratch=(scratch, 1, None))
         example = machine.dense[0].w1
         if example.dtype != torch.float64 or example.device.type != "cpu":
             raise ParameterError(f"the machine must be float64 on the CPU, got {example.dtype} on {example.device}")
         self._layers = [
-            ([_Head(head, temperature) for head in layer.heads], _Listeners.of(layer), _Units(layer))
+            ([_Head(head, temperature, scratch) for head in layer.heads], _Listeners.of(layer), _Units(layer, scratch))
             for layer in machine.dense
         ]
 
@@ -71,28 +74,36 @@ _UNSEEN = 1e-20
 class _Head:
     """The matrices of one head without their zeros."""
 
-    def __init__(self, head: DenseHead, temperature: float) -> None:
+    def __init__(self, head: DenseHead, temperature: float, scratch: int) -> None:
+        self.scratch = scratch
         key, query, value, written = head.narrow
         self.key, self.query, self.value = _Narrow(key), _Narrow(query, temperature), _Narrow(value)
         self.written = _places(written)
         self.target = _range_of(self.written)
-        #: A mean of the values is at most so many times the largest entry of the state.
+        #: A mean of the values is at most so many times the largest entry that they read.
         self.gain = float(np.abs(self.value.matrix).sum(axis=0).max(initial=0.0))
-        self.known = _Known(np.zeros((0, 0, 0)), np.zeros((0, 0, 0)))
+        self.known = _Known(np.zeros((0, 0, 0)), np.zeros((0, 0, 0)), scratch)
 
     def __call__(self, state: Array, columns: Places | None) -> Array:
         """What the head adds in its rows of the columns asked for."""
-        if columns is not None and len(columns) < state.shape[1] // 2:
+        if columns is not None:
             return self._of_few(state, columns)
         keys, values = self.key(state), self.value(state)
-        queries = self.query(state)
-        if bool((queries[:, 1:] == queries[:, 1:2]).all()):
-            answers = _mean(queries[:, :2], keys, values)[:, np.minimum(np.arange(queries.shape[1]), 1)]
+        queries, scratch = self.query(state), self.scratch
+        if _alike(queries, scratch):
+            answers = _mean(queries[:, : scratch + 1], keys, values)
+            answers = answers[:, np.minimum(np.arange(queries.shape[1]), scratch)]
         else:
             if not self.known.holds(queries, keys):
-                self.known = _Known(queries, keys)
-            answers = np.concatenate([_mean(queries[:, :1], keys, values), self.known(queries, keys, values)], axis=1)
-        return answers if columns is None else answers[:, columns]
+                self.known = _Known(queries, keys, scratch)
+            answers = np.empty((*queries.shape[:2], values.shape[-1]))
+            answers[:, :scratch] = _mean(queries[:, :scratch], keys, values)
+            self.known.fill(answers[:, scratch:], queries, keys, values)
+        return answers
+
+    def bound(self, state: Array) -> float:
+        """What no answer of the head exceeds."""
+        return self.gain * _largest(state[..., self.value.read])
 
     def _of_few(self, state: Array, columns: Places) -> Array:
         """For a few columns: the key's matrix goes to them, and the value's to their means, not to all columns."""
@@ -101,10 +112,11 @@ class _Head:
 
 
 class _Known:
-    """How much all columns but the first attend to each other: it stays as long as their queries and keys do."""
+    """How much all columns but the scratchpad's attend to each other: it stays as long as their queries and keys do."""
 
-    def __init__(self, queries: Array, keys: Array) -> None:
-        self.queries, self.keys = queries[:, 1:].copy(), keys[:, 1:].copy()
+    def __init__(self, queries: Array, keys: Array, scratch: int) -> None:
+        self.scratch = scratch
+        self.queries, self.keys = queries[:, scratch:].copy(), keys[:, scratch:].copy()
         if queries.size:
             scores = self.queries @ self.keys.swapaxes(-1, -2)
             self.best = scores.max(axis=-1, keepdims=True)
@@ -116,26 +128,41 @@ class _Known:
     def _partners(self) -> Places | None:
         """The one column that each column sees, where all others together weigh less than rounding; else nothing."""
         alone = np.count_nonzero(self.weights > _UNSEEN) == self.total.size  # the largest weight of a column is 1
-        return self.weights.argmax(axis=-1)[..., None] if alone else None
-
-    def _means(self, values: Array) -> Array:
-        """The weights times the values: a copy of the partners' values where there are partners."""
-        if self.partner is None:
-            return self.weights @ values
-        return np.take_along_axis(values, self.partner, axis=-2)
+        return self.weights.argmax(axis=-1) if alone else None
 
     def holds(self, queries: Array, keys: Array) -> bool:
         """Whether they are what they were."""
-        return np.array_equal(self.queries, queries[:, 1:]) and np.array_equal(self.keys, keys[:, 1:])
+        scratch = self.scratch
+        return np.array_equal(self.queries, queries[:, scratch:]) and np.array_equal(self.keys, keys[:, scratch:])
 
-    def __call__(self, queries: Array, keys: Array, values: Array) -> Array:
-        """The softmax means for all columns but the first: the first column is one more to look at."""
-        first = queries[:, 1:] @ keys[:, :1].swapaxes(-1, -2)
-        best = np.maximum(first, self.best)
-        old, new = np.exp(self.best - best), np.exp(first - best)
-        result: Array = old * self._means(values[:, 1:]) + new * values[:, :1]
-        result /= old * self.total + new
-        return result
+    def fill(self, means: Array, queries: Array, keys: Array, values: Array) -> None:
+        """Write the softmax means of all columns but the scratchpad's, which they look at as well."""
+        others, seen = values[:, self.scratch :], values[:, : self.scratch]
+        scores = queries[:, self.scratch :] @ keys[:, : self.scratch].swapaxes(-1, -2)
+        best = np.maximum(scores.max(axis=-1, keepdims=True), self.best)
+        old, new = np.exp(self.best - best), np.exp(scores - best)
+        if self.partner is None:
+            means[:] = (old * (self.weights @ others) + new @ seen) / (
+                old * self.total + new.sum(axis=-1, keepdims=True)
+            )
+            return
+        means[:] = others[np.arange(len(others))[:, None], self.partner]
+        programs, columns = np.nonzero(
+            new.max(axis=-1) > _UNSEEN * old[..., 0]
+        )  # the scratchpad is nothing to the rest
+        old, new, total = (one[programs, columns] for one in (old, new, self.total))
+        mixed = old * means[programs, columns] + (new[:, None] @ seen[programs])[:, 0]
+        means[programs, columns] = mixed / (old * total + new.sum(axis=-1, keepdims=True))
+
+
+def _alike(rows: Array, scratch: int) -> bool:
+    """Whether all columns but the scratchpad's hold the same."""
+    return bool((rows[:, scratch + 1 :] == rows[:, scratch : scratch + 1]).all())
+
+
+def _largest(entries: Array) -> float:
+    """The largest absolute value."""
+    return max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
 
 
 class _Narrow:
@@ -153,7 +180,7 @@ class _Narrow:
 
 def _times(rows: Array, matrix: Array) -> Array:
     """``rows @ matrix`` as a single product of matrices."""
-    return rows.reshape(-1, rows.shape[-1]).dot(matrix).reshape(*rows.shape[:-1], -1)
+    return rows.reshape(-1, rows.shape[-1]).dot(matrix).reshape(*rows.shape[:-1], matrix.shape[1])
 
 
 def _mean(queries: Array, keys: Array, values: Array) -> Array:
@@ -171,10 +198,12 @@ class _Listeners:
     """Who reads what a layer's heads have written, apart from the units that clear it.
 
     Attributes:
+        filled: the rows that the heads write.
         gates: rows that the other units read beside them, and their weights: ``state[gates] @ matrix + bias``.
         reach: for each of these units, how much a bound on the filled rows can add to its input.
     """
 
+    filled: Places | slice
     gates: Places
     matrix: Array
     bias: Array
@@ -200,10 +229,12 @@ class _Listeners:
         gates = np.flatnonzero(w1[gated][:, ~filled].any(axis=0))
         gates = np.flatnonzero(~filled)[gates]
         matrix = np.ascontiguousarray(w1[gated][:, gates].T)
-        return cls(gates, matrix, b1[gated], np.abs(w1[gated][:, filled]).sum(axis=1))
+        return cls(
+            _range_of(np.flatnonzero(filled)), gates, matrix, b1[gated], np.abs(w1[gated][:, filled]).sum(axis=1)
+        )
 
     def columns(self, state: Array, largest: float) -> Places | None:
-        """The columns where some gate may open, if no filled row can exceed ``largest``; nothing for all."""
+        """The columns where some gate may open, if no filled row can exceed ``largest``; nothing for half or more."""
         most = self.bias + largest * self.reach
         gates = state[..., self.gates]
         looked_at = gates.any(axis=(0, 2)) if bool((most <= 0).all()) else np.ones(state.shape[1], dtype=bool)
@@ -211,7 +242,7 @@ class _Listeners:
         inputs = _times(gates[:, open_ones], self.matrix)
         inputs += most
         open_ones = open_ones[~(inputs <= 0).all(axis=(0, 2))]
-        return None if len(open_ones) == state.shape[1] else open_ones
+        return open_ones if len(open_ones) < state.shape[1] // 2 else None
 
 
 def _clearing(w1: Array, b1: Array, w2: Array) -> NDArray[np.bool_]:
@@ -226,8 +257,8 @@ def _attend(state: Array, heads: list[_Head], listeners: _Listeners | None) -> N
     """Eq. (1a), in place, in the columns where it matters."""
     columns = None
     if listeners is not None:
-        size = max(float(state.max()), -float(state.min()))
-        columns = listeners.columns(state, size * (1 + sum(head.gain for head in heads)))
+        largest = _largest(state[..., listeners.filled]) + sum(head.bound(state) for head in heads)
+        columns = listeners.columns(state, largest)
         if columns is not None and not len(columns):
             return
     added = [head(state, columns) for head in heads]
@@ -241,7 +272,7 @@ def _attend(state: Array, heads: list[_Head], listeners: _Listeners | None) -> N
 class _Units:
     """Eq. (1b) in place: rows that their own units clear, rows that only their own units change, and all others."""
 
-    def __init__(self, layer: DenseLayer) -> None:
+    def __init__(self, layer: DenseLayer, scratch: int) -> None:
         w1, w2, b1, b2 = (matrix.numpy() for matrix in (layer.w1, layer.w2, layer.b1, layer.b2))
         shared = np.ones(len(b1), dtype=bool)
         alike: dict[tuple[tuple[float, ...], ...], list[int]] = {}
@@ -258,7 +289,7 @@ class _Units:
         ]
         constants = b2.copy()
         constants[[row for rows in alike.values() for row in rows]] = 0
-        self.others = _SharedRows(w1[shared], b1[shared], w2[:, shared], constants)
+        self.others = _SharedRows(w1[shared], b1[shared], w2[:, shared], constants, scratch)
 
     def __call__(self, state: Array) -> None:
         self.others(state)  # it reads rows that the others change, and changes none of theirs
@@ -273,53 +304,71 @@ _CLEAR = ((1.0, 0.0, -1.0), (-1.0, 0.0, 1.0))
 
 
 class _SharedRows:
-    """Units as matrices, in the columns that have something to read."""
+    """Units as matrices, in the columns that read anything new."""
 
-    def __init__(self, w1: Array, b1: Array, w2: Array, b2: Array) -> None:
+    def __init__(self, w1: Array, b1: Array, w2: Array, b2: Array, scratch: int) -> None:
+        self.scratch = scratch
         self.read = np.flatnonzero(w1.any(axis=0))
         self.written = np.flatnonzero(w2.any(axis=1) | (b2 != 0))
         self.inner, self.b1 = np.ascontiguousarray(w1[:, self.read].T), b1
         self.outer, self.b2 = np.ascontiguousarray(w2[self.written].T), b2[self.written]
-        self.zeros_stay = not (np.maximum(self.b1, 0) @ self.outer + self.b2).any()
+        self.ones = np.ones(len(self.read))
+        self.known, self.added = np.zeros((0, 0)), np.zeros((0, 0))
+        self.adds: NDArray[np.bool_] = np.zeros(0, dtype=bool)
 
     def __call__(self, state: Array) -> None:
         if not len(self.written):
             return
-        read = state[..., self.read]
-        columns = np.flatnonzero(read.any(axis=(0, 2))) if self.zeros_stay else np.arange(state.shape[1])
-        if not len(columns):
+        read, scratch = state[..., self.read], self.scratch
+        if _alike(read, scratch):
+            added = self._of(read[:, : scratch + 1])
+            state[:, :scratch, self.written] += added[:, :scratch]
+            if added[:, scratch:].any():
+                state[:, scratch:, self.written] += added[:, scratch:]
             return
-        everywhere = len(columns) == state.shape[1]
-        hidden = _times(read if everywhere else read[:, columns], self.inner)
+        rows = read.reshape(-1, read.shape[-1])
+        if self.known.shape != rows.shape:  # what zeros are answered with is known
+            self.known = np.zeros_like(rows)
+            self.added = np.tile(self._of(self.known[:1]), (len(rows), 1))
+            self.adds = np.asarray(self.added.any(axis=1))
+        change = rows - self.known
+        changed = np.flatnonzero(np.abs(change, out=change) @ self.ones)  # a sum is faster than asking each row
+        added = self._of(rows[changed])
+        self.added[changed], self.adds[changed], self.known = added, added.any(axis=1), rows
+        here = np.flatnonzero(self.adds)
+        state.reshape(-1, state.shape[-1])[here[:, None], self.written] += self.added[here]
+
+    def _of(self, read: Array) -> Array:
+        """What is added where these rows are read."""
+        hidden = _times(read, self.inner)
         hidden += self.b1
         np.maximum(hidden, 0, out=hidden)
-        where = (slice(None), slice(None) if everywhere else columns[:, None], self.written)
-        result = state[where] + _times(hidden, self.outer)
-        state[where] = result + self.b2
+        return _times(hidden, self.outer) + self.b2
 
 
 class _OwnRows:
     """A run of rows with the same units, each of which reads and writes its own row alone: entry by entry.
 
-    The entries 0, 1 and -1 are left alone where the units leave them as they are.
+    Entries that are what the units have left before, and would leave again, are left alone.
     """
 
     def __init__(self, rows: slice, units: Array, constant: float) -> None:
         self.rows, self.units, self.constant = rows, units, constant
         values = np.array([0.0, 1.0, -1.0])
-        self.stay = bool((self._of(values) == values).all())
+        self.signs_stay = bool((self._of(values) == values).all())
+        self.left = np.zeros((0, 0, 0))
 
     def __call__(self, state: Array) -> None:
         block = state[..., self.rows]
-        if not self.stay:
-            state[..., self.rows] = self._of(block)
-            return
-        cubes = block * block
-        cubes *= block
-        others = np.flatnonzero((cubes != block).any(axis=0))  # 0, 1 and -1 are their own cubes
-        if len(others):
-            columns, rows = np.divmod(others, block.shape[-1])
-            block[:, columns, rows] = self._of(block[:, columns, rows])
+        if self.left.shape != block.shape:
+            self.left = np.full(block.shape, np.nan)  # equal to nothing
+        differ = np.flatnonzero(block != self.left)
+        if len(differ):
+            others = np.unravel_index(differ, block.shape)
+            after = self._of(block[others])
+            block[others] = after
+            again = after * after * after if self.signs_stay else self._of(after)  # 0, 1 and -1 are their own cubes
+            self.left[others] = np.where(again == after, after, np.nan)
 
     def _of(self, entries: Array) -> Array:
         added = np.zeros_like(entries)

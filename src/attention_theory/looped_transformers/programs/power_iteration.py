@@ -59,6 +59,26 @@ def sign_free_distance(b: Float[Tensor, "... d"], eigenvector: Float[Tensor, " d
     return torch.minimum(*to_each)
 
 
+def distance_bounds(
+    matrix: Float[Tensor, "d d"], steps: int
+) -> tuple[Float[Tensor, " {steps+1}"], Float[Tensor, " {steps+1}"]]:
+    """Between what the distance to the top eigenvector lies after 0 to ``steps`` steps, for a symmetric matrix.
+
+    The start is that of :func:`power_program`. With its coordinates c along the eigenvectors and θ its angle to the
+    first, at most ``u = tan θ |λ2/λ1|^T``, and at least ``|c2/c1| |λ2/λ1|^T / sqrt(1 + u²)``.
+
+    Raises:
+        ParameterError: steps below 1.
+    """
+    require(steps=(steps, 1, None))
+    values, vectors = torch.linalg.eigh(matrix)
+    order = values.abs().argsort(descending=True)
+    along = (vectors[:, order].mT @ matrix.new_full((len(matrix),), len(matrix) ** -0.5)).abs()
+    falls = (values[order[1]] / values[order[0]]).abs() ** torch.arange(steps + 1, device=matrix.device)
+    upper = along[1:].norm() / along[0] * falls
+    return along[1] / along[0] * falls / (1 + upper**2).sqrt(), upper
+
+
 def inverse_root_iterates(square: Float[Tensor, "..."], steps: int) -> Float[Tensor, "{steps+1} ..."]:
     """Algorithm 11: ``x <- x (3/2 - S x² / 2)`` from 1, towards 1 / sqrt(S).
 

@@ -3,6 +3,10 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from attention_theory.looped_transformers.blocks.product import ProductBlock
+from attention_theory.looped_transformers.blocks.sigmoid import RowSigmoidBlock
+from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
@@ -11,6 +15,7 @@ from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 NAMES = ("x", "y", "z")
+ALL_BLOCKS = [SumBlock("add", 1), SumBlock("sub", 1), ProductBlock(), TransposeBlock(), RowSigmoidBlock()]
 
 
 def sample(seed: int, functions: tuple[str, ...]) -> FleqProgram:
@@ -52,6 +57,37 @@ def test_one_head_does_what_several_do(seed: int) -> None:
     assert result.counters_agree
     assert result.deviation < 1e-9 or max(float(memory.abs().max()) for memory in several.memories) > 100
     assert max(len(layer.heads) for layer in machine.transformer.layers) == 1
+
+
+@pytest.mark.parametrize("functions", [("add", "sub", "transpose"), ("add", "mul", "rowsigmoid")])
+def test_a_run_is_the_cycles_of_the_dense_matrices(functions: tuple[str, ...]) -> None:
+    """What a run leaves out is nothing: counters are equal, memory up to rounding, which a product magnifies."""
+    programs = [sample(seed, functions) for seed in range(3)]
+    machine = FleqMachine(programs[0], ALL_BLOCKS)
+    for program, together in zip(programs, machine.run_many(programs, 10), strict=True):
+        state, run = machine.layout.pack(program), machine.run(program, 10)
+        assert run.counters == together.counters
+        for counter, memory, beside in zip(run.counters, run.memories, together.memories, strict=True):
+            state = machine.cycle(state)
+            literal = machine.layout.memory(state)
+            if literal.abs().max() > 20:
+                break
+            assert machine.layout.counter(state) == counter
+            assert (literal - memory).abs().max() < 1e-6
+            assert (literal - beside).abs().max() < 1e-6
+
+
+def test_numbers_that_overflow_go_by_the_dense_matrices() -> None:
+    program = assemble("again: x = add(x, x) width 2\nif zero <= 0 goto again\nhalt", {"x": 1e99, "zero": 0.0}, 2)
+    machine = FleqMachine(program)
+    run, state = machine.run(program, 12), machine.layout.pack(program)
+    for counter, memory in zip(run.counters, run.memories, strict=True):
+        state = machine.cycle(state)
+        assert machine.layout.counter(state) == counter
+        literal = machine.layout.memory(state)
+        assert torch.equal(torch.isfinite(literal), torch.isfinite(memory))
+        largest = literal.nan_to_num(0.0, 0.0, 0.0).abs().max().clamp(min=1e-300)
+        assert ((literal - memory) / largest).nan_to_num(0.0, 0.0, 0.0).abs().max() < 1e-12
 
 
 def test_products_deviate_by_their_law() -> None:

@@ -1,11 +1,14 @@
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
 
+from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers, _Known, _runs
 from attention_theory.looped_transformers.subleq.language import interpret, random_program, wild_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.rows import Rows
 from attention_theory.validation import ParameterError
 
 
@@ -32,10 +35,30 @@ def test_any_state_is_treated_as_the_layers_treat_it(options: dict[str, int]) ->
     draws = torch.Generator().manual_seed(0)
     for scale in (0.1, 1.0, 20.0):
         state = scale * torch.randn(3, 6, machine.rows.size, dtype=torch.float64, generator=draws)
-        sparse = SparseLayers(machine, 2.0)
-        for _ in range(2):  # the second cycle knows what the first has seen
-            ours, theirs = sparse.cycle(state), machine.cycle(state, 2.0)
-            assert (ours - theirs).abs().max() <= 1e-12 * theirs.abs().max()
+        for scratch in (1, 2, 6):  # a wrong number of columns that change costs time and nothing else
+            sparse = SparseLayers(machine, 2.0, scratch)
+            for _ in range(2):  # the second cycle knows what the first has seen
+                ours, theirs = sparse.cycle(state), machine.cycle(state, 2.0)
+                assert (ours - theirs).abs().max() <= 1e-12 * theirs.abs().max()
+
+
+def test_what_a_column_got_before_it_gets_again_only_if_it_reads_the_same() -> None:
+    """Units that read other rows than they write: one column of one program is changed, then all are put back."""
+    draws = torch.Generator().manual_seed(0)
+    rows = Rows(read=2, written=1)
+    layer = Layer(rows, "products of signs")
+    layer.unit("one", {0: 1.0, 1: -2.0}, {2: 3.0}, bias=0.5)
+    layer.unit("other", {0: -1.0}, {2: -1.0}, bias=-0.25)
+    layer.constant({2: 0.125})
+    machine = LoopedTransformer(rows, [layer])
+    state = torch.randn(2, 5, 3, dtype=torch.float64, generator=draws)
+    changed = state.clone()
+    changed[1, 3, 0] = 7.0
+    alike = state.clone()
+    alike[:, 1:] = state[0, 0]
+    sparse = SparseLayers(machine, 1.0)
+    for one in (state, changed, state, alike, changed, state[:1], torch.zeros_like(state)):
+        torch.testing.assert_close(sparse.cycle(one), machine.cycle(one, 1.0), rtol=0, atol=1e-14)
 
 
 def test_partners_are_copied_where_they_are_all_that_a_column_sees() -> None:
@@ -44,12 +67,13 @@ def test_partners_are_copied_where_they_are_all_that_a_column_sees() -> None:
     codes = torch.eye(5, dtype=torch.float64)[[4, 0, 1, 3, 2]].expand(2, -1, -1).numpy()
     values = torch.randn(2, 5, 3, dtype=torch.float64, generator=draws).numpy()
     for sharpness in (60.0, 1.0):
-        known = _Known(sharpness * codes, codes)
+        known = _Known(sharpness * codes, codes, 1)
         assert (known.partner is None) == (sharpness == 1.0)
         scores = torch.from_numpy(sharpness * codes @ codes.swapaxes(-1, -2))
         literal = scores.softmax(dim=-1) @ torch.from_numpy(values)
-        ours = torch.from_numpy(known(sharpness * codes, codes, values))
-        torch.testing.assert_close(ours, literal[:, 1:], rtol=0, atol=1e-15)
+        means = np.empty((2, 4, 3))
+        known.fill(means, sharpness * codes, codes, values)
+        torch.testing.assert_close(torch.from_numpy(means), literal[:, 1:], rtol=0, atol=1e-15)
 
 
 def test_runs_are_the_numbers() -> None:
@@ -74,3 +98,5 @@ def test_other_machines_are_refused() -> None:
         SparseLayers(SubleqMachine(4, 4, dtype=torch.float32), 30.0)
     with pytest.raises(ParameterError, match="temperature"):
         SparseLayers(SubleqMachine(4, 4), -1.0)
+    with pytest.raises(ParameterError, match="scratch"):
+        SparseLayers(SubleqMachine(4, 4), 30.0, 0)

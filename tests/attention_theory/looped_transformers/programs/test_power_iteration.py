@@ -4,6 +4,7 @@ import torch
 from attention_theory.looped_transformers.fleq.language import interpret, variable
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.programs.power_iteration import (
+    distance_bounds,
     inverse_root_iterates,
     listing_beside,
     power_error_bound,
@@ -45,6 +46,25 @@ def test_the_bound_holds_for_the_machine_and_grows_as_the_square_shrinks() -> No
     assert power_error_bound(hidden, 8, 1e-7, 80) == torch.inf
     with pytest.raises(ParameterError, match="slope"):
         power_error_bound(matrix, 4, 0.0)
+
+
+def test_the_distance_lies_between_its_bounds() -> None:
+    for seed in range(5):
+        draw = normal(4, 4, seed=seed)
+        matrix = draw + draw.mT
+        values, vectors = torch.linalg.eigh(matrix)
+        start = torch.full((4,), 0.5, dtype=torch.float64)
+        away = sign_free_distance(power_iterates(matrix / 5, start, 12), vectors[:, values.abs().argmax()])
+        lower, upper = distance_bounds(matrix, 12)
+        assert bool((lower <= away * (1 + 1e-9)).all())
+        assert bool((away <= upper * (1 + 1e-9)).all())
+        assert upper[12] / upper[11] == pytest.approx(float(values.abs().sort().values[-2] / values.abs().max()))
+    plane = torch.diag(torch.tensor([1.0, -0.5], dtype=torch.float64))
+    lower, upper = distance_bounds(plane, 1)
+    assert upper.tolist() == pytest.approx([1.0, 0.5])  # 45 degrees to begin with
+    assert lower.tolist() == pytest.approx([2**-0.5, 0.5 / 1.25**0.5])
+    with pytest.raises(ParameterError, match="steps"):
+        distance_bounds(plane, 0)
 
 
 def test_the_listing_stands_beside_its_repair() -> None:
