@@ -33,7 +33,8 @@ def sweep(
 ) -> Float[Tensor, "points seeds"]:
     """How well models memorise at every point, on the labels of the last epoch.
 
-    Points that take equally many steps are trained side by side, as one program, those with equally many heads together.
+    Points that take equally many steps are trained side by side, as one program, in the order of their heads: models
+    with equally many are multiplied together.
 
     Args:
         points: (H, n, T) each, with d_h = d, or (H, n, T, d_h); at least one.
