@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_theory.hyper_attention.language.language_model import TABLE_1, LanguageModel
+from attention_theory.memorization.panel import forward
 from attention_theory.memorization.printed_grid import BATCH, CLASSES, RATE, WIDTH, printed_panels
 from attention_theory.memorization.synthetic import sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer
@@ -57,7 +58,7 @@ class Case:
 
 
 def memorising(name: str, seeds: int, device: str) -> Case:
-    """All models of a printed panel."""
+    """All models of a printed panel, by autograd as the others here; their trainer has its gradient written out."""
     panel = next(one for one in printed_panels() if one.name == name)
     shapes = dict.fromkeys(replace(setting, examples=2 * BATCH) for setting in panel.settings)
     settings = [replace(setting, seed=seed) for setting in shapes for seed in range(seeds)]
@@ -69,10 +70,18 @@ def memorising(name: str, seeds: int, device: str) -> Case:
             yield tuple(trainer.next_batch())
             trainer.step += 1
 
-    def loss(chosen: Tensor, bearers: Tensor) -> Tensor:
-        return trainer.losses(chosen, bearers).sum()
+    weights = {name: value.clone().requires_grad_() for name, value in trainer.weights.items()}
+    models = torch.arange(len(settings), device=device)[:, None]
 
-    return Case(list(trainer.weights.values()), batches(), loss)
+    def loss(chosen: Tensor, bearers: Tensor) -> Tensor:
+        contexts = data.contexts if data.shared else data.contexts[models, chosen]
+        outputs, _ = forward(trainer.panel, weights, data.queries[models, chosen], contexts)
+        labels = data.labels[models, bearers]
+        if data.classes == 1:
+            return (outputs[..., 0] - labels).square().sum() / BATCH
+        return nn.functional.cross_entropy(outputs.flatten(0, 1), labels.flatten(), reduction="sum") / BATCH
+
+    return Case(list(weights.values()), batches(), loss)
 
 
 def language_model(name: str, device: str) -> Case:

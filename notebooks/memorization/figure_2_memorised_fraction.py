@@ -41,6 +41,7 @@ steps = 5000  # steps in panels (a) and (b), more where the epochs need more, at
 keys_steps = 5000  # steps in panel (c), at least 100
 batch = 64  # examples a step, at least 1
 rate = 0.02  # Adam's rate at its height, from 1e-6 to 1
+start = "fan-in"  # how the output map starts, one of "fan-in", "xavier"
 device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
@@ -66,6 +67,7 @@ require(
     keys_steps=(keys_steps, 100, None),
     batch=(batch, 1, None),
     rate=(rate, 1e-6, 1.0),
+    start=(start, {"fan-in", "xavier"}),
     device=(device, {"cpu", "cuda"}),
 )
 
@@ -77,7 +79,7 @@ require(
 # %%
 def memorised(points: list[Point], count: int, length: int, passes: int, relabel: bool = False) -> torch.Tensor:
     """The memorised fraction of every model, (points, seeds)."""
-    recipe = {"classes": classes, "relabel": relabel, "device": device, "epochs": passes, "seed": seed}
+    recipe = {"classes": classes, "relabel": relabel, "device": device, "start": start, "epochs": passes, "seed": seed}
     return sweep(points, width, count, length, batch, rate, **recipe)
 
 

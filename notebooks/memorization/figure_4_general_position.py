@@ -33,6 +33,7 @@ epochs = 0  # passes through the examples for which there must be time, at least
 steps = 2500  # of a training, more where the epochs need more, at least 100
 batch = 64  # examples a step, at least 1
 rate = 0.02  # Adam's rate at its height, from 1e-6 to 1
+start = "fan-in"  # how the output map starts, one of "fan-in", "xavier"
 device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
@@ -52,6 +53,7 @@ require(
     steps=(steps, 100, None),
     batch=(batch, 1, None),
     rate=(rate, 1e-6, 1.0),
+    start=(start, {"fan-in", "xavier"}),
     device=(device, {"cpu", "cuda"}),
 )
 
@@ -64,7 +66,7 @@ require(
 # %%
 def memorised(points: list[Point], count: int, shared: bool, relabel: bool = False) -> torch.Tensor:
     """The memorised fractions at (H, n, T), (points, seeds)."""
-    recipe = {"classes": classes, "relabel": relabel, "device": device, "epochs": epochs, "seed": seed}
+    recipe = {"classes": classes, "relabel": relabel, "device": device, "start": start, "epochs": epochs, "seed": seed}
     return sweep(points, width, count, steps, batch, rate, shared, **recipe)
 
 

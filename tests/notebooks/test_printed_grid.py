@@ -59,7 +59,7 @@ def test_the_sweeps_are_the_printed_grid(page: str, title: str) -> None:
     runs: Counter[Any] = Counter()
     for point in points_of(Notebook(sweep.notebook, LAYOUT), sweep.axes, sweep.parameters):
         one = point.parameters
-        assert (one["width"], one["batch"], one["rate"]) == (WIDTH, BATCH, RATE)
+        assert (one["width"], one["batch"], one["rate"], one["start"]) == (WIDTH, BATCH, RATE, "xavier")
         assert (one["labels"], one["contexts"] == "shared") == (panel.labels, panel.shared)
         assert panel.labels == "real" or one["classes"] == CLASSES
         steps = max(one["epochs"] * one["examples"] // one["batch"], one["least_steps"])
@@ -88,7 +88,7 @@ def test_the_pages_run_the_printed_grid(page: str, title: str) -> None:
     asked = settings_of(page).parameters
     axis = "heads" if "heads" in title else "keys" if "keys" in title else "contexts"
     assert page_runs(asked, axis) == printed(PANELS[SWEEPS[page, title]])
-    assert (asked["width"], asked["batch"], asked["rate"]) == (WIDTH, BATCH, RATE)
+    assert (asked["width"], asked["batch"], asked["rate"], asked["start"]) == (WIDTH, BATCH, RATE, "xavier")
 
 
 def test_figure_3_is_trained_as_printed() -> None:

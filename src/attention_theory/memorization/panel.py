@@ -4,17 +4,21 @@ A model embeds its tokens linearly, adds sinusoidal positions (0 for the query, 
 the query to the context with H heads of value width 1, and reads out a score for each class or one real number.
 
 Two things make this fast. Only the query's output is ever read, so nothing is computed at the other positions; and
-where the context is shared by all examples, its keys and values are made once a step instead of once an example. Heads
-of all models stand in one row, ``owner`` says whose they are: a model with few heads costs few.
+all that does not depend on an example is multiplied out before the examples come in. A head's logits are one matrix,
+tokens by entries of the raw query, times that query: with a 1 beside its entries the query brings bias and position
+along. Where every example has a context of its own, raw tokens x become tokens x W + p (p for bias and position), so
+that the same matrix is made for the rows of W and p in place of tokens. Heads of all models stand in one row, ``owner``
+says whose they are: a model with few heads costs few.
 
 Inside, examples are columns and the last axis. A softmax along a last axis below 16 is made entry by entry, along an
 axis before it by vectors: some ten times as fast for a context of 8 tokens.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from itertools import groupby
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -42,8 +46,9 @@ class Panel:
         width: d.
         outputs: the number of classes, or 1 for a real number.
         owner: the model of each head.
-        slot: the place of each head in a table of (models, most heads).
-        closed: ``-inf`` at the tokens that a head's model does not have, 0 elsewhere.
+        runs: neighbouring models with equally many heads, which are multiplied together: how many they are, which
+            models, and which heads.
+        closed: ``-inf`` in the last column at the tokens that a head's model does not have, 0 elsewhere.
         positions: the sinusoidal encodings, row 0 for the query.
     """
 
@@ -51,45 +56,52 @@ class Panel:
     width: int
     outputs: int
     owner: Int[Tensor, " heads"]
-    slot: Int[Tensor, " heads"]
-    closed: Float[Tensor, "heads tokens 1"]
+    runs: list[tuple[int, slice, slice]]
+    closed: Float[Tensor, "heads tokens width_and_one"]
     positions: Float[Tensor, "positions width"]
-
-    @cached_property
-    def most_heads(self) -> int:
-        return max(setting.heads for setting in self.settings)
-
-    @cached_property
-    def full(self) -> bool:
-        """Whether all models have as many heads: then the row of heads is the table, and nothing has to be copied."""
-        return len(self.owner) == len(self.settings) * self.most_heads
-
-    def to_table(self, per_head: Float[Tensor, "heads ..."]) -> Float[Tensor, "models most_heads ..."]:
-        """Rows of heads as a table of models by heads, zeros where a model has fewer."""
-        if self.full:
-            return per_head.unflatten(0, (-1, self.most_heads))
-        shape = (len(self.settings) * self.most_heads, *per_head.shape[1:])
-        table = per_head.new_zeros(shape).index_copy(0, self.slot, per_head)
-        return table.unflatten(0, (len(self.settings), self.most_heads))
 
     def of_owner(self, per_model: Float[Tensor, "models ..."]) -> Float[Tensor, "heads ..."]:
         """For each head what its model has."""
         return per_model.index_select(0, self.owner)
 
-    def from_table(self, table: Float[Tensor, "models most_heads ..."]) -> Float[Tensor, "heads ..."]:
-        return table.flatten(0, 1) if self.full else table.flatten(0, 1).index_select(0, self.slot)
+    def each(
+        self, per_head: Float[Tensor, "heads rows inner"], per_model: Float[Tensor, "models inner columns"]
+    ) -> Float[Tensor, "heads rows columns"]:
+        """``per_head @ of_owner(per_model)``, by one product a model for all of its heads."""
+        rows, inner = per_head.shape[1:]
+        parts = [
+            torch.bmm(per_head[heads].reshape(count, -1, inner), per_model[models]).view(-1, rows, per_model.shape[2])
+            for count, models, heads in self.runs
+        ]
+        return _joined(parts)
 
-    def with_owner(
-        self,
-        start: Float[Tensor, "heads rows 1"],
-        per_head: Float[Tensor, "heads rows width"],
-        per_model: Float[Tensor, "models width batch"],
-    ) -> Float[Tensor, "heads rows batch"]:
-        """``start + per_head @ of_owner(per_model)``; in a full panel one product a model, for all of its heads."""
-        if not self.full:
-            return torch.baddbmm(start, per_head, self.of_owner(per_model))
-        starts, maps = (part.unflatten(0, (-1, self.most_heads)).flatten(1, 2) for part in (start, per_head))
-        return torch.baddbmm(starts, maps, per_model).unflatten(1, (self.most_heads, -1)).flatten(0, 1)
+    def over(
+        self, left: Float[Tensor, "heads rows left"], right: Float[Tensor, "heads rows right"]
+    ) -> Float[Tensor, "models left right"]:
+        """``left.mT @ right``, summed over the heads of every model."""
+        parts = [
+            torch.bmm(left[heads].reshape(count, -1, left.shape[2]).mT, right[heads].reshape(count, -1, right.shape[2]))
+            for count, _, heads in self.runs
+        ]
+        return _joined(parts)
+
+    def total(self, per_head: Float[Tensor, "heads ..."]) -> Float[Tensor, "models ..."]:
+        """The sum over the heads of every model."""
+        return _joined([per_head[heads].unflatten(0, (count, -1)).sum(dim=1) for count, _, heads in self.runs])
+
+    def by_run(
+        self, work: Callable[..., Tensor], per_head: Float[Tensor, "heads ..."], *per_model: Float[Tensor, "models ..."]
+    ) -> Float[Tensor, "heads ..."]:
+        """``work`` on every run of models, given what is per head as (models, heads, ...) and what is per model."""
+        parts = [
+            work(per_head[heads].unflatten(0, (count, -1)), *(part[models] for part in per_model))
+            for count, models, heads in self.runs
+        ]
+        return _joined(parts)
+
+
+def _joined(parts: list[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 def make_panel(
@@ -100,16 +112,20 @@ def make_panel(
     device: torch.device | str = "cpu",
 ) -> Panel:
     """Lay out the heads of all models in one row."""
-    most_heads = max(setting.heads for setting in settings)
     most_tokens = max(setting.tokens for setting in settings)
     owner = [model for model, setting in enumerate(settings) for _ in range(setting.heads)]
-    slot = [model * most_heads + head for model, setting in enumerate(settings) for head in range(setting.heads)]
+    runs, model, head = [], 0, 0
+    for heads, group in groupby(setting.heads for setting in settings):
+        count = len(list(group))
+        runs.append((count, slice(model, model + count), slice(head, head + count * heads)))
+        model, head = model + count, head + count * heads
     tokens = torch.tensor([settings[model].tokens for model in owner])
-    beyond = torch.arange(most_tokens) >= tokens[:, None]
-    closed = torch.zeros(len(owner), most_tokens, dtype=dtype).masked_fill(beyond, -torch.inf)
+    closed = torch.zeros(len(owner), most_tokens, width + 1, dtype=dtype)
+    closed[..., -1].masked_fill_(torch.arange(most_tokens) >= tokens[:, None], -torch.inf)
     positions = sinusoidal(most_tokens + 1, width, dtype=torch.float64).to(dtype)
-    parts = (torch.tensor(owner), torch.tensor(slot), closed[..., None], positions)
-    return Panel(settings, width, outputs, *(part.to(device) for part in parts))
+    return Panel(
+        settings, width, outputs, torch.tensor(owner).to(device), runs, closed.to(device), positions.to(device)
+    )
 
 
 def initial_weights(panel: Panel, dtype: torch.dtype = torch.float32, start: Start = "fan-in") -> Parameters:
@@ -118,8 +134,8 @@ def initial_weights(panel: Panel, dtype: torch.dtype = torch.float32, start: Sta
     The text (Section 5.2, Appendices A and H) does not say how weights start. The output map W_O has two starts. Both
     take the same draws, so that they differ by a factor alone.
 
-    Key and query columns beyond a model's d_h, and output rows beyond its H, start at 0, where their gradient is 0:
-    they stay there, so that padding never takes part.
+    Key and query columns beyond a model's d_h start at 0, where their gradient is 0: they stay there, so that padding
+    never takes part.
 
     Args:
         panel: the models.
@@ -158,13 +174,27 @@ def initial_weights(panel: Panel, dtype: torch.dtype = torch.float32, start: Sta
         )
     weights = {name: torch.stack([part[name] for part in parts]) for name in parts[0] if not _per_head(name)}
     weights |= {name: torch.cat([part[name] for part in parts]) for name in parts[0] if _per_head(name)}
-    weights = {name: value.to(panel.owner.device) for name, value in weights.items()}
-    weights["output"] = panel.to_table(weights["output"])
-    return weights
+    return {name: value.to(panel.owner.device) for name, value in weights.items()}
 
 
 def _per_head(name: str) -> bool:
     return name in ("keys", "queries", "values", "output")
+
+
+class Attended(NamedTuple):
+    """What the heads of a panel see on a batch, and what their gradients need (:mod:`.panel_gradients`).
+
+    The rows of a head are the tokens of a shared context; without one the rows of the embedding, then the positions.
+    """
+
+    attention: Float[Tensor, "heads tokens batch"]
+    values: Float[Tensor, "heads tokens batch"] | Float[Tensor, "heads tokens 1"]
+    answers: Float[Tensor, "heads 1 batch"]
+    asked: Float[Tensor, "models batch width_and_one"]
+    query_map: Float[Tensor, "models width_and_one width"]
+    rows: Float[Tensor, "heads rows width"]
+    keyed: Float[Tensor, "heads rows key_width"]
+    into: Float[Tensor, "heads rows width"]
 
 
 def forward(
@@ -177,50 +207,60 @@ def forward(
 
     The logits carry the factor 1/sqrt(d), also where d_h is smaller.
     """
-    bias = weights["embed_bias"]
-    query = torch.baddbmm((bias + panel.positions[0])[..., None], weights["embed"].mT, queries.mT)
-    places = bias[:, None] + panel.positions[1:]
-    if contexts.ndim == 3:
-        attention, answers = _attend_shared(panel, weights, query, torch.baddbmm(places, contexts, weights["embed"]))
+    attended = attend(panel, weights, queries, contexts)
+    return read_out(panel, weights, attended.answers)[1].mT, attended.attention.mT
+
+
+def read_out(
+    panel: Panel, weights: Parameters, answers: Float[Tensor, "heads 1 batch"]
+) -> tuple[Float[Tensor, "heads 1 outputs"], Float[Tensor, "models outputs batch"]]:
+    """What each head adds to the outputs for an answer of 1, and the outputs."""
+    read = panel.each(weights["output"][:, None], weights["decode"])
+    return read, panel.over(read, answers) + weights["decode_bias"][..., None]
+
+
+def attend(
+    panel: Panel,
+    weights: Parameters,
+    queries: Float[Tensor, "models batch width"],
+    contexts: Float[Tensor, "models tokens width"] | Float[Tensor, "models batch tokens width"],
+) -> Attended:
+    """Every head at the query of every example, up to its answer: the weighted mean of its values."""
+    embed, bias = weights["embed"], weights["embed_bias"][:, None]
+    asked = torch.nn.functional.pad(queries, (0, 1), value=1.0)
+    query_map = torch.cat([embed, bias + panel.positions[0]], dim=1)
+    places = bias + panel.positions[1:]
+    shared = contexts.ndim == 3
+    rows = panel.of_owner(torch.baddbmm(places, contexts, embed) if shared else torch.cat([embed, places], dim=1))
+    keyed = rows @ weights["keys"]
+    into = keyed @ weights["queries"].mT * panel.width**-0.5
+    maps, values = panel.each(into, query_map.mT), rows @ weights["values"][..., None]
+    if shared:
+        attention = panel.each(maps + panel.closed, asked.mT).softmax(dim=1)
+        answers = values.mT @ attention
     else:
-        attention, answers = _attend_each(panel, weights, query, contexts, places)
-    read = (weights["output"] @ weights["decode"]).mT
-    outputs = torch.baddbmm(weights["decode_bias"][..., None], read, panel.to_table(answers))
-    return outputs.mT, attention.mT
+        own, maps = maps[:, : panel.width], maps[:, panel.width :]
+        logits = panel.each(maps + panel.closed, asked.mT) + panel.by_run(_own_logits, own, asked, contexts)
+        attention = logits.softmax(dim=1)
+        own, values = values[:, : panel.width], values[:, panel.width :]
+        values = values + panel.by_run(_own_values, own, contexts)
+        answers = (attention * values).sum(dim=1, keepdim=True)
+    return Attended(attention, values, answers, asked, query_map, rows, keyed, into)
 
 
-def _attend_shared(
-    panel: Panel,
-    weights: Parameters,
-    query: Float[Tensor, "models width batch"],
-    context: Float[Tensor, "models tokens width"],
-) -> tuple[Float[Tensor, "heads tokens batch"], Float[Tensor, "heads batch"]]:
-    """One context a model: E W_K W_Q^T is made once, and every query is one product away from its logits."""
-    own_context = panel.of_owner(context)
-    maps = (own_context @ weights["keys"]) @ weights["queries"].mT * panel.width**-0.5
-    attention = panel.with_owner(panel.closed, maps, query).softmax(dim=1)
-    values = own_context @ weights["values"][..., None]
-    return attention, (values.mT @ attention)[:, 0]
-
-
-def _attend_each(
-    panel: Panel,
-    weights: Parameters,
-    query: Float[Tensor, "models width batch"],
+def _own_logits(
+    maps: Float[Tensor, "models heads width width_and_one"],
+    asked: Float[Tensor, "models batch width_and_one"],
     contexts: Float[Tensor, "models batch tokens width"],
-    places: Float[Tensor, "models tokens width"],
-) -> tuple[Float[Tensor, "heads tokens batch"], Float[Tensor, "heads batch"]]:
-    """One context an example. The query is carried through W_K and the embedding, so that no context is embedded.
+) -> Float[Tensor, "models_heads tokens batch"]:
+    """What the raw tokens of every example add to its logits. Examples come before tokens here, as in the contexts."""
+    carried = (asked @ maps.flatten(1, 2).mT).unflatten(2, maps.shape[1:3])
+    return (carried @ contexts.mT).permute(0, 2, 3, 1).flatten(0, 1)
 
-    With tokens x W + p (p for bias and position) the logits are x (W c) + p c for a carried query c, and the values
-    x (W v) + p v.
-    """
-    embed, own_places = panel.of_owner(weights["embed"]), panel.of_owner(places)
-    into = weights["keys"] @ weights["queries"].mT * panel.width**-0.5
-    asked = query.mT @ panel.to_table(embed @ into).flatten(1, 2).mT  # examples are rows here, as in the contexts
-    logits = panel.from_table((asked.unflatten(2, (-1, panel.width)) @ contexts.mT).permute(0, 2, 3, 1))
-    attention = (logits + panel.with_owner(panel.closed, own_places @ into, query)).softmax(dim=1)
-    own_values = weights["values"][..., None]
-    values = contexts.flatten(1, 2) @ panel.to_table((embed @ own_values)[..., 0]).mT
-    values = panel.from_table(values.unflatten(1, contexts.shape[1:3]).permute(0, 3, 2, 1)) + own_places @ own_values
-    return attention, (attention * values).sum(dim=1)
+
+def _own_values(
+    maps: Float[Tensor, "models heads width 1"], contexts: Float[Tensor, "models batch tokens width"]
+) -> Float[Tensor, "models_heads tokens batch"]:
+    """What the raw tokens of every example add to their values."""
+    values = maps[..., 0] @ contexts.flatten(1, 2).mT
+    return values.unflatten(2, contexts.shape[1:3]).mT.flatten(0, 1)

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.memorization.panel import Start
 from attention_theory.memorization.synthetic import Labels, Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer
 from attention_theory.validation import require
@@ -28,17 +29,19 @@ def sweep(
     device: str = "cpu",
     epochs: int = 0,
     seed: int = 0,
+    start: Start = "fan-in",
 ) -> Float[Tensor, "points seeds"]:
     """How well models memorise at every point, on the labels of the last epoch.
 
-    Points that take equally many steps are trained side by side, as one program.
+    Points that take equally many steps are trained side by side, as one program, in the order of their heads: models
+    with equally many are multiplied together.
 
     Args:
         points: (H, n, T) each, with d_h = d, or (H, n, T, d_h); at least one.
         width: d.
         seeds: models for each point, at least 1; each seed draws data, weights and batches.
         steps: of a training, at least 1.
-        batch, rate, relabel: as in :class:`~attention_theory.memorization.trainer.PanelTrainer`.
+        batch, rate, relabel, start: as in :class:`~attention_theory.memorization.trainer.PanelTrainer`.
         shared, labels, classes: as in :func:`~attention_theory.memorization.synthetic.sample_data_sets`.
         device: where to train.
         epochs: passes through the examples for which there must be time, at least 0; points whose examples are so many
@@ -53,13 +56,13 @@ def sweep(
     """
     require(points=(len(points), 1, None), seeds=(seeds, 1, None), epochs=(epochs, 0, None), seed=(seed, 0, None))
     groups: dict[int, list[int]] = {}
-    for place, point in enumerate(points):
+    for place, point in sorted(enumerate(points), key=lambda one: one[1][0]):
         groups.setdefault(max(steps, epochs * point[2] // batch), []).append(place)
     found = torch.zeros(len(points), seeds, dtype=torch.float64)
     for needed, places in groups.items():
         settings = [_setting(points[place], width, seed + s) for place in places for s in range(seeds)]
         data = sample_data_sets(settings, width, shared, labels, classes).to(device)
-        trainer = PanelTrainer(settings, data, needed, batch, rate, relabel)
+        trainer = PanelTrainer(settings, data, needed, batch, rate, relabel, start=start)
         trainer.run()
         score = trainer.score(trainer.latest_labels())
         result = score.accuracy if labels == "classes" else score.loss

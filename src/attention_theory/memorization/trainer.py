@@ -14,6 +14,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from attention_theory.memorization.panel import Panel, Start, forward, initial_weights, make_panel
+from attention_theory.memorization.panel_gradients import gradients
 from attention_theory.memorization.synthetic import DataSets, Setting
 from attention_theory.randomness import generator
 from attention_theory.training import Parameters
@@ -73,8 +74,13 @@ class PanelTrainer:
         device, width = self.data.queries.device, self.data.queries.shape[-1]
         self.panel: Panel = make_panel(self.settings, width, self.data.classes, dtype, device)
         weights = initial_weights(self.panel, dtype, self.start)
-        self.weights: Parameters = {name: value.requires_grad_() for name, value in weights.items()}
-        self.optimiser = torch.optim.Adam(list(self.weights.values()), lr=self.rate, fused=True)
+        # All weights lie in one vector, of which ``weights`` are views: Adam then has one tensor to look after.
+        self._flat = torch.cat([value.flatten() for value in weights.values()])
+        parts = self._flat.split([value.numel() for value in weights.values()])
+        self.weights: Parameters = {
+            name: part.view(value.shape) for (name, value), part in zip(weights.items(), parts, strict=True)
+        }
+        self.optimiser = torch.optim.Adam([self._flat], lr=self.rate, fused=True)
         self._epochs: dict[int, tuple[int, Tensor]] = {}
         self._ahead: tuple[int, Tensor] | None = None
 
@@ -89,22 +95,19 @@ class PanelTrainer:
         while self.step < last:
             if record_every and self.step % record_every == 0:
                 self._record()
-            losses = self.losses(*self.next_batch())
+            found = self.gradients(*self.next_batch())
+            self._flat.grad = torch.cat([found[name].flatten() for name in self.weights])
             self.optimiser.param_groups[0]["lr"] = self.rate * schedule(self.step, self.steps)
-            self.optimiser.zero_grad()
-            losses.sum().backward()
             self.optimiser.step()
             self.step += 1
         if record_every and self.step == self.steps:
             self._record()
 
-    def losses(
-        self, chosen: Int[Tensor, "models batch"], bearers: Int[Tensor, "models batch"]
-    ) -> Float[Tensor, " models"]:
-        """The loss of every model on a batch: its examples, and those whose labels they bear."""
+    def gradients(self, chosen: Int[Tensor, "models batch"], bearers: Int[Tensor, "models batch"]) -> Parameters:
+        """The derivatives of the models' losses on a batch: its examples, and those whose labels they bear."""
         contexts = self.data.contexts if self.data.shared else _take(self.data.contexts, chosen)
-        outputs, _ = forward(self.panel, self.weights, _take(self.data.queries, chosen), contexts)
-        return _losses(outputs, _take(self.data.labels, bearers)).mean(dim=-1)
+        labels = _take(self.data.labels, bearers)
+        return gradients(self.panel, self.weights, _take(self.data.queries, chosen), contexts, labels)
 
     def score(self, labels: Tensor | None = None, chunk: int = 2_048) -> Score:
         """Accuracy and loss of every model on its whole data set (with other labels, if any are given)."""

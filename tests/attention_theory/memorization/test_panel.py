@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,7 +10,8 @@ from attention_theory.training import Parameters
 from attention_theory.validation import ParameterError
 
 SETTINGS = [Setting(3, 4, 7, 5, seed=0), Setting(1, 2, 9, 2, seed=1), Setting(2, 5, 4, 3, seed=2)]
-EQUAL_HEADS = [Setting(3, 4, 7, 5, seed=0), Setting(3, 2, 9, 2, seed=1)]  # the heads fill their table
+EQUAL_HEADS = [Setting(3, 4, 7, 5, seed=0), Setting(3, 2, 9, 2, seed=1)]
+PER_HEAD = ("keys", "queries", "values", "output")
 
 
 def literal_output(weights: Parameters, setting: Setting, query: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
@@ -35,8 +37,8 @@ def literal_outputs(weights: Parameters, settings: list[Setting], data: DataSets
     outputs, first_head = [], 0
     for model, setting in enumerate(settings):
         heads = slice(first_head, first_head + setting.heads)
-        own = {name: value[model] for name, value in weights.items() if name not in ("keys", "queries", "values")}
-        own |= {name: weights[name][heads] for name in ("keys", "queries", "values")}
+        own = {name: value[model] for name, value in weights.items() if name not in PER_HEAD}
+        own |= {name: weights[name][heads] for name in PER_HEAD}
         first_head += setting.heads
         contexts = [data.contexts[model] if data.shared else data.contexts[model, t] for t in range(setting.examples)]
         examples = zip(data.queries[model], (one[: setting.tokens] for one in contexts), strict=False)
@@ -63,16 +65,24 @@ def test_forward_is_the_literal_model_and_so_are_its_gradients(settings: list[Se
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_table_that_is_full_gives_what_a_row_of_heads_gives(shared: bool) -> None:
+def test_models_multiplied_together_give_what_each_gives_by_itself(shared: bool) -> None:
     data = sample_data_sets(EQUAL_HEADS, width=6, shared=shared, classes=5, dtype=torch.float64)
     panel = make_panel(EQUAL_HEADS, 6, 5, torch.float64)
     weights = initial_weights(panel, torch.float64)
-    as_table = forward(panel, weights, data.queries, data.contexts)
-    assert panel.full
-    panel.__dict__["full"] = False  # the general way, which copies
-    as_row = forward(panel, weights, data.queries, data.contexts)
-    for one, other in zip(as_table, as_row, strict=True):
-        assert torch.allclose(one, other, rtol=0, atol=1e-13)
+    assert len(panel.runs) == 1
+    alone = replace(panel, runs=[(1, slice(0, 1), slice(0, 3)), (1, slice(1, 2), slice(3, 6))])
+    one, other = (forward(each, weights, data.queries, data.contexts) for each in (panel, alone))
+    for together, apart in zip(one, other, strict=True):
+        assert torch.allclose(together, apart, rtol=0, atol=1e-13)
+
+
+def test_neighbours_with_equally_many_heads_make_a_run() -> None:
+    panel = make_panel([*EQUAL_HEADS, *SETTINGS[1:]], 6, 5)
+    assert panel.runs == [
+        (2, slice(0, 2), slice(0, 6)),
+        (1, slice(2, 3), slice(6, 7)),
+        (1, slice(3, 4), slice(7, 9)),
+    ]
 
 
 def test_tokens_that_a_model_lacks_get_no_weight() -> None:
@@ -87,15 +97,16 @@ def test_weights_of_a_model_do_not_depend_on_its_neighbours() -> None:
     alone = initial_weights(make_panel(SETTINGS[2:], 6, 5))
     assert torch.equal(together["embed"][2], alone["embed"][0])
     assert torch.equal(together["keys"][4:, :, :3], alone["keys"])
-    assert torch.equal(together["output"][2, :2], alone["output"][0])
+    assert torch.equal(together["output"][4:], alone["output"])
 
 
 def test_the_two_starts_differ_by_the_width_of_the_output_map_alone() -> None:
     panel = make_panel(SETTINGS, 6, 5)
     fan_in, xavier = (initial_weights(panel, start=start) for start in ("fan-in", "xavier"))
-    for model, setting in enumerate(SETTINGS):
-        factor = math.sqrt(6 * setting.heads / (setting.heads + 6))
-        assert torch.allclose(xavier["output"][model], factor * fan_in["output"][model])
+    for head, model in enumerate(panel.owner.tolist()):
+        heads = SETTINGS[model].heads
+        factor = math.sqrt(6 * heads / (heads + 6))
+        assert torch.allclose(xavier["output"][head], factor * fan_in["output"][head])
     assert all(torch.equal(xavier[name], fan_in[name]) for name in fan_in if name != "output")
 
 

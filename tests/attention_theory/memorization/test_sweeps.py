@@ -7,7 +7,7 @@ from attention_theory.memorization.synthetic import Labels, Setting, sample_data
 from attention_theory.memorization.trainer import PanelTrainer
 from attention_theory.validation import ParameterError
 
-POINTS = [(1, 3, 20), (2, 2, 30)]
+POINTS = [(2, 2, 30), (1, 3, 20)]
 
 
 @pytest.mark.parametrize(("labels", "shared"), [("classes", True), ("real", False)])
@@ -38,6 +38,13 @@ def test_labels_that_change_every_epoch_are_not_memorised() -> None:
     kept, changed = (sweep([(4, 4, 12)], 8, 1, 1500, 12, 1e-2, classes=5, relabel=relabel) for relabel in (False, True))
     assert kept.item() == 1
     assert changed.item() < 1
+
+
+def test_the_start_reaches_the_models() -> None:
+    fan_in, xavier = (
+        sweep([(2, 2, 30)], 4, 1, 5, 8, 1e-2, labels="real", start=s).item() for s in ("fan-in", "xavier")
+    )
+    assert fan_in == sweep([(2, 2, 30)], 4, 1, 5, 8, 1e-2, labels="real").item() != xavier
 
 
 def test_bad_input_is_named() -> None:
