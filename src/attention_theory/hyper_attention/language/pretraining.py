@@ -27,7 +27,7 @@ class Training:
         window: tokens in a sequence.
         rate: the largest learning rate; the last is a tenth of it.
         warm_up: steps over which the rate rises from 0.
-        micro_batch: sequences held at once; the gradients of a step are summed over them.
+        micro_batch: sequences of each model held at once; the gradients of a step are summed over them.
         evaluate_every: steps between two validations.
         validation_windows: windows that a validation is taken on, the same each time.
         weight_decay: of the matrices.
