@@ -137,6 +137,7 @@ shifted = target.clone()
 shifted[scarce] += null_vector
 enough = [size for size in samples if ranks[size] == grid]
 too_few = [size for size in samples if ranks[size] < grid]
+fitted_by_descent = [size for size in enough if train[size] <= 1e-12]
 
 # %% [markdown]
 # The steps of the proof. What a layer has learned wrongly is $a^\mu_\nu = x(\mu)^\top \hat C\, x(\nu)\, \hat w_\nu -
@@ -173,7 +174,6 @@ zero = {f"B = {size}": (fitted[size] - target).abs().max() for size in enough}
 
 # %%
 claim = Claim("hyper-attention/theorem-4-6")
-fitted_by_descent = [size for size in enough if train[size] <= 1e-12]
 claim.check("full rank: sizes at which descent reached zero training error", len(fitted_by_descent), ">=", 1)
 for size in fitted_by_descent:
     claim.check(f"B = {size}, full rank, descent: test error", test[size], "<=", 1e-12)
