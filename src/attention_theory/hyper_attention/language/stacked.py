@@ -8,6 +8,7 @@ linear maps know which sequence belongs to which model.
 
 import copy
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
@@ -84,8 +85,9 @@ class StackedModels(nn.Module):
         self.tokens = _stack([one.tokens.weight for one in models])
         self.positions = _stack([one.positions.weight for one in models])
         self.norm = StackedNorm([one.norm for one in models])
-        layers = [[[one.blocks[layer] for one in some] for some in kinds] for layer in range(len(models[0].blocks))]
-        self.blocks = nn.Sequential(*map(_stack_blocks, layers))
+        depth = range(len(models[0].blocks))
+        layers = [[[cast(Block, one.blocks[layer]) for one in some] for some in kinds] for layer in depth]
+        self.blocks = nn.Sequential(*(_stack_blocks(layer) for layer in layers))
 
     def forward(self, tokens: Int[Tensor, "models batch length"]) -> Float[Tensor, "models rows vocabulary"]:
         """The logits of the token after each one, those of a model's sequences one after another."""
@@ -100,7 +102,7 @@ class StackedModels(nn.Module):
         """Every parameter with the models whose weights it holds: all of them, or those of one kind."""
         models = len(self.tokens)
         kinds = [tuple(one.attention.blocks) for one in self.blocks if isinstance(one.attention, SideBySide)]
-        held = {}
+        held: dict[nn.Parameter, slice] = {}
         for attention in kinds:
             each = models // len(attention)
             for kind, block in enumerate(attention):
