@@ -145,13 +145,12 @@ def pretrain(
 
 def _clip(stack: StackedModels, largest: float) -> None:
     """Scale the gradient of every model down to norm ``largest`` where it is longer."""
-    gradients = [(value.grad, models) for value, models in stack.holders() if value.grad is not None]
-    squared = torch.zeros(len(stack.tokens), device=stack.tokens.device)
-    for gradient, models in gradients:
-        squared[models] += gradient.flatten(1).square().sum(dim=1)
-    factor = (largest / (squared.sqrt() + 1e-6)).clamp(max=1.0)
-    for gradient, models in gradients:
-        gradient.mul_(factor[models].reshape(-1, *[1] * (gradient.ndim - 1)))
+    for kind in range(stack.kinds):
+        gradients = [value.grad[place] for value, place in stack.of_kind(kind) if value.grad is not None]
+        squared = torch.stack([gradient.flatten(1).square().sum(dim=1) for gradient in gradients]).sum(dim=0)
+        factor = (largest / (squared.sqrt() + 1e-6)).clamp(max=1.0)
+        for gradient in gradients:
+            gradient.mul_(factor.reshape(-1, *[1] * (gradient.ndim - 1)))
 
 
 def train_table(

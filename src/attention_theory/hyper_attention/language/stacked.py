@@ -84,10 +84,11 @@ class StackedModels(nn.Module):
         models = [one for some in kinds for one in some]
         self.tokens = _stack([one.tokens.weight for one in models])
         self.positions = _stack([one.positions.weight for one in models])
-        self.norm = StackedNorm([one.norm for one in models])
         depth = range(len(models[0].blocks))
         layers = [[[cast(Block, one.blocks[layer]) for one in some] for some in kinds] for layer in depth]
         self.blocks = nn.Sequential(*(_stack_blocks(layer) for layer in layers))
+        self.norm = StackedNorm([one.norm for one in models])
+        self.kinds = len(kinds)
 
     def forward(self, tokens: Int[Tensor, "models batch length"]) -> Float[Tensor, "models rows vocabulary"]:
         """The logits of the token after each one, those of a model's sequences one after another."""
@@ -98,16 +99,15 @@ class StackedModels(nn.Module):
         x = self.norm(self.blocks(x.flatten(0, 1)))
         return x.reshape(models, batch * length, -1) @ self.tokens.mT
 
-    def holders(self) -> list[tuple[nn.Parameter, slice]]:
-        """Every parameter with the models whose weights it holds: all of them, or those of one kind."""
-        models = len(self.tokens)
-        kinds = [tuple(one.attention.blocks) for one in self.blocks if isinstance(one.attention, SideBySide)]
-        held: dict[nn.Parameter, slice] = {}
-        for attention in kinds:
-            each = models // len(attention)
-            for kind, block in enumerate(attention):
-                held |= dict.fromkeys(block.parameters(), slice(kind * each, (kind + 1) * each))
-        return [(value, held.get(value, slice(0, models))) for value in self.parameters()]
+    def of_kind(self, kind: int) -> list[tuple[nn.Parameter, slice]]:
+        """The parameters with weights of the models of a kind, each with their place along its first axis."""
+        each, own, others = len(self.tokens) // self.kinds, set(), set()
+        for one in self.blocks:
+            if isinstance(one.attention, SideBySide):
+                for place, block in enumerate(one.attention.blocks):
+                    (own if place == kind else others).update(block.parameters())
+        shared = slice(kind * each, (kind + 1) * each)
+        return [(one, slice(0, each) if one in own else shared) for one in self.parameters() if one not in others]
 
     def decayed(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
         """The matrices of the models, which weight decay shrinks, and the vectors, which it leaves alone."""

@@ -52,12 +52,10 @@ def test_kinds_side_by_side_give_what_each_model_gives() -> None:
     tokens = torch.randint(11, (len(models), 3, 7), generator=generator(1))
     apart = torch.stack([model(some).flatten(0, 1) for model, some in zip(models, tokens, strict=True)])
     torch.testing.assert_close(stack(tokens), apart, rtol=0, atol=1e-12)
-    # every weight of every model has its place, and is held once
-    held = [0] * len(models)
-    for value, some in stack.holders():
-        for place in range(len(models))[some]:
-            held[place] += value[0].numel()
-    assert held == [sum(value.numel() for value in model.parameters()) for model in models]
+    # every weight of every model has its place
+    for kind, some in enumerate(kinds):
+        held = sum(value[place].numel() for value, place in stack.of_kind(kind))
+        assert held == sum(value.numel() for model in some for value in model.parameters())
 
 
 def _name(key: str) -> str:
