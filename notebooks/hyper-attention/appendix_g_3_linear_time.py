@@ -29,8 +29,11 @@
 # <!-- /claim -->
 #
 # Written out, linear HyperAttention of order 3 with factors sums over all triples of tokens: $O(L^3 R)$. Taken in
-# another order, the sums over $j_1$ and $j_2$ come apart, $$\mathrm{HA} = Q \bigl[ (K_1^\top V_1) \odot (K_2^\top V_2)
-# \bigr] V_3^\top,$$ which is $O(L R^2)$. This is Eq. 43 in matrix form.
+# another order, the sums over $j_1$ and $j_2$ come apart,
+#
+# $$\mathrm{HA} = Q \bigl[ (K_1^\top V_1) \odot (K_2^\top V_2) \bigr] V_3^\top,$$
+#
+# which is $O(L R^2)$. This is Eq. 43 in matrix form.
 #
 # **What is wrong as printed.** The sums come apart only if they run over *all* pairs, as Eq. 42 has it. It is offered
 # for Definition 6.1, and for its ordered sum, that of Definition G.1 and causal ones Eq. 43 gives another function.

@@ -31,6 +31,7 @@
 #
 # Self-attention weighs tokens one by one. HyperAttention of order $n$ weighs tuples of $n - 1$ tokens: the score of a
 # tuple is multilinear in the token that looks and the tokens looked at, and so is its value. At order 3,
+#
 # $$\mathrm{HA}_i = \sum_{(j_1, j_2)} C(x_i, x_{j_1}, x_{j_2})\, W(x_{j_1}, x_{j_2}).$$
 #
 # **Which pairs?** The paper uses five sums and, but for Remark G.2, does not tell them apart: all pairs (Theorem G.4),

@@ -99,6 +99,10 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# The paper calls this an observation and gives no proof. One line is enough: with one-hot rows $E$ the sequence is $X =
+# E B$, and $B B^\top = I$ leaves $B X^\top X B^\top = E^\top E$, whose entry $(\mu, \nu)$ counts the tokens that are
+# both $\mu$ and $\nu$.
 
 # %%
 diagonals = torch.diag_embed(counts(symbols, size))
@@ -302,7 +306,10 @@ claim.control("with the largest eigenvalue, least slack", slack_largest, ">=", -
 claim.verdict()
 
 # %% [markdown]
-# For Lemma C.4, $A(t)$ is a new random symmetric matrix in every interval of length $0.1$, with eigenvalues of at least
+# Lemma C.4 is stated in the paper without a proof. It follows from $\frac{d}{dt}\|x\|^2 = -2\eta\, x^\top A(t)\, x \le
+# -2\eta\psi \|x\|^2$, which also gives the rate: $\|x(t)\|^2 e^{2\eta\psi t}$ does not grow.
+#
+# To try it, $A(t)$ is a new random symmetric matrix in every interval of length $0.1$, with eigenvalues of at least
 # $\psi = 0.5$; each interval is solved exactly by a matrix exponential. Then one direction is left without decay.
 
 # %%

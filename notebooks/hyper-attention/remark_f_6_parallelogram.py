@@ -40,7 +40,10 @@
 # A linear attention layer maps $X$ to $X\,(C X^\top X W)$: the tokens are multiplied by a matrix $G$ that all of them
 # share. A sum over heads is again $X G$, a skip connection adds $X$, and a stack multiplies such maps: always $X
 # \mapsto X G(X)$. Now take four tokens of a sequence with the features $(0,0), (0,1), (1,0), (1,1)$. Side by side,
-# $x_{00} - x_{01} - x_{10} + x_{11} = 0$. So the outputs satisfy the same, $$Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0,$$
+# $x_{00} - x_{01} - x_{10} + x_{11} = 0$. So the outputs satisfy the same,
+#
+# $$Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0,$$
+#
 # whatever the weights. For the target the left-hand side is $\sum_j (f_1(0, a_j) - f_1(1, a_j))(f_2(0, b_j) - f_2(1,
 # b_j))$, and for the crosswise one $\sum_j (f_1(0, b_j) - f_1(1, b_j))(f_2(0, a_j) - f_2(1, a_j))$: zero only by
 # accident. One head of order 2 multiplies two scores, each a table of one feature of $i$ and one of $j$ (Definition

@@ -62,6 +62,7 @@ import math
 import torch
 
 from attention_theory.data.token_files import open_corpus
+from attention_theory.hyper_attention.language.drawing import draw_courses
 from attention_theory.hyper_attention.language.language_model import BASELINES, TABLE_2, LanguageModel
 from attention_theory.hyper_attention.language.pretraining import Training, bigram_loss, gaps, train_table, unigram_loss
 from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
@@ -76,7 +77,7 @@ width = 24  # features of a token, a multiple of 24 from 24 to 4080
 layers = 3  # blocks, at least 1
 window = 16  # tokens in a sequence, at least 2
 batch = 8  # sequences in a step, at least 1
-micro_batch = 8  # sequences held at once, from 1 to batch
+micro_batch = 8  # sequences of each model held at once, from 1 to batch
 steps = 1000  # gradient steps, at least 1
 warm_up = 100  # steps of rising rate, from 0 to steps
 rate = 0.015  # largest learning rate, from 1e-7 to 0.1
@@ -112,7 +113,6 @@ show.table(
 # %%
 training = Training(steps, batch, window, rate, warm_up, micro_batch, evaluate_every, validation_windows)
 courses = train_table({**BASELINES, **TABLE_2}, width, layers, corpus, training, seeds, device)
-by_place = {name: torch.tensor([one.by_place for one in runs]).mean(0) for name, runs in courses.items()}
 
 # %% [markdown]
 # On the left, the loss on held-out text in the course of the training. On the right, what each model draws from the
@@ -120,16 +120,8 @@ by_place = {name: torch.tensor([one.by_place for one in runs]).mean(0) for name,
 # places the loss itself depends on which tokens of the text happen to lie there.)
 
 # %%
-fig, (course, places) = show.axes(1, 2, width=9.5, height=3.4)
-for (name, runs), colour, marker in zip(courses.items(), show.COLOURS, show.MARKERS, strict=False):
-    losses = torch.tensor([one.losses for one in runs])[:, 1:]
-    course.plot(runs[0].steps[1:], losses.mean(0), color=colour, marker=marker, label=name)
-    if name != "no attention":
-        places.plot(by_place["no attention"] - by_place[name], color=colour, marker=marker, markersize=3)
-course.axhline(bigram, color="gray", linestyle="--", label="counted bigrams")
-course.set(xlabel="step", ylabel="loss, nats a token")
-course.legend(fontsize=7)
-places.set(xlabel="place in the window", ylabel="below no attention by, nats")
+fig, axes = show.axes(1, 2, width=9.5, height=3.4)
+draw_courses(*axes, courses, bigram, show.COLOURS, show.MARKERS)
 show.figure(
     fig,
     name="losses",

@@ -17,6 +17,7 @@
 #
 # **As printed.** A *linear fully connected network* needs $\Omega(L^2 |\mathcal S|^2)$ parameters to represent the
 # interaction exactly. A linear network on the tokens side by side cannot represent it with any number of parameters.
+# (In the proof: that network has room for the $|\mathcal S|^2$ numbers of $f$.)
 #
 # **Corrected.** A linear map on pairs of tokens $e_{\mathcal X(i)} \otimes e_{\mathcal X(j)}$ that shares no weights
 # has exactly $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr) = \Theta(L^2|\mathcal S|^2)$ free parameters for all
@@ -24,7 +25,8 @@
 # $|\mathcal S|^2$.
 #
 # The count holds for a linear map on *pairs* of tokens without shared weights. Nothing follows for networks with a
-# nonlinearity.
+# nonlinearity. (The proof's three steps then hold: on pairs there is that room, on two tokens side by side there are
+# $2|\mathcal S| - 1$ numbers.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -151,6 +153,21 @@ literal_easy = relative_residual(side_by_side, easy_targets)
 pairs = relative_residual(on_pairs, targets[:, :1])
 
 # %% [markdown]
+# ## The steps of the proof
+# The paper's proof has three steps: the network must have room for the $|\mathcal S|^2$ numbers of $f$; each of the $L$
+# terms of an output needs numbers of its own; each of the $L$ outputs does. How much room there is for one term is the
+# rank of what the network can be given for it. On two tokens side by side this is $2|\mathcal S| - 1$, and the first
+# step fails. On their pair it is $|\mathcal S|^2$. The second step then holds up to a factor: for $L, |\mathcal S| \ge
+# 2$ an output has at least a quarter of the $L|\mathcal S|^2$ numbers free, since $(L-1)/L$ and $(|\mathcal
+# S|-1)/|\mathcal S|$ are both at least one half. The third is exact.
+
+# %%
+two = all_sequences(2, size)
+room_side_by_side = modular_rank(concatenated_features(two, size).long())
+room_on_pairs = modular_rank(pair_features(two, size, 0, shared=False)[:, size**2 :].long())
+shares = {f"L = {n}": rank / (n * n * size**2) for n, rank in zip(lengths, found, strict=True)}
+
+# %% [markdown]
 # All features being free must fail: 21 are, of 36.
 
 # %%
@@ -166,6 +183,10 @@ claim.check(
 claim.check("shared pair features fit the target, residual", pairs, "<=", 1e-20)
 claim.check("one-hots side by side fit f without its first argument", literal_easy, "<=", 1e-20)
 claim.printed("one-hots side by side fit a random f, relative residual", literal, "<=", 1e-12)
+claim.printed("room for f: rank of two tokens side by side", room_side_by_side, "==", size**2, of="proof")
+claim.check("room for f: rank of their pair", room_on_pairs, "==", size**2, of="proof")
+claim.check("free parameters of all outputs, share of L²|S|²", shares, ">=", 0.25, of="proof")
+claim.check("all outputs: free parameters over those of one", sum(ranks) / ranks[0], "==", length, of="proof")
 claim.control("all L|S|² pair features are free", min(ranks), "==", length * size**2)
 claim.number("relative residual of the literal network", literal)
 claim.verdict()

@@ -31,7 +31,10 @@
 # <!-- /claim -->
 #
 # A layer with one output is trained by gradient flow from $C = 0$ and a positive $w$. The theorem says that the loss
-# goes to zero. The proof gives more, and this page collects it.
+# goes to zero. The proof gives more, and this page collects it. (The data matrix $S$ of a symbol $\mu$ lists the counts
+# $s$ of all symbols, one row for each sequence that holds $\mu$. Data are versatile, Assumption 4.2, where the columns
+# of every data matrix are independent: {doc}`the page of Theorem 4.6
+# </notebooks/hyper-attention/theorem_4_6_generalization>`.)
 #
 # - **What is kept.** For every symbol, $w_\alpha^2 - \|C_{:,\alpha}\|^2$ does not change. As $C$ starts at 0,
 #   $w_\alpha$ never falls below its start.

@@ -20,8 +20,11 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# Versatile data fix $T$. If *one* layer is right at all lengths, then it is this one, and training at a single length
-# $L^*$ finds it. Both conditions matter, and each can fail in a natural way.
+# A layer is seen through its tensor $T_{\mu\nu} = C_{\mu\nu} w_\nu$ alone: what a token $\nu$ adds to the output at a
+# token $\mu$. Data are *versatile* if for every $\mu$ the counts $s$ of the sequences that hold $\mu$ have full rank
+# ({doc}`the page of Theorem 4.6 </notebooks/hyper-attention/theorem_4_6_generalization>`), and versatile data fix $T$.
+# If *one* layer is right at all lengths, then it is this one, and training at a single length $L^*$ finds it. Both
+# conditions matter, and each can fail in a natural way.
 #
 # - **No token twice.** Then $s_\mu = 1$ wherever $\mu$ is, and $\sum_\nu s_\nu = L^*$. So $(-(L^*-1), 1, \dots, 1)$,
 #   with the first number at $\mu$, is invisible: the rank is $|\mathcal S| - 1$. A multiple of this vector may be

@@ -159,8 +159,9 @@ claim.verdict()
 #
 # The window is 1 up to the distance $2R$. The paper has $f[n] = \mathbb I[|n| \le 2R]$ on $[N] = \{0, \dots, N - 1\}$,
 # where $|n|$ must be the distance to 0 on the loop, $n$ or $N - n$; read to the letter it would be the half window $n
-# \le 2R$, which has another series. The closed form is a geometric sum over $4R + 1$ places. If there are more places
-# than the loop has, some are counted twice: the series of the closed form is then 2 there, and the window is 1.
+# \le 2R$, which has another series. The paper's proof is one word, "straightforward": the closed form is a geometric
+# sum over $4R + 1$ places. If there are more places than the loop has, some are counted twice: the series of the closed
+# form is then 2 there, and the window is 1.
 #
 # <details><summary>Proof of Lemma B.4, as corrected</summary>
 #

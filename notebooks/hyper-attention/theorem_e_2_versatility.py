@@ -72,7 +72,7 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 # <!-- /claim -->
 #
 # The smallest example that the covariance fails on has two symbols and one token: the counts are $(1, 0)$ or $(0, 1)$,
-# and their sum is always 1. The smallest that it works on has one symbol, or a length that varies.
+# and their sum is always 1. What it needs is a length that varies: then even one symbol will do.
 #
 # <details><summary>Proof of Assumption E.1, as corrected</summary>
 #
@@ -306,7 +306,7 @@ claim.verdict()
 # %%
 worlds = [(2, 6), (length, size), (20, 360)]
 eigenvalues = [[n, s, n / s, least_eigenvalue(given_second_moment(n, s))] for n, s in worlds]
-show.table(["L", "|S|", "all sequences: L / |S|", "those that hold μ"], eigenvalues)
+show.table(["tokens", "symbols", "all sequences: tokens over symbols", "those that hold μ"], eigenvalues)
 
 small_sizes = [10, 20, 40, 80, 160, 320]  # B for three symbols and two tokens, where failures can be counted
 held = 1 - (1 - 1 / 3) ** 2

@@ -35,8 +35,10 @@
 # \Gamma_{\nu\sigma}\, C_{X(i)\nu\sigma}\, w_{\nu\sigma}$, where $\Gamma_{\nu\sigma}$ counts the positions $j \le k$
 # that hold $\nu$ and $\sigma$. This is linear attention with *pairs of symbols* in the place of symbols and pair counts
 # in the place of counts. So the theory of Section 4 carries over word by word: the same conserved quantity, the same
-# rate, and the same end of the flow in closed form, $$w_p(\infty)^2 = \tfrac12 \Bigl(w_p(0)^2 + \sqrt{w_p(0)^4 + 4
-# \|T^*_{\cdot p}\|^2}\Bigr), \qquad C_{\cdot p}(\infty) = T^*_{\cdot p} / w_p(\infty).$$
+# rate, and the same end of the flow in closed form,
+#
+# $$w_p(\infty)^2 = \tfrac12 \Bigl(w_p(0)^2 + \sqrt{w_p(0)^4 + 4 \|T^*_{\cdot p}\|^2}\Bigr), \qquad
+# C_{\cdot p}(\infty) = T^*_{\cdot p} / w_p(\infty).$$
 #
 # What has to be versatile is the pair counts: the matrix of $\mathrm{vec}(\Gamma)$ of all sequences that hold a symbol
 # must have rank $|\mathcal S|^2$.

@@ -91,6 +91,23 @@ def test_texts_of_drawings_name_no_brightness(notebook: str) -> None:
         assert "photo" in options or brightness_in("\n".join(words)) is None
 
 
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_displays_stand_in_paragraphs_of_their_own(notebook: str) -> None:
+    """In the middle of one the site would show their dollar signs."""
+    shared, within, before = [], False, ""
+    for line in LAYOUT.source(notebook).read_text().splitlines():
+        text = line.removeprefix("#").strip()
+        if line.startswith("#") and "$$" in text:
+            opens = not within
+            within ^= text.count("$$") % 2 == 1
+            if (opens and not (text.startswith("$$") and before in ("", "%% [markdown]"))) or not (
+                within or text.endswith("$$")
+            ):
+                shared.append(line)
+        before = text
+    assert shared == []
+
+
 def _is_figure(node: ast.AST) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and ast.unparse(node.func) in ("show.figure", "figure")
 

@@ -27,7 +27,7 @@ class Training:
         window: tokens in a sequence.
         rate: the largest learning rate; the last is a tenth of it.
         warm_up: steps over which the rate rises from 0.
-        micro_batch: sequences held at once; the gradients of a step are summed over them.
+        micro_batch: sequences of each model held at once; the gradients of a step are summed over them.
         evaluate_every: steps between two validations.
         validation_windows: windows that a validation is taken on, the same each time.
         weight_decay: of the matrices.
@@ -92,30 +92,33 @@ class Course:
 
 
 def pretrain(
-    models: Sequence[LanguageModel],
+    kinds: Sequence[Sequence[LanguageModel]],
     corpus: Corpus,
     training: Training,
     seeds: Sequence[int],
     device: torch.device | str = "cpu",
-) -> list[Course]:
-    """Train models of one shape side by side, each as the caption of Table 1 says. Equal seeds draw equal batches.
+) -> list[list[Course]]:
+    """Train models side by side, each as the caption of Table 1 says: their courses, kind by kind.
 
     The models are stacked: one step moves all of them, and none feels another, since gradients are clipped model by
-    model and AdamW works entry by entry.
+    model and AdamW works entry by entry. Equal seeds draw equal batches, which every kind gets.
 
     Args:
-        models: tokens to logits, alike but for their weights, which are left as they are.
+        kinds: tokens to logits, one model a seed of each kind. Those of a kind are alike but for their weights, which
+            are left as they are; kinds differ in their attention blocks alone.
         corpus: batches are drawn from its training tokens, losses taken on the others.
         training: the settings.
-        seeds: of the batches, one a model.
+        seeds: of the batches.
         device: where the models and their batches are.
 
     Raises:
-        ParameterError: no model, or not one seed for each.
+        ParameterError: no kind, no model, or not one model of each kind for each seed.
     """
-    require(seeds=(len(seeds), len(models), len(models)))
+    require(kinds=(len(kinds), 1, None))
+    for models in kinds:
+        require(seeds=(len(seeds), len(models), len(models)))
     draws = [generator(seed) for seed in seeds]
-    stack = StackedModels(models).to(device)
+    stack = StackedModels(kinds).to(device)
     matrices, vectors = stack.decayed()
     groups = [{"params": matrices, "weight_decay": training.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=training.rate, betas=training.betas, fused=True)
@@ -126,7 +129,7 @@ def pretrain(
             group["lr"] = training.rate_at(step)
         optimiser.zero_grad(set_to_none=True)
         drawn = [corpus.train.windows(training.batch, training.window, draw) for draw in draws]
-        inputs, targets = (torch.stack(part).to(device) for part in zip(*drawn, strict=True))
+        inputs, targets = (torch.stack(part).repeat(len(kinds), 1, 1).to(device) for part in zip(*drawn, strict=True))
         for part in torch.arange(training.batch).split(training.micro_batch):
             losses = _losses(stack, inputs[:, part], targets[:, part])
             (losses.mean(dim=(1, 2)).sum() * (len(part) / training.batch)).backward()
@@ -136,16 +139,18 @@ def pretrain(
             marks.append(step + 1)
             history.append(evaluate(stack, *held_out, training.micro_batch))
     means, last = torch.stack(history).mean(dim=-1).T.tolist(), history[-1].tolist()
-    return [Course(marks, losses, by_place) for losses, by_place in zip(means, last, strict=True)]
+    courses = [Course(marks, losses, by_place) for losses, by_place in zip(means, last, strict=True)]
+    return [courses[start : start + len(seeds)] for start in range(0, len(courses), len(seeds))]
 
 
 def _clip(stack: StackedModels, largest: float) -> None:
     """Scale the gradient of every model down to norm ``largest`` where it is longer."""
-    gradients = [value.grad for value in stack.parameters() if value.grad is not None]
-    squared = torch.stack([gradient.flatten(1).square().sum(dim=1) for gradient in gradients]).sum(dim=0)
-    factor = (largest / (squared.sqrt() + 1e-6)).clamp(max=1.0)
-    for gradient in gradients:
-        gradient.mul_(factor.reshape(-1, *[1] * (gradient.ndim - 1)))
+    for kind in range(stack.kinds):
+        gradients = [value.grad[place] for value, place in stack.of_kind(kind) if value.grad is not None]
+        squared = torch.stack([gradient.flatten(1).square().sum(dim=1) for gradient in gradients]).sum(dim=0)
+        factor = (largest / (squared.sqrt() + 1e-6)).clamp(max=1.0)
+        for gradient in gradients:
+            gradient.mul_(factor.reshape(-1, *[1] * (gradient.ndim - 1)))
 
 
 def train_table(
@@ -157,7 +162,7 @@ def train_table(
     seeds: Sequence[int],
     device: torch.device | str = "cpu",
 ) -> dict[str, list[Course]]:
-    """Train the models of Table 1 or 2, each around its attention block; equal seeds see equal batches.
+    """Train the models of Table 1 or 2, each around its attention block, in one pass; equal seeds see equal batches.
 
     Args:
         models: attention blocks by name, as :data:`TABLE_1` of :mod:`language_model`.
@@ -169,16 +174,11 @@ def train_table(
         device: where the models are.
     """
     vocabulary, window = corpus.train.vocabulary, training.window
-    return {
-        name: pretrain(
-            [LanguageModel(vocabulary, window, width, attention, layers, seed) for seed in seeds],
-            corpus,
-            training,
-            seeds,
-            device,
-        )
-        for name, attention in models.items()
-    }
+    kinds = [
+        [LanguageModel(vocabulary, window, width, attention, layers, seed) for seed in seeds]
+        for attention in models.values()
+    ]
+    return dict(zip(models, pretrain(kinds, corpus, training, seeds, device), strict=True))
 
 
 def gaps(courses: Sequence[Course], others: Sequence[Course]) -> list[float]:

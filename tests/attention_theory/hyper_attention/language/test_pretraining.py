@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from attention_theory.data.token_files import Corpus, Tokens
+from attention_theory.hyper_attention.language import pretraining
 from attention_theory.hyper_attention.language.language_model import BASELINES, TABLE_1, LanguageModel
 from attention_theory.hyper_attention.language.pretraining import (
     Course,
@@ -33,9 +34,14 @@ def models(name: str = "Self-Attention", seeds: tuple[int, ...] = (0,)) -> list[
     return [LanguageModel(5, 8, 12, {**BASELINES, **TABLE_1}[name], seed=seed) for seed in seeds]
 
 
+def pretrain_kind(some: list[LanguageModel], corpus: Corpus, training: Training, seeds: list[int]) -> list[Course]:
+    (courses,) = pretrain([some], corpus, training, seeds)
+    return courses
+
+
 @pytest.mark.parametrize("name", [*BASELINES, *TABLE_1])
 def test_a_cycle_is_learned(name: str) -> None:
-    (course,) = pretrain(models(name), CYCLE, SMALL, [0])
+    (course,) = pretrain_kind(models(name), CYCLE, SMALL, [0])
     assert course.steps == [0, 20, 40, 60]
     assert course.losses[0] > 1.5
     assert course.perplexity < 1.2
@@ -54,29 +60,56 @@ def test_only_attention_sees_what_lies_before() -> None:
     shards = Tokens([np.array(tokens, dtype=np.uint16)], 5)
     corpus = Corpus(shards, shards, "a token tells the next but one")
     training = dataclasses.replace(SMALL, steps=300, warm_up=30, evaluate_every=300)
-    blind, seeing = (pretrain(models(name), corpus, training, [0])[0] for name in ("no attention", "Self-Attention"))
+    blind, seeing = (
+        pretrain_kind(models(name), corpus, training, [0])[0] for name in ("no attention", "Self-Attention")
+    )
     assert seeing.losses[-1] < blind.losses[-1] - 0.2
 
 
 def test_micro_batches_change_nothing_but_rounding_and_seeds_repeat() -> None:
-    (whole,) = pretrain(models(), CYCLE, SMALL, [0])
-    (again,) = pretrain(models(), CYCLE, SMALL, [0])
-    (parts,) = pretrain(models(), CYCLE, dataclasses.replace(SMALL, micro_batch=3), [0])
+    (whole,) = pretrain_kind(models(), CYCLE, SMALL, [0])
+    (again,) = pretrain_kind(models(), CYCLE, SMALL, [0])
+    (parts,) = pretrain_kind(models(), CYCLE, dataclasses.replace(SMALL, micro_batch=3), [0])
     assert whole.losses == again.losses
     assert parts.losses == pytest.approx(whole.losses, abs=1e-3)
 
 
 def test_models_trained_side_by_side_are_those_trained_alone() -> None:
-    both = pretrain(models(seeds=(0, 1)), CYCLE, SMALL, [0, 1])
+    both = pretrain_kind(models(seeds=(0, 1)), CYCLE, SMALL, [0, 1])
     for seed, course in enumerate(both):
-        (alone,) = pretrain(models(seeds=(seed,)), CYCLE, SMALL, [seed])
+        (alone,) = pretrain_kind(models(seeds=(seed,)), CYCLE, SMALL, [seed])
         assert course.losses == pytest.approx(alone.losses, abs=1e-3)
     assert abs(both[0].losses[1] - both[1].losses[1]) > 1e-3
 
 
+def test_kinds_trained_side_by_side_are_those_trained_alone() -> None:
+    names = [*BASELINES, *TABLE_1]
+    together = pretrain([models(name, (0, 1)) for name in names], CYCLE, SMALL, [0, 1])
+    for name, courses in zip(names, together, strict=True):
+        alone = pretrain_kind(models(name, (0, 1)), CYCLE, SMALL, [0, 1])
+        for ours, theirs in zip(courses, alone, strict=True):
+            assert ours.losses == pytest.approx(theirs.losses, abs=1e-3)
+            assert ours.by_place == pytest.approx(theirs.by_place, abs=1e-3)
+
+
+def test_gradients_are_clipped_model_by_model() -> None:
+    # one kind has gradients a thousand times as long as the other: neither norm enters the other's factor
+    kinds = [models("Self-Attention"), models("HyperAttention")]
+    stack = StackedModels(kinds)
+    for value in stack.parameters():
+        value.grad = torch.zeros_like(value)
+    for kind, scale in enumerate((1000.0, 0.001)):
+        for value, place in stack.of_kind(kind):
+            value.grad[place] = scale  # type: ignore[index]
+    pretraining._clip(stack, 1.0)
+    for kind, wanted in ((0, 1.0), (1, 0.001 * sum(value.numel() for value in kinds[1][0].parameters()) ** 0.5)):
+        squared = [value.grad[place].square().sum() for value, place in stack.of_kind(kind)]  # type: ignore[index]
+        assert float(sum(squared)) ** 0.5 == pytest.approx(wanted, rel=1e-4)
+
+
 def test_a_step_is_that_of_adamw_on_a_clipped_gradient() -> None:
     one = dataclasses.replace(SMALL, steps=3, warm_up=0, clip=0.1, weight_decay=0.5)
-    (course,) = pretrain(models(), CYCLE, one, [3])
+    (course,) = pretrain_kind(models(), CYCLE, one, [3])
     (model,) = models()
     decayed = [value for value in model.parameters() if value.ndim > 1]
     groups: list[dict] = [
@@ -107,7 +140,7 @@ def test_schedule_rises_then_falls_to_a_tenth() -> None:
 
 def test_evaluation_does_not_depend_on_the_micro_batch() -> None:
     inputs, targets = TOKENS.every_window(8, 10)
-    stack = StackedModels(models(seeds=(0, 1)))
+    stack = StackedModels([models(seeds=(0, 1))])
     assert torch.allclose(evaluate(stack, inputs, targets, 3), evaluate(stack, inputs, targets, 10), atol=1e-6)
 
 
@@ -115,7 +148,7 @@ def test_a_table_is_every_model_from_every_seed() -> None:
     names = ("Self-Attention", "HyperAttention")
     brief = dataclasses.replace(SMALL, steps=6)
     table = train_table({name: TABLE_1[name] for name in names}, 12, 1, CYCLE, brief, [0, 1])
-    alone = pretrain(models("HyperAttention", seeds=(1,)), CYCLE, brief, [1])
+    alone = pretrain_kind(models("HyperAttention", seeds=(1,)), CYCLE, brief, [1])
     assert table["HyperAttention"][1].losses == pytest.approx(alone[0].losses, abs=1e-4)
     assert [len(courses) for courses in table.values()] == [2, 2]
 
@@ -147,4 +180,8 @@ def test_bad_settings_are_refused_by_name() -> None:
     with pytest.raises(ParameterError, match="micro_batch"):
         dataclasses.replace(SMALL, micro_batch=9)
     with pytest.raises(ParameterError, match="seeds"):
-        pretrain(models(), CYCLE, SMALL, [0, 1])
+        pretrain_kind(models(), CYCLE, SMALL, [0, 1])
+    with pytest.raises(ParameterError, match="seeds"):
+        pretrain([models(), models(seeds=(0, 1))], CYCLE, SMALL, [0])
+    with pytest.raises(ParameterError, match="kinds"):
+        pretrain([], CYCLE, SMALL, [0])

@@ -23,7 +23,7 @@ def test_a_stack_gives_what_each_model_gives_and_the_same_gradients(name: str) -
     for model, shift in zip(models, normal(3, seed=4), strict=True):  # norms and offsets that differ between models
         for value in model.parameters():
             value.data += 0.1 * shift * torch.ones_like(value).cumsum(-1) / value.shape[-1]
-    stack = StackedModels(models)
+    stack = StackedModels([models])
     tokens = torch.randint(11, (3, 4, 7), generator=generator(1))
     together = stack(tokens)
     apart = torch.stack([model(some).flatten(0, 1) for model, some in zip(models, tokens, strict=True)])
@@ -43,13 +43,28 @@ def test_a_stack_gives_what_each_model_gives_and_the_same_gradients(name: str) -
         torch.testing.assert_close(gradient, torch.stack(own), rtol=0, atol=rounding)
 
 
+def test_kinds_side_by_side_give_what_each_model_gives() -> None:
+    kinds = [
+        [LanguageModel(11, 7, 24, make, layers=2, seed=seed).double() for seed in range(2)] for make in EVERY.values()
+    ]
+    models = [one for some in kinds for one in some]
+    stack = StackedModels(kinds)
+    tokens = torch.randint(11, (len(models), 3, 7), generator=generator(1))
+    apart = torch.stack([model(some).flatten(0, 1) for model, some in zip(models, tokens, strict=True)])
+    torch.testing.assert_close(stack(tokens), apart, rtol=0, atol=1e-12)
+    # every weight of every model has its place
+    for kind, some in enumerate(kinds):
+        held = sum(value[place].numel() for value, place in stack.of_kind(kind))
+        assert held == sum(value.numel() for model in some for value in model.parameters())
+
+
 def _name(key: str) -> str:
     return f"{key}.weight" if key in ("tokens", "positions") else key
 
 
 def test_matrices_decay_and_vectors_do_not() -> None:
     models = [LanguageModel(11, 7, 24, TABLE_1["Self-Attention"], seed=seed) for seed in range(2)]
-    matrices, vectors = StackedModels(models).decayed()
+    matrices, vectors = StackedModels([models]).decayed()
     single = list(models[0].parameters())
     assert sum(value.numel() for value in matrices) == 2 * sum(value.numel() for value in single if value.ndim > 1)
     assert sum(value.numel() for value in vectors) == 2 * sum(value.numel() for value in single if value.ndim <= 1)
@@ -57,7 +72,7 @@ def test_matrices_decay_and_vectors_do_not() -> None:
 
 def test_the_models_are_left_as_they_are() -> None:
     model = LanguageModel(11, 7, 24, TABLE_1["HyperAttention"])
-    stack = StackedModels([model])
+    stack = StackedModels([[model]])
     with torch.no_grad():
         for value in stack.parameters():
             value.zero_()
@@ -73,6 +88,11 @@ def test_single_parts() -> None:
 
 def test_no_model_and_weights_that_would_be_shared_are_refused() -> None:
     with pytest.raises(ParameterError, match="models"):
+        StackedModels([[]])
+    with pytest.raises(ParameterError, match="kinds"):
         StackedModels([])
+    one, two = (LanguageModel(11, 7, 24, TABLE_1["Self-Attention"], seed=seed) for seed in range(2))
+    with pytest.raises(ParameterError, match="equally many"):
+        StackedModels([[one], [one, two]])
     with pytest.raises(ParameterError, match="_LastValue has weight"):
-        StackedModels([LanguageModel(11, 7, 24, lambda width: HyperAttention(width, separate_output=True))])
+        StackedModels([[LanguageModel(11, 7, 24, lambda width: HyperAttention(width, separate_output=True))]])
