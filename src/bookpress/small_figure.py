@@ -12,7 +12,7 @@ printed bound
 
 The arguments are a notebook and a figure of it; a line names a series, and behind ``=`` what it is called here. Every
 point comes from the record, so that nothing is typed and nothing grows old. The drawing stands in the page itself,
-takes letters and colours from there, and is as wide as a phone's column, so that its text is read as large as it is set.
+takes letters and colours from there, and is as wide as a phone's column, so that its text is read as it is set.
 """
 
 import math

@@ -24,6 +24,22 @@ def kinds(pages: list[str]) -> list[str]:
     return written + chapters + [*notebooks.values()]
 
 
+def test_a_note_on_a_claim_stands_beside_its_box_where_there_is_room(screen: Any) -> None:
+    screen.open("notebooks/linear-attention/lemma_4_4_robustness.html")
+    box, note = (
+        screen.page.locator(f".claim-and-note > {one}").first.bounding_box() for one in (".claim", ".claim-note")
+    )
+    wide = screen.page.viewport_size["width"] > 1200
+    if wide:
+        assert note["x"] >= box["x"] + box["width"]
+        assert abs(note["y"] - box["y"]) < 40
+        assert note["x"] + note["width"] <= screen.page.viewport_size["width"]
+    else:
+        assert note["y"] >= box["y"] + box["height"]
+    assert screen.page.locator(".claim-note").first.get_by_role("link").count() > 1
+    assert screen.page.locator(".page-map").is_visible() == wide
+
+
 def test_nothing_scrolls_sideways_on_a_phone(phone: Any) -> None:
     wide = {}
     for path in phone.site.pages:
