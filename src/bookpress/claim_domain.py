@@ -19,6 +19,7 @@ from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
+from bookpress.findings import FINDINGS, Finding, Findings
 from bookpress.layout import Layout
 from bookpress.panel import PROVED_HERE, proof_class, verdict_class
 from bookpress.registry import Entry, ProofMark, Registry, RegistryError, Verdict
@@ -29,9 +30,14 @@ Place = tuple[str, str, str]
 
 
 class ClaimDirective(SphinxDirective):
-    """The box of one claim: its heading, its place in the paper, and what is printed before what is right."""
+    """The box of one claim: its heading, its place in the paper, and what is printed before what is right.
+
+    A note beside it, in the margin of a wide screen, holds what is within the directive, and leads to what the claim
+    rests on and to what rests on it.
+    """
 
     required_arguments = 1
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         claim = self.arguments[0]
@@ -51,7 +57,30 @@ class ClaimDirective(SphinxDirective):
             box += nodes.paragraph("", where, classes=["claim-place"])
         for name, text in parts(entry):
             box += self._part(name, text)
-        return [_index(entry, anchor(claim)), box]
+        group = nodes.container("", box, classes=["claim-and-note"])
+        if note := self._note(kin(domain.registry, claim)):
+            group += note
+        return [_index(entry, anchor(claim)), group]
+
+    def _note(self, bound_up: dict[str, list[str]]) -> nodes.Node | None:
+        """Badges of the claims that are bound up with this one; nothing where there are none."""
+        path = Path(self.env.srcdir, FINDINGS)
+        self.env.note_dependency(str(path))
+        findings = Findings.read(path)
+        note = nodes.container(classes=["claim-note", "sidenote"])  # the theme clears the margin for a side note
+        self.state.nested_parse(self.content, self.content_offset, note)
+        for relation, claims in bound_up.items():
+            if claims:
+                line = nodes.paragraph("", "", nodes.inline("", f"{relation} ", classes=["claim-part"]))
+                for claim in claims:
+                    line += [self._kin(claim, findings[claim]), nodes.Text(" ")]
+                note += line
+        return note if note.children else None
+
+    def _kin(self, claim: str, found: Finding) -> nodes.Node:
+        badge = nodes.inline("", found.label, classes=["verdict", verdict_class(found.verdict)])
+        badge += nodes.inline("", f": {found.verdict.value}", classes=["visually-hidden"])
+        return link_to_claim(claim, badge, self.env.docname) if found.notebook else badge
 
     def _part(self, name: str, text: str) -> nodes.Node:
         part = nodes.container(classes=["claim-printed" if name in PRINTED_PARTS else "claim-stated"])
@@ -59,6 +88,26 @@ class ClaimDirective(SphinxDirective):
             part += nodes.paragraph("", name, classes=["claim-part"])
         self.state.nested_parse(StringList(text.split("\n"), source=self.env.docname), 0, part)
         return part
+
+
+def kin(registry: Registry, claim: str) -> dict[str, list[str]]:
+    """What a claim rests on, what only its proof rests on, and what rests on it, in the paper's order."""
+    paper, _, own = claim.partition("/")
+    entries = next(one for one in registry.papers if one.name == paper).claims
+    entry = registry.entry(claim)
+    found = {
+        "Rests on": [one.id for one in entries if one.id in entry.uses],
+        "Its proof rests on": [one.id for one in entries if one.id in entry.proof_uses and one.id not in entry.uses],
+        "What rests on it": [one.id for one in entries if own in (*one.uses, *one.proof_uses)],
+    }
+    return {relation: [f"{paper}/{name}" for name in names] for relation, names in found.items()}
+
+
+def link_to_claim(claim: str, shown: nodes.Node, page: str) -> addnodes.pending_xref:
+    """A link of ``page`` to the box of a claim."""
+    return addnodes.pending_xref(
+        "", shown, refdomain="claim", reftype="ref", reftarget=claim, refdoc=page, refexplicit=True
+    )
 
 
 def _index(entry: Entry, target: str) -> addnodes.index:
@@ -82,9 +131,7 @@ class VerdictRole(SphinxRole):
         badge = nodes.inline(self.rawtext, words, classes=["verdict", colour])
         if not claim:
             return [badge], []
-        link = addnodes.pending_xref(
-            "", badge, refdomain="claim", reftype="ref", reftarget=claim, refdoc=self.env.docname, refexplicit=True
-        )
+        link = link_to_claim(claim, badge, self.env.docname)
         self.set_source_info(link)
         return [link], []
 

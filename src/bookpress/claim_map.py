@@ -27,6 +27,7 @@ Point = tuple[float, float]
 # Pixels. A column is a node and the room that lines need beside it.
 _WIDTH, _HEIGHT, _COLUMN, _ROW = 88.0, 22.0, 118.0, 27.0
 _THREAD = 4.0  # what a line takes that passes a column
+_MAP = "claim-map"  # the id of a chapter's map
 _LETTERS = 14  # as many as a node holds at 11 pixels
 
 
@@ -156,7 +157,7 @@ def _svg(paper: Paper, drawing: Drawing, marks: Marks, settled: set[str]) -> str
     entries = {one.id: one for one in paper.claims}
     return "\n".join(
         [
-            '<div class="claim-map">',
+            f'<div class="claim-map" id="{_MAP}">',
             '<div class="map-frame">',
             f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" role="group" '
             f'aria-label="What rests on what: {len(drawing.nodes)} statements of the paper">',
@@ -247,8 +248,31 @@ def _item(paper: Paper, entry: Entry, marks: Marks) -> str:
     )
 
 
+def page_map(paper: Paper, drawing: Drawing, marks: Marks, own: set[str]) -> str:
+    """The chapter's map beside a page, small, with a ring about the claims of the page; it leads to the whole one.
+
+    Empty where the map has none of them.
+    """
+    if not own & drawing.nodes.keys():
+        return ""
+    return "\n".join(
+        [
+            "```{raw} html",
+            f'<a class="page-map small-map" href="../../papers/{paper.name}.html#{_MAP}">',
+            f"{_dots(drawing, marks, own)}<span>This page on the chapter’s map</span></a>",
+            "```",
+        ]
+    )
+
+
 def _small(paper: Paper, drawing: Drawing, marks: Marks) -> str:
     """Dots and lines; the words are the link's."""
+    title, authors = escape(paper.title), escape(paper.authors or "")
+    drawn = _dots(drawing, marks, set())
+    return f'<a class="small-map" href="papers/{paper.name}.html">{drawn}<b>{title}</b><span>{authors}</span></a>'
+
+
+def _dots(drawing: Drawing, marks: Marks, own: set[str]) -> str:
     width, height = drawing.size
     lines = [
         f'<path d="M{one.points[0][0]:.0f} {one.points[0][1]:.0f}'
@@ -256,12 +280,14 @@ def _small(paper: Paper, drawing: Drawing, marks: Marks) -> str:
         + '"/>'
         for one in drawing.lines
     ]
+    radius = width / 55
     dots = [
-        f'<circle class="{_class("verdict", marks[name][0])}" cx="{x:.0f}" cy="{y:.0f}" r="{width / 55:.0f}"/>'
+        f'<circle class="{_class("verdict", marks[name][0])}" cx="{x:.0f}" cy="{y:.0f}" r="{radius:.0f}"/>'
         for name, (x, y) in drawing.nodes.items()
     ]
-    title, authors = escape(paper.title), escape(paper.authors or "")
-    return (
-        f'<a href="papers/{paper.name}.html"><svg viewBox="0 0 {width:.0f} {height:.0f}" aria-hidden="true">'
-        f"{''.join(lines)}{''.join(dots)}</svg><b>{title}</b><span>{authors}</span></a>"
-    )
+    rings = [
+        f'<circle class="ring" cx="{x:.0f}" cy="{y:.0f}" r="{2 * radius:.0f}"/>'
+        for name, (x, y) in drawing.nodes.items()
+        if name in own
+    ]
+    return f'<svg viewBox="0 0 {width:.0f} {height:.0f}" aria-hidden="true">{"".join((*lines, *dots, *rings))}</svg>'

@@ -96,21 +96,21 @@ def data_file(layout: Layout, name: str) -> Path:
 @cache
 def version(layout: Layout) -> str:
     """A hash of all that the loader may load, so that no browser keeps old weights for new scripts."""
-    return digest({path.name: digest_of_file(path) for path in _scripts(layout)})
+    return digest({path.name: digest_of_file(path) for path in _loaded(layout)})
 
 
 @cache
 def kilobytes(layout: Layout) -> dict[str, int]:
-    """What is loaded for each instrument, script and data, in thousands of bytes."""
+    """What is loaded for each instrument, script, style and data, in thousands of bytes."""
     bytes_of: Counter[str] = Counter()
-    for path in _scripts(layout):
+    for path in _loaded(layout):
         bytes_of[path.name.partition(".")[0]] += path.stat().st_size
     return {name: -(-size // 1000) for name, size in bytes_of.items() if name != Path(LOADER).stem}
 
 
-def _scripts(layout: Layout) -> list[Path]:
+def _loaded(layout: Layout) -> list[Path]:
     folders = (layout.book / "static" / FOLDER, layout.generated / FOLDER)
-    return [path for folder in folders for path in sorted(folder.glob("*.js"))]
+    return [path for folder in folders for kind in ("*.js", "*.css") for path in sorted(folder.glob(kind))]
 
 
 def data_script(layout: Layout, instrument: Instrument) -> str:

@@ -28,36 +28,15 @@ from pydantic import BaseModel, TypeAdapter
 from rich.console import Console
 from rich.table import Table
 
-from bookpress import mutant_tests
+from bookpress import forkserver, mutant_tests
 from bookpress.files import scratch_folder, write_whole
 from bookpress.layout import Layout
 from bookpress.mutants import Mutant, choose, mutants_of
 from bookpress.reach import names_in
 from bookpress.yaml_files import load_yaml
 
-#: What the packages, their tests and the notebooks import from elsewhere.
-LIBRARIES = (
-    "IPython.display",
-    "beartype",
-    "grimp",
-    "hypothesis.strategies",
-    "jaxtyping",
-    "jupytext",
-    "matplotlib.pyplot",
-    "papermill",
-    "psutil",
-    "pydantic",
-    "pytest",
-    "rich.table",
-    "scipy.optimize",
-    "scipy.stats",
-    "sklearn.datasets",
-    "threadpoolctl",
-    "torch",
-    "typer",
-    "yaml",
-)
-
+#: What a book's run imports from elsewhere, and its tests beside it.
+LIBRARIES = (*forkserver.LIBRARIES, "beartype", "hypothesis.strategies", "pytest")
 
 #: The share of mutants that have to be killed, of those that differ from the code at all.
 GOAL = 0.92

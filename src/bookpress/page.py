@@ -23,6 +23,7 @@ from bookpress.record import Record
 from bookpress.registry import ProofMark, Verdict
 from bookpress.statement import claims_stated, replace_blocks
 
+_EMPTY_CLAIM = re.compile(r"^(::::::\{claim\} .*\n)::::::$", re.MULTILINE)
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
 
 
@@ -30,10 +31,11 @@ class StalePage(Exception):
     """The executed notebook was made from other code than the source holds now."""
 
 
-def write_page(record: Record, full_size: str, layout: Layout, points: str = "") -> None:
+def write_page(record: Record, full_size: str, layout: Layout, points: str = "", margin: str = "") -> None:
     """Write the page of one notebook and its figures under ``book/``.
 
-    ``full_size`` is a line on the run at full size, ``points`` what there is of it point by point; either may be empty.
+    ``full_size`` is a line on the run at full size, ``points`` what there is of it point by point, ``margin`` what
+    stands in the margin beside the first statement; each may be empty.
 
     Raises:
         StalePage: the executed copy is of older code, or the page lacks its title or a claim that it settles.
@@ -44,6 +46,7 @@ def write_page(record: Record, full_size: str, layout: Layout, points: str = "")
     if missing := sorted({one.claim for one in record.claims} - stated):
         raise StalePage(f"{record.notebook}: {missing[0]} is settled and not stated; '<!-- claim ... -->' is missing")
     cells = list(_cells(source, executed, record, layout))
+    _put_beside_first_claim(margin, cells)
     heading = cells[0].source
     title = _TITLE.search(heading)
     if title is None:
@@ -76,6 +79,14 @@ def _cells(source: NotebookNode, executed: NotebookNode, record: Record, layout:
         origin = partial(origin_block, record, parameters, origins.functions(number), layout)
         for code in [ran[number], *(injected if "parameters" in cell.metadata.get("tags", []) else [])]:
             yield from _code_cell(code, _is_plumbing(origins, number, code), record, layout, origin)
+
+
+def _put_beside_first_claim(margin: str, cells: list[NotebookNode]) -> None:
+    """What a claim's directive holds stands at the head of the note beside it."""
+    for cell in cells:
+        if margin and (first := _EMPTY_CLAIM.search(cell.source)):
+            cell.source = f"{cell.source[: first.end(1)]}{margin}\n{cell.source[first.end(1) :]}"
+            return
 
 
 def _code_cell(

@@ -5,7 +5,8 @@ import shutil
 import yaml
 
 from bookpress.book import Book
-from bookpress.claim_map import map_page, small_maps
+from bookpress.claim_map import Marks, map_page, page_map, small_maps
+from bookpress.claim_map import layout as drawing_of
 from bookpress.errata import errata_pages
 from bookpress.files import write_whole
 from bookpress.findings import FINDINGS
@@ -26,8 +27,9 @@ def bind_book(layout: Layout, profile: str) -> str:
     book = Book(layout, profile)
     for made in (layout.book / "notebooks", layout.book / "figures", layout.generated):
         shutil.rmtree(made, ignore_errors=True)
+    beside = page_maps(book)
     for name, record in book.records.items():
-        write_page(record, book.full_size_run(name), layout, book.points_section(name))
+        write_page(record, book.full_size_run(name), layout, book.points_section(name), beside.get(name, ""))
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
@@ -60,10 +62,7 @@ def notebooks_list(book: Book, paper: Paper) -> str:
 def map_pages(book: Book) -> dict[str, str]:
     """What rests on what: a map for each chapter to include, and all of them small for the front page."""
     papers = book.registry.papers
-    marks = {
-        paper.name: {entry.id: (book.verdict(paper, entry), book.proof(paper, entry)) for entry in paper.claims}
-        for paper in papers
-    }
+    marks = {paper.name: _marks(book, paper) for paper in papers}
     maps = {
         f"map-{paper.name}": map_page(
             paper, marks[paper.name], {one.id for one in paper.claims if one.notebook in book.records}
@@ -71,6 +70,22 @@ def map_pages(book: Book) -> dict[str, str]:
         for paper in papers
     }
     return maps | {"maps": small_maps(book.registry.articles, marks)}
+
+
+def page_maps(book: Book) -> dict[str, str]:
+    """For each notebook where its claims stand on the map of its chapter."""
+    maps = {}
+    for paper in book.registry.papers:
+        if drawing := drawing_of(paper):
+            marks = _marks(book, paper)
+            for name in book.notebooks_of(paper):
+                own = {entry.id for entry in paper.claims if entry.notebook == name}
+                maps[name] = page_map(paper, drawing, marks, own)
+    return maps
+
+
+def _marks(book: Book, paper: Paper) -> Marks:
+    return {entry.id: (book.verdict(paper, entry), book.proof(paper, entry)) for entry in paper.claims}
 
 
 def gallery_page(book: Book) -> str:

@@ -13,7 +13,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from bookpress import claim_domain, findings, instruments
+from bookpress import claim_domain, findings, instruments, small_figure
 from bookpress.fonts import copy_fonts
 from bookpress.glossary import GlossaryLinks
 from bookpress.head import describe_page, draw_card, lead_edits_to_sources, use_repository_if_known
@@ -27,6 +27,7 @@ _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensi
 def setup(app: Sphinx) -> dict[str, Any]:
     claim_domain.setup(app)
     findings.setup(app)
+    small_figure.setup(app)
     app.add_post_transform(NumbersRight)
     app.add_post_transform(GlossaryLinks)
     app.connect("config-inited", _use_own_mathjax, priority=900)

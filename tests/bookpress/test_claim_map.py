@@ -7,7 +7,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from bookpress.claim_map import Marks, citations, layout, map_page, node_label, small_maps
+from bookpress.claim_domain import kin
+from bookpress.claim_map import Marks, citations, layout, map_page, node_label, page_map, small_maps
 from bookpress.registry import Entry, Kind, Paper, ProofMark, Registry, Verdict
 
 EVERY = Registry.load().papers
@@ -115,8 +116,33 @@ def test_labels_fit_their_nodes() -> None:
 
 def test_the_small_maps_are_one_link_a_paper(paper: Paper) -> None:
     page = small_maps([paper], {"demo": marks_of(paper)})
-    assert page.count('<a href="papers/demo.html">') == 1
+    assert page.count('<a class="small-map" href="papers/demo.html">') == 1
     assert page.count("<circle") == 6
+
+
+def test_a_page_has_rings_about_its_claims_and_none_where_it_has_no_place(paper: Paper) -> None:
+    drawing = layout(paper)
+    assert drawing is not None
+    page = page_map(paper, drawing, marks_of(paper), {"lemma-2", "lemma-7"})  # nothing is bound up with Lemma 7
+    assert page.count('class="ring"') == 1
+    assert 'href="../../papers/demo.html#claim-map"' in page
+    assert 'id="claim-map"' in map_page(paper, marks_of(paper), set())
+    assert page_map(paper, drawing, marks_of(paper), {"lemma-7"}) == ""
+
+
+def test_what_is_bound_up_with_a_claim_is_named_once(paper: Paper) -> None:
+    both = paper.model_copy(
+        update={"claims": [*paper.claims, entry("lemma-8", uses=("lemma-1",), proof_uses=("lemma-1",))]}
+    )
+    registry = Registry(papers=[both])
+    assert kin(registry, "demo/lemma-3") == {
+        "Rests on": ["demo/lemma-1", "demo/lemma-2"],
+        "Its proof rests on": [],
+        "What rests on it": ["demo/lemma-4"],
+    }
+    assert kin(registry, "demo/lemma-8")["Its proof rests on"] == []
+    assert kin(registry, "demo/lemma-1")["What rests on it"] == [f"demo/lemma-{one}" for one in (2, 3, 4, 8)]
+    assert not any(kin(registry, "demo/lemma-7").values())
 
 
 def test_another_run_draws_the_same() -> None:

@@ -112,12 +112,14 @@ def test_a_name_must_be_one_that_a_script_can_have() -> None:
 def test_what_is_loaded_is_counted_in_kilobytes(shop: Any) -> None:
     (shop.layout.book / "static" / "instruments" / "lamp.js").write_text("x" * 1500)
     (shop.layout.book / "static" / "instruments" / "instruments.js").write_text("x" * 5000)
+    (shop.layout.book / "static" / "instruments" / "lamp.css").write_text("x" * 1000)
     write_instruments(shop.layout)
-    assert kilobytes(shop.layout) == {"lamp": 2}
+    assert kilobytes(shop.layout) == {"lamp": 3}
 
 
-def test_the_version_follows_the_scripts(shop: Any) -> None:
+@pytest.mark.parametrize("file", ["lamp.js", "lamp.css"])
+def test_the_version_follows_scripts_and_styles(shop: Any, file: str) -> None:
     before = version(shop.layout)
     version.cache_clear()
-    (shop.layout.book / "static" / "instruments" / "lamp.js").write_text("new")
+    (shop.layout.book / "static" / "instruments" / file).write_text("new")
     assert version(shop.layout) != before

@@ -61,11 +61,10 @@ def folder(tables: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> 
 <meta name="viewport" content="width=device-width"><link rel="stylesheet" href="book.css">
 <style>{THEME}</style><link rel="stylesheet" href="instruments.css">
 <script>const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-document.documentElement.dataset.theme = dark ? "dark" : "light"; window.instruments = {{ data: {{}} }};</script>
-<script src="{name}.data.js"></script><script src="{name}.js"></script></head>
-<body><main><h1>{name}</h1><h2>Here</h2><div class="instrument" data-instrument="{name}"><div></div></div></main>
-<script>window.instruments.{name}(document.querySelector(".instrument > div"), window.instruments.data.{name});</script>
-</body></html>"""
+document.documentElement.dataset.theme = dark ? "dark" : "light";</script>
+<script defer src="instruments.js"></script></head>
+<body><main><h1>{name}</h1><h2>Here</h2>
+<div class="instrument" data-instrument="{name}" data-weights="some" data-now="yes"></div></main></body></html>"""
         )
     shutil.copy(STATIC / "book.css", place)
     return place
@@ -79,7 +78,7 @@ def opened(browser: Browser, folder: Path, name: str, scheme: str = "light", wid
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("request", lambda one: asked.append(one.url))
     page.goto((folder / f"{name}.html").as_uri(), wait_until="load")
-    page.wait_for_function("!document.querySelector('.instrument > div').style.opacity")
+    page.locator(".instrument[data-ready]").wait_for()
     yield page
     context.close()
     assert faults == []
@@ -273,7 +272,7 @@ def test_the_reader_is_worked_by_the_keyboard(reader: Page) -> None:
 
 def test_training_plays_and_pauses(reader: Page) -> None:
     reader.locator("#ta-time").fill("0")
-    play = reader.locator("[data-act=play]")
+    play = reader.locator(".instrument-main")
     play.click()
     assert "Pause" in play.inner_text()
     reader.wait_for_function("document.querySelector('#ta-time').value > 1")

@@ -24,6 +24,22 @@ def kinds(pages: list[str]) -> list[str]:
     return written + chapters + [*notebooks.values()]
 
 
+def test_a_note_on_a_claim_stands_beside_its_box_where_there_is_room(screen: Any) -> None:
+    screen.open("notebooks/linear-attention/lemma_4_4_robustness.html")
+    box, note = (
+        screen.page.locator(f".claim-and-note > {one}").first.bounding_box() for one in (".claim", ".claim-note")
+    )
+    wide = screen.page.viewport_size["width"] > 1200
+    if wide:
+        assert note["x"] >= box["x"] + box["width"]
+        assert abs(note["y"] - box["y"]) < 40
+        assert note["x"] + note["width"] <= screen.page.viewport_size["width"]
+    else:
+        assert note["y"] >= box["y"] + box["height"]
+    assert screen.page.locator(".claim-note").first.get_by_role("link").count() > 1
+    assert screen.page.locator(".page-map").is_visible() == wide
+
+
 def test_nothing_scrolls_sideways_on_a_phone(phone: Any) -> None:
     """As it is held in a hand; that narrow windows do not either, every page is tried for in test_every_page."""
     wide = {}
@@ -135,3 +151,13 @@ def test_pages_opened_as_files_have_no_errors(light: Any) -> None:
     assert light.faults == []
     icons = "[...document.fonts].some(one => one.family.includes('Awesome') && one.status === 'loaded')"
     light.page.wait_for_function(icons)
+
+
+def test_the_text_of_small_figures_can_be_read_on_a_phone(phone: Any) -> None:
+    """They are drawn for the column in which they stand."""
+    phone.open("index.html")
+    script = """[...document.querySelectorAll('.small-figure text')].map(e =>
+        parseFloat(getComputedStyle(e).fontSize) * e.ownerSVGElement.getScreenCTM().a)"""
+    sizes = phone.page.evaluate(script)
+    assert sizes
+    assert min(sizes) >= 9

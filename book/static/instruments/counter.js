@@ -2,16 +2,16 @@
 // attention writes. Layer and weights are those of the instrument "turing".
 window.instruments.counter = (room) => {
   "use strict";
-  const { make, borrow, calm } = window.instruments;
+  const { make, borrow, calm, player } = window.instruments;
   const RULES = "add _ -> back 1 L\nadd 0 -> back 1 L\nadd 1 -> add 0 R\nback 0 -> back 0 L\nback 1 -> back 1 L\nback | -> add | R";
   const [STEPS, SHOWN, PAUSE] = [44, 10, 650];
 
   const tape = make("div", { class: "counter-tape", role: "img" });
   const said = make("p", { class: "counter-said" });
-  const toggle = make("button", { type: "button", click: () => (timer ? stop() : start()) }, "Play");
-  room.append(tape, make("div", { class: "counter-foot" }, toggle, said));
+  const counting = player({ word: "Play", every: PAUSE, step: advance });
+  room.append(tape, make("div", { class: "counter-foot" }, counting.button, said));
 
-  let core, layer, machine, history, step, rows, timer;
+  let core, layer, machine, history, step, rows;
 
   function begin() {
     machine = core.parse(RULES);
@@ -46,22 +46,11 @@ window.instruments.counter = (room) => {
     said.textContent = `Step ${step}, token ${history.tokens.length}.`;
   }
 
-  function start() {
-    timer = setInterval(advance, PAUSE);
-    toggle.textContent = "Pause";
-  }
-
-  function stop() {
-    clearInterval(timer);
-    timer = null;
-    toggle.textContent = "Play";
-  }
-
   borrow("turing.data.js", "turing.js").then(() => {
     core = window.instruments.turing_core;
     layer = core.layer(window.instruments.data.turing.turing);
     begin();
     for (let count = 0; count < SHOWN - 1; count += 1) advance();
-    if (!calm()) start();
+    if (!calm()) counting.start();
   });
 };

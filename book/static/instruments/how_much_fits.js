@@ -4,7 +4,6 @@
   "use strict";
   const NAME = "how_much_fits";
   const instruments = (window.instruments = window.instruments || {});
-  const style = document.currentScript && document.currentScript.src.replace(/\.js(?=$|[?#])/, ".css");
 
   // ---------------------------------------------------------------------------------------------- mathematics
 
@@ -244,13 +243,5 @@
     draw();
   }
 
-  instruments[NAME] = (element, data) => {
-    if (style && !document.querySelector(`link[href="${style}"]`)) {
-      const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: style });
-      element.style.opacity = "0"; // until its style is there
-      link.onload = link.onerror = () => element.style.removeProperty("opacity");
-      document.head.append(link);
-    }
-    start(element, data);
-  };
+  instruments[NAME] = Object.assign(start, { styled: true });
 })();

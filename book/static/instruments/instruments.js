@@ -2,7 +2,8 @@
 //
 // An instrument NAME is two scripts beside this one: NAME.data.js, made by the press, sets instruments.data.NAME, and
 // NAME.js sets instruments.NAME, a function that is given the element to fill and the data, and instruments.NAME_core,
-// its mathematics. These are classic scripts, so that a page works that is opened as a file.
+// its mathematics. An instrument with `styled` has a style sheet of its own, NAME.css. These are classic scripts, so that
+// a page works that is opened as a file.
 (() => {
   "use strict";
   const here = document.currentScript.src.replace(/[^/]*$/, "");
@@ -12,11 +13,12 @@
   instruments.data = instruments.data || {};
   const asked = {};
 
-  // A script of this folder, once.
-  function script(name) {
+  // A script or a style sheet of this folder, once.
+  function file(name) {
     asked[name] = asked[name] || new Promise((resolve, reject) => {
-      const tag = document.createElement("script");
-      tag.src = here + name + version;
+      const tag = document.createElement(name.endsWith(".css") ? "link" : "script");
+      if (name.endsWith(".css")) Object.assign(tag, { rel: "stylesheet", href: here + name + version });
+      else tag.src = here + name + version;
       tag.onload = resolve;
       tag.onerror = () => reject(new Error(`${name} cannot be loaded`));
       document.head.append(tag);
@@ -25,14 +27,15 @@
   }
 
   // Scripts of this folder that an instrument borrows from another.
-  instruments.borrow = (...names) => names.reduce((before, name) => before.then(() => script(name)), Promise.resolve());
+  instruments.borrow = (...names) => names.reduce((before, name) => before.then(() => file(name)), Promise.resolve());
 
   // Load an instrument and put it into its place; a second call is the first.
   instruments.load = (place) => {
     const name = place.dataset.instrument;
     place.loading = place.loading || Promise.resolve()
-      .then(() => (place.dataset.weights ? script(`${name}.data.js`) : null))
-      .then(() => script(`${name}.js`))
+      .then(() => (place.dataset.weights ? file(`${name}.data.js`) : null))
+      .then(() => file(`${name}.js`))
+      .then(() => (instruments[name].styled ? file(`${name}.css`) : null))
       .then(() => {
         const room = instruments.make("div", { class: "instrument-room" });
         place.replaceChildren(room);
@@ -94,6 +97,36 @@
 
   // Whether the reader asks for less motion.
   instruments.calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+  // What goes by itself: a button that starts and pauses it, `step` after every so many milliseconds. `begin` prepares a
+  // start, and refuses it by returning false; `changed` is told whether it goes.
+  instruments.player = ({ word, every, step, begin = () => true, changed = () => {}, ...attributes }) => {
+    let timer = null;
+    const button = instruments.make("button", { type: "button", click: () => (timer ? pause() : start()), ...attributes });
+
+    function say() {
+      const sign = instruments.make("span", { "aria-hidden": "true" }, timer ? "❚❚ " : "▶ ");
+      button.replaceChildren(sign, timer ? "Pause" : word);
+    }
+
+    function start() {
+      if (timer || begin() === false) return;
+      timer = setInterval(() => (button.isConnected ? step() : pause()), every);
+      say();
+      changed(true);
+    }
+
+    function pause() {
+      if (!timer) return;
+      clearInterval(timer);
+      timer = null;
+      say();
+      changed(false);
+    }
+
+    say();
+    return { button, start, pause };
+  };
 
   // What stands in the place before: the button, and what the page says there to readers without JavaScript.
   function prepare(place) {

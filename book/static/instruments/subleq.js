@@ -246,7 +246,7 @@ window.instruments.subleq_core = (() => {
 window.instruments.subleq = (room, given) => {
   "use strict";
   const { subleq: data, programs } = given;
-  const { make, pixels, mix, colour, onTheme, calm } = window.instruments;
+  const { make, pixels, mix, colour, onTheme, calm, player } = window.instruments;
   const core = window.instruments.subleq_core;
   const plain = core.machine(data);
   const [CELLS, FIRST] = [data.columns.cells[0], data.columns.instructions[0]];
@@ -261,7 +261,6 @@ window.instruments.subleq = (room, given) => {
   let run;            // the run: see `begin`
   let layer = 2;      // the layer looked at, from 1
   let asks = 0;       // the column whose attention is read out
-  let timer = null;
 
   // ---- The parts ----
 
@@ -275,9 +274,9 @@ window.instruments.subleq = (room, given) => {
   const refusal = make("p", { class: "instrument-refusal", role: "alert" });
   const button = (text, act, attributes = {}) => make("button", { type: "button", click: act, ...attributes }, text);
   const restart = button("Back to the start", () => begin());
-  const one = button("One instruction", () => { pause(); step(); show(); });
-  const running = button("Run", () => (timer ? pause() : go()), { class: "instrument-main" });
-  const finish = button("To the end", () => { pause(); for (let k = 0; k < 2000 && !run.over; k += 1) step(); show(); });
+  const one = button("One instruction", () => { running.pause(); step(); show(); });
+  const running = player({ word: "Run", every: 250, begin: go, step: tick, changed: hush, class: "instrument-main" });
+  const finish = button("To the end", () => { running.pause(); for (let k = 0; k < 2000 && !run.over; k += 1) step(); show(); });
   const status = make("p", { class: "instrument-status", role: "status" });
   const listing = make("div", { class: "instrument-listing", tabindex: "0", role: "region", "aria-label": "The program, instruction by instruction" });
   const cells = make("div", { class: "instrument-scroll", tabindex: "0", role: "region", "aria-label": "The memory" });
@@ -315,7 +314,7 @@ window.instruments.subleq = (room, given) => {
           make("li", {}, "The last line is ", make("code", {}, "halt"), ". The cells ", make("code", {}, "zero"), " and ", make("code", {}, "minus_one"), " are always there."))),
       ),
       part("Run",
-        make("div", { class: "instrument-buttons" }, running, one, finish, restart),
+        make("div", { class: "instrument-buttons" }, running.button, one, finish, restart),
         status, listing,
         make("h4", {}, "Memory"), cells),
     ),
@@ -341,7 +340,7 @@ window.instruments.subleq = (room, given) => {
   }
 
   function edited() {
-    pause();
+    running.pause();
     try {
       const program = core.assemble(source.value, data.sizes.bits);
       core.padded(plain, program);
@@ -355,7 +354,7 @@ window.instruments.subleq = (room, given) => {
   }
 
   function begin(program = run.program) {
-    pause();
+    running.pause();
     const made = core.machine(data, { temperature: Number(temperature.value), turned: turned.checked });
     const whole = core.padded(made, program);
     const state = core.load(made, whole);
@@ -385,19 +384,21 @@ window.instruments.subleq = (room, given) => {
 
   function go() {
     if (run.over) begin();
-    if (calm()) { finish.click(); return; }
-    running.textContent = "Pause";
-    status.setAttribute("aria-live", "off");
-    const tick = () => { step(); show(); if (run.over) { pause(); show(); } };
-    timer = setInterval(tick, 250);
-    tick();
+    if (calm()) finish.click();
+    else tick();
+    return !run.over;
   }
 
-  function pause() {
-    clearInterval(timer);
-    timer = null;
-    running.textContent = "Run";
-    status.removeAttribute("aria-live");
+  function tick() {
+    step();
+    show();
+    if (run.over) running.pause();
+  }
+
+  // While it runs, not every step is read out.
+  function hush(going) {
+    if (going) status.setAttribute("aria-live", "off");
+    else status.removeAttribute("aria-live");
   }
 
   function look(place) {

@@ -5,7 +5,6 @@
   "use strict";
   const NAME = "trigger_and_answer";
   const instruments = (window.instruments = window.instruments || {});
-  const style = document.currentScript && document.currentScript.src.replace(/\.js(?=$|[?#])/, ".css");
 
   // ---------------------------------------------------------------------------------------------- mathematics
 
@@ -185,7 +184,7 @@
     <div class="ta-sliders">
       <div><label for="ta-noise">Noise <i>α</i> <output for="ta-noise"></output></label><input type="range" id="ta-noise" min="0" step="1"></div>
       <div><label for="ta-time">Training time <i>t</i> <output for="ta-time"></output></label><input type="range" id="ta-time" min="0" step="1">
-        <button type="button" class="instrument-main" data-act="play"><span aria-hidden="true">▶</span> Train</button></div>
+        <span data-part="train"></span></div>
       <p class="ta-small" data-part="facts"></p>
     </div>
   </section>
@@ -211,11 +210,13 @@
   function start(element, data) {
     const table = data.readers;
     const last = table.words.length - 1;
-    const state = { model: "scales", level: 0, time: 0, picked: -1, timer: 0 };
+    const state = { model: "scales", level: 0, time: 0, picked: -1 };
     element.classList.add("ta");
     element.innerHTML = frame(table);
     const find = (selector) => element.querySelector(selector);
-    const [text, noiseSlider, timeSlider, play] = ["#ta-text", "#ta-noise", "#ta-time", ".instrument-main"].map(find);
+    const [text, noiseSlider, timeSlider] = ["#ta-text", "#ta-noise", "#ta-time"].map(find);
+    const training = instruments.player({ word: "Train", every: 600, begin, step, class: "instrument-main" });
+    find("[data-part=train]").replaceWith(training.button);
     const part = () => table.models[state.model];
 
     /** Takes a model, at the stops of noise and time that are nearest to where the sliders stand. */
@@ -408,10 +409,18 @@
       return words.flat().map((i) => table.words[i]).join(" ");
     }
 
-    function stop() {
-      clearInterval(state.timer);
-      state.timer = 0;
-      play.innerHTML = '<span aria-hidden="true">▶</span> Train';
+    const atEnd = () => state.time === part().times.length - 1;
+
+    function begin() {
+      if (atEnd()) timeSlider.value = state.time = 0;
+      state.picked = -1;
+      draw();
+    }
+
+    function step() {
+      timeSlider.value = state.time += 1;
+      draw();
+      if (atEnd()) training.pause();
     }
 
     const acts = {
@@ -419,17 +428,6 @@
       unseen: () => (text.value = drawn(true)),
       back: () => (text.value = text.value.trimEnd().split(/\s+/).slice(0, -1).join(" ")),
       clear: () => (text.value = ""),
-      play: () => {
-        if (state.timer) return stop();
-        if (state.time === part().times.length - 1) state.time = 0;
-        timeSlider.value = state.time;
-        play.innerHTML = '<span aria-hidden="true">❚❚</span> Pause';
-        state.timer = setInterval(() => {
-          if (!element.isConnected || state.time >= part().times.length - 1) return stop();
-          timeSlider.value = state.time += 1;
-          draw();
-        }, 600);
-      },
     };
 
     element.addEventListener("click", (event) => {
@@ -440,7 +438,7 @@
       else if (act) acts[act.dataset.act]();
       else if (word) state.picked = [...find(".ta-words").children].indexOf(word.parentElement);
       else return;
-      if (key || (act && act.dataset.act !== "play")) state.picked = -1;
+      if (key || act) state.picked = -1;
       draw();
     });
     text.addEventListener("input", () => {
@@ -452,13 +450,13 @@
       draw();
     });
     timeSlider.addEventListener("input", () => {
-      stop();
+      training.pause();
       state.time = Number(timeSlider.value);
       draw();
     });
     element.addEventListener("change", (event) => {
       if (event.target.name !== "ta-model") return;
-      stop();
+      training.pause();
       choose(event.target.value, part().noises[state.level], part().times[state.time]);
       draw();
     });
@@ -469,13 +467,5 @@
     draw();
   }
 
-  instruments[NAME] = (element, data) => {
-    if (style && !document.querySelector(`link[href="${style}"]`)) {
-      const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: style });
-      element.style.opacity = "0"; // until its style is there
-      link.onload = link.onerror = () => element.style.removeProperty("opacity");
-      document.head.append(link);
-    }
-    start(element, data);
-  };
+  instruments[NAME] = Object.assign(start, { styled: true });
 })();

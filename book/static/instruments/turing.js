@@ -175,7 +175,7 @@ window.instruments.turing_core = (() => {
 // What the reader sees and touches.
 window.instruments.turing = (room, given) => {
   "use strict";
-  const { make, pixels, mix, colour, onTheme, calm } = window.instruments;
+  const { make, pixels, mix, colour, onTheme, calm, player } = window.instruments;
   const core = window.instruments.turing_core;
   const data = given.turing;
   const NONE = data.sizes.states;
@@ -190,7 +190,6 @@ window.instruments.turing = (room, given) => {
   };
 
   let run;
-  let timer = null;
 
   // ---- The parts ----
 
@@ -206,10 +205,10 @@ window.instruments.turing = (room, given) => {
   const word = make("input", { type: "text", size: "14", maxlength: "40", spellcheck: "false", autocapitalize: "off", autocomplete: "off", input: own });
   const head = make("input", { type: "number", min: "0", max: String(data.sizes.word - 1), step: "1", input: own });
   const refusal = make("p", { class: "instrument-refusal", role: "alert" });
-  const running = button("Run", () => (timer ? pause() : go()), { class: "instrument-main" });
-  const one = button("One step", () => { pause(); step(); show(); });
-  const token = button("One token", () => { pause(); advance(); show(); });
-  const finish = button("To the end", () => { pause(); while (!run.over) step(); show(); });
+  const running = player({ word: "Run", every: 500, begin: go, step: tick, changed: hush, class: "instrument-main" });
+  const one = button("One step", () => { running.pause(); step(); show(); });
+  const token = button("One token", () => { running.pause(); advance(); show(); });
+  const finish = button("To the end", () => { running.pause(); while (!run.over) step(); show(); });
   const restart = button("Back to the start", () => begin());
   const status = make("p", { class: "instrument-status", role: "status" });
   const delta = region("The machine’s table, a row a state, a column a letter");
@@ -228,7 +227,7 @@ window.instruments.turing = (room, given) => {
         make("div", { class: "instrument-pair" }, field("Word on the tape", word), field("The head starts in cell", head)), refusal,
         make("p", { class: "instrument-note" }, `At most ${data.sizes.states} states (accept and reject, where a machine stays, are counted), ${data.sizes.letters} letters, ${data.sizes.word} cells. The first line begins with the start state and the blank; moves are L, R and S (stay). A pair without a rule rejects.`)),
       part("Run",
-        make("div", { class: "instrument-buttons" }, running, one, token, finish, restart),
+        make("div", { class: "instrument-buttons" }, running.button, one, token, finish, restart),
         status, make("h4", {}, "The rule at hand"), delta),
     ),
     part("Tape, read from the tokens", tape),
@@ -251,7 +250,7 @@ window.instruments.turing = (room, given) => {
   }
 
   function edited() {
-    pause();
+    running.pause();
     try {
       const plain = core.layer(data);
       const machine = core.parse(rules.value);
@@ -267,7 +266,7 @@ window.instruments.turing = (room, given) => {
   }
 
   function begin(task = run.task) {
-    pause();
+    running.pause();
     const made = core.layer(data, { turned: turned.checked });
     const history = core.begin(made, core.embed(made, task.table, task.letters, task.place));
     const start = { cells: task.letters, head: task.place, state: 0 };
@@ -319,19 +318,21 @@ window.instruments.turing = (room, given) => {
 
   function go() {
     if (run.over) begin();
-    if (calm()) { finish.click(); return; }
-    running.textContent = "Pause";
-    status.setAttribute("aria-live", "off");
-    const tick = () => { step(); if (run.over) pause(); show(); };
-    timer = setInterval(tick, 500);
-    tick();
+    if (calm()) finish.click();
+    else tick();
+    return !run.over;
   }
 
-  function pause() {
-    clearInterval(timer);
-    timer = null;
-    running.textContent = "Run";
-    status.removeAttribute("aria-live");
+  function tick() {
+    step();
+    show();
+    if (run.over) running.pause();
+  }
+
+  // While it runs, not every step is read out.
+  function hush(going) {
+    if (going) status.setAttribute("aria-live", "off");
+    else status.removeAttribute("aria-live");
   }
 
   // ---- What is drawn ----

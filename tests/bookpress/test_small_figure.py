@@ -1,0 +1,109 @@
+"""Small figures: what a record holds is drawn where it belongs, and what it does not hold is refused by name."""
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bookpress.small_figure import FORMS, DrawingError, Scale, Series, lines, series_of, strips, trail
+
+RECORD: Any = SimpleNamespace(
+    notebook="one/first",
+    figures=[
+        SimpleNamespace(
+            name="curve",
+            data=[
+                {
+                    "axis": " (n, error)",
+                    "series": [
+                        {"label": "ours", "points": [[1, 1.0], [2, 0.01], ["3", "0.0001"]]},
+                        {"label": "_child1", "points": [[2, 0], [2, 1]]},
+                    ],
+                }
+            ],
+        )
+    ],
+)
+
+
+def texts(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+def path(svg: str, kind: str) -> list[tuple[float, float]]:
+    """The corners of the last line of a kind: the first is the sample beside its name."""
+    found = re.findall(rf'<path class="{kind}" d="M([^"]*)"', svg)[-1]
+    return [tuple(map(float, corner.split())) for corner in found.split("L")]  # type: ignore[misc]
+
+
+def test_series_are_taken_under_the_names_of_the_page() -> None:
+    ours, bound = series_of(RECORD, "curve", 1, {"ours": "what we found", "_child1": "the bound"})
+    assert ours == Series("what we found", [(1.0, 1.0), (2.0, 0.01), (3.0, 0.0001)])
+    assert (bound.upright, bound.level, ours.upright, ours.level) == (2.0, None, None, None)
+    assert [one.name for one in series_of(RECORD, "curve", 1, {})] == ["ours", "_child1"]
+
+
+@pytest.mark.parametrize(
+    ("figure", "axis", "name", "said"),
+    [
+        ("curves", 1, "ours", "one/first has no figure 'curves'"),
+        ("curve", 2, "ours", "has 1 axes, not 2"),
+        ("curve", 1, "theirs", "no series 'theirs'; it has ours, _child1"),
+    ],
+)
+def test_what_the_record_lacks_is_refused(figure: str, axis: int, name: str, said: str) -> None:
+    with pytest.raises(DrawingError, match=said):
+        series_of(RECORD, figure, axis, {name: name})
+
+
+def test_a_scale_turns_values_into_pixels_and_has_round_ticks() -> None:
+    scale = Scale(0, 50, 40, 340)
+    assert (scale(0), scale(25), scale(50)) == (40, 190, 340)
+    assert scale.ticks(5) == [0, 10, 20, 30, 40, 50]
+
+
+def test_powers_of_ten_stand_at_equal_distances() -> None:
+    svg = lines(series_of(RECORD, "curve", 1, {"ours": "found"}), "n", "error", log=True)
+    (_, first), (_, second), (_, third) = path(svg, "line line-0")
+    assert first < second < third
+    assert second - first == pytest.approx(third - second)
+    assert {"found", "n", "error", "10⁰", "10⁻⁴"} <= set(texts(svg))
+
+
+def test_an_upright_line_stands_at_its_value() -> None:
+    ours, bound = series_of(RECORD, "curve", 1, {})
+    svg = lines([ours, bound], "n", "error", log=True)
+    place = float(re.findall(r'<path class="line line-1" d="M([\d.]+) [\d.]+V', svg)[0])
+    assert place == path(svg, "line line-0")[1][0]
+
+
+def test_a_level_line_stands_at_its_height_and_zero_is_in_sight() -> None:
+    svg = lines([Series("error", [(0.0, 3.0), (9.0, 9.0)]), Series("promise", [(0.0, 0.0), (1.0, 0.0)])], "n", "e")
+    height = float(re.findall(r'<path class="line line-1" d="M[\d.]+ ([\d.]+)H', svg)[0])
+    assert height > path(svg, "line line-0")[0][1]
+    assert "0" in texts(svg)
+
+
+def test_what_was_drawn_along_a_floor_is_left_out() -> None:
+    svg = lines([Series("falls", [(0.0, 1.0), (1.0, 1e-16), (2.0, 1e-16), (3.0, 1e-16)])], "t", "loss", log=True)
+    assert len(path(svg, "line line-0")) == 2
+
+
+def test_every_strip_has_its_name_and_the_same_axis() -> None:
+    svg = strips([Series("short <b>", [(0.0, 1.0), (5.0, 2.0)]), Series("long", [(0.0, 9.0), (10.0, 4.0)])], "t", "at")
+    assert {"short &lt;b&gt;", "long", "t", "at"} <= set(texts(svg))
+    assert max(x for x, _ in path(svg, "line line-0")) == 336
+
+
+def test_a_trail_fills_the_cells_it_passes() -> None:
+    svg = trail([Series("_child1", [(2.0, 1.0)]), Series("_child0", [(1.0, 0.0)])], "cell", "step")
+    heads = re.findall(r'class="cell head" x="([\d.]+)" y="([\d.]+)"', svg)
+    assert [tuple(map(float, one)) for one in heads] == [(78.0, 24.0), (116.0, 44.0)]
+    assert svg.count('class="cell"') == 2 * 4
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_a_drawing_is_as_wide_as_a_phones_column(form: str) -> None:
+    svg = FORMS[form]([Series("one", [(0.0, 1.0), (5.0, 2.0)])], "t", "at")
+    assert 'viewBox="0 0 344 ' in svg
