@@ -19,6 +19,7 @@ from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
+from bookpress.claim_map import node_label
 from bookpress.findings import FINDINGS, Finding, Findings
 from bookpress.layout import Layout
 from bookpress.panel import PROVED_HERE, proof_class, verdict_class
@@ -78,7 +79,8 @@ class ClaimDirective(SphinxDirective):
         return note if note.children else None
 
     def _kin(self, claim: str, found: Finding) -> nodes.Node:
-        badge = nodes.inline("", found.label, classes=["verdict", verdict_class(found.verdict)])
+        label = node_label(cast(ClaimDomain, self.env.get_domain("claim")).registry.entry(claim))  # as on the map
+        badge = nodes.inline("", label, classes=["verdict", verdict_class(found.verdict)])
         badge += nodes.inline("", f": {found.verdict.value}", classes=["visually-hidden"])
         return link_to_claim(claim, badge, self.env.docname) if found.notebook else badge
 

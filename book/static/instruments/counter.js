@@ -6,7 +6,7 @@ window.instruments.counter = (room) => {
   const RULES = "add _ -> back 1 L\nadd 0 -> back 1 L\nadd 1 -> add 0 R\nback 0 -> back 0 L\nback 1 -> back 1 L\nback | -> add | R";
   const [STEPS, SHOWN, PAUSE] = [44, 10, 650];
 
-  const tape = make("div", { class: "counter-tape", role: "img" });
+  const tape = make("div", { class: "counter-tape", role: "img", "aria-label": "The tape of a machine that counts." });
   const said = make("p", { class: "counter-said" });
   const counting = player({ word: "Play", every: PAUSE, step: advance });
   room.append(tape, make("div", { class: "counter-foot" }, counting.button, said));
