@@ -87,6 +87,10 @@ def run(
     end_with_builder()
     layout = Layout.here()
     values = dict(_assignment(text) for text in parameter or [])
+    if values:  # digits for a parameter that is text are text
+        typed = {text.partition("=")[0]: text.partition("=")[2] for text in parameter or []}
+        texts = {one.name for one in Notebook(notebook, layout).parameters if isinstance(one.default, str)}
+        values |= {name: typed[name] for name in texts & values.keys() if not isinstance(values[name], str)}
     if values and output is None:
         output = Path(f"{notebook.rpartition('/')[2]}.out.ipynb")
     with errors.status(f"running {notebook} ..."), _noted(None if output else layout.failure(notebook, profile)):

@@ -122,18 +122,18 @@ def svg_of(fig: Figure) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> None:
-    """Show a table: one list of values a row, numbers to four figures."""
+    """Show a table: one list of values a row, numbers to four figures. A bar in a text ends no cell."""
     from IPython.display import display
 
     lines = [f"*{caption}*", ""] if caption else []
-    lines += ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
+    lines += ["| " + " | ".join(map(_cell, columns)) + " |", "|" + " --- |" * len(columns)]
     lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
     display({"text/markdown": "\n".join(lines), "text/plain": "\n".join(lines)}, raw=True)
 
 
 def _cell(value: Any) -> str:
     value = value.item() if hasattr(value, "item") else value
-    return format_number(value) if isinstance(value, bool | int | float) else str(value)
+    return format_number(value) if isinstance(value, bool | int | float) else str(value).replace("|", r"\|")
 
 
 def brightness_in(text: str) -> str | None:

@@ -54,6 +54,18 @@ def test_each_way_to_fail_has_its_exit_code(
     assert "nearest" in capsys.readouterr().err
 
 
+def test_digits_for_a_parameter_that_is_text_are_text(
+    toy: Any, edit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = toy.layout.source(toy.add("good"))
+    edit(source, "n = 3  # n, at least 1", 'n = 3  # n, at least 1\nword = "101"  # digits')
+    edit(source, "require(n=(n, 1, None))", 'require(n=(n, 1, None), digits=(set(word) <= {"0", "1"}, [True]))')
+    out = str(toy.layout.root / "own.ipynb")
+    assert book("run", "demo/good", "-p", "word=0110", "-o", out, monkeypatch=monkeypatch) == 0
+    assert book("run", "demo/good", "-p", "word=11", "-o", out, monkeypatch=monkeypatch) == 0
+    assert json.loads(Path(out).with_suffix(".json").read_text())["parameters"]["word"] == "11"
+
+
 def test_new_writes_a_notebook_that_says_what_is_missing(
     toy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

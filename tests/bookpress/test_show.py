@@ -140,3 +140,12 @@ def test_axes_are_open_and_their_grid_lies_below_the_curves() -> None:
     assert axis.get_axisbelow() is True
     assert all(line.get_visible() for line in axis.get_xgridlines())
     assert "<text" not in svg  # text is drawn, so that it looks alike without its fonts
+
+
+def test_a_bar_in_a_text_ends_no_cell_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, str]] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
+    show.table(["|S|", "share"], [["$|A|$", 0.5], ["tape |_", 2]])
+    head, _, *rows = shown[0]["text/markdown"].splitlines()
+    assert head == r"| \|S\| | share |"
+    assert rows == [r"| $\|A\|$ | 0.5 |", r"| tape \|_ | 2 |"]

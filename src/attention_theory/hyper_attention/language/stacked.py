@@ -101,7 +101,9 @@ class StackedModels(nn.Module):
 
     def of_kind(self, kind: int) -> list[tuple[nn.Parameter, slice]]:
         """The parameters with weights of the models of a kind, each with their place along its first axis."""
-        each, own, others = len(self.tokens) // self.kinds, set(), set()
+        each = len(self.tokens) // self.kinds
+        own: set[nn.Parameter] = set()
+        others: set[nn.Parameter] = set()
         for one in self.blocks:
             if isinstance(one.attention, SideBySide):
                 for place, block in enumerate(one.attention.blocks):
