@@ -99,7 +99,7 @@ def full_layer(weights: dict[str, torch.Tensor], tokens: torch.Tensor, query_in_
         scores = (embedded @ weights["queries"][h]) @ (embedded @ weights["keys"][h]).mT / width**0.5
         if not query_in_context:
             scores[..., 0] = -torch.inf
-        mixed += scores.softmax(-1) @ (embedded @ weights["values"][h])[..., None] * weights["output"][0, h]
+        mixed += scores.softmax(-1) @ (embedded @ weights["values"][h])[..., None] * weights["output"][h]
     return (mixed @ weights["decode"][0] + weights["decode_bias"][0])[:, 0]
 
 

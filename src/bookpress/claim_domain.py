@@ -29,6 +29,9 @@ from bookpress.statement import PRINTED_PARTS, anchor, heading, other_labels, pa
 #: How a claim's name is looked up in the domain's data: page, id of the box, words for the search.
 Place = tuple[str, str, str]
 
+#: Badges of one relation that a note shows; those beyond are folded, so that no note is much longer than its box.
+_SHOWN = 9
+
 
 class ClaimDirective(SphinxDirective):
     """The box of one claim: its heading, its place in the paper, and what is printed before what is right.
@@ -72,10 +75,12 @@ class ClaimDirective(SphinxDirective):
         self.state.nested_parse(self.content, self.content_offset, note)
         for relation, claims in bound_up.items():
             if claims:
-                line = nodes.paragraph("", "", nodes.inline("", f"{relation} ", classes=["claim-part"]))
-                for claim in claims:
-                    line += [self._kin(claim, findings[claim]), nodes.Text(" ")]
-                note += line
+                badges = [self._kin(claim, findings[claim]) for claim in claims]
+                note += _line(relation, badges[:_SHOWN])
+                if more := badges[_SHOWN:]:
+                    opening = f"<details><summary>and {len(more)} more</summary>"
+                    note += [nodes.raw("", opening, format="html"), _line("", more)]
+                    note += nodes.raw("", "</details>", format="html")
         return note if note.children else None
 
     def _kin(self, claim: str, found: Finding) -> nodes.Node:
@@ -90,6 +95,15 @@ class ClaimDirective(SphinxDirective):
             part += nodes.paragraph("", name, classes=["claim-part"])
         self.state.nested_parse(StringList(text.split("\n"), source=self.env.docname), 0, part)
         return part
+
+
+def _line(relation: str, badges: list[nodes.Node]) -> nodes.paragraph:
+    line = nodes.paragraph()
+    if relation:
+        line += nodes.inline("", f"{relation} ", classes=["claim-part"])
+    for badge in badges:
+        line += [badge, nodes.Text(" ")]
+    return line
 
 
 def kin(registry: Registry, claim: str) -> dict[str, list[str]]:

@@ -49,6 +49,16 @@ def test_nothing_scrolls_sideways_on_a_phone(phone: Any) -> None:
     assert {path: excess for path, excess in wide.items() if excess > 0} == {}
 
 
+def test_a_long_note_on_a_claim_is_folded(light: Any) -> None:
+    light.open("notebooks/in-context-reasoning/definition_2_1_sentences.html")
+    note = light.page.locator(".claim-note").first
+    folded = note.locator("details a")
+    assert folded.count() > 0
+    assert not folded.first.is_visible()
+    note.locator("summary").click()
+    assert folded.first.is_visible()
+
+
 def test_the_text_of_figures_can_be_read_on_a_phone(phone: Any) -> None:
     """At least nine pixels high, as drawn at the figure's common size; wider ones scroll in their frame."""
     pictures = "[...document.querySelectorAll('.figure-frame img[width]')]"
