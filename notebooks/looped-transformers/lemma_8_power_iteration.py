@@ -423,6 +423,11 @@ def first_columns(name, programs, results):
     return torch.stack([variable(one, run.memory, name)[:, 0] for one, run in zip(programs, results, strict=True)])
 
 
+# %% [markdown]
+# Each matrix is a program, and all programs of a size run side by side in one machine.
+
+
+# %%
 def in_the_machine(batch):
     """Programs, exact runs, gate and runs; and of these S, the error of the result, its bound, and wrong counters."""
     programs = [power_program(one, steps) for one in batch]
