@@ -67,7 +67,7 @@ def test_a_cuda_device_is_an_end_only_where_there_is_one(
 def test_a_run_at_an_end_leaves_its_outcome_and_the_book_alone(notebook: Notebook) -> None:
     outcome = run_end(notebook, "kind-b")
     assert (outcome.code, outcome.fault(["n"])) == (Exit.DONE, None)
-    files = [path.name for path in notebook.layout.build.rglob("*") if path.is_file()]
+    files = [path.name for path in notebook.layout.build.rglob("*.*") if path.is_file()]
     assert files == ["kind-b.json"]
 
 

@@ -14,7 +14,8 @@ from bookpress.runner import Exit, RunFailed, run
 
 
 def files(folder: Path) -> set[str]:
-    return {path.name for path in folder.rglob("*") if path.is_file()}
+    """What a run leaves, beside what was read of its source."""
+    return {path.name for path in folder.rglob("*") if path.is_file() and path.parent != folder / "memory"}
 
 
 @pytest.mark.parametrize(

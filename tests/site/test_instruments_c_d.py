@@ -147,6 +147,7 @@ def answers(browser: Browser, folder: Path, questions: list[dict[str, Any]]) -> 
     """What the browser says to them."""
     page = browser.new_page()
     page.goto((folder / "trigger_and_answer.html").as_uri(), wait_until="load")
+    page.locator(".instrument[data-ready]").wait_for()
     found: list[dict[str, Any]] = told(page, _ANSWERS, questions)
     page.close()
     return found
