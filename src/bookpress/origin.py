@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 from typing import Any
 
@@ -23,6 +23,7 @@ class Origins:
     def __init__(self, cells: list[str], package: str = "attention_theory") -> None:
         self._cells = [ast.parse(cell).body for cell in cells]
         self._package = package
+        self._loaded, self._bound = cache(_loaded), cache(_bound)  # a statement is asked of by every cell after it
 
     @cached_property
     def _imported(self) -> dict[str, str]:
@@ -38,17 +39,17 @@ class Origins:
     @cached_property
     def _own(self) -> dict[str, set[str]]:
         """Functions that the notebook defines, with the names that each uses."""
-        return {one.name: _loaded(one) for cell in self._cells for one in cell if isinstance(one, ast.FunctionDef)}
+        return {one.name: self._loaded(one) for cell in self._cells for one in cell if isinstance(one, ast.FunctionDef)}
 
     def computes_or_judges(self, number: int) -> bool:
         """Whether a cell uses the package, a function of the notebook, or a claim: what a reader must not miss."""
-        used = set().union(*(_loaded(one) | _bound(one) for one in self._cells[number]))
+        used = set().union(*(self._loaded(one) | self._bound(one) for one in self._cells[number]))
         claims = {"Claim"} | {
             name
             for cell in self._cells
             for one in cell
-            if isinstance(one, ast.Assign) and "Claim" in _loaded(one)
-            for name in _bound(one)
+            if isinstance(one, ast.Assign) and "Claim" in self._loaded(one)
+            for name in self._bound(one)
         }
         return bool(used & (self._imported.keys() | self._own.keys() | claims))
 
@@ -60,8 +61,8 @@ class Origins:
         before = [one for cell in self._cells[:number] for one in cell]
         wanted: set[str] = set()
         met: set[str] = set()
-        for one in reversed(before + self._cells[number]):
-            if one in before and not _bound(one) & wanted:
+        for place, one in reversed(list(enumerate(before + self._cells[number]))):
+            if place < len(before) and not self._bound(one) & wanted:
                 continue
             wanted = (wanted - _set_anew(one)) | self._used_by(one)
             met |= wanted
@@ -69,9 +70,9 @@ class Origins:
 
     def _used_by(self, statement: ast.stmt) -> set[str]:
         """Names that a statement uses, and those that the notebook's own functions among them use."""
-        used = _loaded(statement)
+        used = self._loaded(statement)
         while more := set().union(*(self._own.get(name, set()) for name in used)) - used:
-            used |= more
+            used = used | more  # and not in place: what a statement loads is kept
         return used
 
 
@@ -160,11 +161,16 @@ class Links:
     def __init__(self, layout: Layout, commit: str) -> None:
         self.layout = layout
         config = layout.root / "_config.yml"
-        settings: dict[str, Any] = yaml.safe_load(config.read_text(encoding="utf-8")) if config.is_file() else {}
-        repository = settings.get("repository") or {}
+        repository = _repository(config.read_text(encoding="utf-8") if config.is_file() else "")
         whole = commit and not commit.endswith("-dirty")
         self._base = (repository.get("url") or "").rstrip("/")
         self._version = commit if whole else repository.get("branch") or "main"
 
     def to(self, path: str) -> str:
         return f"[`{path}`]({self._base}/blob/{self._version}/{path})" if self._base else f"`{path}`"
+
+
+@cache
+def _repository(settings: str) -> dict[str, Any]:
+    """What the book's settings say of its repository; every figure and panel of a build asks for it."""
+    return (yaml.safe_load(settings) or {}).get("repository") or {}

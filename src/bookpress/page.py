@@ -16,7 +16,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 from bookpress.evidence import CLAIM_MIME, FIGURE_MIME, Settled
 from bookpress.files import write_whole
 from bookpress.layout import Layout
-from bookpress.notebook import code_of, parameters_of, read_source
+from bookpress.notebook import Parameter, code_of, parameters_of, read_source
 from bookpress.origin import Origins, origin_block, record_in_book
 from bookpress.panel import mark_in_words, panel_block
 from bookpress.record import Record
@@ -76,9 +76,14 @@ def _cells(source: NotebookNode, executed: NotebookNode, record: Record, layout:
             yield new_markdown_cell(replace_blocks(cell.source, claim_block))
             continue
         number += 1
-        origin = partial(origin_block, record, parameters, origins.functions(number), layout)
+        origin = partial(_origin, record, parameters, origins, number, layout)
         for code in [ran[number], *(injected if "parameters" in cell.metadata.get("tags", []) else [])]:
             yield from _code_cell(code, _is_plumbing(origins, number, code), record, layout, origin)
+
+
+def _origin(record: Record, parameters: list[Parameter], origins: Origins, number: int, layout: Layout) -> str:
+    """Where the values of a cell come from; sought only for a cell that shows some."""
+    return origin_block(record, parameters, origins.functions(number), layout)
 
 
 def _put_beside_first_claim(margin: str, cells: list[NotebookNode]) -> None:

@@ -23,6 +23,9 @@ from bookpress.mend import mend_pages
 #: The part of MathJax that a page with TeX needs: the combined component, its fonts, the TeX extensions.
 _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
 
+#: The one is for LaTeX alone, the other numbers the parts once all are read.
+_SILENT = {"sphinx_jupyterbook_latex", "sphinx_multitoc_numbering"}
+
 
 def setup(app: Sphinx) -> dict[str, Any]:
     claim_domain.setup(app)
@@ -32,7 +35,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(GlossaryLinks)
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
-    app.connect("env-check-consistency", _write_in_parallel)
+    app.connect("env-before-read-docs", _work_in_parallel)
     app.connect("build-finished", _copy_mathjax)
     app.connect("build-finished", copy_fonts)
     app.connect("build-finished", _copy_instruments)
@@ -87,11 +90,10 @@ def _drop_thebe(app: Sphinx) -> None:
         ]
 
 
-def _write_in_parallel(app: Sphinx, _: BuildEnvironment) -> None:
-    """Writing takes two thirds of a build. It is shared by the cores once everything has been read.
-
-    Not so the reading: not every extension says that it bears it.
-    """
+def _work_in_parallel(app: Sphinx, _env: BuildEnvironment, _names: list[str]) -> None:
+    """All cores read and write pages. Two extensions do not say that they bear it, and do nothing while a page is read."""
+    for name in _SILENT & app.extensions.keys():
+        app.extensions[name].parallel_read_safe = True
     app.parallel = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 
 

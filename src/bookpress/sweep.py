@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -138,11 +139,17 @@ def number_of(expression: str, point: Point) -> float:
         SweepError: the expression is something else, or has no value there.
     """
     try:
-        if is_simple(ast.parse(expression, mode="eval").body, point.parameters):
+        if _is_arithmetic(expression, tuple(point.parameters)):
             return float(value_of(expression, point.parameters))
     except (SyntaxError, TypeError, ValueError, ArithmeticError):
         pass
     raise SweepError(f"'{expression}' is no number made of the parameters of {point.notebook}")
+
+
+@cache
+def _is_arithmetic(expression: str, known: tuple[str, ...]) -> bool:
+    """Whether an expression is made of these names; a sweep asks for each of its points."""
+    return is_simple(ast.parse(expression, mode="eval").body, known)
 
 
 def _refuse_names(notebook: str, axes: Mapping[str, list[Any]], base: Mapping[str, Any], known: Any) -> None:
