@@ -11,7 +11,7 @@ from rich.console import Console
 from bookpress import client
 from bookpress.build import show_failures, why_not
 from bookpress.cluster import blindness, last_words
-from bookpress.ends import cases_of, load_caps
+from bookpress.ends import cases_of, load_limits
 from bookpress.exports import export_modules
 from bookpress.files import digest_of_file
 from bookpress.instruments import instrument_pages
@@ -154,7 +154,7 @@ rule bind:
 
 
 def cases(notebook):
-    return cases_of(Notebook(notebook, LAYOUT), load_caps(LAYOUT).get(notebook, {}))
+    return cases_of(Notebook(notebook, LAYOUT), load_limits(LAYOUT).of(notebook))
 
 
 # `book ends` names the notebooks; what comes out of a run, good or bad, is its outcome.

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.console import Console
 
 from bookpress.build import BuildError, run_graph, show_failures, the_only_build
@@ -48,28 +48,50 @@ class Outcome(BaseModel):
         return f"refuted, which the registry does not expect: {', '.join(wrong)}" if wrong else None
 
 
-def load_caps(layout: Layout) -> dict[str, dict[str, Cap]]:
-    """Ends in place of the ranges' own, where a run there would be long: ``notebooks/profiles/ends.yaml``.
+class Limits(BaseModel):
+    """What keeps the runs of one notebook short: caps of its ranges, and a small case for the other parameters."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    caps: dict[str, Cap] = {}
+    others: dict[str, Any] = {}
+
+
+class AllLimits(BaseModel):
+    """The content of ``notebooks/profiles/ends.yaml``, by the names of notebooks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    caps: dict[str, dict[str, Cap]] = {}
+    others: dict[str, dict[str, Any]] = {}
+
+    def of(self, notebook: str) -> Limits:
+        """The limits of one notebook, which may have none."""
+        return Limits(caps=self.caps.get(notebook, {}), others=self.others.get(notebook, {}))
+
+
+def load_limits(layout: Layout) -> AllLimits:
+    """What ``notebooks/profiles/ends.yaml`` says.
 
     Raises:
-        ProfileError: the file is not of the form ``notebook: {parameter: number or [number, number]}``.
+        ProfileError: the file is not of the form ``caps: {notebook: {parameter: number or [number, number]}}`` and
+            ``others: {notebook: {parameter: value}}``.
     """
     path = layout.profiles / "ends.yaml"
     if not path.is_file():
-        return {}
+        return AllLimits()
     try:
-        content = load_yaml(path) or {}
-        return TypeAdapter(dict[str, dict[str, Cap]]).validate_python(content)
+        return AllLimits.model_validate(load_yaml(path) or {})
     except (yaml.YAMLError, UnicodeDecodeError, ValidationError) as error:
         raise ProfileError(f"{path.name}: {error}") from error
 
 
-def cases_of(notebook: Notebook, caps: dict[str, Cap]) -> dict[str, dict[str, Any]]:
-    """The runs of one notebook by their names: one parameter at one end, the others as they are in the book.
+def cases_of(notebook: Notebook, limits: Limits) -> dict[str, dict[str, Any]]:
+    """The runs of one notebook by their names: one parameter at one end, the others as in the book or the small case.
 
-    An end that is a CUDA device is none where torch finds no such device.
+    Another seed is tried with all that the book has. An end that is a CUDA device is none where torch finds none.
     """
-    cases = all_cases(notebook, caps)
+    cases = all_cases(notebook, limits)
     if not any(map(on_cuda, cases.values())) or has_cuda():
         return cases
     return {name: values for name, values in cases.items() if not on_cuda(values)}
@@ -88,25 +110,25 @@ def has_cuda() -> bool:
     return torch.cuda.is_available()
 
 
-def all_cases(notebook: Notebook, caps: dict[str, Cap]) -> dict[str, dict[str, Any]]:
+def all_cases(notebook: Notebook, limits: Limits) -> dict[str, dict[str, Any]]:
     """What :func:`cases_of` gives on a machine that has every device."""
-    defaults = {one.name: one.default for one in notebook.parameters}
+    base = {one.name: one.default for one in notebook.parameters} | limits.others
     cases: dict[str, dict[str, Any]] = {}
     for one in notebook.parameters:
         if one.name == "seed":
             cases |= {f"seed-{number}": {"seed": one.default + number} for number in range(1, OTHER_SEEDS + 1)}
         elif one.rule:
             cases |= {
-                f"{one.name}-{name}": {one.name: value}
-                for name, value in _ends(one, defaults, caps).items()
-                if value != one.default
+                f"{one.name}-{name}": limits.others | {one.name: value}
+                for name, value in _ends(one, base, limits.caps).items()
+                if value != base[one.name]
             }
     return cases
 
 
 def run_end(notebook: Notebook, case: str) -> Outcome:
     """Run one case and write its outcome; the executed notebook is kept where it failed."""
-    values = all_cases(notebook, load_caps(notebook.layout).get(notebook.name, {}))[case]
+    values = all_cases(notebook, load_limits(notebook.layout).of(notebook.name))[case]
     path = notebook.layout.end(notebook.name, case)
     executed = path.with_suffix(".ipynb")
     try:
@@ -127,16 +149,16 @@ def run_ends(layout: Layout, names: list[str], cores: str, console: Console) -> 
         BuildError: some run broke, or did not come to its end.
     """
     notebooks = [Notebook(name, layout) for name in names or layout.notebooks()]
-    caps = load_caps(layout)
+    limits = load_limits(layout)
     paths = {
         f"{one.name} {case}": (one, layout.end(one.name, case))
         for one in notebooks
-        for case in cases_of(one, caps.get(one.name, {}))
+        for case in cases_of(one, limits.of(one.name))
     }
     if left_out := [
         f"{one.name} {case}"
         for one in notebooks
-        for case in all_cases(one, caps.get(one.name, {}))
+        for case in all_cases(one, limits.of(one.name))
         if f"{one.name} {case}" not in paths
     ]:
         console.print(f"left out, since torch finds no CUDA device here: {', '.join(left_out)}")
@@ -156,11 +178,11 @@ def run_ends(layout: Layout, names: list[str], cores: str, console: Console) -> 
     console.print(f"{len(paths)} runs at the ends of ranges, none broke")
 
 
-def _ends(parameter: Parameter, defaults: dict[str, Any], caps: dict[str, Cap]) -> dict[str, Any]:
-    """The values to try: both ends, or every choice. An open end is left at the default."""
+def _ends(parameter: Parameter, base: dict[str, Any], caps: dict[str, Cap]) -> dict[str, Any]:
+    """The values to try beside those of ``base``: both ends, or every choice. An open end is left as it is."""
     if parameter.rule is None:
         return {}
-    ends = parameter.rule.ends(defaults)
+    ends = parameter.rule.ends(base)
     if parameter.rule.choices is not None and not all(isinstance(one, int | float) for one in ends):
         return {} if parameter.rule.each else {re.sub(r"\W+", "_", str(one)): one for one in ends}
     least, most = ends[0], ends[-1]
@@ -169,7 +191,9 @@ def _ends(parameter: Parameter, defaults: dict[str, Any], caps: dict[str, Cap]) 
         least, most = max(least, lowest), None if most is None else min(most, highest)
     found = {"least": least, "most": most}
     if parameter.rule.each:
-        found = {name: None if end is None else _with_end(parameter.default, name, end) for name, end in found.items()}
+        found = {
+            name: None if end is None else _with_end(base[parameter.name], name, end) for name, end in found.items()
+        }
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -91,7 +91,7 @@ def _drop_thebe(app: Sphinx) -> None:
 
 
 def _work_in_parallel(app: Sphinx, _env: BuildEnvironment, _names: list[str]) -> None:
-    """All cores read and write pages. Two extensions do not say that they bear it, and do nothing while a page is read."""
+    """All cores read and write. Two extensions do not say that they bear it, and do nothing while a page is read."""
     for name in _SILENT & app.extensions.keys():
         app.extensions[name].parallel_read_safe = True
     app.parallel = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bookpress import ends
-from bookpress.ends import Outcome, all_cases, cases_of, load_caps, run_end
+from bookpress.ends import Limits, Outcome, all_cases, cases_of, load_limits, run_end
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
 from bookpress.profile import ProfileError
@@ -33,12 +33,23 @@ def notebook(toy: Any) -> Notebook:
 
 
 def test_a_cap_may_say_the_least_as_well(notebook: Notebook) -> None:
-    cases = cases_of(notebook, {"n": (2, 6), "sizes": (2, 8)})
+    cases = cases_of(notebook, Limits(caps={"n": (2, 6), "sizes": (2, 8)}))
     assert (cases["n-least"], cases["n-most"], cases["sizes-most"]) == ({"n": 2}, {"n": 6}, {"sizes": [2, 8]})
 
 
+def test_a_small_case_stands_for_the_other_parameters_and_not_for_other_seeds(notebook: Notebook) -> None:
+    assert cases_of(notebook, Limits(others={"m": 2, "n": 5, "sizes": [2, 4]})) == {
+        "n-least": {"m": 2, "n": 1, "sizes": [2, 4]},
+        "n-most": {"m": 2, "n": 8, "sizes": [2, 4]},
+        "sizes-most": {"m": 2, "n": 5, "sizes": [2, 9]},
+        "kind-b": {"m": 2, "n": 5, "sizes": [2, 4], "kind": "b"},
+        "seed-1": {"seed": 1},
+        "seed-2": {"seed": 2},
+    }
+
+
 def test_every_end_is_a_run_and_an_open_end_is_none(notebook: Notebook) -> None:
-    assert cases_of(notebook, {"n": 6}) == {
+    assert cases_of(notebook, Limits(caps={"n": 6})) == {
         "n-least": {"n": 1},
         "n-most": {"n": 6},
         "sizes-most": {"sizes": [2, 9]},
@@ -60,8 +71,8 @@ def test_a_cuda_device_is_an_end_only_where_there_is_one(
     )
     again = Notebook("demo/good", notebook.layout)
     monkeypatch.setattr(ends, "has_cuda", lambda: has_cuda)
-    assert all_cases(again, {})["device-cuda"] == {"device": "cuda"}
-    assert set(all_cases(again, {})) - set(cases_of(again, {})) == (set() if has_cuda else {"device-cuda"})
+    assert all_cases(again, Limits())["device-cuda"] == {"device": "cuda"}
+    assert set(all_cases(again, Limits())) - set(cases_of(again, Limits())) == (set() if has_cuda else {"device-cuda"})
 
 
 def test_a_run_at_an_end_leaves_its_outcome_and_the_book_alone(notebook: Notebook) -> None:
@@ -92,9 +103,24 @@ def test_a_claim_may_not_be_refuted_unless_the_registry_says_so() -> None:
     assert outcome.fault([]) == "refuted, which the registry does not expect: a/b"
 
 
+def test_the_small_cases_are_in_range_and_not_the_books_own() -> None:
+    layout = Layout.here()
+    for name, others in load_limits(layout).others.items():
+        known = {one.name: one for one in Notebook(name, layout).parameters}
+        base = {one.name: one.default for one in known.values()} | others
+        for parameter, value in others.items():
+            rule = known[parameter].rule
+            assert rule is not None, (name, parameter)
+            assert value != known[parameter].default, (name, parameter)
+            ends_of_range = rule.ends(base)
+            for one in value if rule.each else [value]:
+                assert ends_of_range[0] <= one, (name, parameter)
+                assert ends_of_range[-1] is None or one <= ends_of_range[-1], (name, parameter)
+
+
 def test_the_caps_name_parameters_that_there_are() -> None:
     layout = Layout.here()
-    for name, caps in load_caps(layout).items():
+    for name, caps in load_limits(layout).caps.items():
         known = {one.name: one for one in Notebook(name, layout).parameters}
         defaults = {one.name: one.default for one in known.values()}
         for parameter, cap in caps.items():
@@ -108,8 +134,9 @@ def test_the_caps_name_parameters_that_there_are() -> None:
             assert (lowest, highest) != (least, most), (name, parameter)
 
 
-def test_caps_of_another_form_are_refused(toy: Any) -> None:
+@pytest.mark.parametrize("content", ["caps: {demo/good: {n: many}}\n", "demo/good: {n: 6}\n", "others: [1]\n"])
+def test_limits_of_another_form_are_refused(content: str, toy: Any) -> None:
     toy.layout.profiles.mkdir()
-    (toy.layout.profiles / "ends.yaml").write_text("demo/good: {n: many}\n")
+    (toy.layout.profiles / "ends.yaml").write_text(content)
     with pytest.raises(ProfileError, match=r"ends\.yaml"):
-        load_caps(toy.layout)
+        load_limits(toy.layout)
