@@ -128,6 +128,31 @@
     return { button, start, pause };
   };
 
+  // A player that runs a machine to its end, at once where the reader asks for less motion. `status` tells each step; it
+  // is not read out while the machine runs.
+  instruments.runner = ({ every, over, begin, step, show, finish, status }) => {
+    function tick() {
+      step();
+      show();
+      if (over()) running.pause();
+    }
+
+    function go() {
+      if (over()) begin();
+      if (instruments.calm()) finish();
+      else tick();
+      return !over();
+    }
+
+    function hush(going) {
+      if (going) status.setAttribute("aria-live", "off");
+      else status.removeAttribute("aria-live");
+    }
+
+    const running = instruments.player({ word: "Run", every, begin: go, step: tick, changed: hush, class: "instrument-main" });
+    return running;
+  };
+
   // What stands in the place before: the button, and what the page says there to readers without JavaScript.
   function prepare(place) {
     // The front page's picture needs nobody's wish, only a page that is done.

@@ -246,7 +246,7 @@ window.instruments.subleq_core = (() => {
 window.instruments.subleq = (room, given) => {
   "use strict";
   const { subleq: data, programs } = given;
-  const { make, pixels, mix, colour, onTheme, calm, player } = window.instruments;
+  const { make, pixels, mix, colour, onTheme, runner } = window.instruments;
   const core = window.instruments.subleq_core;
   const plain = core.machine(data);
   const [CELLS, FIRST] = [data.columns.cells[0], data.columns.instructions[0]];
@@ -275,9 +275,9 @@ window.instruments.subleq = (room, given) => {
   const button = (text, act, attributes = {}) => make("button", { type: "button", click: act, ...attributes }, text);
   const restart = button("Back to the start", () => begin());
   const one = button("One instruction", () => { running.pause(); step(); show(); });
-  const running = player({ word: "Run", every: 250, begin: go, step: tick, changed: hush, class: "instrument-main" });
-  const finish = button("To the end", () => { running.pause(); for (let k = 0; k < 2000 && !run.over; k += 1) step(); show(); });
   const status = make("p", { class: "instrument-status", role: "status" });
+  const running = runner({ every: 250, over: () => run.over, begin, step, show, finish: () => finish.click(), status });
+  const finish = button("To the end", () => { running.pause(); for (let k = 0; k < 2000 && !run.over; k += 1) step(); show(); });
   const listing = make("div", { class: "instrument-listing", tabindex: "0", role: "region", "aria-label": "The program, instruction by instruction" });
   const cells = make("div", { class: "instrument-scroll", tabindex: "0", role: "region", "aria-label": "The memory" });
   const steps = make("div", { class: "instrument-steps", role: "group", "aria-label": "The layer looked at" },
@@ -380,25 +380,6 @@ window.instruments.subleq = (room, given) => {
     const same = found.counter === run.expected.counter && found.memory.every((value, cell) => value === run.expected.memory[cell]);
     if (!same && run.wrong === null) run.wrong = run.steps;
     run.over = run.expected.counter === END;
-  }
-
-  function go() {
-    if (run.over) begin();
-    if (calm()) finish.click();
-    else tick();
-    return !run.over;
-  }
-
-  function tick() {
-    step();
-    show();
-    if (run.over) running.pause();
-  }
-
-  // While it runs, not every step is read out.
-  function hush(going) {
-    if (going) status.setAttribute("aria-live", "off");
-    else status.removeAttribute("aria-live");
   }
 
   function look(place) {

@@ -175,7 +175,7 @@ window.instruments.turing_core = (() => {
 // What the reader sees and touches.
 window.instruments.turing = (room, given) => {
   "use strict";
-  const { make, pixels, mix, colour, onTheme, calm, player } = window.instruments;
+  const { make, pixels, mix, colour, onTheme, runner } = window.instruments;
   const core = window.instruments.turing_core;
   const data = given.turing;
   const NONE = data.sizes.states;
@@ -205,12 +205,12 @@ window.instruments.turing = (room, given) => {
   const word = make("input", { type: "text", size: "14", maxlength: "40", spellcheck: "false", autocapitalize: "off", autocomplete: "off", input: own });
   const head = make("input", { type: "number", min: "0", max: String(data.sizes.word - 1), step: "1", input: own });
   const refusal = make("p", { class: "instrument-refusal", role: "alert" });
-  const running = player({ word: "Run", every: 500, begin: go, step: tick, changed: hush, class: "instrument-main" });
+  const status = make("p", { class: "instrument-status", role: "status" });
+  const running = runner({ every: 500, over: () => run.over, begin, step, show, finish: () => finish.click(), status });
   const one = button("One step", () => { running.pause(); step(); show(); });
   const token = button("One token", () => { running.pause(); advance(); show(); });
   const finish = button("To the end", () => { running.pause(); while (!run.over) step(); show(); });
   const restart = button("Back to the start", () => begin());
-  const status = make("p", { class: "instrument-status", role: "status" });
   const delta = region("The machine’s table, a row a state, a column a letter");
   const tape = make("div", { class: "instrument-tape", tabindex: "0", role: "region", "aria-label": "The tape after each step" });
   const latest = region("The newest tokens");
@@ -314,25 +314,6 @@ window.instruments.turing = (room, given) => {
     const rule = place < 0 ? null : run.task.table[state][cells[place]];
     run.rests = rule !== null && rule[0] === state && rule[1] === cells[place] && rule[2] === 2;
     run.over = run.rests || place < 0 || run.step === data.sizes.steps;
-  }
-
-  function go() {
-    if (run.over) begin();
-    if (calm()) finish.click();
-    else tick();
-    return !run.over;
-  }
-
-  function tick() {
-    step();
-    show();
-    if (run.over) running.pause();
-  }
-
-  // While it runs, not every step is read out.
-  function hush(going) {
-    if (going) status.setAttribute("aria-live", "off");
-    else status.removeAttribute("aria-live");
   }
 
   // ---- What is drawn ----
