@@ -160,10 +160,12 @@ class Engine:
     """How Snakemake is to run.
 
     ``shared``: beside other graphs of this book, of many small jobs that keep watch over each other by themselves.
+    ``in_any_order``: of many small jobs, of which none comes before another; weighing them all each time is dear.
     ``profile``: a folder with Snakemake's settings for another place than this machine, a cluster say.
     """
 
     shared: bool = False
+    in_any_order: bool = False
     profile: Path | None = None
 
     def arguments(self, cores: str) -> list[str]:
@@ -175,6 +177,8 @@ class Engine:
             found += ["--nolock", "--scheduler", "greedy", "--quiet", "all"]
         else:
             found += ["--quiet", "host", "reason"]
+        if self.in_any_order:
+            found += ["--scheduler", "greedy", "--scheduler-subsample", "16"]
         return found
 
 

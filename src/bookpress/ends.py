@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.console import Console
 
-from bookpress.build import BuildError, run_graph, show_failures, the_only_build
+from bookpress.build import BuildError, Engine, run_graph, show_failures, the_only_build
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook, Parameter
@@ -163,7 +163,7 @@ def run_ends(layout: Layout, names: list[str], cores: str, console: Console) -> 
     ]:
         console.print(f"left out, since torch finds no CUDA device here: {', '.join(left_out)}")
     with the_only_build(layout):
-        run_graph(layout, ["ends"], cores, ends=",".join(one.name for one in notebooks))
+        run_graph(layout, ["ends"], cores, Engine(in_any_order=True), ends=",".join(one.name for one in notebooks))
     faults = {}
     for name, (notebook, path) in paths.items():
         if not path.is_file():
