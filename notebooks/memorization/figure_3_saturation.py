@@ -9,9 +9,9 @@
 # memorization".
 #
 # **This page trains a reduced size**, $d = 16$, $n = 8$ and 20 classes, with several seeds; at the end it shows a run
-# at the full printed size, with one seed, that is on record. As in the paper, $T$ is about the largest at which every
-# run names all labels. It was chosen after runs with other $T$, partly with these seeds: at 80 examples for four heads
-# and at 280 for eight some runs miss a label.
+# at the full printed size, with one seed, that is on record. As in the paper, $T$ is about the most that these heads
+# memorise: most runs name every label, and a table below counts them. It was chosen after runs with other $T$, partly
+# with these seeds.
 #
 # The text does not say from which weights a training starts. Here the output map starts as keys, queries and values do,
 # Xavier-uniform, as in the code that the authors published; `start = "fan-in"` is the usual one of a linear map, within
