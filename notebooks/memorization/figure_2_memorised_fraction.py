@@ -23,7 +23,7 @@ from bookpress.intervals import interval_of
 width = 16  # d, at least 2
 classes = 20  # number of classes, at least 2
 head_counts = [1, 2, 4, 6, 8]  # H in panel (a), ascending, at least 3 values, each at least 1
-heads_context = 8  # n in panel (a), at least 1
+heads_context = 8  # n in panel (a), at least 2
 heads_examples = [200, 600]  # T in panel (a), each at least 1
 contexts = [1, 2, 4, 12]  # n in panel (b), ascending from 1, each at least 1
 contexts_heads = 4  # H in panel (b), at least 1
@@ -49,7 +49,7 @@ require(
     width=(width, 2, None),
     classes=(classes, 2, None),
     head_counts=(head_counts, 1, None),
-    heads_context=(heads_context, 1, None),
+    heads_context=(heads_context, 2, None),
     heads_examples=(heads_examples, 1, None),
     contexts=(contexts, 1, None),
     contexts_heads=(contexts_heads, 1, None),

@@ -33,7 +33,8 @@ def fit_keys_and_queries(
     """Heads for which the best read-out comes as close to the labels as L-BFGS brings it.
 
     Returns:
-        the heads, and the largest residual of a label, with a read-out solved for and the layer computed.
+        the heads, and the largest residual of a label, with a read-out solved for and the layer computed. Where the
+        descent runs off to what is no number, these are the heads it began with.
 
     Raises:
         ParameterError: no step.
@@ -57,7 +58,10 @@ def fit_keys_and_queries(
         return value
 
     optimiser.step(loss)
-    trained = Heads(keys.detach(), queries.detach())
+    ended = bool(torch.isfinite(keys).all() and torch.isfinite(queries).all())
+    trained = (
+        Heads(keys.detach(), queries.detach()) if ended else Heads(start.keys.to(labels), start.queries.to(labels))
+    )
     readout = solve_readout(features(trained, examples), labels, heads, labels.shape[1])
     return trained, (predict(trained, readout, examples) - labels).abs().max().item()
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.memorization.attention import Examples, features, predict
+from attention_theory.memorization.attention import Examples, features, predict, random_heads
 from attention_theory.memorization.examples import random_labels, sample_examples
 from attention_theory.memorization.general_position import narrow_contexts
 from attention_theory.memorization.readout import solve_readout
@@ -42,3 +42,15 @@ def test_entries_that_tokens_share_do_not_feign_a_rank() -> None:
 def test_no_step_is_refused() -> None:
     with pytest.raises(ParameterError, match="steps"):
         fit_keys_and_queries(sample_examples(8, 3, 8), random_labels(8, 1, 0), 2, 8, steps=0)
+
+
+def test_a_descent_that_runs_off_gives_the_heads_it_began_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_off(optimiser: torch.optim.LBFGS, _: object) -> None:
+        for part in optimiser.param_groups[0]["params"]:
+            part.data.fill_(torch.nan)
+
+    monkeypatch.setattr(torch.optim.LBFGS, "step", run_off)
+    examples, labels = sample_examples(8, 3, 8), random_labels(8, 1, 0)
+    heads, residual = fit_keys_and_queries(examples, labels, 2, 8, seed=3)
+    assert torch.equal(heads.keys, random_heads(2, 8, 8, 3).keys)
+    assert 0 < residual < torch.inf
