@@ -209,8 +209,8 @@ claim.verdict()
 # An entity gains from two others if it is allied with both and they are not allied with each other: $V_i = \sum_{j<k}
 # f(X(i), X(j), X(k))\, w_{X(j) X(k)}$ with $f \in \{0, 1\}$. The types stand in a ring, and neighbours are allied.
 # Linear attention sees counts only, so the best it can do is a least-squares fit on own symbol times counts. For
-# comparison there is a task with three bodies and no synergy: $g(X(i), X(j)) + g(X(i), X(k))$ in the place of $f$, which
-# sums to a pairwise interaction.
+# comparison there is a task with three bodies and no synergy: $g(X(i), X(j)) + g(X(i), X(k))$ in the place of $f$,
+# which sums to a pairwise interaction.
 
 # %%
 ring = torch.arange(size)

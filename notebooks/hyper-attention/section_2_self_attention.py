@@ -109,8 +109,9 @@ claim.verdict()
 # <!-- /claim -->
 #
 # The scores of the layer with a softmax have the same form, with $C = W^Q (W^K)^\top / \sqrt{d_k}$: what is left out is
-# the softmax alone. $(X C X^\top) X W^V$ and $X (C (X^\top (X W^V)))$ are the same numbers. The second order never forms the $L \times L$
-# scores. The operations are counted, not timed, so the slopes below are the same on every machine.
+# the softmax alone. $(X C X^\top) X W^V$ and $X (C (X^\top (X W^V)))$ are the same numbers. The second order never
+# forms the $L \times L$ scores. The operations are counted, not timed, so the slopes below are the same on every
+# machine.
 
 # %%
 score = normal(width, width, seed=draw)
@@ -183,8 +184,8 @@ claim.verdict()
 # <!-- /claim -->
 #
 # Beside the token's own symbol only the counts $s$ enter the sum, where $s_\nu$ says how often $\nu$ comes in the
-# sequence: row $i$ is $\sum_\nu s_\nu f(\mathcal X(i), \nu)\, w_\nu$. So the order of the others does not matter, and all
-# that the paper proves about training is about these counts.
+# sequence: row $i$ is $\sum_\nu s_\nu f(\mathcal X(i), \nu)\, w_\nu$. So the order of the others does not matter, and
+# all that the paper proves about training is about these counts.
 
 # %%
 effect = normal(size, size, seed=draw)
