@@ -144,7 +144,7 @@ claim.verdict()
 # <!-- claim looped-transformers/fleq-steps-2-5 -->
 # <blockquote>
 #
-# **App. K steps 2 (Operands to their block and back)** *Appendices K.2, K.3, K.5; Eqs. (12), (13)*
+# **App. K steps 2 to 5 (Operands to their block and back)** *Appendices K.2, K.3, K.5; Eqs. (12), (13)*
 #
 # Three heads read $a$, $b$, $c$; with the masks and a constant $C$ larger than all data, ReLUs keep each operand in its
 # own columns, hand them to the block whose number the instruction holds and to no other, and take the result back.
