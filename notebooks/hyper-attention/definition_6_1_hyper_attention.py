@@ -10,6 +10,16 @@
 # # Definition 6.1 · Three at a time: linear HyperAttention
 # *Ustaomeroglu, Qu: Definitions 6.1 and G.5, the ternary synergies of Section 6, the low-rank form of Appendix G.1.*
 #
+# Self-attention weighs tokens one by one. HyperAttention of order $n$ weighs tuples of $n - 1$ tokens. The score of a
+# tuple depends on the token that looks and on all tokens looked at, and is linear in each of them; the value of a tuple
+# is linear in each token looked at. At order 3 these are pairs, and a layer adds up score times value:
+#
+# $$\mathrm{HA}_i = \sum_{(j_1, j_2)} C(x_i, x_{j_1}, x_{j_2})\, W(x_{j_1}, x_{j_2}).$$
+#
+# Here $x_i$ is the $i$th token, a vector of $d$ numbers, and the functions come from tensors of weights: $C(x, y, z) =
+# \sum_{\alpha \beta \gamma} C_{\alpha\beta\gamma}\, x_\alpha y_\beta z_\gamma$, and $W$ likewise from $W^V$. In the
+# definition $A_{i j_1 j_2}$ is the score and $V_{j_1 j_2}$ the value.
+#
 # <!-- claim hyper-attention/definition-6-1 -->
 # <blockquote>
 #
@@ -28,11 +38,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# Self-attention weighs tokens one by one. HyperAttention of order $n$ weighs tuples of $n - 1$ tokens: the score of a
-# tuple is multilinear in the token that looks and the tokens looked at, and so is its value. At order 3,
-#
-# $$\mathrm{HA}_i = \sum_{(j_1, j_2)} C(x_i, x_{j_1}, x_{j_2})\, W(x_{j_1}, x_{j_2}).$$
 #
 # **Which pairs?** The paper uses five sums and, but for Remark G.2, does not tell them apart: all pairs (Theorem G.4),
 # $j_1 \le j_2$ (Definitions 6.1 and G.5), $j_1 \ge j_2$ (G.1), $j_1 > j_2$ (Remark G.2) and $j_1 < j_2$ (Section 6). A
@@ -204,8 +209,8 @@ claim.verdict()
 # An entity gains from two others if it is allied with both and they are not allied with each other: $V_i = \sum_{j<k}
 # f(X(i), X(j), X(k))\, w_{X(j) X(k)}$ with $f \in \{0, 1\}$. The types stand in a ring, and neighbours are allied.
 # Linear attention sees counts only, so the best it can do is a least-squares fit on own symbol times counts. For
-# comparison a task with three bodies and no synergy: $g(i, j) + g(i, k)$ in the place of $f$, which sums to a pairwise
-# interaction.
+# comparison there is a task with three bodies and no synergy: $g(X(i), X(j)) + g(X(i), X(k))$ in the place of $f$,
+# which sums to a pairwise interaction.
 
 # %%
 ring = torch.arange(size)
@@ -219,7 +224,9 @@ tasks = {
 }
 
 # %% [markdown]
-# Linear attention is linear in own symbol times counts, the layer of order 3 in own symbol times pair counts.
+# Linear attention is linear in own symbol times counts, the layer of order 3 in own symbol times pair counts. The table
+# has what the best layer of each kind misses: its squared error, as a share of the squared distance of the values from
+# their mean.
 
 # %%
 pairs, triples = pair_features(symbols, size), triple_features(symbols, size, "lt")
@@ -228,13 +235,14 @@ missed = {
     for task, target in tasks.items()
 }
 layer = linear_hyper_attention(hot, synergy, pay, "lt")
+own_sum = relative_residual(triple_features(symbols, size, "le"), tasks["alliances"].flatten(0, 1))
 show.table(
     ["task", "missed by the best linear attention", "missed by the best linear HyperAttention"],
     [[task, *both] for task, both in missed.items()],
 )
 
 # %% [markdown]
-# Every entity of every sequence, by the best linear attention and by the layer of order 3:
+# The picture shows every entity of every sequence, by the best linear attention and by the layer of order 3.
 
 # %%
 fit = torch.linalg.lstsq(pairs, tasks["alliances"].flatten(0, 1), driver="gelsd").solution
@@ -248,29 +256,35 @@ show.figure(
     fig,
     name="alliances",
     caption="Every entity of every sequence: what the best linear attention and the layer of order 3 give, against "
-    "the value. The layer of order 3 is on the diagonal.",
-    alt="Two clouds of points. One lies on the diagonal exactly; the other scatters around it.",
+    "the value. The layer of order 3 is on the diagonal. Linear attention gives less than 0 to entities that gain "
+    "nothing, and too little to those that gain most.",
+    alt="Two sets of points. One lies on the diagonal exactly; the other scatters about it, below it at 0 and at the "
+    "largest values.",
 )
 
 # %% [markdown]
-# Without synergy linear attention must not miss, and a sum over $j \le k$ must.
+# The payoff is a sum over $j < k$, Definition 6.1 one over $j \le k$. At one length a layer with the sum of the
+# definition can have the payoff too, with tables of its own: how often a symbol comes is there a combination of pair
+# counts. With the tables of the payoff it must miss. And without synergy linear attention must miss nothing.
 
 # %%
 claim = Claim("hyper-attention/ternary-synergy")
 claim.check("layer of order 3 against the alliances, error", relative_error(layer, tasks["alliances"]), "<=", 1e-12)
 claim.check("best linear HyperAttention, missed", missed["alliances"][1], "<=", 1e-12)
+claim.check("best linear HyperAttention with the sum of Definition 6.1, missed", own_sum, "<=", 1e-12)
 claim.check("best linear attention, missed", missed["alliances"][0], ">=", 0.01)
 claim.number("best linear attention, missed", missed["alliances"][0])
 claim.control("task without synergy, missed by linear attention", missed["no synergy"][0], ">=", 0.01)
 ordered = linear_hyper_attention(hot, synergy, pay, "le")
-claim.control("layer that sums over j <= k, error", relative_error(ordered, tasks["alliances"]), "<=", 1e-12)
+claim.control("the same tables in a sum over j <= k, error", relative_error(ordered, tasks["alliances"]), "<=", 1e-12)
 claim.verdict()
 
 # %% [markdown]
 # ## What was learned
 # Order 3 weighs pairs of tokens, and which pairs are in the sum is part of the definition: the five sums of the paper
 # are five functions. What the layer knows of a sequence is its table of pair counts, as linear attention knows the
-# counts. An alliance of three needs the former, and linear attention misses a part of it that no weights bring back.
+# counts. An alliance of three needs the pair counts, and linear attention misses a part of it that no weights bring
+# back.
 #
 # ## To try
 # - Set `size = 6`: more types in the ring, and linear attention misses a different share of the alliances, still far

@@ -10,25 +10,15 @@
 # # Section 2 · Attention as a sum over pairs
 # *Ustaomeroglu, Qu: Section 2; Eqs. 1 and 2.*
 #
-# <!-- claim hyper-attention/definition-softmax-attention -->
-# <blockquote>
-#
-# **Softmax self-attention (Self-attention with softmax)** *Section 2*
-#
-# For tokens $X \in \mathbb R^{L \times d}$ as rows and $W^Q, W^K, W^V \in \mathbb R^{d \times d_k}$,
-# $\mathrm{SA}^\sigma(X) = \sigma\bigl(X W^Q (X W^K)^\top / \sqrt{d_k}\bigr)\, X W^V$ with $\sigma$ the softmax of each
-# row.
-#
-# </blockquote>
-# <!-- /claim -->
-#
 # The paper looks at a sequence of tokens as a crowd: token $j$ acts on token $i$ with a strength $f$ that depends on
-# what the two are, and the action of $j$ has a direction $w$. The sum over $j$ is what an attention layer computes.
-# This page fixes the three objects, each against a literal loop.
+# what the two are, and the action of $j$ has a direction $w$. The sum over $j$ is what an attention layer without a
+# softmax computes. This page fixes three objects, each against a literal loop: attention with the softmax, attention
+# without it, and the sum.
 #
 # Two things are worth noting. Without the softmax the products can be taken from the right, and the cost falls from
-# quadratic to linear in the number of tokens. And the sum over $j$ holds $j = i$: a token acts on itself. That detail
-# comes back, with numbers, in the pages on the colliding agents.
+# quadratic to linear in the number of tokens. And the sum over $j$ holds $j = i$: a token acts on itself, though the
+# paper's text speaks of "all other entities". That detail comes back, with numbers, in the pages on the colliding
+# agents.
 
 # %%
 import math
@@ -64,6 +54,19 @@ require(size=(size, 2, 200), samples=(samples, 1, 10_000), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## With softmax
+#
+# <!-- claim hyper-attention/definition-softmax-attention -->
+# <blockquote>
+#
+# **Softmax self-attention (Self-attention with softmax)** *Section 2*
+#
+# For tokens $X \in \mathbb R^{L \times d}$ as rows and $W^Q, W^K, W^V \in \mathbb R^{d \times d_k}$,
+# $\mathrm{SA}^\sigma(X) = \sigma\bigl(X W^Q (X W^K)^\top / \sqrt{d_k}\bigr)\, X W^V$ with $\sigma$ the softmax of each
+# row.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # The layer is compared with a loop over the rows, which forms the weights one by one.
 
 # %%
@@ -105,8 +108,10 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# $(X C X^\top) X W^V$ and $X (C (X^\top (X W^V)))$ are the same numbers. The second order never forms the $L \times L$
-# scores. The operations are counted, not timed, so the slopes below are the same on every machine.
+# The scores of the layer with a softmax have the same form, with $C = W^Q (W^K)^\top / \sqrt{d_k}$: what is left out is
+# the softmax alone. $(X C X^\top) X W^V$ and $X (C (X^\top (X W^V)))$ are the same numbers. The second order never
+# forms the $L \times L$ scores. The operations are counted, not timed, so the slopes below are the same on every
+# machine.
 
 # %%
 score = normal(width, width, seed=draw)
@@ -133,7 +138,8 @@ slopes = {
 }
 
 # %% [markdown]
-# The slopes in the legend are those of the whole range.
+# The slopes in the legend are those of the whole range. They are a little below 1 and 2: from the right the product
+# with $C$ costs the same at every length, and where the scores are written out, two products grow with $L$ alone.
 
 # %%
 fig, axis = show.axes(width=5.5)
@@ -145,8 +151,10 @@ axis.legend()
 show.figure(
     fig,
     name="operations",
-    caption="Counted multiplications and additions. From the right the cost grows in proportion to the tokens.",
-    alt="Two lines on double logarithmic axes. The one for products from the right has slope one, the other slope two.",
+    caption="Counted multiplications and additions. From the right the cost grows about in proportion to the tokens, "
+    "with the scores written out about as their square.",
+    alt="Two lines on double logarithmic axes. The one for products from the right has a slope of about one, the other "
+    "of about two.",
 )
 
 # %% [markdown]
@@ -175,8 +183,9 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# A sequence enters the sum only through its counts $s$: row $i$ is $\sum_\nu s_\nu f(\mathcal X(i), \nu)\, w_\nu$. So
-# order does not matter, and all that the paper proves about training is about these counts.
+# Beside the token's own symbol only the counts $s$ enter the sum, where $s_\nu$ says how often $\nu$ comes in the
+# sequence: row $i$ is $\sum_\nu s_\nu f(\mathcal X(i), \nu)\, w_\nu$. So the order of the others does not matter, and
+# all that the paper proves about training is about these counts.
 
 # %%
 effect = normal(size, size, seed=draw)
@@ -213,11 +222,12 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# Attention without softmax is a sum over pairs of tokens, itself included, and it sees a sequence only through how
-# often each symbol comes. Taken from the right its products never form the scores, and the cost falls to the first
-# power of the length. Both remarks carry the rest of the chapter.
+# Attention without softmax adds up what all tokens do to one, itself included, and all that this one sees of the
+# sequence is how often each symbol comes. Taken from the right its products never form the scores, and the cost falls
+# to the first power of the length. The first remark carries the chapter's theory, the second comes back with the cost
+# of the paper's new layers.
 #
 # ## To try
 # - Set `length = 2`: all three objects still agree with their loops to rounding.
-# - Set `width = 64` and `features = 64`: the slope for the scores written out falls below 2, since at short lengths the
-#   products with $C$ cost as much as those of length by length.
+# - Set `width = 64` and `features = 64`: the slope for the scores written out falls further below 2, since at short
+#   lengths the products with $C$ cost as much as those of length by length.

@@ -10,18 +10,6 @@
 # # Table 1 · A language model with one layer, four kinds of attention
 # *Ustaomeroglu, Qu: Table 1, Section 7.2; the conclusion, Section 8.*
 #
-# <!-- claim hyper-attention/table-1 -->
-# <blockquote>
-#
-# **Table 1 (Language models with one layer)** *Section 7.2*
-#
-# One layer, one head, 256 tokens of OpenWebText: perplexity 62.28 for self-attention, 60.22 for HyperFeatureAttention
-# of order 4, 51.26 for HyperAttention of order 3, 48.50 for the same without sharing. The first three have equally many
-# parameters.
-#
-# </blockquote>
-# <!-- /claim -->
-#
 # A language model reads a text up to some place and says which token comes next. Most of such a model looks at one
 # token at a time: an embedding, a perceptron, a list of probabilities. The attention block alone lets a token see those
 # before it. The paper takes four models that differ in this block and in nothing else, and asks which predicts best:
@@ -35,14 +23,26 @@
 # - The same **without sharing** has keys and values of their own for the two members of a pair, and more parameters.
 #
 # The measure is perplexity, $e^{\text{loss}}$: the number of tokens among which the model is as good as undecided. Less
-# is better. The paper has 62.28, 60.22, 51.26 and 48.50, one run of each, and no error bars.
+# is better. The paper has one run of each, and no error bars:
+#
+# <!-- claim hyper-attention/table-1 -->
+# <blockquote>
+#
+# **Table 1 (Language models with one layer)** *Section 7.2*
+#
+# One layer, one head, 256 tokens of OpenWebText: perplexity 62.28 for self-attention, 60.22 for HyperFeatureAttention
+# of order 4, 51.26 for HyperAttention of order 3, 48.50 for the same without sharing. The first three have equally many
+# parameters.
+#
+# </blockquote>
+# <!-- /claim -->
 #
 # ## What is run here, and what is not
 # The paper's run takes 4.5 thousand million tokens of OpenWebText, 50,257 kinds of token and width 768. This page
 # trains the same four models at a size that a laptop core can manage. In place of OpenWebText stand the sources of
 # Python's standard library, read character by character: real text of twelve million characters, code with English in
-# it. AdamW, and a cosine schedule with warm-up down to a tenth of the largest rate, are as in the paper; the sizes are
-# not:
+# it. The cosine schedule with warm-up down to a tenth of the largest rate is the paper's, and AdamW is taken from
+# GPT-3, whose settings the paper says it uses; the sizes are not the paper's:
 #
 # | | the paper | here |
 # | --- | --- | --- |
@@ -71,6 +71,7 @@ import torch
 from attention_theory.data.token_files import open_corpus
 from attention_theory.hyper_attention.interactions.connected import relative_residual
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
+from attention_theory.hyper_attention.language.comparison import in_words, mean, reading
 from attention_theory.hyper_attention.language.drawing import draw_courses
 from attention_theory.hyper_attention.language.language_model import BASELINES, TABLE_1, TABLE_1_VARIANTS, LanguageModel
 from attention_theory.hyper_attention.language.pretraining import Training, bigram_loss, gaps, train_table, unigram_loss
@@ -130,7 +131,7 @@ show.table(
 # is better than this has learned *where to look*, and the models of the table differ in nothing else.
 #
 # All models have one learning rate here. That each have the best of three, as a fair comparison asks, is part of the
-# points at the foot of the page, most of which are not made yet; until they are, a gap here is one at this rate.
+# points at the foot of the page, which says how many of them are made; until all are, a gap here is one at this rate.
 #
 # Every model is trained from the same seeds. Equal seeds draw equal batches, so two models are compared in pairs, seed
 # by seed. (The order 4 of HyperFeatureAttention in Table 1 can mean four factors, as in Definition 5.1, or three, as
@@ -143,8 +144,9 @@ courses = train_table(models, width, 1, corpus, training, seeds, device)
 
 # %% [markdown]
 # On the left, the loss on held-out text in the course of the training. On the right, what each model draws from the
-# tokens before, place by place in the window: how far its loss at the end is below that without attention. (At single
-# places the loss itself depends on which tokens of the text happen to lie there.)
+# tokens before, place by place in the window: how far its loss at the end is below that without attention. At the first
+# place, 0, there is nothing to be seen, and models that have learned to use the past do worse there than the one that
+# never had any. (At single places the loss itself depends on which tokens of the text happen to lie there.)
 
 # %%
 fig, axes = show.axes(1, 2, width=9.5, height=3.6)
@@ -155,37 +157,22 @@ show.figure(
     caption="Held-out loss, mean over the seeds. Left: in the course of the training; dashed, the counted bigrams. "
     "Right: at its end, how far each model is below the one without attention, by the number of tokens that a token "
     "can see before it.",
-    alt="Left: curves that fall with the steps; the one without attention stays uppermost, then comes the mean of the "
-    "past, and the models of the table are lowest. Right: "
-    "curves that begin at or below zero and rise from left to right.",
+    alt="Left: curves that fall with the steps; the one without attention stays uppermost, and at the end the mean of "
+    "the past is next, with the models of the table below it. Right: curves that begin below zero, are far above it at "
+    "the next place, and then go up and down together.",
 )
 
 # %% [markdown]
 # ## Has attention been learned?
 # Only if this is so does it mean anything to compare kinds of attention. The loss of the mean of the past less that of
-# each model, seed by seed, is what the scores have added.
-
-
-# %%
-def interval(values):
-    """The 99 % interval of the mean of paired gaps, in words."""
-    low, high = interval_of(values)
-    return f"{low:+.3f} to {high:+.3f}"
-
-
-def mean(values):
-    return sum(values) / len(values)
-
-
-# %% [markdown]
-# The interval is Student's, of the mean over the seeds.
+# each model, seed by seed, is what the scores have added. The interval is Student's, of the mean over the seeds.
 
 # %%
 added = {name: gaps(courses["mean of the past"], runs) for name, runs in courses.items()}
 show.table(
     ["model", "perplexity, mean", "least", "most", "below the mean of the past by, nats", "99 % interval"],
     [
-        [name, mean(some), min(some), max(some), mean(added[name]), interval(added[name])]
+        [name, mean(some), min(some), max(some), mean(added[name]), in_words(interval_of(added[name]))]
         for name, some in ((name, [one.perplexity for one in runs]) for name, runs in courses.items())
     ],
     caption="Held-out perplexity over the seeds, and what scores add. Negative: worse than without scores.",
@@ -201,17 +188,10 @@ show.table(
 PRINTED = {"HyperFeatureAttention": 60.22, "HyperAttention": 51.26, "HyperAttention (no sharing)": 48.50}
 printed_gaps = {name: math.log(value / 62.28) for name, value in PRINTED.items()}
 own_gaps = {name: gaps(courses[name], courses["Self-Attention"]) for name in PRINTED}
-
-
-def reading(values):
-    low, high = interval_of(values)
-    return "better" if high < 0 else "worse" if low > 0 else "not told"
-
-
 show.table(
     ["model", "gap here", "99 % interval", "than self-attention, here", "gap in the paper", "in the paper"],
     [
-        [name, mean(some), interval(some), reading(some), printed_gaps[name], "better"]
+        [name, mean(some), in_words(interval_of(some)), reading(interval_of(some)), printed_gaps[name], "better"]
         for name, some in own_gaps.items()
     ],
     caption="Gaps to self-attention in nats, over paired seeds, beside the paper's single runs on OpenWebText.",
@@ -344,8 +324,9 @@ claim.verdict()
 #
 # In HyperAttention of order 3 a query $i$ has a score for each $j_2\le j_1\le i$, in all $\binom{L+2}3$ of them. Each
 # is an inner product of $w$ entries, and each pair of values goes into an output of $w$ entries with its weight: at
-# least $4w\binom{L+2}3=8.7\cdot10^9$ operations, however the products are ordered. That is 37 parts in a hundred of
-# $2.36\cdot10^{10}$, and beside the block's own $8Lw^2+4L^2w=1.4\cdot10^9$ more than six times as many. $\square$
+# least $4w\binom{L+2}3=8.7\cdot10^9$ operations, with scores written out as in the paper's models. That is 37 parts in
+# a hundred of $2.36\cdot10^{10}$, and beside the block's own $8Lw^2+4L^2w=1.4\cdot10^9$ more than six times as many.
+# $\square$
 #
 # </details>
 
@@ -411,7 +392,10 @@ equal = train_table(single, width, 1, corpus, longer, seeds, device)["Self-Atten
 at_equal = {name: gaps(courses[name], equal) for name in ("HyperAttention", "HyperAttention (no sharing)")}
 show.table(
     ["model", "gap at equal steps", "at equal operations", "99 % interval", "than self-attention"],
-    [[name, mean(own_gaps[name]), mean(some), interval(some), reading(some)] for name, some in at_equal.items()],
+    [
+        [name, mean(own_gaps[name]), mean(some), in_words(interval_of(some)), reading(interval_of(some))]
+        for name, some in at_equal.items()
+    ],
     caption="Gaps to self-attention on the stand-in, in nats: after equally many steps, and where self-attention has "
     "had the steps that HyperAttention's operations at the paper's size would pay for.",
 )

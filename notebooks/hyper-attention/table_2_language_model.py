@@ -10,6 +10,18 @@
 # # Table 2 · Three layers, and heads of two kinds
 # *Ustaomeroglu, Qu: Table 2, Section 7.2.*
 #
+# Table 1 has one layer and one head. Models in use have several of both, and a second layer can make up for much that a
+# head lacks: it reads what the first one has gathered. Does HyperFeatureAttention still help there? The paper trains
+# three models with three layers on windows of 1,024 tokens:
+#
+# - **SA**: three heads of self-attention, each with one score for every earlier token.
+# - **HFA**: three heads whose score is a product of two, so that an earlier token counts where both parts of the head
+#   agree. It has the parameters of SA.
+# - **HFA_v2**: a hybrid with two heads of each kind, narrower, since four share the width that three had.
+#
+# A head of HFA thus sees every earlier token in one way more than a head of SA, at nearly no cost: the products are
+# taken entry by entry of matrices that are there in any case.
+#
 # <!-- claim hyper-attention/table-2 -->
 # <blockquote>
 #
@@ -22,22 +34,11 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# Table 1 has one layer and one head. Models in use have several of both, and a second layer can make up for much that a
-# head lacks: it reads what the first one has gathered. Does HyperFeatureAttention still help there? The paper trains
-# three models with three layers on windows of 1,024 tokens:
-#
-# - **SA**: three heads of self-attention, each with one score for every earlier token.
-# - **HFA**: three heads whose score is a product of two, so that an earlier token counts where both parts of the head
-#   agree. It has the parameters of SA.
-# - **HFA_v2**: a hybrid with two heads of each kind, narrower, since four share the width that three had.
-#
-# Each token of a head thus meets the tokens before it in one more way, at nearly no cost: the products are taken entry
-# by entry of matrices that are there in any case. The paper has 28.70, 27.97 and 27.75: gaps of three hundredths of a
-# nat, one run of each.
+# The gaps to self-attention are about three hundredths of a nat, with one run of each model.
 #
 # **What order 3 means.** Table 2 gives self-attention the order 2, so its order 3 is two factors. It cannot be three:
-# three heads of width 768 have 256 features each, and 256 is not a multiple of 3. Definition 5.1, where order 1 is
-# self-attention, counts differently.
+# three heads share the width of 768, which makes 256 features each, and 256 is not a multiple of 3. Definition 5.1,
+# where order 1 is self-attention, counts differently.
 #
 # ## What is run here
 # As on {doc}`the page of Table 1 </notebooks/hyper-attention/table_1_language_model>`, the models are trained at small
@@ -62,6 +63,7 @@ import math
 import torch
 
 from attention_theory.data.token_files import open_corpus
+from attention_theory.hyper_attention.language.comparison import in_words, mean, reading
 from attention_theory.hyper_attention.language.drawing import draw_courses
 from attention_theory.hyper_attention.language.language_model import BASELINES, TABLE_2, LanguageModel
 from attention_theory.hyper_attention.language.pretraining import Training, bigram_loss, gaps, train_table, unigram_loss
@@ -116,8 +118,9 @@ courses = train_table({**BASELINES, **TABLE_2}, width, layers, corpus, training,
 
 # %% [markdown]
 # On the left, the loss on held-out text in the course of the training. On the right, what each model draws from the
-# tokens before, place by place in the window: how far its loss at the end is below that without attention. (At single
-# places the loss itself depends on which tokens of the text happen to lie there.)
+# tokens before, place by place in the window: how far its loss at the end is below that without attention. At the first
+# place, 0, there is nothing to be seen, and models that have learned to use the past do worse there than the one that
+# never had any. (At single places the loss itself depends on which tokens of the text happen to lie there.)
 
 # %%
 fig, axes = show.axes(1, 2, width=9.5, height=3.4)
@@ -128,36 +131,22 @@ show.figure(
     caption="Held-out loss, mean over the seeds. Left: in the course of the training; dashed, the counted bigrams. "
     "Right: at its end, how far each model is below the one without attention, by the number of tokens that a token "
     "can see before it.",
-    alt="Left: curves that fall with the steps; the one without attention stays uppermost, then comes the mean of the "
-    "past, and the three models of the table are lowest and close together. Right: "
-    "curves that begin at or below zero and rise from left to right.",
+    alt="Left: curves that fall with the steps; the one without attention ends uppermost, then comes the mean of the "
+    "past, with the three models of the table below it and close together. Right: curves that begin below zero, are "
+    "far above it at the next place, and then go up and down together.",
 )
 
 # %% [markdown]
 # ## What attention adds
-# First the bar that the table needs: how much better than the mean of the past is each model, seed by seed?
-
-
-# %%
-def interval(values):
-    """The 99 % interval of the mean of paired gaps, in words."""
-    low, high = interval_of(values)
-    return f"{low:+.3f} to {high:+.3f}"
-
-
-def mean(values):
-    return sum(values) / len(values)
-
-
-# %% [markdown]
-# The interval is Student's, of the mean over the seeds.
+# First the bar that the table needs: how much better than the mean of the past is each model, seed by seed? The
+# interval is Student's, of the mean over the seeds.
 
 # %%
 added = {name: gaps(courses["mean of the past"], runs) for name, runs in courses.items()}
 show.table(
     ["model", "perplexity, mean", "least", "most", "below the mean of the past by, nats", "99 % interval"],
     [
-        [name, mean(some), min(some), max(some), mean(added[name]), interval(added[name])]
+        [name, mean(some), min(some), max(some), mean(added[name]), in_words(interval_of(added[name]))]
         for name, some in ((name, [one.perplexity for one in runs]) for name, runs in courses.items())
     ],
     caption="Held-out perplexity over the seeds, and what scores add. Negative: worse than without scores.",
@@ -172,17 +161,10 @@ show.table(
 PRINTED = {"SA": 28.70, "HFA": 27.97, "HFA_v2": 27.75}
 printed_gaps = {name: math.log(value / PRINTED["SA"]) for name, value in PRINTED.items() if name != "SA"}
 own_gaps = {name: gaps(courses[name], courses["SA"]) for name in printed_gaps}
-
-
-def reading(values):
-    low, high = interval_of(values)
-    return "better" if high < 0 else "worse" if low > 0 else "not told"
-
-
 show.table(
     ["model", "gap here", "99 % interval", "than SA, here", "gap in the paper", "in the paper"],
     [
-        [name, mean(some), interval(some), reading(some), printed_gaps[name], "better"]
+        [name, mean(some), in_words(interval_of(some)), reading(interval_of(some)), printed_gaps[name], "better"]
         for name, some in own_gaps.items()
     ],
     caption="Gaps to SA in nats, over paired seeds, beside the paper's single runs on OpenWebText.",

@@ -144,7 +144,7 @@ claim.verdict()
 # <!-- claim looped-transformers/fleq-steps-2-5 -->
 # <blockquote>
 #
-# **App. K steps 2 (Operands to their block and back)** *Appendices K.2, K.3, K.5; Eqs. (12), (13)*
+# **App. K steps 2 to 5 (Operands to their block and back)** *Appendices K.2, K.3, K.5; Eqs. (12), (13)*
 #
 # Three heads read $a$, $b$, $c$; with the masks and a constant $C$ larger than all data, ReLUs keep each operand in its
 # own columns, hand them to the block whose number the instruction holds and to no other, and take the result back.
@@ -161,6 +161,9 @@ layout, moments = watch(program)
 data = layout.rows.of(moments["2"], "data")[:, :d]
 in_add, in_transpose = (layout.rows.of(moments["3"], name) for name in ("add", "transpose"))
 returned = layout.rows.of(moments["5"], "data")[2 * d : 3 * d, :d].mT
+masked = layout.rows.of(moments["2"], "to c")[: layout.scratch]  # the row of Eq. (13)
+c_codes = torch.zeros_like(masked)
+c_codes[2 * d : 3 * d] = layout.codes[layout.scratch + program.addresses["c"] + torch.arange(d)]
 operands = torch.cat([a.mT, b.mT, torch.ones(d, d, dtype=torch.float64)])
 
 # %% [markdown]
@@ -187,8 +190,8 @@ for axis, title, picture in zip(axes, ("operands", "rows of add", "rows of trans
 show.figure(
     fig,
     name="routing",
-    caption="The scratchpad after step 2, and the rows of two blocks after step 3: A and B arrive at `add`, nothing "
-    "at `transpose`.",
+    caption="The scratchpad after step 2, with A, B and the old content of c side by side, and the rows of two blocks "
+    "after step 3: A and B arrive at `add`, nothing at `transpose`. Blue is negative, red positive.",
     alt="Three small coloured matrices. The first holds A, B and a block of ones side by side. The second holds A and "
     "B. The third is empty.",
 )
@@ -202,7 +205,9 @@ in_block = (in_add[: 2 * d] - operands[: 2 * d]).abs().max()
 claim.check("operands in the scratchpad, largest error", (data[: 3 * d] - operands).abs().max(), "<=", 1e-12)
 claim.check("operands in the block, largest error", in_block, "<=", 1e-12)
 claim.check("entries in the other block that are not 0", in_transpose.count_nonzero(), "==", 0)
-claim.check("Eqs. (12), (13) as printed: operands in their block, largest error", in_block, "<=", 1e-12, of="proof")
+claim.check(
+    "Eq. (13) as printed: masked addresses of c, largest error", (masked - c_codes).abs().max(), "<=", 1e-12, of="proof"
+)
 claim.check("result in c's columns, largest error", (returned - (a + b)).abs().max(), "<=", 1e-11)
 claim.control("another function's number: entries that reach add", other.count_nonzero(), "!=", 0)
 claim.control("gate of half the largest entry: entries in the other block", leak.count_nonzero(), "==", 0)
@@ -229,10 +234,11 @@ claim.verdict()
 # <!-- /claim -->
 #
 # The key and query must be the row $[0\ 0\ I\ I]$; they are printed as a column, which cannot be multiplied with the
-# state. The feed-forward part is that of Lemma 4, whose second ReLU is printed with the wrong sign. The printed step
-# also adds the fetched mean into the rows that hold the result in place of rows of their own. That does no harm: these
-# rows are zero in memory columns. What costs digits is a gate of the form $C(b-1)$, with a $C$ that is larger than all
-# data by far: the data is added to $C$ and taken off again.
+# state. (Its matrices also reach one column too far, to $c+d_w$, where Equation (13) ends at $c+d_w-1$.) The
+# feed-forward part is that of Lemma 4, whose second ReLU is printed with the wrong sign. The printed step also adds the
+# fetched mean into the rows that hold the result in place of rows of their own. That does no harm: these rows are zero
+# in memory columns. What costs digits is a gate of the form $C(b-1)$, with a $C$ that is larger than all data by far:
+# the data is added to $C$ and taken off again.
 
 
 # %%
@@ -294,7 +300,6 @@ claim.control("gate C(b - 1): error in c", writes["gate C(b - 1) with C = 1e9"][
 plus_sign = writes["second ReLU added, as printed in Lemma 4"][0]
 claim.misprint("second ReLU added, as printed: error in c", plus_sign, "<=", 1e-11)
 claim.check("entries of key and query unlike the row [0 0 I I]", unlike, "==", 0, of="proof")
-claim.check("key and query a row of blocks: error in c", correct, "<=", 1e-11, of="proof")
 label = "a column of blocks, as printed: columns of the state that get a key"
 claim.misprint(label, keys_as_printed, "==", len(state), of="proof")
 claim.verdict()

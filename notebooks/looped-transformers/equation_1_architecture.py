@@ -157,8 +157,9 @@ claim.verdict()
 # <!-- /claim -->
 #
 # The machine of Lemma 1, which comes later, serves as the example. Its program is text. The columns of the loaded state
-# are one scratchpad column, the memory cells, and the instructions; below them stands the binary code of the column's
-# own number, which serves as its address.
+# are one scratchpad column, the memory cells, and the instructions; below each memory cell and each instruction stands
+# the binary code of the column's own number, which serves as its address. The scratchpad's column has no
+# code here, as in the paper's equation (5), though equation (2) gives it one: no pointer has to lead there.
 
 # %%
 text = library_text(program)

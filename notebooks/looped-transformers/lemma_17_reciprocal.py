@@ -13,7 +13,8 @@
 # To divide and to take roots, the calculator approximates $1/x$ and $\sqrt x$ by sums of sigmoids. The paper cuts the
 # axis into intervals on which the function changes by less than $\epsilon$, takes a step for each, and replaces the
 # steps by steep sigmoids. That is right, but for a misprint in the proofs: the second indicator of a step points the
-# wrong way. For the root on a long interval steps are not enough, but sigmoids are.
+# wrong way. For the root on a long interval steps are not enough, nor steep sigmoids in their place, but sigmoids of
+# many slopes are.
 
 # %%
 import math
@@ -153,9 +154,9 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
-# Now as a transformer: the block of Lemma 11, a head a sigmoid. With $\epsilon=\delta=k/\sqrt m$ the error is
-# $O(1/\sqrt m)$ on $[\delta,e^{O(m)}]$. The reach runs far: squaring $C$ costs about one more interval once
-# $a_i>1/\epsilon$.
+# Now the sum is run as a transformer: in the block of Lemma 11 each head is one sigmoid. With
+# $\epsilon=\delta=1.5/\sqrt m$ the error is $O(1/\sqrt m)$ on $[\delta,e^{O(m)}]$. The reach runs far: squaring $C$
+# costs about one more interval once $a_i>1/\epsilon$.
 
 
 # %%
@@ -167,25 +168,31 @@ def block_error(function, x, exact):
 
 
 # %% [markdown]
-# Each number of heads is taken twice: with the sigmoids that fit, and with half of them.
+# Each number of heads is taken twice: with the sigmoids that fit, and with about half of them. The proof has two halves
+# too, and each has a number of its own: how far the sum of Lemma 18 is from $1/x$, and how far the block is from the
+# sum.
 
 # %%
 sizes = [count for count in (25, 100, 400, 900) if count <= most_heads]
-reciprocal = []
+reciprocal, of_sum, of_block = [], {}, {}
 for count in sizes:
     step = 1.5 / math.sqrt(count)
     function = reciprocal_sigmoids(step, step, 100.0)
     x = torch.logspace(math.log10(step), math.log10(99.0), 60, dtype=torch.float64)
     half = reciprocal_sigmoids(min(1.0, 2 * step), step, 100.0)
+    of_sum[f"m = {count}"] = ((function(x) - 1 / x).abs().max() / step).item()
+    of_block[f"m = {count}"] = block_error(function, x, function(x))
     reciprocal.append(
         (count, function.terms, block_error(function, x, 1 / x), (half(x) - 1 / x).abs().max().item(), half.terms)
     )
 show.table(
-    ["m", "heads used", "largest error", "error times √m", "error with half the heads", "heads then"],
+    ["m", "heads used", "largest error", "error times √m", "error with about half the heads", "heads then"],
     [(m, heads, error, error * math.sqrt(m), half, few) for m, heads, error, half, few in reciprocal],
 )
 more_heads = reciprocal_sigmoids(0.1, 0.1, 1e9).terms - reciprocal_sigmoids(0.1, 0.1, 10.0).terms
 squarings = math.ceil(math.log2(math.log2(0.1 * 1e9)))  # of ε a, from 2 up to ε C
+one = torch.ones(1, 4, 4, dtype=torch.float64)
+inverter = summarise(run_block(SigmoidSumBlock("f", reciprocal_sigmoids(0.3, 0.3, 100.0)), one, one).machine)
 
 # %% [markdown]
 # With $m$ heads the error times $\sqrt m$ stays below 1.5, and a far end costs next to nothing.
@@ -195,10 +202,12 @@ claim = Claim("looped-transformers/corollary-8")
 shares = max(heads / m for m, heads, *_ in reciprocal)
 claim.check("heads used, over m", shares, "<=", 1.0)
 claim.check("error times √m, largest", max(error * math.sqrt(m) for m, _, error, *_ in reciprocal), "<=", 1.5)
-claim.check("Lemma 18 in the block of Lemma 11, ε = δ = 1.5/√m: heads over m", shares, "<=", 1.0, of="proof")
+claim.check("layers (3 claimed)", inverter.layers, "<=", 3)
 claim.check("heads for a reach of 1e9 rather than 10", more_heads, "<=", squarings + 1)
 worst_half = min(half * math.sqrt(m) for m, _, _, half, _ in reciprocal)
-claim.control("half the heads: error times √m, smallest", worst_half, "<=", 1.5)
+claim.control("about half the heads: error times √m, smallest", worst_half, "<=", 1.5)
+claim.check("Lemma 18 with ε = δ = 1.5/√m: error of the sum over ε", of_sum, "<=", 1.0, of="proof")
+claim.check("Lemma 11: the block less the sum, largest difference", of_block, "<=", 1e-9, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -273,20 +282,20 @@ claim.verdict()
 #
 # **Corollary 9 (Root with m heads)** *Appendix M*
 #
-# A function block of three layers with $m$ heads computes $\sqrt x$ up to $O(1/m)$ for all $x\in[0,O(m^2)]$. The steps
-# of Lemma 20, from which the paper draws it, do not give this: their error is $\sqrt C/m$, of order 1 on $[0,m^2]$.
-# Sigmoids whose slopes form a geometric sequence do, and $O(\log^2m)$ of them are enough, with coefficients of order
-# $m^3$ that cancel.
+# A function block of three layers with $m$ heads computes $\sqrt x$ up to $O(1/m)$ for all $x\in[0,O(m^2)]$.
 #
-# **In the paper's proof.** It is drawn from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$.
+# **In the paper's proof.** It is drawn from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$ on $[0,C]$,
+# which is 1 on $[0,m^2]$.
 #
-# **Corrected.** The steps of Lemma 20 are replaced by sigmoids whose slopes form a geometric sequence.
+# **Corrected.** The steps of Lemma 20 are replaced by sigmoids whose slopes form a geometric sequence. $O(\log^2m)$ of
+# them are enough, with coefficients of order $m^3$ that cancel.
 #
 # </blockquote>
 # <!-- /claim -->
-# Lemma 20 does not give this: with $C=m^2$ and $m$ steps its error is $\sqrt C/m=1$. Steps of equal height are a poor
-# choice on a long interval, though, and the corollary does not ask for them. The root is an integral over sigmoids of
-# all slopes, and for slopes in geometric sequence a plain sum stands for the integral very well.
+# Lemma 20, from which the paper draws this, does not give it: with $C=m^2$ and $m$ steps its error is $\sqrt C/m=1$.
+# Steps of equal height are a poor choice on a long interval, though, and the corollary does not ask for them. The root
+# is an integral over sigmoids of all slopes, and for slopes in geometric sequence a plain sum stands for the integral
+# very well.
 #
 # <details><summary>Proof of Corollary 9 (sqrt), with slopes in geometric sequence</summary>
 #
@@ -381,14 +390,26 @@ show.figure(
 )
 
 # %% [markdown]
-# What the coefficients cost: their sum over $m^3$, which the proof says is near $16/K^2$, and what is lost by adding
-# and taking off, times $m$. The corollary is about $1/m$, and 1 in the last column would be all of it.
+# Two estimates of the proof are held against the sums. The terms left out at both ends should come to
+# $\frac\epsilon2$ at most. And the coefficients should add up to about $16m^3/K^2$. What these coefficients cost is in
+# the last column: what is lost by adding and taking off, times $m$. The corollary is about $1/m$, and 1 would be all of
+# it.
+
 
 # %%
-growth, lost = {}, []
+def beyond(function, x):
+    """What the terms of the same sequence of slopes add that lie beyond its two ends."""
+    s = function.slopes[:-1].log()
+    h, further = s[1] - s[0], torch.arange(1, 2000, dtype=torch.float64)
+    w = torch.cat([s[0] - h * further, s[-1] + h * further]).clamp(-600, 600).exp()
+    return h / ROOT_INTEGRAL * (x[:, None] * w / 2).tanh() @ w.rsqrt()
+
+
+growth, ends, lost = {}, {}, []
 for m in (25, 100, 400, 1000, 3000):
     function = root_at_scales(m, float(m**2), 1 / m)
     x = torch.linspace(0.0, float(m**2), 200, dtype=torch.float64)
+    ends[f"m = {m}"] = (beyond(function, x).max() * 2 * m).item()  # epsilon is 1 / m
     by_pairs = (x[:, None] * function.slopes / 2).tanh() @ (function.heights / 2)
     h, total = math.log(function.slopes[1] / function.slopes[0]), function.heights[:-1].sum().item()
     growth[f"m = {m}"] = total / (16 * m**3 / ROOT_INTEGRAL**2 * h / 2 / (1 - math.exp(-h / 2)))
@@ -412,7 +433,7 @@ claim.check("heads for 1/m over log² m, largest", max(shares), "<=", 3.0)
 claim.check("layers (3 claimed)", built.layers, "<=", 3)
 claim.check("heads for m = 25 (m claimed)", built.heads, "<=", 25)
 claim.control("half the sigmoids for 1/m: smallest error times m", min(too_few), "<=", 1.0)
-claim.check("slopes in geometric sequence: largest error times m", max(times_m), "<=", 1.0, of="proof")
+claim.check("terms left out at both ends over ε/2, largest", ends, "<=", 1.0, of="proof")
 claim.check("sum of the coefficients over their bound", growth, "<=", 1 + 1e-9, of="proof")
 step_times_m = [error * m for error, m in zip(steps, counts, strict=True)]
 claim.printed("m equal steps, from Lemma 20: smallest error times m", min(step_times_m), "<=", 1.0, of="proof")

@@ -10,6 +10,12 @@
 # # Lemma 1 · A computer of ten layers
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 1 (Lemma 5), equation (5), Figure 4, Appendix G.*
 #
+# SUBLEQ is a computer with one instruction, (a, b, c): subtract `mem[a]` from `mem[b]`, and if the result is at most
+# zero go on at instruction c. A cycle of the transformer executes one: read the instruction, read both operands,
+# subtract, write, take the flag, choose the next counter, and round. Below it is built from its description in Appendix
+# G, set beside an interpreter that knows nothing of transformers, and compared after every step. Then the width that
+# the lemma states is looked for, and found, in a machine that stores an integer as one number.
+#
 # <!-- claim looped-transformers/lemma-1 -->
 # <blockquote>
 #
@@ -18,8 +24,8 @@
 # There is a looped transformer of at most ten layers and two heads, of width $O(\log n+\log N)$, that executes one
 # SUBLEQ instruction in each cycle, on $n$ columns and integers of $N$ bits.
 #
-# **In the paper's proof.** Which stores integers bit by bit, $N$ bits have $2\log N$ rows; the write of Lemma 4 and the
-# flag of (4) are as printed there; biases $b_1$ act in every column.
+# **In the paper's proof.** Integers are stored bit by bit, and yet their $N$ bits have $2\log N$ rows; the write of
+# Lemma 4 and the flag of (4) are as printed there; biases $b_1$ act in every column.
 #
 # **Corrected.** Bit by bit the ten layers take $8L+3N+\max(3L,2N)+1$ rows, $L=\lceil\log_2n\rceil$, which is $O(\log
 # n+N)$. The width of the statement is had with an integer in one real row: four layers, two heads, $8L+6$ rows, and
@@ -28,40 +34,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# <!-- claim looped-transformers/equation-5-input -->
-# <blockquote>
-#
-# **SUBLEQ input and EOF instruction (The input, and how it halts)** *Appendix G, eq. (5) and Step 7*
-#
-# **As printed.** The memory holds vectors of $N$ bits; yet $X$ has $8\log n + 2\log N + 1$ rows, the memory $M$ is
-# $1\times m$, and the instruction is copied to rows $3\log n+4$ to $6\log n+3$.
-#
-# **Corrected.** Column 0 is the scratchpad, with the program counter and an indicator; then come the memory cells, of
-# which the first two hold 0 and $-1$, and the instructions, three pointers each. The last instruction points to these
-# two cells and to itself: when it is reached, memory and counter no longer change, to the last bit.
-#
-# A memory cell is a vector of $N$ bits, the memory is $N \times m$, and two more blocks of $N$ rows hold the operands.
-# (With one real number in a cell, $M$ is $1\times m$, and the printed rows are enough for $N\ge6$.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim looped-transformers/figure-4 -->
-# <blockquote>
-#
-# **Figure 4 (The blocks of a SUBLEQ cycle)** *Appendix C.1*
-#
-# A diagram: read the instruction, read the data, subtract, write, and branch, in this order.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# SUBLEQ is a computer with one instruction, (a, b, c): subtract `mem[a]` from `mem[b]`, and if the result is at most
-# zero go on at instruction c. A cycle of the transformer executes one: read the instruction, read both operands,
-# subtract, write, take the flag, choose the next counter, and round. Below it is built from its description in Appendix
-# G, set beside an interpreter that knows nothing of transformers, and compared after every step. Then the width that
-# the lemma states is looked for, and found, in a machine that stores an integer as one number.
 
 # %%
 import itertools
@@ -98,7 +70,8 @@ require(temperature=(temperature, 20.0, None), seed=(seed, 0, None))
 # ## The machine of Appendix G
 # The text leaves a choice between ten and eleven layers; with the flag among the three layers of the branch there are
 # ten. Every constant of the subtraction must be multiplied by the scratchpad's indicator: a bias $b_1$ reaches all
-# columns, and would fill the memory with the bits of $-1$. Here it is for up to 16 columns and integers of 8 bits.
+# columns, and would fill the memory with the bits of $-1$. In what follows $L$ is the number of bits of an address and
+# $N$ that of an integer. Here is the machine for up to 16 columns and integers of 8 bits.
 
 # %%
 machine = SubleqMachine(address_bits=4, bits=8)
@@ -110,6 +83,16 @@ print(
 )
 
 # %% [markdown]
+# <!-- claim looped-transformers/figure-4 -->
+# <blockquote>
+#
+# **Figure 4 (The blocks of a SUBLEQ cycle)** *Appendix C.1*
+#
+# A diagram: read the instruction, read the data, subtract, write, and branch, in this order.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # The paper's Figure 4 is a diagram of a cycle. The machine draws it by itself: take a cycle of a program that
 # multiplies, and note which layer changes which rows.
 
@@ -414,6 +397,25 @@ claim.verdict()
 
 # %% [markdown]
 # ## Halting
+#
+# <!-- claim looped-transformers/equation-5-input -->
+# <blockquote>
+#
+# **SUBLEQ input and EOF instruction (The input, and how it halts)** *Appendix G, eq. (5) and Step 7*
+#
+# **As printed.** The memory holds vectors of $N$ bits; yet $X$ has $8\log n + 2\log N + 1$ rows, the memory $M$ is
+# $1\times m$, and the instruction is copied to rows $3\log n+4$ to $6\log n+3$.
+#
+# **Corrected.** Column 0 is the scratchpad, with the program counter and an indicator; then come the memory cells, of
+# which the first two hold 0 and $-1$, and the instructions, three pointers each. The last instruction points to these
+# two cells and to itself: when it is reached, memory and counter no longer change, to the last bit.
+#
+# A memory cell is a vector of $N$ bits, the memory is $N \times m$, and two more blocks of $N$ rows hold the operands.
+# (With one real number in a cell, $M$ is $1\times m$, and the printed rows are enough for $N\ge6$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # The last instruction subtracts cell 0, which holds 0, from cell 1, which holds -1, and jumps to itself.
 # After one such cycle the state is a fixed point of the whole network, to the last bit. The machine stays exact from
 # then on, and the loop may be left whenever the state stops changing. For the control the two reserved cells are

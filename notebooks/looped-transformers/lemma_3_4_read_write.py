@@ -15,7 +15,9 @@
 # with themselves, and attend to each other with weight 1/2. The value matrix puts the mean $(v_1 + v_i)/2$ of the two
 # contents into a buffer, **in both columns**. The ReLU units then do one of two things. To read, they add twice the
 # difference (buffer - content) where the indicator $b$ is 1. To write, they add it where $b$ is 0: the column that was
-# pointed to is the only one where the difference is not zero.
+# pointed to is the only one where the difference is not zero. A large constant $C$, the *gate*, sees to this: it is
+# taken off inside every unit that is to stay silent, which is then below zero. For data of $\pm1$ the least that will
+# do is 2.
 
 # %%
 import torch
@@ -130,7 +132,8 @@ show.figure(
     fig,
     name="read",
     caption=f"A read of column {target} (dotted). Left: every column attends to itself, but columns 0 and {target} "
-    "share their attention evenly. Right: the content of the column appears in the scratchpad.",
+    "share their attention evenly. Right: the content of the column appears in the scratchpad. Blue is -1, white 0, "
+    "red +1.",
     alt=f"Three images: a diagonal attention matrix with four half weights at columns 0 and {target}; the state "
     "before; and the state after the read, which differs in one block of column 0.",
     photo=True,
@@ -158,7 +161,8 @@ for axis in axes:
 show.figure(
     fig,
     name="write",
-    caption=f"A write to column {target} (dotted): the scratchpad's content replaces the column's.",
+    caption=f"A write to column {target} (dotted): the scratchpad's content replaces the column's. Blue is -1, "
+    "white 0, red +1.",
     alt=f"Two images: the state before, and the state after the write, which differs in one block of column {target}.",
     photo=True,
 )
@@ -346,7 +350,7 @@ claim.verdict()
 #
 # The lemma is right. In its proof the second unit of a write is *added*, though the construction is to be that of a
 # read; so the update is $|2(v_\text{new} - v_\text{old})|$ in place of $2(v_\text{new} - v_\text{old})$: a bit that
-# should fall from $1$ to $-1$ rises to $3$. What this does to whole programs is seen in the notebook on SUBLEQ.
+# should fall from $1$ to $-1$ rises to $3$. What this does to whole programs is seen in {doc}`lemma_1_subleq`.
 
 
 # %%

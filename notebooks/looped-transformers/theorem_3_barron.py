@@ -57,8 +57,9 @@ constant = bump_constant(width)
 #
 # </blockquote>
 # <!-- /claim -->
-# For a Gaussian bump of width $w$ the integral is $\sqrt{2/\pi}/w$. For a step it grows without end as higher
-# frequencies are taken in: steps are not in the class. Whether an arbitrary function is, cannot be read off its values.
+# For the Gaussian bump of width $w$ that is approximated here, $f(x)=e^{-x^2/2w^2}-1$, which is 0 at 0 as Theorem 3
+# asks, the integral is $\sqrt{2/\pi}/w$. For a step it grows without end as higher frequencies are taken in: steps are
+# not in the class. Whether an arbitrary function is, cannot be read off its values.
 
 # %%
 frequencies = torch.linspace(-100, 100, 100_001, dtype=torch.float64)
@@ -167,7 +168,7 @@ show.figure(
     fig,
     name="rate",
     caption="Error of the greedy sums for a bump. With growing sharpness the root mean square falls faster than "
-    r"$m^{-1/2}$ (dashed); with $\tau=1$ it hardly moves.",
+    r"$m^{-1/2}$ (dashed), and the largest error about as fast; with $\tau=1$ the root mean square hardly moves.",
     alt="Log-log plot. One curve falls more steeply than the dashed line of slope minus one half, one about as "
     "steeply. A third, for sharpness one, is almost level.",
 )

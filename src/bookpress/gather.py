@@ -73,12 +73,15 @@ def picture_of(table: polars.DataFrame, across: str, number: str, apart: str | N
         if row[number] is not None:
             curve = curves.setdefault(row[apart] if apart else None, {})
             curve.setdefault(row[across], []).append(float(row[number]))
-    for value, curve in curves.items():
+    for number_of_curve, (value, curve) in enumerate(curves.items()):
+        round_of_colours, which = divmod(number_of_curve, len(show.COLOURS))
+        # Where the colours come round again the markers are shifted, so that no two curves look alike.
+        marker = show.MARKERS[(which + round_of_colours) % len(show.MARKERS)]
         places = sorted(curve) if table[across].dtype.is_numeric() else list(curve)
         means = [sum(curve[place]) / len(curve[place]) for place in places]
         reach = [_reach(curve[place]) for place in places]
         label = f"{apart} = {value}" if apart else None
-        axis.errorbar(places, means, yerr=reach, capsize=3, marker="o", label=label)
+        axis.errorbar(places, means, yerr=reach, capsize=3, marker=marker, label=label)
     if _by_powers(table[across]):
         axis.set_xscale("log")
     axis.set(xlabel=across, ylabel=number, title=title)

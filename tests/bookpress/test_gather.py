@@ -77,3 +77,13 @@ def test_a_mark_is_the_mean_over_the_seeds_and_a_bar_its_interval(table: polars.
     low, high = curve.lines[2][0].get_segments()[0][:, 1]
     assert high - low == pytest.approx(63.66, rel=1e-3)  # Student's with one degree of freedom, at 99 %
     assert "<svg" in svg_of(figure)
+
+
+def test_no_two_curves_of_a_picture_look_alike() -> None:
+    models = [f"model {number}" for number in range(9)]  # more than there are colours
+    figure = picture_of(
+        polars.DataFrame({"model": models, "rate": [1.0] * 9, "loss": [2.0] * 9}), "rate", "loss", "model"
+    )
+    (axis,) = figure.axes
+    curves: list[Any] = list(axis.containers)
+    assert len({(curve.lines[0].get_color(), curve.lines[0].get_marker()) for curve in curves}) == 9
