@@ -53,7 +53,7 @@ from bookpress import Claim, show
 from bookpress.layout import Layout
 
 # %% tags=["parameters"]
-images_count = 1000  # crops, at least max(200, (side // patch) ** 2 + 1)
+images_count = 1000  # crops, at least 200 + (side // patch) ** 2
 side = 32  # their side in pixels, a multiple of patch from patch to 512
 patch = 8  # side of a patch in pixels, at least 1
 heads = 3  # heads of the random and trained transformer, a divisor of the width, at least 1
@@ -67,7 +67,7 @@ device = "cpu"  # where to compute, one of "cpu", "cuda"
 # %%
 require(patch=(patch, 1, None))
 require(
-    images_count=(images_count, max(200, (side // patch) ** 2 + 1), None),
+    images_count=(images_count, 200 + (side // patch) ** 2, None),
     side=(side, range(patch, 513, patch)),
     heads=(heads, 1, None),
     draws=(draws, 600, None),
