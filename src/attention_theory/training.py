@@ -36,6 +36,42 @@ class Trained:
     steps: list[int]
 
 
+class Adam:
+    """Adam, or AdamW, on one stacked tensor, which it changes in place and without taking memory at a step.
+
+    Args:
+        value: the parameters of every model, the models first.
+        rate: the learning rate, one for all or one a model.
+        weight_decay: decoupled decay, as a multiple of the rate.
+        betas: the two averages.
+    """
+
+    def __init__(
+        self,
+        value: Float[Tensor, "models ..."],
+        rate: float | Float[Tensor, " models"],
+        weight_decay: float = 0.0,
+        betas: tuple[float, float] = (0.9, 0.999),
+    ) -> None:
+        self.value, self.weight_decay, self.betas = value, weight_decay, betas
+        self.rate = _per_model(rate, value)
+        self.first, self.second = torch.zeros_like(value), torch.zeros_like(value)
+        self._change, self._spread = torch.empty_like(value), torch.empty_like(value)
+        self._steps = 0
+
+    def step(self, gradient: Float[Tensor, "models ..."], share: float = 1.0) -> None:
+        """One step down a gradient, at a share of the rate."""
+        self._steps += 1
+        now, squares = share * self.rate, self._change
+        self.first.lerp_(gradient, 1 - self.betas[0])
+        self.second.lerp_(torch.mul(gradient, gradient, out=squares), 1 - self.betas[1])
+        spread = torch.div(self.second, 1 - self.betas[1] ** self._steps, out=self._spread).sqrt_().add_(1e-8)
+        if self.weight_decay:
+            self.value.mul_(1 - now * self.weight_decay)
+        mean = torch.div(self.first, 1 - self.betas[0] ** self._steps, out=self._change)
+        self.value.sub_(mean.mul_(now).div_(spread))
+
+
 def train_many(
     loss: Callable[[Parameters, int], Float[Tensor, " models"]],
     start: Mapping[str, Tensor],
@@ -64,8 +100,7 @@ def train_many(
     require(steps=(steps, 1, None), schedule=(schedule, {"constant", "cosine"}))
     every = record_every or max(1, steps // 50)
     models = {name: value.detach().clone().requires_grad_() for name, value in start.items()}
-    first = {name: torch.zeros_like(value) for name, value in models.items()}
-    second = {name: torch.zeros_like(value) for name, value in models.items()}
+    optimisers = [Adam(value.detach(), rate, weight_decay, betas) for value in models.values()]
     history, marks = [], []
     for step in range(steps):
         losses = loss(models, step)
@@ -74,16 +109,8 @@ def train_many(
             marks.append(step)
         gradients = torch.autograd.grad(losses.sum(), list(models.values()))
         share = 0.5 * (1 + math.cos(math.pi * step / steps)) if schedule == "cosine" else 1.0
-        with torch.no_grad():
-            for (name, value), gradient in zip(models.items(), gradients, strict=True):
-                first[name].lerp_(gradient, 1 - betas[0])
-                second[name].lerp_(gradient * gradient, 1 - betas[1])
-                now = share * _per_model(rate, value)
-                mean = first[name] / (1 - betas[0] ** (step + 1))
-                spread = (second[name] / (1 - betas[1] ** (step + 1))).sqrt_().add_(1e-8)
-                if weight_decay:
-                    value.mul_(1 - now * weight_decay)
-                value.sub_(now * mean / spread)
+        for optimiser, gradient in zip(optimisers, gradients, strict=True):
+            optimiser.step(gradient, share)
     with torch.no_grad():
         final = loss(models, steps)
     history.append(final.clone())

@@ -6,7 +6,6 @@ entry.
 """
 
 from functools import cache
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -18,33 +17,26 @@ from attention_theory.linear_attention.model.mhla import Heads
 
 def folded(heads: Heads) -> Float[Tensor, "... out psi"]:
     """p(Θ) of a stack of models, in the order of Algorithm 2."""
-    return _Fold.apply(heads.values, heads.queries)
+    values, queries = heads.values, heads.queries
+    out, width = values.shape[-2:]
+    first, second, _ = _places(width, values.device)
+    matrix = values.flatten(-2).mT @ queries.flatten(-2)
+    blocks = matrix.unflatten(-1, (width, width)).unflatten(-3, (out, width)).flatten(-3, -2)  # (..., a, j k, l)
+    found = blocks.index_select(-2, first)
+    found[..., : len(second), :] += blocks.index_select(-2, second)
+    return found.flatten(-2)
 
 
-class _Fold(torch.autograd.Function):
-    """From heads to coefficients; from the head matrix on the map is linear, and the way back copies."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, values: Float[Tensor, "... heads out width"], queries: Float[Tensor, "... heads width width"]
-    ) -> Float[Tensor, "... out psi"]:
-        ctx.save_for_backward(values, queries)
-        out, width = values.shape[-2:]
-        first, second, _ = _places(width, values.device)
-        matrix = values.flatten(-2).mT @ queries.flatten(-2)
-        blocks = matrix.unflatten(-1, (width, width)).unflatten(-3, (out, width)).flatten(-3, -2)  # (..., a, j k, l)
-        found = blocks.index_select(-2, first)
-        found[..., : len(second), :] += blocks.index_select(-2, second)
-        return found.flatten(-2)
-
-    @staticmethod
-    def backward(ctx: Any, upstream: Float[Tensor, "... out psi"]) -> tuple[Tensor, Tensor]:
-        values, queries = ctx.saved_tensors
-        out, width = values.shape[-2:]
-        blocks = upstream.unflatten(-1, (-1, width)).index_select(-2, _places(width, upstream.device)[2])
-        matrix = blocks.flatten(-3).unflatten(-1, (out * width, width * width))
-        of_values, of_queries = queries.flatten(-2) @ matrix.mT, values.flatten(-2) @ matrix
-        return of_values.view_as(values), of_queries.view_as(queries)
+def fold_back(
+    heads: Heads, of_coefficients: Float[Tensor, "... out psi"]
+) -> tuple[Float[Tensor, "... heads out width"], Float[Tensor, "... heads width width"]]:
+    """The gradients of values and queries, from that of p(Θ): from the head matrix on the map is linear, and copies."""
+    values, queries = heads.values, heads.queries
+    out, width = values.shape[-2:]
+    blocks = of_coefficients.unflatten(-1, (-1, width)).index_select(-2, _places(width, values.device)[2])
+    matrix = blocks.flatten(-3).unflatten(-1, (out * width, width * width))
+    of_values, of_queries = queries.flatten(-2) @ matrix.mT, values.flatten(-2) @ matrix
+    return of_values.view_as(values), of_queries.view_as(queries)
 
 
 @cache

@@ -4,6 +4,7 @@ The full-batch squared loss is ``tr((P − P̂) Λ (P − P̂)ᵀ) + L̂`` with 
 the statistics alone.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,11 +12,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.linear_attention.experiments.folding import folded
+from attention_theory.linear_attention.experiments.folding import fold_back, folded
 from attention_theory.linear_attention.learning.regression import Statistics
 from attention_theory.linear_attention.model.mhla import Heads, random_heads
 from attention_theory.randomness import Seed, generator
-from attention_theory.training import Parameters, train_many
+from attention_theory.training import Adam
 from attention_theory.validation import require
 
 
@@ -75,19 +76,28 @@ def train_heads(
         rate: the learning rate, one for all or one a model.
         least_loss: the loss of least squares, where it is known better than by rounding (0 on realizable data).
         dtype: the arithmetic of the training, that of ``start`` unless given; what is returned has that of ``start``.
+
+    Raises:
+        ParameterError: fewer steps than one.
     """
+    require(steps=(steps, 1, None))
     kept, dtype = start.values.dtype, dtype or start.values.dtype
     best = data.solve()
     floor = data.loss(best) if least_loss is None else least_loss
     target, moment = best.to(dtype), data.second_moment.to(dtype)
 
-    def loss(models: Parameters, step: int) -> Tensor:
-        gap = folded(Heads(models["values"], models["queries"])) - target
-        pull = (gap @ moment).detach()  # Λ is symmetric, so this is half the gradient: no product on the way back
-        value = (pull * gap).sum(dim=(-2, -1))
-        return 2 * value - value.detach() + floor
-
-    begin = {"values": start.values.to(dtype), "queries": start.queries.to(dtype)}
-    trained = train_many(loss, begin, steps, rate, schedule="cosine")
-    heads = Heads(*(trained.parameters[name].to(kept) for name in begin))
-    return TrainedHeads(heads, trained.losses.to(kept), trained.history.to(kept), trained.steps)
+    values, queries = (one.to(dtype, copy=True).contiguous() for one in (start.values, start.queries))
+    heads, every = Heads(values, queries), max(1, steps // 50)
+    optimisers = Adam(values, rate), Adam(queries, rate)
+    history, marks = [], [*range(0, steps, every), steps]
+    for step in range(steps + 1):
+        gap = folded(heads) - target
+        pull = gap @ moment  # Λ is symmetric, so this is half the gradient
+        if step % every == 0 or step == steps:
+            history.append((pull * gap).sum(dim=(-2, -1)) + floor)
+        if step < steps:
+            share = 0.5 * (1 + math.cos(math.pi * step / steps))
+            for optimiser, gradient in zip(optimisers, fold_back(heads, 2 * pull), strict=True):
+                optimiser.step(gradient, share)
+    trained = Heads(values.to(kept), queries.to(kept))
+    return TrainedHeads(trained, history[-1].to(kept), torch.stack(history).to(kept), marks)

@@ -14,9 +14,9 @@ from functools import cached_property
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import embedding_bag
 
 from attention_theory.linear_attention.experiments.convergence import pass_means
+from attention_theory.linear_attention.experiments.moment_training import SequenceMoments, train_by_moments
 from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.teacher_task import Tasks, TeacherTask
 from attention_theory.linear_attention.model.features import causal_certificate_features, pairs
@@ -77,12 +77,9 @@ class CoefficientErrors:
         self._tokens, self._shape = tasks.tokens, tasks.tokens.shape
 
     @cached_property
-    def _moments(self) -> Float[Tensor, "all_sequences psi psi"] | None:
+    def moments(self) -> SequenceMoments | None:
         """``Λ_i`` of every sequence of every run; none where ψ is above the number of tokens."""
-        if self.target.shape[-1] > self._shape[2]:
-            return None
-        parts = (causal_certificate_features(part) for part in self._tokens.flatten(0, 1).split(256))
-        return torch.cat([part.mT @ part / self._shape[2] for part in parts])
+        return None if self.target.shape[-1] > self._shape[2] else SequenceMoments(self._tokens)
 
     def gap(self, heads: Heads) -> Float[Tensor, "runs kinds psi"]:
         """``p − p*`` of every student."""
@@ -92,12 +89,10 @@ class CoefficientErrors:
         self, gap: Float[Tensor, "runs kinds psi"], rows: Int[Tensor, "runs batch"]
     ) -> Float[Tensor, "runs kinds psi"]:
         """``(p − p*) Λ``, with the mean Λ of some sequences of each run: half the gradient of the error by p."""
-        runs, count = self._shape[:2]
-        if self._moments is None:
-            return _pull_by_prefixes(gap, self._tokens[torch.arange(runs, device=rows.device)[:, None], rows])
-        places = rows + count * torch.arange(runs, device=rows.device)[:, None]
-        size = gap.shape[-1]
-        return gap @ embedding_bag(places, self._moments.flatten(1), mode="mean").unflatten(1, (size, size))
+        if self.moments is not None:
+            return gap @ self.moments.of(rows)
+        places = torch.arange(len(rows), device=rows.device)[:, None]
+        return _pull_by_prefixes(gap, self._tokens[places, rows])
 
     def of_sequences(self, heads: Heads) -> Float[Tensor, "runs kinds sequences"]:
         """The mean squared error of each student on each sequence of its run, over the positions."""
@@ -126,6 +121,8 @@ def train_by_coefficients(
         rate: the learning rate, one for all or one for each student.
         weight_decay: decoupled decay, as a multiple of the rate: AdamW.
     """
+    if errors.moments is not None:
+        return TrainedStudents(*train_by_moments(start, errors.target, errors.moments, batches, rate, weight_decay))
     stack = start.values.shape[:2]
 
     def loss(models: Parameters, step: int) -> Tensor:
@@ -138,8 +135,8 @@ def train_by_coefficients(
     rates = rate.flatten() if isinstance(rate, Tensor) else rate
     begin = {"values": start.values.flatten(0, 1), "queries": start.queries.flatten(0, 1)}
     trained = train_many(loss, begin, len(batches), rates, weight_decay=weight_decay, record_every=1)
-    heads = Heads(*(trained.parameters[name].unflatten(0, stack) for name in ("values", "queries")))
-    return TrainedStudents(heads, trained.history[:-1].unflatten(1, stack))
+    students = Heads(*(trained.parameters[name].unflatten(0, stack) for name in ("values", "queries")))
+    return TrainedStudents(students, trained.history[:-1].unflatten(1, stack))
 
 
 @dataclass(frozen=True)
