@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
@@ -12,6 +13,7 @@ from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cros
 from attention_theory.in_context_reasoning.finite_sample import separated
 from attention_theory.in_context_reasoning.model import Pass, Weights, attend, forward, gradients, logits_of
 from attention_theory.in_context_reasoning.places import Places
+from attention_theory.in_context_reasoning.scales import Kinds, count_kinds, scale_layers, scale_slope
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.variants import Stack, Training, level_of, stacks
 from attention_theory.randomness import Seed, generator, streams
@@ -85,6 +87,24 @@ def side_by_side(histories: list[History]) -> History:
     runs = [run for each in histories for run in each.runs]
     values = {name: torch.cat([each.values[name] for each in histories], dim=1) for name in first.values}
     return History(runs, first.steps, values)
+
+
+class Shared:
+    """Sentences, or sets of them, with what stacks share that are trained or measured on them."""
+
+    def __init__(self, tokens: Int[Tensor, "*sets sentences length"], task: Task, dtype: torch.dtype) -> None:
+        self.tokens, self._task, self._dtype = tokens, task, dtype
+
+    @cached_property
+    def places(self) -> list[Places]:
+        """The places of the sentences; a single set is taken in pieces."""
+        pieces = self.tokens.split(CHUNK) if self.tokens.ndim == 2 else [self.tokens]
+        return [Places(piece, self._task.tokens) for piece in pieces]
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """The words by the scores that fully reparameterised models give them."""
+        return count_kinds(self.tokens, self._task, self._dtype)
 
 
 Batches = Callable[[int], tuple[Sentences, Int[Tensor, "levels batch"]]]
@@ -164,24 +184,31 @@ def train(
         sample_sentences(task, evaluation, of_seen).to(device),
         sample_sentences(task, evaluation, of_unseen, unseen=True).to(device),
     ]
+    shared = [Shared(part.tokens, task, dtype) for part in held_out]
     group = stacks(runs, task, gammas, relu_shift, dtype, device)
     rows = [level_of(stack.runs, levels).to(device) for stack in group]
-    places = [[Places(piece, task.tokens) for piece in part.tokens.split(CHUNK)] for part in held_out]
     every = record_every or max(1, steps // 20)
     marks, records = [], []
     for step in range(steps + 1):
         sentences, labels = batches(step)
-        coming = [Places(piece, task.tokens) for piece in sentences.tokens.to(device).split(CHUNK)]
-        labels = labels.to(device)
+        coming, labels = Shared(sentences.tokens.to(device), task, dtype), labels.to(device)
         if step % every == 0 or step == steps:
             marks.append(step)
-            records.append(_measure(group, held_out, places, task, coming, labels[torch.cat(rows)]))
+            records.append(_measure(group, held_out, shared, task, coming, labels[torch.cat(rows)]))
         if step == steps:
             break
         for stack, row in zip(group, rows, strict=True):
-            stack.step(_slopes(stack, coming, labels[row], arithmetic))
+            take_step(stack, coming, labels[row], arithmetic)
     values = {name: torch.stack([record[name] for record in records]).cpu() for name in MEASURES}
     return History([run for stack in group for run in stack.runs], marks, values)
+
+
+def take_step(stack: Stack, sentences: Shared, labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> None:
+    """One step of every run of a stack; of sets, the labels stand as the stacked models do."""
+    if stack.trained == "scales":
+        stack.step_scales(scale_slope(sentences.kinds, stack, labels, arithmetic))
+    else:
+        stack.step(_slopes(stack, sentences.places, labels, arithmetic))
 
 
 def _slopes(stack: Stack, pieces: list[Places], labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> Weights:
@@ -260,32 +287,34 @@ def _describe(name: str, noise: float, rate: float) -> str:
     return f"{name} at α = {noise}, η = {rate}"
 
 
-def _layers(pieces: list[Places], group: list[Stack]) -> Pass:
-    """The logits of both layers of all stacks on all pieces; what there is for every position is let go."""
+def layers_of(sentences: Shared, group: list[Stack]) -> Pass:
+    """The logits of both layers of all stacks; what there is for every position is let go."""
     stacked = []
     for stack in group:
-        parts = []
-        for piece in pieces:
-            done = forward(piece, stack.weights, stack.architecture)
-            parts.append((done.attended, done.attention, done.feed_forward))
-        stacked.append([torch.cat(each, dim=-2) for each in zip(*parts, strict=True)])
-    attended, attention, feed_forward = (torch.cat(each) for each in zip(*stacked, strict=True))
-    nothing = attended[..., :0]
-    return Pass(nothing, nothing, attended, attention, feed_forward)
+        if stack.trained == "scales":
+            passes = [scale_layers(sentences.kinds, stack)]
+        else:
+            passes = [forward(piece, stack.weights, stack.architecture) for piece in sentences.places]
+        stacked.append(
+            [torch.cat(each, dim=-2) for each in zip(*((p.attention, p.feed_forward) for p in passes), strict=True)]
+        )
+    attention, feed_forward = (torch.cat(each) for each in zip(*stacked, strict=True))
+    nothing = attention[..., :0]
+    return Pass(nothing, nothing, nothing, attention, feed_forward)
 
 
 def _measure(
     group: list[Stack],
     held_out: list[Sentences],
-    places: list[list[Places]],
+    shared: list[Shared],
     task: Task,
-    coming: list[Places],
+    coming: Shared,
     labels: Int[Tensor, "runs batch"],
 ) -> dict[str, Float[Tensor, " runs"]]:
     """The measures of all stacks together, for small operations cost the least when there are few of them."""
-    seen, unseen = (_layers(pieces, group) for pieces in places)
+    seen, unseen = (layers_of(sentences, group) for sentences in shared)
     runs = [run for stack in group for run in stack.runs]
-    return measures(runs, task, held_out, [seen, unseen], _layers(coming, group).logits, labels)
+    return measures(runs, task, held_out, [seen, unseen], layers_of(coming, group).logits, labels)
 
 
 def measures(

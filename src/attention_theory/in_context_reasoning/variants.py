@@ -96,9 +96,12 @@ class Stack:
         device: torch.device | str = "cpu",
     ) -> None:
         self.runs = runs
+        self.task = task
         self.trained = runs[0].variant.trained
-        full = torch.tensor([float(run.variant.full_input) for run in runs], dtype=dtype, device=device)
-        self.architecture = Architecture(runs[0].variant.attention, full[:, None, None], relu_shift)
+        self.full = torch.tensor([float(run.variant.full_input) for run in runs], dtype=dtype, device=device)
+        self.architecture = Architecture(runs[0].variant.attention, self.full[:, None, None], relu_shift)
+        known = [(gammas or {}).get(run.noise, odds(run.noise) if run.noise else 0.0) for run in runs]
+        self.gammas = torch.tensor(known, dtype=dtype, device=device)
         self.rates = torch.tensor([run.rate for run in runs], dtype=dtype, device=device)
         size, stack = task.tokens, len(runs)
         codes = embedding(size, 2 * size).to(device)
@@ -108,8 +111,7 @@ class Stack:
         forward_layer = torch.zeros_like(value)
         if self.trained != "all":
             value[:] = codes.word.to(dtype)
-            for index, run in enumerate(runs):
-                gamma = (gammas or {}).get(run.noise, odds(run.noise) if run.noise else 0.0)
+            for index, gamma in enumerate(known):
                 forward_layer[index] = feed_forward(task, codes, gamma)[:size].to(dtype)
         query_key = value.new_zeros(2 * size, 2 * size, stack).permute(2, 0, 1)  # as look-ups of all models want it
         self.weights = Weights(value, query_key, forward_layer)
@@ -117,14 +119,17 @@ class Stack:
     def step(self, slope: Weights) -> None:
         """One normalised step of every run: each trained tensor moves by η in the direction of its own slope."""
         if self.trained == "scales":
-            along = torch.einsum("mde,qde->mq", slope.query_key, self.directions)
-            self._move(self.scales, along)
+            self.step_scales(torch.einsum("mde,qde->mq", slope.query_key, self.directions))
             self.weights.query_key[:] = torch.einsum("mq,qde->mde", self.scales, self.directions)
             return
         self._move(self.weights.query_key, slope.query_key)
         if self.trained == "all":
             self._move(self.weights.value, slope.value)
             self._move(self.weights.feed_forward, slope.feed_forward)
+
+    def step_scales(self, slope: Float[Tensor, "runs triggers"]) -> None:
+        """The step of the scales alone, from their own slopes; W stays behind."""
+        self._move(self.scales, slope)
 
     def _move(self, tensor: Float[Tensor, "runs ..."], slope: Float[Tensor, "runs ..."]) -> None:
         """Move a tensor of every run by η against its slope; where the slope is 0 it stays."""

@@ -12,17 +12,19 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy
-from attention_theory.in_context_reasoning.model import Pass, attend, forward, gradients, logits_of
-from attention_theory.in_context_reasoning.places import Places
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
+from attention_theory.in_context_reasoning.model import Pass
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.training import (
     MEASURES,
     Batches,
     History,
+    Shared,
     fresh_batches,
+    layers_of,
     measures,
     side_by_side,
+    take_step,
 )
 from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, Training, level_of, stacks
 from attention_theory.randomness import Seed, generator, streams
@@ -136,18 +138,20 @@ def _train(
     seeds, levels = len(sources), sorted({run.noise for run in runs})
     group = [_repeated(stack.runs, task, seeds, dtype, device) for stack in stacks(runs, task)]
     rows = [level_of(stack.runs[::seeds], levels).to(device) for stack in group]
-    held_out = [_places([source.held_out[kind].tokens for source in sources], task.tokens) for kind in range(2)]
+    held_out = [
+        Shared(torch.stack([source.held_out[kind].tokens for source in sources]), task, dtype) for kind in range(2)
+    ]
     marks, records = [], []
     for step in range(steps + 1):
         batches = [source.batches(step) for source in sources]
-        places = _places([sentences.tokens.to(device) for sentences, _ in batches], task.tokens)
+        coming = Shared(torch.stack([sentences.tokens.to(device) for sentences, _ in batches]), task, dtype)
         labels = torch.stack([labels for _, labels in batches], dim=1).to(device)
         if step % record_every == 0 or step == steps:
             marks.append(step)
-            records.append(_measure(group, task, sources, held_out, places, labels[torch.cat(rows)]))
+            records.append(_measure(group, task, sources, held_out, coming, labels[torch.cat(rows)]))
         if step < steps:
             for stack, row in zip(group, rows, strict=True):
-                _step(stack, places, labels[row].flatten(0, 1), arithmetic)
+                take_step(stack, coming, labels[row].flatten(0, 1), arithmetic)
     of_one = [run for stack in group for run in stack.runs[::seeds]]
     return [_history(of_one, marks, [record[index] for record in records]) for index in range(seeds)]
 
@@ -171,44 +175,24 @@ def _repeated(runs: list[Training], task: Task, seeds: int, dtype: torch.dtype, 
     return Stack([run for run in runs for _ in range(seeds)], task, None, 1e-8, dtype, device)
 
 
-def _places(tokens: list[Int[Tensor, "sentences length"]], size: int) -> Places:
-    return Places(torch.stack(tokens), size)
-
-
-def _step(stack: Stack, places: Places, labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> None:
-    done = attend(places, stack.weights, stack.architecture)
-    logits = logits_of(places, stack.weights, stack.architecture, done)
-    loss = cross_entropy(logits, labels, arithmetic)
-    stack.step(gradients(places, stack.weights, stack.architecture, done, loss.error, stack.trained == "all"))
-
-
 def _measure(
     group: list[Stack],
     task: Task,
     sources: list[_Source],
-    held_out: list[Places],
-    coming: Places,
+    held_out: list[Shared],
+    coming: Shared,
     labels: Int[Tensor, "runs seeds batch"],
 ) -> list[dict[str, Tensor]]:
     """The measures of each seed's runs, all stacks together."""
     seeds = len(sources)
     runs = [run for stack in group for run in stack.runs[::seeds]]
-    seen, unseen, next_pass = (_layers(places, group) for places in (*held_out, coming))
+    seen, unseen, next_pass = (layers_of(sentences, group) for sentences in (*held_out, coming))
     found = []
     for index, source in enumerate(sources):
         mine = slice(index, None, seeds)  # every stack is a multiple of the seeds
         layers = [_of(one, mine) for one in (seen, unseen)]
         found.append(measures(runs, task, source.held_out, layers, next_pass.logits[mine], labels[:, index]))
     return found
-
-
-def _layers(places: Places, group: list[Stack]) -> Pass:
-    """The logits of both layers of all stacks; what there is for every position is let go."""
-    passes = [forward(places, stack.weights, stack.architecture) for stack in group]
-    parts = zip(*((one.attended, one.attention, one.feed_forward) for one in passes), strict=True)
-    attended, attention, feed_forward = map(torch.cat, parts)
-    nothing = attended[..., :0]
-    return Pass(nothing, nothing, attended, attention, feed_forward)
 
 
 def _of(done: Pass, runs: slice) -> Pass:
