@@ -37,7 +37,7 @@ class SequenceMoments:
         self._place: Tensor | None = None
         self._entries = moments.flatten(1)
         if torch.equal(moments, moments.mT):
-            kept, self._place = (one.to(tokens.device) for one in _triangle(self._size))
+            kept, self._place = _triangle(self._size, tokens.device)
             self._entries = self._entries.index_select(1, kept)
 
     def of(self, rows: Int[Tensor, "runs batch"]) -> Float[Tensor, "runs psi psi"]:
@@ -73,7 +73,8 @@ def train_by_moments(
     values = start.values.reshape(runs * kinds, heads, width).clone()
     queries = start.queries.reshape(runs * kinds, heads, width**2).clone()
     of_values, of_queries = torch.empty_like(values).mT.contiguous(), torch.empty_like(queries)
-    fold = coefficients_of_matrix(torch.eye(width**3).unflatten(1, (width, -1))).squeeze(1).to(values)  # (d³, ψ)
+    of_entries = torch.eye(width**3, dtype=values.dtype, device=values.device).unflatten(1, (width, -1))
+    fold = coefficients_of_matrix(of_entries).squeeze(1)  # (d³, ψ)
     back = 2 * fold.mT
     wanted = target.expand(runs, kinds, -1).flatten(0, 1)
     gap, pull = torch.empty_like(wanted), torch.empty_like(wanted)
@@ -97,9 +98,9 @@ def train_by_moments(
     return Heads(values.reshape(*stack, 1, width), queries.reshape(*stack, width, width)), history
 
 
-def _triangle(size: int) -> tuple[Int[Tensor, " different"], Int[Tensor, " size_squared"]]:
+def _triangle(size: int, device: torch.device) -> tuple[Int[Tensor, " different"], Int[Tensor, " size_squared"]]:
     """Of a symmetric matrix, flattened: the places of its upper triangle, and which of them each entry is equal to."""
-    row, column = torch.triu_indices(size, size)
-    place = torch.empty(size, size, dtype=torch.int64)
-    place[row, column] = place[column, row] = torch.arange(len(row))
+    row, column = torch.triu_indices(size, size, device=device)
+    place = torch.empty(size, size, dtype=torch.int64, device=device)
+    place[row, column] = place[column, row] = torch.arange(len(row), device=device)
     return row * size + column, place.flatten()
