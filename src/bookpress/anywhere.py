@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bookpress.build import BuildError, run_graph, show_failures, the_only_build
+from bookpress.build import BuildError, Engine, run_graph, show_failures, the_only_build
 from bookpress.layout import Layout
 from bookpress.profile_names import LAPTOP
 from bookpress.record import Record
@@ -38,7 +38,7 @@ def run_anywhere(layout: Layout, cores: str, console: Console) -> None:
     with the_only_build(layout):
         paths = {name: layout.elsewhere(name, setting) for name in book}
         targets = [str(path.relative_to(layout.root)) for path in paths.values()]
-        run_graph(layout, targets, cores, setting=setting)
+        run_graph(layout, targets, cores, Engine(in_any_order=True), setting=setting)
     differing: dict[str, str] = {}
     for name, path in paths.items():
         differing |= {f"{name}, {place}": what for place, what in _differences(book[name], path).items()}

@@ -174,11 +174,12 @@ class Engine:
         else:
             found = ["--workflow-profile", str(self.profile), *(["--jobs", cores] if cores != "all" else [])]
         if self.shared:
-            found += ["--nolock", "--scheduler", "greedy", "--quiet", "all"]
+            found += ["--nolock", "--quiet", "all"]
         else:
             found += ["--quiet", "host", "reason"]
+        found += ["--scheduler", "greedy"]  # the other solves an integer program whenever a job has ended
         if self.in_any_order:
-            found += ["--scheduler", "greedy", "--scheduler-subsample", "16"]
+            found += ["--scheduler-subsample", "16"]
         return found
 
 
