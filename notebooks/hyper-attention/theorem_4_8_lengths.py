@@ -73,6 +73,9 @@ require(rate=(rate, 1e-4, grid**2 / 6480))  # on a smaller grid heights come tog
 # ## Three trainings
 # Two layers on the same sequences with repeats: one with the self term in its target, one without. A third on sequences
 # in which no height comes twice.
+#
+# A step that is too large diverges, and on a small grid sooner, since heights come together oftener there. The bound on
+# `rate` is the square of the grid's size, scaled to a step that was seen to arrive; not all that lies beyond was tried.
 
 # %%
 draw = generator(seed)
