@@ -136,7 +136,9 @@ copies = len(unrolled_program(w, x, y, rate, 20).code)
 # Then the machine runs it. A move of a pointer is an instruction of the machine, too: it reads a column of the program,
 # adds to an address and writes the column back (the page on pointer blocks). Here are more points than the program has
 # instructions, and two epochs, so that the pointers have to be set back. The machine's counter and all addresses in its
-# program have to be the interpreter's after every cycle.
+# program have to be the interpreter's after every cycle. Beside it the program is run without setting them back: it
+# goes on with whatever lies behind the points, and where it leaves the memory before its end, its distance counts as
+# infinite.
 
 
 # %%
