@@ -112,6 +112,15 @@ def test_paper_loses_no_code(light: Any) -> None:
         light.page.set_viewport_size({"width": 1300, "height": 900})
 
 
+def test_boxes_and_cells_go_on_overleaf(light: Any) -> None:
+    """A long box that is kept whole leaves the sheet before it half empty."""
+    light.open("notebooks/linear-attention/lemma_4_4_robustness.html")
+    light.page.emulate_media(media="print")
+    boxes = ".bd-article :is(.admonition, .highlight, table)"
+    kept_whole = f"[...document.querySelectorAll('{boxes}')].filter(e => getComputedStyle(e).breakInside !== 'auto')"
+    assert light.page.evaluate(f"[document.querySelectorAll('{boxes}').length > 10, {kept_whole}.length]") == [True, 0]
+
+
 def test_the_pdf_button_prints(light: Any) -> None:
     light.open(_page_with_figure(light.site.pages))
     light.page.evaluate("window.print = () => { window.printed = true; }")
