@@ -16,7 +16,8 @@
 # that both coordinates count; in the second half of the page an agent also has a policy, the direction in which it
 # walks. What agent $i$ at the place $r_i = (n_i^x, n_i^y)$ is worth is a sum over the other agents, $V_i = \sum_{j \ne
 # i} f(r_i - r_j)\, w_{r_j}$: $f$ says what an agent does to another one at that difference of places, and $w$ how much
-# an agent at the place $r_j$ weighs. ($R$ is the radius of an agent; $\mathbb I\{\cdot\}$ is 1 where the condition holds, else 0.)
+# an agent at the place $r_j$ weighs. ($R$ is the radius of an agent; $\mathbb I\{\cdot\}$ is 1 where the condition
+# holds, else 0.)
 #
 # Can one layer of attention hold such a sum for $L$ agents? A linear layer takes tokens, the rows of $X$, to $(X C
 # X^\top) X W^V$, with scores from a matrix $C$ and values from $W^V$. By Theorem 3.1 it holds every table $F_{\mu\nu} =
