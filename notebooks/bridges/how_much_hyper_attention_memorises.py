@@ -12,10 +12,15 @@
 # G.3 of A Theoretical Study of (Hyper) Self-Attention through the Lens of Interactions.*
 #
 # How many examples with arbitrary labels can a layer fit? For attention the paper on memorization answers with the rank
-# of a matrix of features: with one context for all examples it is at most $H(n-1)+1$, since the weights of each head
-# add up to one, and its Theorem 1 reaches $H(\min(n, d_h)-1)+1$. HyperAttention puts its softmax on tuples of tokens. A
-# tuple behaves like a token of its own, $x_{j_1} \otimes \dots \otimes x_{j_{s-1}}$, so there are $n^{s-1}$ of them in
-# place of $n$. This page asks for the rank, and finds it exactly; at order 2 it sharpens what Theorem 1 says of $d_h$.
+# of a matrix of features. Each of $H$ heads averages the $n$ tokens of an example's context, with softmax weights made
+# by keys and queries of width $d_h$; the averages are the example's row of the matrix, and the output is linear in
+# them. With one context for all examples the rank is at most $H(n-1)+1$, since the weights of each head add up to one,
+# and the paper's Theorem 1 reaches $H(\min(n, d_h)-1)+1$.
+#
+# HyperAttention of order $s$ puts its softmax on tuples of $s-1$ tokens, where attention, of order 2, has single ones.
+# A tuple behaves like a token of its own, $x_{j_1} \otimes \dots \otimes x_{j_{s-1}}$, the list of all products of
+# their entries, so there are $n^{s-1}$ of them in place of $n$. This page asks for the rank, and finds it exactly; at
+# order 2 it sharpens what Theorem 1 says of $d_h$.
 
 # %%
 from itertools import pairwise, product

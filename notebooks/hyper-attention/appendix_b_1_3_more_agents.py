@@ -10,6 +10,24 @@
 # # Appendix B.1.3 · More complex agents: two coordinates, two policies
 # *Ustaomeroglu, Qu: Appendix B.1.3, Eq. 18.*
 #
+# In the paper's first example agents on a grid of $N \times N$ cells collide, and who collides with whom depends on
+# their heights alone ({doc}`the page of Example 1 </notebooks/hyper-attention/example_1_colliding_agents>`). Here more
+# matters. A collision costs 10 if the two agents began at least a distance $R_2$ apart and 1 if they began closer, so
+# that both coordinates count; in the second half of the page an agent also has a policy, the direction in which it
+# walks. What agent $i$ at the place $r_i = (n_i^x, n_i^y)$ is worth is a sum over the other agents, $V_i = \sum_{j \ne
+# i} f(r_i - r_j)\, w_{r_j}$: $f$ says what an agent does to another one at that difference of places, and $w$ how much
+# an agent at the place $r_j$ weighs. ($R$ is the radius of an agent; $\mathbb I\{\cdot\}$ is 1 where the condition
+# holds, else 0.)
+#
+# Can one layer of attention hold such a sum for $L$ agents? A linear layer takes tokens, the rows of $X$, to $(X C
+# X^\top) X W^V$, with scores from a matrix $C$ and values from $W^V$. By Theorem 3.1 it holds every table $F_{\mu\nu} =
+# f(\mu, \nu)$ and every list of weights $w_\nu$ on pairs of symbols, if the symbols are coded by orthogonal vectors.
+# The theorem does not care what a symbol is. A symbol may be a cell of a grid, or a cell with a policy. The paper codes
+# it by the Kronecker product of the codes of its parts: $p = p^x \otimes p^y$, with $N$ sines and cosines for each
+# coordinate, and $z = q \otimes p^x \otimes p^y$, with a one-hot $q$ for the policy. These are orthogonal vectors
+# again, of dimension $N^2$ and $2N^2$, so the layer needs $N^4$ and $4N^4$ scores. ($P$ is the matrix with the codes
+# $p$ as rows.)
+#
 # <!-- claim hyper-attention/two-coordinate-construction -->
 # <blockquote>
 #
@@ -32,22 +50,20 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# Theorem 3.1 does not care what a symbol is. A symbol may be a cell of a grid, or a cell with a policy. The paper codes
-# it by the Kronecker product of the codes of its parts: $p = p^x \otimes p^y$, and $z = q \otimes p^x \otimes p^y$.
-# These are orthogonal vectors again, of dimension $N^2$ and $2N^2$, so the layer needs $N^4$ and $4N^4$ scores.
-#
-# In the sinusoidal code most of them are zero, if the effect depends on differences alone, *both* taken around a loop.
-# The $x$ axis of the colliding agents is no loop. The layer is exact there too, but many more of its scores are needed.
+# In the sinusoidal code most of the scores are zero, if the effect depends on differences alone, *both* taken around a
+# loop. The $x$ axis of the colliding agents is no loop. The layer is exact there too, but many more of its scores are
+# needed.
 #
 # **Leaving oneself out.** The paper's sums are over $j \ne i$, and its weights, $C$ for $f$ and $W^V$ for $w$, sum over
 # all $j$. Another choice does what is claimed. Appendix B.1.3 speaks of $L$ agents, and at a given $L$ every token can
-# take its own term back, a share of $1/L$ from each of the $L$ tokens: with $W^V$ reading 1 of every symbol,
+# take its own term back, a share of $1/L$ from each of the $L$ tokens: with $W^V$ reading 1 of every symbol, the table
+# of scores is, in one-hot terms,
 #
 # $$C_{\mu\nu} = f(\mu, \nu)\, w_\nu - \tfrac1L f(\mu, \mu)\, w_\mu .$$
 #
 # It is right for $L$ agents and for no other number of them. No weights are right for two numbers: if all agents are
-# alike, of kind $\mu$, the layer is $L\, T_{\mu\mu}$ and the sum $(L - 1) f(\mu, \mu) w_\mu$. "For any $L$" is said of
-# Eqs. 4 and 13 only, the subject of the page on Example 1.
+# alike, of kind $\mu$, the layer is $L\, T_{\mu\mu}$, with $T_{\mu\mu}$ the score times the value, and the sum is
+# $(L - 1) f(\mu, \mu) w_\mu$. "For any $L$" is said of Eqs. 4 and 13 only, the subject of the page on Example 1.
 
 # %%
 import torch

@@ -10,6 +10,17 @@
 # # Appendix B.3 · Looking for a pattern of pixels
 # *Ustaomeroglu, Qu: Appendix B.3.*
 #
+# Is there a plus in this image, or a stroke, and where? The usual answer is a convolution: a small window of weights
+# slides over the image. The paper shows that one layer of attention answers as well, for a pattern of any size and
+# shape. A pattern is a set $\Delta$ of offsets, the steps that lead from a pixel to the cells that have to be black;
+# $|\Delta|$ is how many there are.
+#
+# Each pixel of an image is a token $[b_i, p_i]$: its colour $b_i$ (1 for black), and beside it a one-hot $p_i$ for its
+# place. A linear layer without a softmax adds up, over all pixels $j$, the score of the pair $(i, j)$ times the value
+# of $j$; a matrix $C$ makes the scores from the two tokens, and $W^V$ makes the value from the second one. Here the
+# scores look at places only: 1 from a place to those at the offsets $\Delta$. The value reads the colour only. So the
+# output at a pixel is the number of black pixels at its offsets, and the pattern is there if the number is $|\Delta|$.
+#
 # <!-- claim hyper-attention/vision-construction -->
 # <blockquote>
 #
@@ -22,10 +33,9 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# Each pixel of an image is a token: its colour $b_i$ (1 for black) and a one-hot for its place. The scores look at
-# places only: 1 from a place to those at the offsets $\Delta$. The value reads the colour only. So the output at a
-# pixel is the number of black pixels at its offsets, and the pattern is there if the number is $|\Delta|$. One layer
-# does it for patterns of any size and shape, which a convolution with a fixed small kernel does not.
+# In the statement $\tilde C$ is the part of $C$ that reads places; the zero before it is the part that would read
+# colours. One layer does this for patterns of any size and shape, which a convolution with a fixed small kernel does
+# not. That is the second claim of this page.
 #
 # The pictures here are the hand-written digits of scikit-learn, 8 by 8. Offsets that fall outside the image count
 # nothing, so a pixel at the border never has the full pattern around it.

@@ -10,6 +10,17 @@
 # # Appendix B.4 · The next value of a series
 # *Ustaomeroglu, Qu: Appendix B.4.*
 #
+# Some series carry on by themselves: the next value is made from a few of those before it. The paper's kind follows
+# $m[t] = \sum_{k \in D} a_k\, A\, m[t-k]$. A value $m[t]$ is a vector of $d_2$ numbers; $D$ is a set of delays, for
+# example 2 and 5; the number $a_k$ says how strongly the value of $k$ steps ago comes in; and the matrix $A$ mixes the
+# entries of a value. When $m[1], \dots, m[L]$ are known, can one layer of attention say what $m[L+1]$ will be?
+#
+# It can, because the rule is a sum over pairs of times. A token is $[m[t], p[t]]$, the value and a one-hot $p[t]$ for
+# its time. A linear layer adds up scores times values: the matrix $C$ makes a score from two tokens, and $W^V$ makes
+# the value from the one looked at. The scores look at times only, through the part $\tilde C$ of $C$: time $u$ looks at
+# time $u - k$ with strength $a_k$. The value matrix applies $A$. The last token stands for the time that is to come;
+# its output is the prediction.
+#
 # <!-- claim hyper-attention/time-series-construction -->
 # <blockquote>
 #
@@ -27,15 +38,12 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# A series follows $m[t] = \sum_{k \in D} a_k\, A\, m[t-k]$, for example with delays 2 and 5. A token is the value and a
-# one-hot for its time. The scores look at times only: time $u$ looks at time $u - k$ with strength $a_k$. The value
-# matrix applies $A$. The last token stands for the time that is to come; its output is the prediction. (Scores for
-# every pair of times are had by the first half of Theorem 3.1, whose proof needs no repair.)
-#
 # **What is misprinted.** Tokens are rows, so the value matrix must hold $A^\top$, not $A$: the text says that a token
-# times $W^V$ is $A\,m[t]$. There are $L + 1$ times, not $L$, since the query has one too. And entries of 1 for the
-# delays are called equivalent to entries $a_k$, which they are not. The query token carries a value as well; what it is
-# does not matter, as nobody looks at it.
+# times $W^V$ is $A\,m[t]$. There are $L + 1$ times, not $L$, since the query, which is the last token, has one too. And
+# entries of 1 for the delays are called equivalent to entries $a_k$, which they are not. The query token carries a
+# value as well; what it is does not matter, as nobody looks at it.
+#
+# (Scores for every pair of times are had by the first half of Theorem 3.1, whose proof needs no repair.)
 
 # %%
 import torch

@@ -10,6 +10,17 @@
 # # Appendix F.1 · Hunters and prey: an HFA layer that is the value function
 # *Ustaomeroglu, Qu: Appendix F.1, "Non-identical agents revisited", Eqs. 35 and 36.*
 #
+# Entities on a grid of $N \times N$ cells are hunters or prey and move right (R) or up (U), one cell a step; entity $i$
+# begins in the cell $(n^x_i, n^y_i)$, and $\ell_i$ is its species. A hunter gains 1 for every prey that it ever meets,
+# and the prey loses 1. Can one layer of attention say from the start what each of them will be worth in the end,
+# without playing the game?
+#
+# What an entity gains is a sum over the others of a product: the species differ, *and* the policies are such and such,
+# *and* the coordinates meet a condition. HyperFeatureAttention (HFA) is made for this. One of its heads takes several
+# tables, each of which reads one feature of $i$ and one of $j$, multiplies what they say about the pair $(i, j)$, and
+# adds up over $j$ with a weight that depends on $j$ alone. So there is a head for each pair of policies; (R, U) is the
+# pair of which $i$ moves right and $j$ up.
+#
 # <!-- claim hyper-attention/predator-prey-construction -->
 # <blockquote>
 #
@@ -30,11 +41,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# Entities on a grid are hunters or prey and move right (R) or up (U), one cell a step. A hunter gains 1 for every prey
-# that it ever meets, and the prey loses 1. What an entity gains is a sum over the others of a product: the species
-# differ, the policies are such and such, the coordinates meet a condition. That is one head of HyperFeatureAttention
-# for each pair of policies.
 #
 # The paper gives such a layer, and it is not quite the value function of any such game: it forgets the direction of
 # time, and it knows walls for some pairs and not for others. Four heads are the value function of a game that can be

@@ -10,6 +10,22 @@
 # # Appendix G.3 · Order 3 in linear time
 # *Ustaomeroglu, Qu: Appendix G.3, Eqs. 42 and 43.*
 #
+# HyperAttention of order 3 gives a score to every *pair* of tokens, and this for every token that looks: $L^3$ scores
+# for $L$ tokens. The linear form, without a softmax, can do without them. In it every token has five lists of $R$
+# numbers, its rows in $Q$, $K_1$, $K_2$, $V_1$ and $V_2$, where $K^1_{j\sigma}$ is an entry of $K_1$. The score of
+# token $i$ for the pair $(j_1, j_2)$ is $\sum_\sigma Q_{i\sigma} K^1_{j_1\sigma} K^2_{j_2\sigma}$; the value of the
+# pair is made in the same way from $V_1$ and $V_2$, and a last matrix $V_3$ makes the outputs from it. The layer adds
+# up score times value over all pairs. Written out, this is a sum over all triples of tokens: $O(L^3 R)$.
+#
+# Taken in another order, the sums over $j_1$ and $j_2$ come apart. Each is a matrix product that makes a small table of
+# $R \times R$ numbers; the two tables are multiplied entry by entry (the sign for this is $\odot$), and only then does
+# the query come in:
+#
+# $$\mathrm{HA} = Q \bigl[ (K_1^\top V_1) \odot (K_2^\top V_2) \bigr] V_3^\top,$$
+#
+# which is $O(L R^2)$. This is Eq. 43 in matrix form. HyperAttention also has *ordered* sums, over the pairs with $j_1
+# \le j_2$ for example, and *causal* ones, in which a token looks at no pair with a later token in it.
+#
 # <!-- claim hyper-attention/efficient-linear-form -->
 # <blockquote>
 #
@@ -28,15 +44,8 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# Written out, linear HyperAttention of order 3 with factors sums over all triples of tokens: $O(L^3 R)$. Taken in
-# another order, the sums over $j_1$ and $j_2$ come apart,
-#
-# $$\mathrm{HA} = Q \bigl[ (K_1^\top V_1) \odot (K_2^\top V_2) \bigr] V_3^\top,$$
-#
-# which is $O(L R^2)$. This is Eq. 43 in matrix form.
-#
-# **What is wrong as printed.** The sums come apart only if they run over *all* pairs, as Eq. 42 has it. It is offered
-# for Definition 6.1, and for its ordered sum, that of Definition G.1 and causal ones Eq. 43 gives another function.
+# **What is wrong as printed.** The sums come apart only if they run over *all* pairs, as Eq. 42 has it. Eq. 43 is
+# offered for Definition 6.1, and for its ordered sum, that of Definition G.1 and causal ones it gives another function.
 # There the inner sum becomes a *prefix sum*: for each $j_1$, the sum of $K_2 \otimes V_2$ over the $j_2$ before it. A
 # causal sum takes one more prefix sum. The time stays $O(L R^2)$.
 #

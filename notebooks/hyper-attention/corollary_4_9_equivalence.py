@@ -10,6 +10,16 @@
 # # Corollary 4.9 · When two layers are the same
 # *Ustaomeroglu, Qu: Corollary 4.9, Section 4.3; Corollary D.3 and Remark D.2, Appendix D.2.*
 #
+# A trained layer seldom has the parameters that one would have written down, and it may compute the same function all
+# the same. How can one tell? A linear layer has a matrix $C$ that makes scores and a matrix $W$ that makes values, with
+# a column $W_{:,k}$ for each output $k$. Its tokens are symbols, and $x_\mu$ is the vector that stands for the symbol
+# $\mu$. In a sequence in which each symbol $\nu$ comes $s_\nu$ times, the output at a token $\mu$ is $\sum_\nu s_\nu
+# T_{\mu\nu k}$ with $T_{\mu\nu k} = (x_\mu^\top C x_\nu)(x_\nu^\top W_{:,k})$, which is what one token $\nu$ adds to
+# it. So two layers with the same $T$ are the same function, whatever their $C$ and $W$.
+#
+# And $T$ can be read off from outputs: a sequence of one token $\mu$ shows $T_{\mu\mu}$, a sequence $(\mu, \nu)$ shows
+# $T_{\mu\mu} + T_{\mu\nu}$. So layers with different $T$ differ on a sequence of at most two tokens.
+#
 # <!-- claim hyper-attention/corollary-4-9 -->
 # <blockquote>
 #
@@ -24,11 +34,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# The output at a token $\mu$ is $\sum_\nu s_\nu T_{\mu\nu k}$ with $T_{\mu\nu k} = (x_\mu^\top C x_\nu)(x_\nu^\top
-# W_{:,k})$. Two layers with the same $T$ are the same function. And $T$ can be read off from outputs: a sequence of one
-# token $\mu$ shows $T_{\mu\mu}$, a sequence $(\mu, \nu)$ shows $T_{\mu\mu} + T_{\mu\nu}$. So layers with different $T$
-# differ on a sequence of at most two tokens.
 #
 # The appendix says this entry by entry. The main text prints a sum over $\nu$ instead, which throws the information
 # away: below are two layers with equal sums and very different outputs. Nor is the sum a slip of the pen, for the text

@@ -10,21 +10,6 @@
 # # Definition 5.1 · Products of interactions: HyperFeatureAttention
 # *Ustaomeroglu, Qu: Eqs. 3, 35 and 36, Definition 5.1, Section 5 and Appendix F.2.*
 #
-# <!-- claim hyper-attention/definition-coupled-interaction -->
-# <blockquote>
-#
-# **Coupled interaction target (Products of interactions between features)** *Section 5, Eq. 3; Appendix F.1, Eqs. 35
-# and 36*
-#
-# Entities are made of features. The target sums over heads $h$ and entities $j$ a product of factors and a product of
-# weights, $V_i = \sum_h \sum_j \bigl(\prod_a f^h_a(\phi^h_{a,i}, \theta^h_{a,j})\bigr) \bigl(\prod_a
-# w^h_a(\gamma^h_{a,j})\bigr)$, where $\phi, \theta$ and $\gamma$ are features picked for each factor. It is an
-# aggregate pairwise interaction of the combined features. (Equation 35 gives the weight $w$ the features of $i$ as well
-# as those of $j$. The former are superfluous.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
 # Entities often come in features: a species, a colour, a coordinate. What one entity does to another can then be a
 # *product*: it matters that the species differ **and** that the rows agree. Self-attention has one score for each pair
 # of entities, so it can only express such a product if every combination of values gets a symbol of its own. Their
@@ -81,8 +66,27 @@ require(seed=(seed, 0, None))
 
 # %% [markdown]
 # ## The target
-# A head of Eq. 3 picks features for the entity that looks ($i$) and the one looked at ($j$), reads a table for each
-# pair, and multiplies; weights are read at $j$. Random heads, features picked at random.
+# What is to be computed adds up over heads $h$ and over the entities $j$ that are looked at. For each factor a head
+# picks a feature $\phi$ of the entity $i$ that looks and a feature $\theta$ of $j$ and reads a table $f^h_a$ at the
+# pair; it multiplies what the tables say, and weighs $j$ by further tables $w^h_a$, each of them read at a feature
+# $\gamma$ of $j$.
+#
+# <!-- claim hyper-attention/definition-coupled-interaction -->
+# <blockquote>
+#
+# **Coupled interaction target (Products of interactions between features)** *Section 5, Eq. 3; Appendix F.1, Eqs. 35
+# and 36*
+#
+# Entities are made of features. The target sums over heads $h$ and entities $j$ a product of factors and a product of
+# weights, $V_i = \sum_h \sum_j \bigl(\prod_a f^h_a(\phi^h_{a,i}, \theta^h_{a,j})\bigr) \bigl(\prod_a
+# w^h_a(\gamma^h_{a,j})\bigr)$, where $\phi, \theta$ and $\gamma$ are features picked for each factor. It is an
+# aggregate pairwise interaction of the combined features. (Equation 35 gives the weight $w$ the features of $i$ as well
+# as those of $j$. The former are superfluous.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Here heads are random: tables and weights are drawn, and the features that they read are picked at random.
 
 # %%
 draw = generator(seed)
@@ -123,6 +127,9 @@ claim.verdict()
 
 # %% [markdown]
 # ## The layer
+# The rows of $X$ are the entities, each with the one-hots of its features side by side. A table then becomes a block of
+# a score matrix $C^{(a)}$, one for each factor $a$, and a table of weights becomes the entries of a value matrix
+# $W^{V,(a)}$. The sign $\odot$ is the entrywise product.
 #
 # <!-- claim hyper-attention/definition-5-1 -->
 # <blockquote>
@@ -140,8 +147,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# Tables become blocks of the score matrices. Three ways to the same outputs: the definition; ordinary linear attention
-# on rows whose inner products are the products of the factors' (a row-by-row Kronecker product); the sum over tables.
+# Three ways must lead to the same outputs: the definition; ordinary linear attention on rows whose inner products are
+# the products of the factors' (a row-by-row Kronecker product); the sum over tables.
 #
 # Appendix F.2 writes the layer with plain product signs and a small $x$, where Definition 5.1 has the sign of the
 # entrywise product. Taken at its word it multiplies the score matrices as *matrices*, which mixes entities and is

@@ -10,17 +10,11 @@
 # # Definitions F.2 and F.3 · Heads: self-attention and HyperFeatureAttention side by side
 # *Ustaomeroglu, Qu: Definitions F.2 and F.3, Remarks F.4 and F.5, Appendix F.2.*
 #
-# <!-- claim hyper-attention/definition-f-2 -->
-# <blockquote>
-#
-# **Definition F.2 (Multihead self-attention)** *Appendix F.2*
-#
-# $H$ heads $\mathrm{softmax}(Q^h K^{h\top}) V^h$ with $d_h = d/H$ features side by side, times $W^O$: $4 d^2$
-# parameters. (The paper leaves out the scale $1/\sqrt{d_h}$ here, which Section 2 has. The queries can take it up; the
-# models of this book use it.)
-#
-# </blockquote>
-# <!-- /claim -->
+# The attention block of a real network has several heads. Each of them weighs the tokens in its own way: it has queries
+# $Q$, keys $K$ and values $V$ of its own, and the softmax of its scores $Q K^\top$ says how much a token takes from
+# each other one. So that $H$ heads cost no more than one, a head's queries, keys and values have $d_h = d/H$ features
+# each, where a token has $d$; the outputs of the heads are put side by side, and a matrix $W^O$ mixes them. This is
+# multihead self-attention.
 #
 # A head of HyperFeatureAttention of order $A$ cuts its $d_h$ features into $A$ parts. Every part has its own scores;
 # the scores are multiplied entry by entry, and then comes the softmax. Because the parts share the head's features,
@@ -78,6 +72,19 @@ mask = causal_mask(tokens)
 
 # %% [markdown]
 # ## Definition F.2: self-attention
+#
+# <!-- claim hyper-attention/definition-f-2 -->
+# <blockquote>
+#
+# **Definition F.2 (Multihead self-attention)** *Appendix F.2*
+#
+# $H$ heads $\mathrm{softmax}(Q^h K^{h\top}) V^h$ with $d_h = d/H$ features side by side, times $W^O$: $4 d^2$
+# parameters. (The paper leaves out the scale $1/\sqrt{d_h}$ here, which Section 2 has. The queries can take it up; the
+# models of this book use it.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # Order 1 in every head, against one head after another by the shared attention function, with scale and mask.
 
 # %%

@@ -10,6 +10,17 @@
 # # Definitions G.1 and G.3 · HyperAttention with a softmax
 # *Ustaomeroglu, Qu: Definitions G.1 and G.3, Remark G.2, Appendix G.1.*
 #
+# Some words mean something only together. HyperAttention of order $n$ therefore weighs tuples of $n - 1$ tokens where
+# self-attention weighs single ones; at order 3 these are pairs $(j_1, j_2)$. In a network the weights of the pairs go
+# through one softmax for each token $i$ that looks. It has a query, a row $Q_i$ of numbers $Q_{i\sigma}$; the members
+# of the pair have keys, the rows of $K$, and values, the rows of $V^1$. All of them are projections of the tokens. The
+# score of a pair multiplies entry by entry the query and both keys and adds up over $\sigma$; its value multiplies both
+# members' values, and a last matrix $V^2$ makes the outputs, with index $\tau$, from that.
+#
+# In Definition G.1 both members of a pair share one projection for their keys and one for their values; in G.3 each has
+# its own. The pairs are ordered, with $j_1 \ge j_2$, so a mask has to shut the others out. The number of tokens is $T$
+# in the paper's definition, and $L$ elsewhere.
+#
 # <!-- claim hyper-attention/definition-g-1 -->
 # <blockquote>
 #
@@ -26,9 +37,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# In a network the weights of the pairs $(j_1, j_2)$ go through one softmax for each token. Keys and values are
-# projections of the tokens. In Definition G.1 both members of a pair share one projection; in G.3 each has its own.
 #
 # **Two things to know.** The mask in print is $-\infty$ or $0$ and *multiplies* the scores. Zero times a score forgets
 # the score, $-\infty$ times a score has its sign, and $-\infty \cdot 0$ is not a number. It has to be added: a

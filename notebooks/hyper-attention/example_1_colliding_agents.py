@@ -10,6 +10,19 @@
 # # Example 1 · Colliding agents
 # *Ustaomeroglu, Qu: Example 1, Section 3; Eqs. 4 and 5, Section 7.1; Eqs. 13 to 15, Appendix B.1.*
 #
+# Agents stand on an $N \times N$ grid. The $y$ axis is a loop, the $x$ axis ends at a wall: think of ants on a pipe.
+# Each agent is a disc of radius $R$ and walks right, one cell a step, until it stands at the wall. It pays 1 for every
+# other agent that it touches on the way or at the end. Can one layer of attention say from the start what each of them
+# will have paid?
+#
+# In the end all agents stand in the last column, so who touches whom is decided by $y$ alone. Let $n_i$ be the height
+# of agent $i$: two agents touch if $\mathrm{dist}(n_i, n_j)$, taken around the loop, is at most $2R$. Agent $i$ is
+# worth $V_i$, minus the number of such others. That is a sum over pairs, and one linear attention layer computes it, by
+# the first half of {doc}`Theorem 3.1 </notebooks/hyper-attention/theorem_3_1_representation>`. Its tokens are the $L$
+# agents, each a one-hot of its height; an agent at height $m$ gives one at height $n$ the score $C_{mn}$, which is 1
+# where the heights are close and 0 elsewhere (this is what $\mathbb I\{\cdot\}$ says); and $W^V = -\mathbf 1$ gives
+# every agent the value $-1$.
+#
 # <!-- claim hyper-attention/example-1 -->
 # <blockquote>
 #
@@ -29,22 +42,13 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# Agents stand on an $N \times N$ grid. The $y$ axis is a loop, the $x$ axis ends at a wall: think of ants on a pipe.
-# Each agent is a disc of radius $R$ and walks right, one cell a step, until it stands at the wall. It pays 1 for every
-# other agent that it touches on the way or at the end.
-#
-# In the end all agents stand in the last column, so who touches whom is decided by $y$ alone: two agents touch if they
-# are at most $2R$ apart on the loop. Agent $i$ is worth minus the number of such others. That is a sum over pairs, and
-# one linear attention layer computes it, by the first half of Theorem 3.1: one-hot $y$, $W^V = -\mathbf 1$, and
-# $C_{mn} = 1$ where the heights $m$ and $n$ are close.
-#
 # **What is misprinted.** Eqs. 4 and 13 sum over $j \ne i$, and the layer is said to be that sum "irrespective of $L$".
 # It is not with these weights: a token is close to itself, and the output is $V_i - 1$. Nor is it with any other
-# weights at all lengths: an agent alone must get 0, which needs $T_{nn} = 0$, and of two at the same height each must
-# get $-1$. At one given $L$ it can be had, with scores $C_{mn} - \frac1L$: every token takes its own 1 back from all
-# $L$ tokens. What is meant is the sum with $j = i$. The sentence before Eq. 13 adds a bias of $-1$ to all values "for
-# simplicity", which is that term; Eq. 13 itself, Eq. 4 and the main text are without it. A zero diagonal of $C$ would
-# not give Eq. 4 either, because two agents may stand at the same height.
+# weights at all lengths: an agent alone must get 0, so that what an agent adds to its own height must be 0, and of two
+# at the same height each must get $-1$. At one given $L$ it can be had, with scores $C_{mn} - \frac1L$: every token
+# takes its own 1 back from all $L$ tokens. What is meant is the sum with $j = i$. The sentence before Eq. 13 adds a
+# bias of $-1$ to all values "for simplicity", which is that term; Eq. 13 itself, Eq. 4 and the main text are without
+# it. A zero diagonal of $C$ would not give Eq. 4 either, because two agents may stand at the same height.
 
 # %%
 import torch

@@ -10,6 +10,17 @@
 # # Example 2 · Which alleles are active?
 # *Ustaomeroglu, Qu: Example 2, Section 3; Appendix B.2.*
 #
+# Which genes show depends on which others are there. A strand holds $L$ alleles, each at most once. A dictionary says
+# who is active: `1: [3]` means that allele 1 is active if allele 3 is somewhere on the strand; `2: []` means that
+# allele 2 is always active; who is not listed is never active. Can one layer of attention read a strand and say of
+# every allele whether it is active?
+#
+# By the first half of {doc}`Theorem 3.1 </notebooks/hyper-attention/theorem_3_1_representation>` one layer holds this.
+# Its alleles are one-hot, so that allele $\mu$ gives allele $\nu$ the score $C_{\mu\nu}$, an entry of a table; with
+# $W^V = \mathbf 1$ every allele has the value 1, and the output at an allele is the sum of its scores over the strand.
+# If $\mu$ has $m$ activators, each of them gets the score $1/m$. An allele that is always active has no activators, and
+# its 1 must come from somewhere: from all places of the strand alike, or from itself.
+#
 # <!-- claim hyper-attention/example-2 -->
 # <blockquote>
 #
@@ -22,11 +33,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# A strand holds alleles, each at most once. A dictionary says who is active: `1: [3]` means that allele 1 is active if
-# allele 3 is somewhere on the strand; `2: []` means that allele 2 is always active; who is not listed is never active.
-# By the first half of Theorem 3.1 one layer holds this: it has one-hot alleles, $W^V = \mathbf 1$, and $C_{\mu\nu} =
-# 1/m$ if $\nu$ is one of the $m$ activators of $\mu$.
 #
 # **The always active ones.** The paper spreads their 1 evenly over the row: $1/L$ in every entry. This is right at that
 # length, and at no other, and the paper concludes that one linear layer cannot length-generalise on this task. By

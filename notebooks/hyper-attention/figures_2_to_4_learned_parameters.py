@@ -10,67 +10,16 @@
 # # Figures 2 to 4 · Learned and devised parameters of the colliding agents
 # *Ustaomeroglu, Qu: Section 7.1, Figures 2, 3 and 4.*
 #
-# <!-- claim hyper-attention/experiment-7-1 -->
-# <blockquote>
+# Does training find the parameters that one would write down? For the colliding agents they are known ({doc}`the page
+# of Example 1 </notebooks/hyper-attention/example_1_colliding_agents>`): heights $\mu$ and $\nu$ have the score
+# $C_{\mu\nu} = 1$ where they are close and 0 elsewhere, and every height has the value $W_\nu = -1$. The paper calls
+# these the *devised* parameters, and trains a layer on the same task, with $N = 360$ heights, $L = 20$ agents and $B =
+# 100{,}000$ sequences. This is done once with a one-hot for each height and once with a sinusoidal code, which is a
+# list of sines and cosines.
 #
-# **Section 7.1 (Errors of the trained layers at every length)** *Section 7.1*
-#
-# Trained at $L = 20$, the layers have test errors of the order of $10^{-7}$ or less at $L = 2, 5, 10, 20, 30, 40$, for
-# both embeddings. (This needs the self term in the target, the bias of $-1$ of Appendix B.1. With Eq. 4 to the letter
-# the error is $(1 - L/20)^2$.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim hyper-attention/figure-2a -->
-# <blockquote>
-#
-# **Figure 2(a) (Devised scores in the sinusoidal code)** *Section 7.1*
-#
-# The devised score matrix of the colliding agents is diagonal in the sinusoidal code.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim hyper-attention/figure-2b -->
-# <blockquote>
-#
-# **Figure 2(b) (Learned scores in the sinusoidal code)** *Section 7.1*
-#
-# The learned score matrix looks unlike the devised one in the sinusoidal code, while the model behaves as the devised
-# one does. It does with Adam, on a grid of 60. With gradient descent, which runs at the printed size too, it does not:
-# from a constant $w(0)$ the matrix comes out nearly diagonal, and from an uneven one the diagonal stays in view.
-# (Optimiser and start are our guesses; neither is given. The caption also calls the learned patterns not interpretable.
-# That is not judged: only the text is at hand, not the picture. With Adam the rows form bands.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim hyper-attention/figure-3 -->
-# <blockquote>
-#
-# **Figure 3 (Learned and devised parameters, one-hot)** *Section 7.1*
-#
-# The learned $C_{\mu\nu}$ differs from the devised one; the learned $C_{\mu\nu} W_\nu$ is the devised one, with a mean
-# squared distance of the order of $10^{-5}$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim hyper-attention/figure-4 -->
-# <blockquote>
-#
-# **Figure 4 (Learned and devised parameters, sinusoidal)** *Section 7.1*
-#
-# The same for the sinusoidal code, after a change to the one-hot basis.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The paper trains a layer on the colliding agents, with $N = 360$ heights, $L = 20$ agents and $B = 100{,}000$
-# sequences, once with one-hot and once with sinusoidal positions. It reports test errors of the order of $10^{-7}$ at
-# many lengths, and learned parameters that look nothing like the devised ones, unless one looks at $T = C_{\mu\nu}
-# W_\nu$.
+# The paper reports test errors of the order of $10^{-7}$ at many lengths, and learned parameters that look nothing like
+# the devised ones, unless one looks at $T = C_{\mu\nu} W_\nu$. That is the score times the value, what an agent at the
+# height $\nu$ adds to the output of one at $\mu$, and it is all that outputs can show (Corollary 4.9).
 #
 # **How it is run here.** The data enter only through the third moments of the counts, $G_\mu = \frac1B\sum_n s_\mu s
 # s^\top$. With them a step of descent costs $N^3$ whatever $B$ is, and several layers are trained at once. A layer with
@@ -205,6 +154,20 @@ show.figure(
 
 # %% [markdown]
 # ## Errors at every length
+# A layer that knows the interaction, and not only its training sequences, is right at lengths that it has not seen.
+#
+# <!-- claim hyper-attention/experiment-7-1 -->
+# <blockquote>
+#
+# **Section 7.1 (Errors of the trained layers at every length)** *Section 7.1*
+#
+# Trained at $L = 20$, the layers have test errors of the order of $10^{-7}$ or less at $L = 2, 5, 10, 20, 30, 40$, for
+# both embeddings. (This needs the self term in the target, the bias of $-1$ of Appendix B.1. With Eq. 4 to the letter
+# the error is $(1 - L/20)^2$.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # Trained to the letter of Eq. 4, the layer errs by exactly $1 - L/L^*$, and its squared error is $(1 - L/L^*)^2$. The
 # small errors in the paper are possible only with the self term in the target, the bias of $-1$ of Appendix B.1.
 
@@ -309,8 +272,20 @@ show.figure(
 )
 
 # %% [markdown]
-# Panel (a) can be checked to the last digit: the matrix is diagonal, its entries are those of the printed formula, and
-# the layer that it makes counts collisions. The control disturbs one entry off the diagonal.
+# Panel (a) can be checked to the last digit.
+#
+# <!-- claim hyper-attention/figure-2a -->
+# <blockquote>
+#
+# **Figure 2(a) (Devised scores in the sinusoidal code)** *Section 7.1*
+#
+# The devised score matrix of the colliding agents is diagonal in the sinusoidal code.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# It is checked that the matrix is diagonal, that its entries are those of the printed formula, and that the layer that
+# it makes counts collisions. The control disturbs one entry off the diagonal.
 
 # %%
 fresh = sample_sequences(tests, trained_length, grid, seed + 1)
@@ -344,9 +319,25 @@ claim.verdict()
 
 # %% [markdown]
 # Of panel (b) the caption says three things: the learned matrix looks unlike the devised one, its patterns are not
-# interpretable, and the model behaves the same. The first and the last can be judged. Whether a pattern is
-# interpretable cannot, without the printed picture; in the one made here the rows form bands, and how much of the
-# spread of the entries' sizes goes with the row is shown as a number.
+# interpretable, and the model behaves the same.
+#
+# <!-- claim hyper-attention/figure-2b -->
+# <blockquote>
+#
+# **Figure 2(b) (Learned scores in the sinusoidal code)** *Section 7.1*
+#
+# The learned score matrix looks unlike the devised one in the sinusoidal code, while the model behaves as the devised
+# one does. It does with Adam, on a grid of 60. With gradient descent, which runs at the printed size too, it does not:
+# from a constant $w(0)$ the matrix comes out nearly diagonal, and from an uneven one the diagonal stays in view.
+# (Optimiser and start are our guesses; neither is given. The caption also calls the learned patterns not interpretable.
+# That is not judged: only the text is at hand, not the picture. With Adam the rows form bands.)
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# The first and the last of the three can be judged. Whether a pattern is interpretable cannot, without the printed
+# picture; in the one made here the rows form bands, and how much of the spread of the entries' sizes goes with the row
+# is shown as a number.
 #
 # A matrix is called unlike the devised one here if some entry off its diagonal is as large as the largest on it. With
 # Adam that is so, on its smaller grid. With descent it is not, whatever the start, and descent is what runs at the
@@ -372,8 +363,22 @@ claim.verdict()
 
 # %% [markdown]
 # ## Figures 3 and 4: the same function
-# For each run: the learned and the devised $C$ in one-hot terms, then the learned and the devised $T$. The first two
-# need not look alike; the last two must.
+# Scores can be made larger and values smaller by the same factor, and no output shows it. So $C$ alone says little, and
+# the product $C_{\mu\nu} W_\nu$ says what the layer does.
+#
+# <!-- claim hyper-attention/figure-3 -->
+# <blockquote>
+#
+# **Figure 3 (Learned and devised parameters, one-hot)** *Section 7.1*
+#
+# The learned $C_{\mu\nu}$ differs from the devised one; the learned $C_{\mu\nu} W_\nu$ is the devised one, with a mean
+# squared distance of the order of $10^{-5}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# For each run the learned and the devised $C$ are drawn in one-hot terms, then the learned and the devised $T$. The
+# first two need not look alike; the last two must.
 
 
 # %%
@@ -423,7 +428,19 @@ if grid == 360:
 claim.verdict()
 
 # %% [markdown]
-# In the sinusoidal run the matrices agree only after the change to the one-hot basis, which is the control.
+# The layer with the sinusoidal code has its matrices in that code.
+#
+# <!-- claim hyper-attention/figure-4 -->
+# <blockquote>
+#
+# **Figure 4 (Learned and devised parameters, sinusoidal)** *Section 7.1*
+#
+# The same for the sinusoidal code, after a change to the one-hot basis.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# The learned and the devised matrices agree only after the change to the one-hot basis; leaving it out is the control.
 
 # %%
 raw_value = 2 / grid * code.mT @ run.value[2]

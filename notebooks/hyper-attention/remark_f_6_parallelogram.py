@@ -10,6 +10,17 @@
 # # Remark F.6 · What no stack of linear self-attention can do
 # *Ustaomeroglu, Qu: Remark F.6, Appendix F.2.*
 #
+# Let a token have two features, such as a colour $a$ and a shape $b$, which stand side by side in it: $x = (e_a, e_b)$
+# with a one-hot for each. What one token does to another may hang on both at once, as a product: $f_1(a_i, a_j)$ from
+# the colours times $f_2(b_i, b_j)$ from the shapes. HyperFeatureAttention multiplies scores to this end. Is it needed,
+# or would more heads and more layers of ordinary attention do as well? For linear attention, which has no softmax, the
+# answer is that they never do.
+#
+# What decides it is a parallelogram of four tokens. Those with the features $(0,0)$, $(0,1)$, $(1,0)$ and $(1,1)$ obey
+# $x_{00} - x_{01} - x_{10} + x_{11} = 0$, because the features stand side by side. A linear layer multiplies all tokens
+# of a sequence by one and the same matrix, so its outputs $Y$ obey the same relation. A sum over $j$ of products does
+# not.
+#
 # <!-- claim hyper-attention/remark-f-6 -->
 # <blockquote>
 #
@@ -29,11 +40,8 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# Let a token be two features side by side, $x = (e_a, e_b)$. The remark says that two layers of multihead linear
-# self-attention cannot represent $\sum_j f_1(a_i, a_j) f_2(b_i, b_j)$, while one head of HyperFeatureAttention of order
-# 2 can. This is true. The reasons in print ("additive and not multiplicative", "orthogonal") are not a proof: they say
-# as much of linear attention on one symbol for every combination of values, which can. What tells the two apart is a
-# parallelogram of four tokens.
+# The remark is true. The reasons in print ("additive and not multiplicative", "orthogonal") are not a proof: they say
+# as much of linear attention on one symbol for every combination of values, which can represent the sums.
 #
 # <details><summary>Proof of Remark F.6, for every depth</summary>
 #

@@ -10,6 +10,17 @@
 # # Appendix G.2.1 · The skip-trigram bug
 # *Ustaomeroglu, Qu: Appendix G.2.1.*
 #
+# After "keep ... in" the word "mind" should follow, after "keep ... at" the word "bay". A head of self-attention lets
+# the last word, the query, weigh the words before it, its context: the word "keep" adds to the scores of the next word
+# a vector $w_{\text{keep}}$, with an entry for each word that may follow, times a number $f$ that depends on the query.
+# So it adds $f(\text{in}, \text{keep})\, w_{\text{keep}}$ or $f(\text{at}, \text{keep})\, w_{\text{keep}}$: the same
+# vector, longer or shorter. Whatever raises "mind" after "in" raises "mind" after "at". In numbers: the table of
+# queries by words that one context word contributes has rank 1, and the wanted one, the identity, has rank 2. The best
+# rank-1 table misses a squared distance of 1.
+#
+# HyperAttention of order 3 looks at *pairs* of words. It has a vector for each pair, so that "keep" may say one thing
+# together with one word and another thing together with another.
+#
 # <!-- claim hyper-attention/skip-trigram -->
 # <blockquote>
 #
@@ -24,12 +35,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# After "keep ... in" the word "mind" should follow, after "keep ... at" the word "bay". One head of self-attention
-# gives the next-word scores $f(\text{in}, \text{keep})\, w_{\text{keep}}$ and $f(\text{at}, \text{keep})\,
-# w_{\text{keep}}$: the same vector $w_{\text{keep}}$, longer or shorter. Whatever raises "mind" after "in" raises
-# "mind" after "at". In numbers: the table of queries by words that one context word contributes has rank 1, and the
-# wanted one, the identity, has rank 2. The best rank-1 table misses a squared distance of 1.
 #
 # **The model.** The paper argues with a softmax, $l = \sum_j e^{f(X(i), X(j))} w_{X(j)} / \sum_j e^{f(X(i), X(j))}$.
 # This page runs linear heads, without the exponential and the division, and softmax heads beside them. Both are a

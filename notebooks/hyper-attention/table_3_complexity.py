@@ -10,6 +10,13 @@
 # # Table 3 · What each attention costs
 # *Ustaomeroglu, Qu: Table 3, Appendix H.*
 #
+# If a text is twice as long, how much more work is it to read? Self-attention gives a score to every pair of tokens,
+# and the work is four times as much: it grows as $L^2$ with the number $L$ of tokens. HyperFeatureAttention cuts the
+# $d_h$ features of a head into $A$ factors and multiplies their scores, and still scores pairs. HyperAttention of order
+# $n$ scores tuples of $n$ tokens, so that its work grows as $L^n$. Each of the three has a linear form, without a
+# softmax, in which the products are taken in another order and every token is read only once. The table gives the cost
+# of these six as powers of $L$ ($\Theta(L^2)$ means that the cost grows as $L^2$, up to constant factors).
+#
 # <!-- claim hyper-attention/table-3 -->
 # <blockquote>
 #
@@ -22,9 +29,9 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# The table gives the cost of six kinds of attention as powers of the length $L$. Here each of them is run at several
-# lengths and three things are taken: the operations in its matrix products and the bytes that its tensors hold at once,
-# both counted, and its time. The exponents are fitted on logarithms, over a decade of lengths.
+# Here each of the six is run at several lengths and three things are taken: the operations in its matrix products and
+# the bytes that its tensors hold at once, both counted, and its time. The exponents are fitted on logarithms, over a
+# decade of lengths.
 #
 # Counts do not depend on the machine, so they decide. Times do: short ones vanish in overheads, long ones leave the
 # cache. They are measured in this run and shown.

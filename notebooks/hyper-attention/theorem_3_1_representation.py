@@ -10,6 +10,19 @@
 # # Theorem 3.1 · One layer holds every pairwise interaction
 # *Ustaomeroglu, Qu: Theorem 3.1, Section 3; Corollary B.1, Appendix B.*
 #
+# What can one layer of attention compute? The paper sees a sequence as a crowd. Every token is a symbol out of a finite
+# set $\mathcal S$, and $X(i)$ is the symbol at place $i$. A symbol $\beta$ does something to a symbol $\alpha$ with a
+# strength $f(\alpha, \beta)$, and it has a weight $w_\beta$ of its own, a number or a vector. An *aggregate pairwise
+# interaction* adds this up: token $i$ gets $\sum_j f(X(i), X(j))\, w_{X(j)}$. Agents that collide are an example, and
+# so are genes that switch each other on.
+#
+# In the layer every symbol $\alpha$ is coded by a vector $x(\alpha)$ of $d$ numbers, and the codes of a sequence are
+# the rows of $X$. Without a softmax the layer returns $(X C X^\top) X W^V$: scores from a matrix $C$, values from
+# $W^V$. A token $\beta$ adds its score times its value to the output at $\alpha$, and the table of what it adds, for
+# all $\alpha$ and $\beta$, is the *functional tensor* of the layer. Which tables can be had? With as many dimensions as
+# symbols, all of them. With fewer, some cannot. Below, $F$ is the table of $f$ and $W$ has the rows $w_\beta$; $F^*$
+# and $w$ are what is to be represented.
+#
 # <!-- claim hyper-attention/theorem-3-1 -->
 # <blockquote>
 #

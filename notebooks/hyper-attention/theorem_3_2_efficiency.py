@@ -10,6 +10,17 @@
 # # Theorem 3.2 · What an unshared linear layer would cost
 # *Ustaomeroglu, Qu: Theorem 3.2, Section 3; proof in Appendix B.*
 #
+# What does attention save? It uses one table for all pairs of places in a sequence: whatever the symbol at place 3 does
+# to the one at place 7, the same symbols do to each other everywhere. A network that shares nothing needs numbers of
+# its own for every pair of places. The theorem compares the two on the aggregate pairwise interaction of Theorem 3.1,
+# in which token $i$ gets $\sum_j f(\mathcal X(i), \mathcal X(j))\, w_{\mathcal X(j)}$; there are $L$ tokens, $\mathcal
+# S$ is the set of symbols, and $\mathcal X(i)$ is the symbol at place $i$, whose one-hot is $e_{\mathcal X(i)}$.
+#
+# It says that a *linear fully connected network* needs of the order of $L^2 |\mathcal S|^2$ parameters where attention
+# needs $|\mathcal S|^2$. Its proof counts: each of the $L$ outputs is a sum of $L$ terms, and each term may need
+# $|\mathcal S|^2$ numbers of its own. Two questions are left open. What is the input of that network? And how many of
+# the numbers are really free?
+#
 # <!-- claim hyper-attention/theorem-3-2 -->
 # <blockquote>
 #
@@ -30,11 +41,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# The theorem says that a *linear fully connected network* needs of the order of $L^2 |\mathcal S|^2$ parameters where
-# attention needs $|\mathcal S|^2$. Its proof counts: each of the $L$ outputs is a sum of $L$ terms, and each term may
-# need $|\mathcal S|^2$ numbers of its own. Two questions are left open. What is the input of that network? And how many
-# of the numbers are really free?
 #
 # **The input.** A linear network on the tokens side by side adds a contribution of $\mathcal X(i)$ to one of $\mathcal
 # X(j)$. It has no products, so it cannot represent $f(\mathcal X(i), \mathcal X(j))$ at any size. The statement makes

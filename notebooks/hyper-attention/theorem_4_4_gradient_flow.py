@@ -10,6 +10,19 @@
 # # Theorem 4.4 · Gradient flow reaches zero loss, and we can say where
 # *Ustaomeroglu, Qu: Assumption 4.3, Theorem 4.4, Section 4.1; Lemma C.2, Appendix C.*
 #
+# Training goes downhill. Gradient flow is descent with steps that are infinitely small: the parameters move against the
+# gradient of the loss. Where it ends is not clear beforehand, for the loss of an attention layer is not convex; scores
+# and values are multiplied, and the flow might come to rest somewhere above zero. Here the layer has no softmax and one
+# output ($d_2 = 1$). A matrix $C$ makes its scores and a vector $w$ its values; each of the $|\mathcal S|$ symbols
+# $\alpha$ has a code $x(\alpha)$ in $d$ dimensions, so $w_\alpha = \langle x(\alpha), w \rangle$ is the value of a
+# symbol. It is trained on $B$ sequences by gradient flow from $C = 0$ and a positive $w$. The theorem says that the
+# loss goes to zero.
+#
+# Two things are assumed. Some layer fits the targets exactly; this is Assumption 4.3, stated further down. And the data
+# are *versatile*, Assumption 4.2: the data matrix $S$ of a symbol $\mu$ lists the counts $s$ of all symbols, one row
+# for each sequence that holds $\mu$, and the columns of every data matrix are independent ({doc}`the page of Theorem
+# 4.6 </notebooks/hyper-attention/theorem_4_6_generalization>`).
+#
 # <!-- claim hyper-attention/theorem-4-4 -->
 # <blockquote>
 #
@@ -30,11 +43,8 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# A layer with one output is trained by gradient flow from $C = 0$ and a positive $w$. The theorem says that the loss
-# goes to zero. The proof gives more, and this page collects it. (The data matrix $S$ of a symbol $\mu$ lists the counts
-# $s$ of all symbols, one row for each sequence that holds $\mu$. Data are versatile, Assumption 4.2, where the columns
-# of every data matrix are independent: {doc}`the page of Theorem 4.6
-# </notebooks/hyper-attention/theorem_4_6_generalization>`.)
+# The proof gives more than the theorem says, and this page collects it. ($T_{\alpha\beta} = C_{\alpha\beta} w_\beta$ is
+# what a symbol $\beta$ adds to the output at $\alpha$, in the one-hot basis.)
 #
 # - **What is kept.** For every symbol, $w_\alpha^2 - \|C_{:,\alpha}\|^2$ does not change. As $C$ starts at 0,
 #   $w_\alpha$ never falls below its start.

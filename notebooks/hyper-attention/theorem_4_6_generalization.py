@@ -10,6 +10,18 @@
 # # Theorem 4.6 · Fitting the training data is knowing the function
 # *Ustaomeroglu, Qu: Definition 4.1, Assumptions 4.2 and 4.5, Theorem 4.6, Section 4.2; proof in Appendix D.1.*
 #
+# When does a perfect fit on the training data mean that the function is known? A layer with scores $C$ and values $w$
+# shows itself only through $T_{\mu\nu} = C_{\mu\nu} w_\nu$, which is what a token $\nu$ adds to the output at a token
+# $\mu$. Let $s$ be the counts of a sequence, $s_\nu$ for the symbol $\nu$: if the sequence holds $\mu$, the output at
+# $\mu$ is $\sum_\nu s_\nu T_{\mu\nu}$. So zero training error says: $S_{\mathcal B_\mu}(T_\mu - T^*_\mu) = 0$, where
+# $T^*$ belongs to the function that is to be learned, and $S_{\mathcal B_\mu}$ lists the counts of all training
+# sequences with $\mu$. If this matrix has full column rank, then $T_\mu = T^*_\mu$, and the error is zero everywhere.
+# If not, a vector of its null space can be added to $T_\mu$: the training data do not see it, others do.
+#
+# The theorem assumes two things, which are stated and tried further down. The data are *versatile* (Assumption 4.2):
+# $S_{\mathcal B_\mu}$, the data matrix of $\mu$, has full column rank for every symbol. And some layer is right on all
+# sequences of the length $L^*$ of the training data (Assumption 4.5).
+#
 # <!-- claim hyper-attention/theorem-4-6 -->
 # <blockquote>
 #
@@ -19,12 +31,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# A layer shows itself only through $T_{\mu\nu} = C_{\mu\nu} w_\nu$. On a sequence with counts $s$ that holds $\mu$, the
-# output at $\mu$ is $\sum_\nu s_\nu T_{\mu\nu}$. So zero training error says: $S_{\mathcal B_\mu}(T_\mu - T^*_\mu) =
-# 0$, where $S_{\mathcal B_\mu}$ lists the counts of all training sequences with $\mu$. If this matrix has full column
-# rank, then $T_\mu = T^*_\mu$, and the error is zero everywhere. If not, a vector of its null space can be added to
-# $T_\mu$: the training data do not see it, others do.
 #
 # Below the heights of colliding agents are the symbols, and layers are fitted to fewer and fewer sequences: by gradient
 # descent, and by least squares, which reaches zero training error at once where descent takes long. (It takes long

@@ -10,6 +10,13 @@
 # # Theorem 4.8 · From one length to all lengths
 # *Ustaomeroglu, Qu: Assumption 4.7, Theorem 4.8, Section 4.3; illustration and Remark D.1, Appendix D.2.*
 #
+# A layer is trained on sequences of one length. Will it be right on longer and on shorter ones? It is seen through its
+# tensor $T_{\mu\nu} = C_{\mu\nu} w_\nu$ alone, score times value: what a token $\nu$ adds to the output at a token
+# $\mu$. Data are *versatile* (Assumption 4.2) if for every $\mu$ the counts $s$ of the sequences that hold $\mu$ have
+# full rank ({doc}`the page of Theorem 4.6 </notebooks/hyper-attention/theorem_4_6_generalization>`), and versatile data
+# fix $T$. If *one* layer is right at all lengths, which is Assumption 4.7, then it is this one, and training at a
+# single length $L^*$ finds it.
+#
 # <!-- claim hyper-attention/theorem-4-8 -->
 # <blockquote>
 #
@@ -20,20 +27,16 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# A layer is seen through its tensor $T_{\mu\nu} = C_{\mu\nu} w_\nu$ alone: what a token $\nu$ adds to the output at a
-# token $\mu$. Data are *versatile* if for every $\mu$ the counts $s$ of the sequences that hold $\mu$ have full rank
-# ({doc}`the page of Theorem 4.6 </notebooks/hyper-attention/theorem_4_6_generalization>`), and versatile data fix $T$.
-# If *one* layer is right at all lengths, then it is this one, and training at a single length $L^*$ finds it. Both
-# conditions matter, and each can fail in a natural way.
+# Both conditions matter, and each can fail in a natural way. ($|\mathcal S|$ is the number of symbols.)
 #
 # - **No token twice.** Then $s_\mu = 1$ wherever $\mu$ is, and $\sum_\nu s_\nu = L^*$. So $(-(L^*-1), 1, \dots, 1)$,
 #   with the first number at $\mu$, is invisible: the rank is $|\mathcal S| - 1$. A multiple of this vector may be
 #   added to $T_\mu$; at length $L$ it shows as $a\frac{L^* - L}{L^* - 1}$. The column of ones, which the paper names as
 #   the reason, takes rank away because all rows have the sum $L^*$: mix lengths, and the rank is full.
-# - **No self term.** Eq. 4 leaves out $j = i$, which adds 1 to the value of every agent. At length $L^*$ a layer can
-#   produce this 1, as $\sum_\nu s_\nu / L^*$. At length $L$ the same layer produces $L/L^*$. The squared error is
-#   $(1 - L/L^*)^2$, exactly. The small errors at other lengths that the paper reports are possible only with the self
-#   term in the target, which is what its appendix adds as a bias of $-1$.
+# - **No self term.** Eq. 4, the value of an agent that collides with others, leaves out $j = i$, which adds 1 to the
+#   value of every agent. At length $L^*$ a layer can produce this 1, as $\sum_\nu s_\nu / L^*$. At length $L$ the same
+#   layer produces $L/L^*$. The squared error is $(1 - L/L^*)^2$, exactly. The small errors at other lengths that the
+#   paper reports are possible only with the self term in the target, which is what its appendix adds as a bias of $-1$.
 
 # %%
 import torch

@@ -10,6 +10,19 @@
 # # Theorem G.4 · Every interaction of n bodies is one layer
 # *Ustaomeroglu, Qu: Theorem G.4, Appendix G.2.*
 #
+# Three together may do what no two of them do. In an interaction of $n$ bodies a token feels the others in tuples of
+# $n - 1$: token $i$ gets $F_i = \sum_{j_1, \dots, j_{n-1}} f(X(i), X(j_1), \dots)\, w_{X(j_1), \dots}$. Here $X(i)$ is
+# the symbol at place $i$, out of a set $\mathcal S$; $f$ says how strongly a tuple acts, and $w$ what it brings, a
+# number or a vector. With $n = 2$ this is the sum over pairs that one layer of self-attention can hold (Theorem 3.1).
+# Theorem G.4 says the same of HyperAttention of order $n$. Such a layer has a tensor $C$ with $n$ axes of length $d$,
+# the dimension of the tokens, from which come the scores of tuples of tokens, and a tensor $W$ for their values; it
+# adds up score times value.
+#
+# With one symbol a dimension, put $C = f$ and $W = w$: in one-hot coordinates the layer *is* the sum, by the first half
+# of the proof of Theorem 3.1, which needs no repair. In a network the tensors are not stored whole. They are made of
+# *factors* of rank $R$: $C$ is a sum of $R$ terms, each a product of one query and $n - 1$ keys, and the projections
+# that make the keys may be the same for all members of a tuple (shared) or not.
+#
 # <!-- claim hyper-attention/theorem-g-4 -->
 # <blockquote>
 #
@@ -30,8 +43,7 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# With one symbol a dimension, put $C = f$ and $W = w$: in one-hot coordinates the layer *is* the sum, by the first half
-# of the proof of Theorem 3.1, which needs no repair. Two things are to be added to the statement.
+# Two things are to be added to the theorem as it is printed.
 #
 # **Which sum.** The theorem sums over all tuples. Definitions 6.1 and G.1, which it speaks of, sum over ordered ones.
 # At one fixed length an ordered layer with one output can imitate the full sum, because the counts determine it there.

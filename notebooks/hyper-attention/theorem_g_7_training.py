@@ -10,6 +10,19 @@
 # # Theorem G.7 · Gradient flow learns three-way interactions
 # *Ustaomeroglu, Qu: Theorem G.7, Lemmas G.8 and G.9, Assumptions G.6 and G.10, Appendix G.4.*
 #
+# By {doc}`Theorem 4.4 </notebooks/hyper-attention/theorem_4_4_gradient_flow>` gradient flow, which is descent with
+# infinitely small steps, trains a layer of self-attention to zero error. Is it so when tokens act three at a time? In
+# one-hot coordinates a linear layer of HyperAttention of order 3 with one output is $\mathrm{HA}_i = \sum_{\nu\sigma}
+# \Gamma_{\nu\sigma}\, C_{X(i)\nu\sigma}\, w_{\nu\sigma}$. Here $C$ holds the scores, $w_{\nu\sigma}$ is the value of a
+# pair of symbols, and $\Gamma_{\nu\sigma}$ counts the positions $j \le k$ that hold $\nu$ and $\sigma$. This is linear
+# attention with *pairs of symbols* in the place of symbols and pair counts in the place of counts. So the theory of
+# Section 4 carries over word by word.
+#
+# Two things are assumed, as there, and both are stated further down. Some layer fits the $B$ training sequences
+# (Assumption G.6). And what has to be versatile is the pair counts: the matrix of $\mathrm{vec}(\Gamma)$ of all
+# sequences that hold a symbol must have rank $|\mathcal S|^2$, where $\mathcal S$ is the set of symbols (Assumption
+# G.10).
+#
 # <!-- claim hyper-attention/theorem-g-7 -->
 # <blockquote>
 #
@@ -31,17 +44,12 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# In one-hot coordinates a linear layer of order 3 with one output is $\mathrm{HA}_i = \sum_{\nu\sigma}
-# \Gamma_{\nu\sigma}\, C_{X(i)\nu\sigma}\, w_{\nu\sigma}$, where $\Gamma_{\nu\sigma}$ counts the positions $j \le k$
-# that hold $\nu$ and $\sigma$. This is linear attention with *pairs of symbols* in the place of symbols and pair counts
-# in the place of counts. So the theory of Section 4 carries over word by word: the same conserved quantity, the same
-# rate, and the same end of the flow in closed form,
+# Besides the rate, which is that of Theorem 4.4, two more things carry over: what is conserved along the flow, which is
+# Lemma G.9, and the end of the flow in closed form. For a pair $p$ of symbols, with $T^*_{\cdot p} = C^*_{\cdot p}
+# w^*_p$ from a layer that fits,
 #
 # $$w_p(\infty)^2 = \tfrac12 \Bigl(w_p(0)^2 + \sqrt{w_p(0)^4 + 4 \|T^*_{\cdot p}\|^2}\Bigr), \qquad
 # C_{\cdot p}(\infty) = T^*_{\cdot p} / w_p(\infty).$$
-#
-# What has to be versatile is the pair counts: the matrix of $\mathrm{vec}(\Gamma)$ of all sequences that hold a symbol
-# must have rank $|\mathcal S|^2$.
 
 # %%
 import torch

@@ -2,6 +2,15 @@
 # # Appendix D.1 · Whether seeds differ
 # *Nguyen, Nguyen-Tang: Appendix D.1, Additional Details on the Experimental Setup.*
 #
+# A sentence of this chapter ends in a trigger word. Earlier in it the same trigger was followed by an output word $y$,
+# and that is the word to predict. With label noise, a noise word $\tau$ comes in place of $y$ with probability
+# $\alpha$. The paper trains thirteen models of one layer to predict the next word (Table 1), by steps of fixed length
+# $\eta$, the learning rate, and draws what comes out of a run. Is that a fact about the model, or about the sentences
+# that this run happened to draw?
+#
+# A seed chooses sentences and labels, and nothing else: every model starts at zero. If many sentences are seen, the
+# losses of two seeds should end alike, and the appendix says that they do.
+#
 # <!-- claim in-context-reasoning/remark-d-1-seeds -->
 # <blockquote>
 #
@@ -15,10 +24,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# A seed chooses sentences and labels; every model starts at zero. If many sentences are seen, the losses of two seeds
-# should end alike, and the appendix says that they do: of the majority of experiments, repeated five times, "no
-# significant differences are observed between different random seeds".
 #
 # Two things are asked here. Do the losses of the thirteen models of Table 1 end alike? And does what the paper reads
 # off them come out alike in every experiment? One of them, Figure 10, is not about a loss: it asks what two layers

@@ -2,6 +2,22 @@
 # # Figure 10 · Two layers that nothing tells apart
 # *Nguyen, Nguyen-Tang: Figure 10, Appendix D.2.2.*
 #
+# A model of one layer predicts the next word of a sentence. Earlier in the sentence a trigger word was followed by an
+# output word $y$ and, elsewhere, by a noise word $\tau$; at the end the trigger stands again, and the next word is
+# $\tau$ with probability $\alpha$ and $y$ otherwise. So there are two things to know: which word is $y$ in this
+# sentence, which one has to look up, and that $\tau$ may come, which is the same in all sentences. The model has two
+# parts that could share this work, attention and a feed-forward layer. Each gives every word $j$ a number, its *logit*,
+# $\xi_{A,j}$ and $\xi_{F,j}$, and a part is said to predict the word at which its logit is largest. The model's own
+# prediction is made from the sum of the two.
+#
+# It is tempting to say that attention looks up $y$ and the feed-forward layer learns $\tau$. But attention and the
+# feed-forward layer both read the attended sum, the sum of the words that attention looks at. The loss sees the sum of
+# their logits and nothing else, so it has no reason to leave $y$ to one and $\tau$ to the other. What does tell the
+# layers apart is small: the feed-forward layer also sees $x_H$, the code of the last word, the trigger. In a model
+# whose three matrices are all trained, which layer comes to predict what is left to the labels and to luck. Figure 10
+# looks at such a model, Origin-Linear-FA: its matrices $V$ and $W$ of attention and $F$ of the feed-forward layer are
+# trained (Origin), its attention has no softmax (Linear), and its feed-forward layer reads attention's sum too (FA).
+#
 # <!-- claim in-context-reasoning/figure-10 -->
 # <blockquote>
 #
@@ -19,11 +35,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# Attention and the feed-forward layer both read the attended sum. The loss sees the sum of their logits and nothing
-# else, so it has no reason to leave $y$ to one and $\tau$ to the other. What does tell the layers apart is small: the
-# feed-forward layer also sees $x_H$. In a model whose three matrices are all trained, which layer comes to predict what
-# is left to the labels and to luck.
 #
 # The paper draws mean logits over the sentences: $\xi_{A,y}$ beside $\max_j\xi_{A,j}$, and $\xi_{F,\tau}$ beside
 # $\max_j\xi_{F,j}$. Where the two curves coincide, a layer is said to have learnt to predict its token. A mean hides on

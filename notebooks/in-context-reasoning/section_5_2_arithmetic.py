@@ -2,6 +2,28 @@
 # # Figure 9 · What rounded slopes do to unseen words
 # *Nguyen, Nguyen-Tang: Section 5.2; Figure 9, Appendix D.2.1; the row Reparam-Linear-W-FA of Table 1.*
 #
+# Section 5.2 trains a model of one layer to predict the next word of a sentence: the word $y$ that followed, earlier in
+# the sentence, the trigger with which the sentence ends. The words around are *fillers*, in the text of Section 5 words
+# that are neither triggers nor outputs. With label noise a noise word comes in place of $y$ with probability $\alpha$.
+# Attention scores words by a matrix $W$; a matrix $V$ and a feed-forward matrix $F$ turn what is attended to into a
+# prediction. In Reparam-Linear-W-FA, the model of this page, $V$ and $F$ are given, as the paper's lemmas have them for
+# a perfect model, and $W$ alone is trained, by steps of fixed length $\eta$.
+#
+# The paper asks of it what it asks of all its models. Does its loss come down as far as it can (the *population loss*,
+# on fresh sentences of the kind it is trained on)? And does it do as well on sentences whose $y$ was never an output in
+# training (the *unseen loss*)? As soon as $W$ is trained in full, says the paper, the model no longer generalises to
+# such words. With label noise that is so in every arithmetic. In the noiseless task it is so for an ordinary training
+# loop, and the cause is round-off.
+#
+# The step follows the slope of the loss, divided by its norm, so that it has the length $\eta$ however small the slope.
+# For the logit of $y$ this slope is $p_y-1$, where $p_y$ is the probability that the model gives to $y$, and an
+# ordinary training loop computes it by subtraction. On the noiseless task $p_y$ soon is so near 1 that $p_y-1$ rounds
+# to zero: when the loss is $e^{-17}$ in float32, $e^{-37}$ in float64. The slopes of the *other* words do not round to
+# zero. So from there on the step, still of full length, goes where round-off points, and that direction has nothing to
+# do with the task. The trained words are far from the border, where another word is as probable as $y$, and do not
+# notice. Unseen words are pushed over it. But the same slope, computed in the log domain as $-e^{\ln(1-p_y)}$, is right
+# to the last digits at any size: these are the *exact slopes* of the statement.
+#
 # <!-- claim in-context-reasoning/figure-9 -->
 # <blockquote>
 #
@@ -14,15 +36,9 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# As soon as $W$ is trained in full, says Section 5.2, the model no longer generalises to words that were never outputs,
-# even with $V$ and $F$ given. With label noise that is so in every arithmetic. In the noiseless task it is so for an
-# ordinary training loop, and the cause is round-off.
-#
-# Normalised descent takes steps of length $\eta$ for ever. On the noiseless task the loss soon is so small that the
-# slope $p_y-1$ rounds to zero: at $e^{-17}$ in float32, at $e^{-37}$ in float64. The slopes of the *other* words do not
-# round to zero. So from there on the step, still of full length, goes where round-off points, and that direction has
-# nothing to do with the task. The trained words are far from the border and do not notice. Unseen words are pushed over
-# it. The same slope in the log domain is $-e^{\ln(1-p_y)}$, right to the last digits at any size.
+# So the same runs are made with both kinds of slope, without label noise and with it: where the label stays uncertain,
+# slopes stay large, and rounding should play no part. The fillers are varied too: how fast the slopes shrink hangs on
+# them.
 
 # %%
 import math

@@ -2,6 +2,21 @@
 # # Table 1 · Thirteen models
 # *Nguyen, Nguyen-Tang: Table 1, Section 5.*
 #
+# A sentence ends in a trigger word. Earlier in it the same trigger was followed by an output word $y$, and this is the
+# word to predict; with label noise, a noise word comes in its place with probability $\alpha$. The words around are
+# *fillers*. A model of one layer can learn this task, says the paper's theory, if its weights are restricted to the few
+# directions that matter. Does it also learn it when all weights are free, and does it then understand the rule, so that
+# it does as well on words that were never outputs in training? Table 1 tries thirteen models. Their names say what they
+# are: *Origin* models train three full matrices, *Reparam* models one number for each trigger (with W in the name, one
+# of the matrices in full); attention is *Linear*, *ReLU* or *Softmax*; and the feed-forward layer reads attention's sum
+# and the last word (*FA*, the full input) or the last word alone (*F*).
+#
+# A model earns a tick of the table if its loss comes to rest at the target. That is 0 without label noise. With it the
+# target is the Bayes risk: even one who knows $y$ does not know when noise comes, and no model has a lower loss on
+# average. A tick for unseen words says that its loss on words that were never outputs is the same as on the trained
+# ones. Every model is trained here at four noise levels and two rates, from zero, by steps of length $\eta$ for each
+# tensor.
+#
 # <!-- claim in-context-reasoning/table-1 -->
 # <blockquote>
 #
@@ -15,10 +30,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# A model earns a tick of the table if its loss comes to rest at the target: 0 without label noise, the Bayes risk with
-# it. A tick for unseen words says that its loss on words that were never outputs is the same as on the trained ones.
-# Every model is trained here at four noise levels and two rates, from zero, by steps of length $\eta$ for each tensor.
 #
 # Three things are not settled by the text, and each can turn a cell. They are varied here, one by one.
 #

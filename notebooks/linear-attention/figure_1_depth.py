@@ -10,6 +10,15 @@
 # # Figure 1 · Layers and a full transformer instead of heads
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 1, Section 6.1.*
 #
+# In the paper's experiment a *teacher*, one head of linear attention with random weights, labels random sequences, and
+# *students* learn from these labels by gradient descent. A student with more parameters than the teacher can come to
+# the same function in more than one way, and one hopes that this helps it to get there. Heads are one way to have more
+# parameters. Layers are another: here are students with two and four layers of linear attention and a single head. A
+# third is a full transformer layer, with softmax attention, a feed-forward part and layer normalisation. The paper's
+# theory is about heads; are the other two as good? All are set beside a single layer with one head, with $d^2$ heads
+# ($d$ is the number of features of a token), and with as many heads as have the parameters of the rival, or fewer. What
+# is compared is the training error in which a run ends: the lower, the better.
+#
 # <!-- claim linear-attention/figure-1-depth -->
 # <blockquote>
 #
@@ -21,11 +30,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# Heads are one way to have more parameters than the teacher. Layers are another: here are students with two and four
-# layers of linear attention and a single head. A third is a full transformer layer, with softmax attention, a
-# feed-forward part and layer normalisation. They are set beside a single layer with one head, with $d^2$ heads, and
-# with as many heads as have the parameters of the rival, or fewer.
 #
 # Training is that of {doc}`/notebooks/linear-attention/figure_1a_heads`: Adam, mini-batches of 32 sequences, 100
 # passes. Every run has a teacher and data of its own, the same for all kinds of student. The paper does not say how the

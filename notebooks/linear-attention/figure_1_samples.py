@@ -10,6 +10,19 @@
 # # Figure 1 · From few sequences to many
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 1, caption, Section 6.1.*
 #
+# One head of linear attention with random weights, the *teacher*, labels $N$ random sequences. *Students* learn from
+# them by gradient descent: some have more heads than the teacher, some more layers. Algorithm 1 of the paper learns the
+# same function without descent: an output of linear attention is a combination of features, sums of products of three
+# entries of its tokens; their coefficients are made of the weights, and these coefficients are found by linear
+# regression. It is the standard by which students are measured.
+#
+# How many sequences determine the teacher? A sequence of 100 tokens has 100 labels, and each is one linear equation for
+# the $\psi = d^2(d+1)/2$ coefficients, where $d$ is the number of features of a token: 6 at $d = 2$, 40 at $d = 4$. So
+# a single sequence is enough for regression. Whether it is enough for gradient descent is another question: then the
+# equations are badly conditioned, some directions of the coefficients hardly show in the error, and descent is slow in
+# them. Figure 1 is drawn "for varying training set sizes (N)", and its caption speaks of all of them: heads converge
+# faster and match Algorithm 1, layers bring no consistent improvement.
+#
 # <!-- claim linear-attention/figure-1-samples -->
 # <blockquote>
 #
@@ -26,17 +39,10 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# Figure 1 is drawn "for varying training set sizes (N)", and its caption speaks of all of them: heads converge faster
-# and match Algorithm 1, layers bring no consistent improvement. Here $N$ goes from two sequences to hundreds. Every
-# student takes the same number of steps, on batches of 32 sequences or of all there are, so that what changes with $N$
-# is the data and not the length of training. (In passes through the data small sets have many short ones.) Training
-# error alone says little where data are few, so every error is measured a second time, on 256 sequences that no student
-# has seen.
-#
-# How many sequences determine the teacher? A sequence of 100 tokens has 100 labels, and each is one linear equation for
-# the $\psi = d^2(d+1)/2$ coefficients: 6 at $d = 2$, 40 at $d = 4$. So a single sequence is enough for regression.
-# Whether it is enough for gradient descent is another question: then the equations are badly conditioned, some
-# directions of the coefficients hardly show in the error, and descent is slow in them.
+# Here $N$ goes from two sequences to hundreds. Every student takes the same number of steps, on batches of 32 sequences
+# or of all there are, so that what changes with $N$ is the data and not the length of training. (In passes through the
+# data small sets have many short ones.) Training error alone says little where data are few, so every error is measured
+# a second time, on 256 sequences that no student has seen.
 
 # %%
 from itertools import product

@@ -10,6 +10,18 @@
 # # Figure 1(a) · More heads
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 1 (a), Section 6.1.*
 #
+# A head of linear attention gives every token a score, by comparing it with the last one, and returns the sum of the
+# tokens with the scores as weights, after a linear map; a layer with several heads adds up what the heads return. A
+# *teacher* with one such head and random weights labels random sequences. *Students* with 1 to 16 heads learn from the
+# labels by gradient descent. Every one of them could be the teacher, so the question is only which of them find it, and
+# how soon.
+#
+# The paper's theory says why heads that are not needed may help. The output of a layer is linear in one matrix made of
+# all its heads. With few heads the rank of this matrix is bounded, which makes it hard to fit; with $d^2$ heads, where
+# $d$ is the number of features of a token, it can be any matrix, and to fit any matrix is linear regression, which
+# Algorithm 1 of the paper solves outright. So the paper's answer is that more heads help: with $d^2$ heads training
+# comes as low as Algorithm 1, near the precision of floating-point numbers.
+#
 # <!-- claim linear-attention/figure-1a -->
 # <blockquote>
 #
@@ -21,11 +33,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# A teacher with one head of linear attention labels random sequences. Students with 1 to 16 heads learn from the labels
-# by gradient descent. Every one of them could be the teacher, so the question is only which of them find it, and how
-# soon. The paper's answer is that more heads help: with $d^2$ heads training comes as low as Algorithm 1, near the
-# precision of floating-point numbers.
 #
 # Trained is as the paper says, as far as it says it: mini-batches of 32 sequences in an order shuffled anew for every
 # pass, and the learning rates 0.01 and 0.001. Three things it does not say.

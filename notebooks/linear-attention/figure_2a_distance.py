@@ -10,6 +10,22 @@
 # # Figure 2(a) · Certificate value against distance
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 2(a) with its task and its distance, Section 6.2.*
 #
+# A table of $d = 4$ keys and values is given, one pair a token, and behind it a query, which is one of the keys. One
+# head of linear attention looks the value up. Can this head be learned from such tables? If keys and values are
+# Gaussian, it can: the certificate of Lemma 4.1 is positive, and everything that fits the data is the same function. If
+# they are orthonormal, drawn anew for every table, it cannot: the data leave something open. The paper mixes the two
+# kinds, from 95% orthogonal tables to orthogonal ones alone, and plots for each mixture how far Algorithm 1 ends from
+# the head that made the labels.
+#
+# How far is measured on coefficients. An output of linear attention is a combination of *features*, sums of products of
+# three entries of its tokens, and the coefficient of each feature is made of the weights; two models with the same
+# coefficients are one function. The certificate is a number: $\Lambda_D$ is the mean over the data $D$ of the outer
+# product of the list of features with itself, and $\lambda_{\min}(\Lambda_D)$ is its smallest eigenvalue. It is zero if
+# some combination of features is zero on all the data, so that they cannot tell its coefficient (it lies in the
+# *kernel* of $\Lambda_D$); then there are other *minimisers*, models that fit the data as well, beside the teacher,
+# which is the head that made the labels. Algorithm 1 fits the coefficients by linear regression. One should expect that
+# it comes closer to the teacher as the certificate grows.
+#
 # <!-- claim linear-attention/figure-2a -->
 # <blockquote>
 #
@@ -24,13 +40,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# A table of $d = 4$ keys and values is given, one pair a token, and behind it a query, which is one of the keys. One
-# head of linear attention looks the value up. Can this head be learned from such tables? If keys and values are
-# Gaussian, it can: the certificate of Lemma 4.1 is positive, and everything that fits the data is the same function. If
-# they are orthonormal, drawn anew for every table, it cannot: the features of the data leave directions open. The paper
-# mixes the two kinds, from 95% orthogonal tables to orthogonal ones alone, and plots for each mixture how far Algorithm
-# 1 ends from the head that made the labels.
 #
 # This page runs at the paper's size. First come the task and the distance; then what orthogonal tables leave open, and
 # why; then the figure, once for each way to solve the regression.

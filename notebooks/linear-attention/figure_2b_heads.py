@@ -10,6 +10,19 @@
 # # Figure 2(b) · Trained heads and the certificate
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 2(b), Section 6.2.*
 #
+# A table of keys and values is given, and a query, which is one of the keys; one head of linear attention, the
+# *teacher*, looks up the value. Models with several heads are to learn this from examples. If the tables are Gaussian,
+# the examples leave only one function that fits them; if keys and values are orthonormal, they leave many. The
+# certificate of Lemma 4.1 tells the two apart, a number $\lambda_{\min}$ that is read off the data: if it is above
+# zero, all *minimisers*, models with the least error that there is on the data, are the same function. In a mixture, of
+# which 95% are orthogonal tables and the rest Gaussian, it is 0.06; on orthogonal tables alone it is 0.
+#
+# The certificate speaks of minimisers, whoever finds them. So the paper lets gradients look for them: it trains 1, 2, 4
+# and 8 heads on this associative memory (the task of {doc}`/notebooks/linear-attention/figure_2a_distance`), once on
+# data that determine the function and once on data that do not, three runs each, and shows the mean distance from the
+# teacher: how far apart the two functions are, as a distance of their coefficients. On the first data the bars cannot
+# be seen; on the second they are high.
+#
 # <!-- claim linear-attention/figure-2b -->
 # <blockquote>
 #
@@ -23,12 +36,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# The certificate of Lemma 4.1 speaks of minimisers, whoever finds them. So the paper lets gradients look for them: it
-# trains 1, 2, 4 and 8 heads on the associative memory of
-# {doc}`/notebooks/linear-attention/figure_2a_distance`, once on data that determine the function and once on data that
-# do not, three runs each, and shows the mean distance from the teacher. On the first data the bars cannot be seen; on
-# the second they are high.
 #
 # This page trains many runs in place of three, and asks three questions. Does the figure come out? How sure could three
 # runs be of it? And are the high bars minimisers, of which the certificate speaks, or runs that have not arrived?

@@ -10,44 +10,14 @@
 # # Figure 3 · How much data executing an automaton takes
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 3, Section 6.3.*
 #
-# <!-- claim linear-attention/figure-3-states -->
-# <blockquote>
-#
-# **Figure 3 (Data against the number of states)** *Section 6.3*
-#
-# The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
-# tokens right grows less than exponentially with the number of states $Q$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim linear-attention/figure-3-word-length -->
-# <blockquote>
-#
-# **Figure 3 (Data against the length of the word)** *Section 6.3*
-#
-# The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
-# tokens right grows less than exponentially with the length $L$ of the word.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim linear-attention/figure-3-alphabet -->
-# <blockquote>
-#
-# **Figure 3 (Data against the size of the alphabet)** *Section 6.3*
-#
-# The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
-# tokens right grows less than exponentially with the size $V$ of the alphabet.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# A decoder is given the table of an automaton and a word, and has to write down the run. How many examples does it need
-# until it continues *new* automata right in 99 of 100 tokens, and how does this grow with the number of states $Q$, the
-# length of the word $L$ and the size of the alphabet $V$? The paper's answer is a figure of three panels and one
-# sentence: the plots are suggestive of a dependence that is less than exponential. This page asks for the same three
-# growths at a size that a laptop can train, and then how much such plots can tell.
+# An automaton reads a word letter by letter and moves from state to state; a table says, for every state and letter,
+# which state comes next. A decoder, a transformer that writes one token after the other, is given the table of an
+# automaton and a word, and has to write down the run. How many examples does it need until it continues *new* automata
+# right in 99 of 100 tokens, and how does this grow with the number of states $Q$, the length of the word $L$ and the
+# size of the alphabet $V$? For linear attention the paper's theory promises that data of polynomial size are enough;
+# here it asks a decoder as it is used in practice. Its answer is a figure of three panels, one for each of the three
+# sizes, and one sentence: the plots are suggestive of a dependence that is less than exponential. This page asks for
+# the same three growths at a size that a laptop can train, and then how much such plots can tell.
 #
 # ## What is run here, and what is not
 # The paper trains a model of some 200 million weights from scratch for each of up to sixteen sizes of the data, with
@@ -123,6 +93,41 @@ require(
 
 # %% [markdown]
 # ## The three growths
+# There is a statement for each of the three sizes, and the same evidence is asked for all three.
+#
+# <!-- claim linear-attention/figure-3-states -->
+# <blockquote>
+#
+# **Figure 3 (Data against the number of states)** *Section 6.3*
+#
+# The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
+# tokens right grows less than exponentially with the number of states $Q$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/figure-3-word-length -->
+# <blockquote>
+#
+# **Figure 3 (Data against the length of the word)** *Section 6.3*
+#
+# The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
+# tokens right grows less than exponentially with the length $L$ of the word.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/figure-3-alphabet -->
+# <blockquote>
+#
+# **Figure 3 (Data against the size of the alphabet)** *Section 6.3*
+#
+# The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
+# tokens right grows less than exponentially with the size $V$ of the alphabet.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # Every form of automaton and word that the panels have is trained once for each run; the panels share their smallest
 # form.
 

@@ -10,11 +10,15 @@
 # # Appendix K · The seven steps of a FLEQ cycle
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix K.*
 #
-# One cycle of the FLEQ machine executes one instruction in seven steps. This page stops the machine after each layer
-# and looks at what the step was to do: the pointers and masks that every scratchpad column makes for itself, the
-# operands, the block that gets them, the result, the write, and the next instruction's address. (Step 4, the blocks
-# themselves, has pages of its own.) The machine is the plain reading of Theorem 2, with heads of its own for each
-# block.
+# The FLEQ machine ({doc}`theorem_2_fleq`) is a transformer that computes with matrices: an instruction names a function
+# and the memory cells $a$, $b$ and $c$ of its two operands and its result, and then says where to go on. Everything
+# lies in the columns of one input, side by side: a scratchpad to work in, the memory and the program. One pass through
+# the layers is a *cycle*, and it executes one instruction in seven steps.
+#
+# This page stops the machine after each layer and looks at what the step was to do: the pointers and masks that every
+# scratchpad column makes for itself, the operands, the block of layers that gets them, the result, the write, and the
+# next instruction's address. (Step 4, the blocks themselves, has pages of its own.) The machine is the plain reading of
+# Theorem 2, with heads of its own for each block.
 
 # %%
 import torch

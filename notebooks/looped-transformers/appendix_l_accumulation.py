@@ -10,7 +10,9 @@
 # # Appendix L · How large errors are, and how they add up
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix L.*
 #
-# A looped machine feeds its errors back to itself. Appendix L bounds the error of one operation and then says what many
+# A looped machine feeds its errors back to itself. None of its operations is quite exact: a copy is made by a softmax,
+# which leaves a little weight on columns that are not meant, and a product of matrices is read off a softmax too, one
+# that is nearly flat ({doc}`lemma_14_product`). Appendix L bounds the error of one operation and then says what many
 # cycles make of it. Its bound on a copy is dealt with where addresses are ({doc}`section_b_1_encodings`). Here are the
 # other two: the bound on a product, which does not hold as it is written, and the sum over $T$ steps, for which the
 # page lets the machine multiply a vector by a matrix a hundred times over.

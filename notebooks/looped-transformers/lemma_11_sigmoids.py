@@ -10,9 +10,13 @@
 # # Lemmas 11 and 12 · Sigmoids out of a softmax
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 11 and 12, Corollary 2, Appendix J.1.*
 #
-# A softmax over one score $u$ and $n-1$ scores 0 gives the weight $e^u/(e^u+n-1)$ to the first. That is the sigmoid of
-# $u-\log(n-1)$. So attention computes sigmoids, if the bias is put right, and a value matrix adds them up. The paper
-# does this twice: with a head for each sigmoid, and with a single head and a column for each.
+# A sum of sigmoids, $\sum_i c_i\,\phi(a_i\cdot x)$ with $\phi(u)=1/(1+e^{-u})$, can come as near as one likes to any
+# continuous function on a bounded set. So a machine that can make such sums can compute reciprocals, roots or the
+# derivative of a loss, with no layers made for the purpose. Attention makes them by itself. A softmax over one score
+# $u$ and $n-1$ scores 0, where $n$ is the number of columns that attention sees, gives the weight $e^u/(e^u+n-1)$ to
+# the first. That is the sigmoid of $u-\log(n-1)$. So attention computes sigmoids, if the bias is put right, and a value
+# matrix adds them up. The paper does this twice: with a head for each sigmoid, and with a single head and a column for
+# each.
 
 # %%
 import torch

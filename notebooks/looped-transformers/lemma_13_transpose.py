@@ -10,6 +10,19 @@
 # # Lemmas 13, 15 and 16 · Transposing, adding, subtracting
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 13, Table 1, Lemmas 15 and 16, Appendices J.2, M, N.*
 #
+# A *looped transformer* is a network of fixed weights whose output is fed back as its next input, so that it can run
+# programs: its state is a matrix with one column for each token. A $d\times d$ matrix $A$ lies in this state as $d$
+# columns of $d$ entries. A program that inverts matrices, or trains a network, needs $A^\top$, and this page asks how a
+# few layers of attention can make it, and how many rows the state must have for that.
+#
+# Attention moves columns, not rows, so a transpose takes a detour. Layer 1 copies $A$ into $d$ groups of $d$ columns
+# and keeps row $i$ in group $i$: the matrix has become one row of $d^2$ numbers. Layer 2 lets every column fetch the
+# number whose group and index are its own, exchanged. Layer 3 spreads the row out again and sums over the groups.
+# Columns find each other by *codes*, addresses of $\pm1$ that every column carries, for its index and for its group. A
+# softmax over scores that are multiplied by a *temperature factor* $\lambda$ picks the best fit, and gives a little
+# weight, which falls with $\lambda$, to others; that is where the error comes from. Such layers are used as they are,
+# or as a *function block* of the FLEQ machine, which calls them by number ({doc}`theorem_2_fleq`).
+#
 # <!-- claim looped-transformers/lemma-13 -->
 # <blockquote>
 #
@@ -26,10 +39,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# Attention moves columns, not rows, so a transpose takes a detour. Layer 1 copies $A$ into $d$ groups of $d$ columns
-# and keeps row $i$ in group $i$: the matrix has become one row of $d^2$ numbers. Layer 2 lets every column fetch the
-# number whose group and index are its own, exchanged. Layer 3 spreads the row out again and sums over the groups.
 #
 # On the input of the lemma this takes $2d+2\log d$ rows, as the lemma says: $d$ for the matrix, $d$ to work in, and two
 # codes. Of the work rows the first holds the vector and the second takes the permuted one. The proof puts it into the

@@ -10,6 +10,18 @@
 # # Lemma 14 · Matrix products by a softmax that is nearly flat
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 14, Eq. (11), Corollaries 3 to 7, Appendix J.3.*
 #
+# A network that is to run programs on matrices must multiply them. The layers of a transformer mostly add things up and
+# move them. But a product of two numbers that both come from the input does stand in the scores of attention. The score
+# of two columns is an inner product, and so, if the columns are those of $M=[A\ B]$, the scores are
+# $z_{ij}=(M^\top M)_{ij}$, among them all entries of $A^\top B$. But they are inside a softmax, which takes
+# exponentials and divides by their sum. How can they be got out?
+#
+# Where all scores are small, $e^{cz}\approx 1+cz$, and the softmax is linear in them. The block multiplies the scores
+# of $M$ by a small $c$ and puts them beside $2d$ scores of a large size $C$, those of columns that hold ones, so that
+# the denominator is nearly constant. A value matrix of size $2d\,e^C$, a subtraction of 1 and a division by $c$ take
+# $z$ out again. The state of the network has one column for each token. Operands of $d\times d$ take $2d$ of its
+# columns and the ones as many, which makes $4d$; if there are more, these score nothing, and $n_0$ is their number.
+#
 # <!-- claim looped-transformers/lemma-14 -->
 # <blockquote>
 #
@@ -30,12 +42,14 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# Where all scores are small, $e^{cz}\approx 1+cz$, and the softmax is linear in them. The block puts $cz$ with
-# $z=(M^\top M)_{ij}$, $M=[A\ B]$, beside $2d$ scores of size $C$, so that the denominator is nearly constant. A value
-# matrix of size $2d\,e^C$, a subtraction of 1 and a division by $c$ take $z$ out again. The error is not just "small":
-# it is $c z^2/2$ from the curvature, $-e^{-C}(1+n_0/2d)/c$ from the other columns ($n_0$ of them score nothing), and
-# about $4\cdot10^{-15}/c$ from rounding, a size read off these runs. The last grows as $c$ falls, so there is a best
-# $c$ and a floor.
+# The error is not just "small": it is $c z^2/2$ from the curvature of the exponential, $-e^{-C}(1+n_0/2d)/c$ from the
+# other columns, and about $4\cdot10^{-15}/c$ from rounding, a size read off these runs. The last grows as $c$ falls, so
+# there is a best $c$ and a floor.
+#
+# Three places of the proof are misprinted. As it is printed, the layer writes the *Gram matrix* $M^\top M$ over the
+# ones that the next product needs; this is run below. The value matrix contains $\mathcal D_d$, a diagonal matrix with
+# ones in the first $d$ of its $2d$ places, so that it keeps the rows of $A$, and with them only half of $M^\top M$. And
+# $p_{2d:3d}$ are $d+1$ codes, addresses of columns, where the result has $d$ columns.
 
 # %%
 import math

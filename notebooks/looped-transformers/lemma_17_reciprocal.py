@@ -10,9 +10,11 @@
 # # Lemmas 17 to 20 · The reciprocal and the root by steps and by sigmoids
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 17 to 20, Corollaries 8 and 9, Appendix M.*
 #
-# To divide and to take roots, the calculator approximates $1/x$ and $\sqrt x$ by sums of sigmoids. The paper cuts the
-# axis into intervals on which the function changes by less than $\epsilon$, takes a step for each, and replaces the
-# steps by steep sigmoids. That is right, but for a misprint in the proofs: the second indicator of a step points the
+# To divide and to take roots, the calculator of Theorem 4 approximates $1/x$ and $\sqrt x$ by sums of sigmoids, since
+# these are what attention can compute ({doc}`lemma_11_sigmoids`). The question is how many it takes for an error of at
+# most $\epsilon$, and on which interval. The paper cuts the axis into intervals on which the function changes by less
+# than $\epsilon$, takes a step for each, and replaces the steps by steep sigmoids. That is right, but for a misprint in
+# the proofs: a step is written as a difference of two indicators, one for each of its ends, and the second points the
 # wrong way. For the root on a long interval steps are not enough, nor steep sigmoids in their place, but sigmoids of
 # many slopes are.
 

@@ -11,10 +11,13 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 1 (Lemma 5), equation (5), Figure 4, Appendix G.*
 #
 # SUBLEQ is a computer with one instruction, (a, b, c): subtract `mem[a]` from `mem[b]`, and if the result is at most
-# zero go on at instruction c. A cycle of the transformer executes one: read the instruction, read both operands,
-# subtract, write, take the flag, choose the next counter, and round. Below it is built from its description in Appendix
-# G, set beside an interpreter that knows nothing of transformers, and compared after every step. Then the width that
-# the lemma states is looked for, and found, in a machine that stores an integer as one number.
+# zero go on at instruction c. Little as that is, every program can be written in it ({doc}`algorithm_1_programs`). So a
+# transformer that executes this one instruction, and is looped, is a computer; its $n$ input columns hold a place to
+# work in, the memory, whose cells are integers of $N$ bits, and the program. A cycle of the transformer executes one
+# instruction: read it, read both operands, subtract, write, take the flag, choose the next counter, and round. Below it
+# is built from its description in Appendix G, set beside an interpreter that knows nothing of transformers, and
+# compared after every step. Then the width that the lemma states, the number of rows of the input, is looked for, and
+# found, in a machine that stores an integer as one number.
 #
 # <!-- claim looped-transformers/lemma-1 -->
 # <blockquote>
@@ -34,6 +37,10 @@
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# The *flag* says whether the result is at most zero, the *flip* turns the bits of a number for the subtraction, and the
+# *indicator row* is 1 in the column where the machine works and 0 in all others ({doc}`section_b_3_branch`,
+# {doc}`lemma_2_adder`, {doc}`lemma_3_4_read_write`).
 
 # %%
 import itertools

@@ -10,9 +10,15 @@
 # # Lemma 23 · Stochastic gradient descent for a linear model
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 23, Remark 3, Algorithm 13, Appendix O.*
 #
-# The machine fits $y\approx w\cdot x$ by gradient steps, one point at a time. The paper's program holds the address of
-# the current point in its own instructions and changes it as it goes; with a copy of the step for every point no
-# instruction has to change. The machine runs both.
+# A computer should be able to learn, too. The simplest learning is that of a linear model: given points $x_i$ with
+# labels $y_i$, find weights $w$ with $y_i\approx w\cdot x_i$. *Stochastic gradient descent* goes through the points one
+# at a time and moves $w$ a little, by $-\eta\,(w\cdot x_i-y_i)\,x_i$, with a learning rate $\eta$. This takes products
+# and a difference, and two loops, over points and over rounds through all of them. The FLEQ machine
+# ({doc}`theorem_2_fleq`), a looped transformer whose instructions call functions of matrices, has these.
+#
+# What it does not have is an operand that changes: an instruction names its cells. The paper's program holds the
+# address of the current point in its own instructions and changes it as it goes; with a copy of the step for every
+# point no instruction has to change. The machine runs both.
 
 # %%
 from itertools import pairwise

@@ -10,9 +10,12 @@
 # # Lemma 2 · Adding in one layer
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 2 (Lemma 10), Appendices B.1 and F.1.*
 #
-# Bit $i$ of a sum depends on the lowest $i$ bits of both numbers, through their sum $s$ alone. It is 1 when $2^{i-1}
-# \le s < 2^i$, or when $3\cdot 2^{i-1} \le s < 2^{i+1}$. On the integers each of these windows is a difference of
-# ReLUs, and $s$ is affine in the bits. So all bits come out of one hidden layer at once, with no carry to wait for.
+# Whoever adds two numbers by hand works from right to left, since each place has to wait for the carry of the one
+# before it. For a transformer that would mean a layer for each bit. But there is no need to wait. Let $a$ and $b$ be
+# numbers of $d$ bits. Bit $i$ of their sum depends on the lowest $i$ bits of both, through the sum $s$ of these two
+# shorter numbers alone. It is 1 when $2^{i-1} \le s < 2^i$, or when $3\cdot 2^{i-1} \le s < 2^{i+1}$. On the integers
+# each of these windows is a difference of ReLUs, and $s$ is affine in the bits. So all bits come out of one hidden
+# layer at once, with no carry to wait for.
 #
 # <!-- claim looped-transformers/lemma-2 -->
 # <blockquote>

@@ -10,14 +10,20 @@
 # # Lemmas 3 and 4 · Reading and writing by address
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 3 and 4, Figures 2 and 3, Appendices B.2 and F.2.*
 #
+# A computer must read from an address and write to one. In a looped transformer the memory is a set of columns, each
+# with a *code* of its own, $\pm1$ in some rows, that serves as its address, and one further column, the *scratchpad*,
+# is where the work is done. To read is to bring the content of the column with a given code into the scratchpad; to
+# write is to bring the scratchpad's content there. Attention can do both, for it lets columns find each other by their
+# codes.
+#
 # The scratchpad column holds a *pointer*, the code of another column; that column holds the same code in its *encoding*
 # rows. Keys and queries are the sum of both blocks, so these two columns have the highest score with each other and
 # with themselves, and attend to each other with weight 1/2. The value matrix puts the mean $(v_1 + v_i)/2$ of the two
-# contents into a buffer, **in both columns**. The ReLU units then do one of two things. To read, they add twice the
-# difference (buffer - content) where the indicator $b$ is 1. To write, they add it where $b$ is 0: the column that was
-# pointed to is the only one where the difference is not zero. A large constant $C$, the *gate*, sees to this: it is
-# taken off inside every unit that is to stay silent, which is then below zero. For data of $\pm1$ the least that will
-# do is 2.
+# contents, $v_1$ of the scratchpad and $v_i$ of the other, into a buffer, **in both columns**. The ReLU units then do
+# one of two things. To read, they add twice the difference (buffer - content) where the indicator $b$, which is 1 in
+# the scratchpad and 0 elsewhere, is 1. To write, they add it where $b$ is 0: the column that was pointed to is the only
+# one where the difference is not zero. A large constant $C$, the *gate*, sees to this: it is taken off inside every
+# unit that is to stay silent, which is then below zero. For data of $\pm1$ the least that will do is 2.
 
 # %%
 import torch

@@ -10,9 +10,14 @@
 # # Lemma 7 · Inverting a matrix by Newton's iteration
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 7 (= 21), Algorithms 3 and 9, Appendix N.*
 #
-# $X\leftarrow X(2I-AX)$ squares the residual $I-AX$ at each step, if it is small enough to begin with. The page runs
-# the iteration, then the paper's program for it in an exact interpreter, then the program inside the transformer: on
-# many random matrices, since the error is that of the products times what the matrix makes of it.
+# To invert a matrix $A$ one need not solve equations. Newton's iteration takes any first guess $X$ of the inverse and
+# improves it by products and differences alone: $X\leftarrow X(2I-AX)$, where $I$ is the unit matrix. If $X$ were the
+# inverse, the residual $I-AX$ would be 0; each step squares it, so that the number of right digits doubles, if it is
+# small enough to begin with. Products and differences are what a looped transformer has, and so it can invert matrices.
+#
+# The page runs the iteration, then the paper's program for it in an exact interpreter, then the program inside the
+# transformer, the FLEQ machine of {doc}`theorem_2_fleq`: on many random matrices, since the error is that of the
+# products times what the matrix makes of it.
 
 # %%
 import math

@@ -10,8 +10,12 @@
 # # Lemma 8 · The largest eigenvector by power iteration
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 8 (= 22), Algorithms 4, 11, 12, Appendix N.*
 #
-# Multiply by $A$ again and again, then divide by the norm. The norm's inverse, $1/\sqrt S$ with $S=\|b\|^2$, is found
-# by another iteration, since the machine has products only.
+# Which direction does a matrix $A$ stretch most? If one multiplies a vector $b$ by $A$ again and again, its part along
+# the eigenvector of the largest eigenvalue (in modulus) grows faster than all others, and in the end only that
+# direction is left. Then the vector is divided by its norm. That is power iteration, and a looped transformer can run
+# it, but for the division: what the program may use are products and differences. So the inverse of the norm,
+# $1/\sqrt S$ with $S=\|b\|^2$, is found by another iteration, which needs no more than these. First come the two
+# iterations by themselves, then the programs made of them.
 
 # %%
 import math

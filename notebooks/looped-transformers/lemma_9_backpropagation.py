@@ -10,10 +10,14 @@
 # # Lemma 9 · Training a two-layer network
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 9 (= 24), Algorithms 5 (= 14), 15, 16, Appendix O.*
 #
-# The largest program of the paper: gradient descent on a network with one hidden layer of sigmoids,
-# $o=w_2\cdot\phi(W_1x+b_1)+b_2$, loss $(o-y)^2/2$. The listing in print does not run: its loop never executes its body
-# and never ends. Repaired line by line it computes the gradient exactly, and runs in the transformer, which runs a
-# program with fewer instructions a unit to the same end, too.
+# Can a transformer train a neural network, by a program that it executes? The largest program of the paper does:
+# gradient descent on a network with one hidden layer of sigmoids $\phi$, $o=w_2\cdot\phi(W_1x+b_1)+b_2$, with an input
+# $x$, a label $y$ and the loss $(o-y)^2/2$. The gradient is computed by *back-propagation*: the error $o-y$ of the
+# output is carried back through the network, layer by layer. The program runs on the FLEQ machine
+# ({doc}`theorem_2_fleq`), which has products, differences, transposes and sums of sigmoids among its functions. The
+# listing in the paper does not run: its loop never executes its body and never ends. Repaired line by line it computes
+# the gradient exactly, and runs in the transformer, which runs a program with fewer instructions for each hidden unit
+# to the same end, too.
 
 # %%
 from itertools import pairwise

@@ -10,10 +10,12 @@
 # # Remark 2 · A calculator with one head
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Remark 2, Corollary 2, Appendix M.*
 #
-# The calculator of Theorem 4 makes a reciprocal and a root out of sigmoids, with a head for each. Remark 2 says that
-# Corollary 2 can take the place of Lemma 11: then a single head is enough, and the error falls with the dimension
-# rather than with the number of heads. This page runs the sums of Corollary 2 by themselves, and then builds a
-# calculator that has one head in each of its layers.
+# The calculator of Theorem 4 makes a reciprocal and a root out of sigmoids, with a head for each
+# ({doc}`theorem_4_calculator`). That is the way of Lemma 11. Corollary 2 has another: one head is enough if every
+# sigmoid has a column of the input to itself, since a head looks at each column separately ({doc}`lemma_11_sigmoids`).
+# Remark 2 says that Corollary 2 can take the place of Lemma 11: then a single head is enough, and the error falls with
+# the dimension rather than with the number of heads. This page runs the sums of Corollary 2 by themselves, and then
+# builds a calculator that has one head in each of its layers.
 
 # %%
 import math

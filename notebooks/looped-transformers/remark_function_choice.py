@@ -10,10 +10,13 @@
 # # Lemma 11 inside FLEQ · A program chooses the function
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 11, Appendix J.1, with Theorem 2.*
 #
-# Lemma 11 lets one set of weights hold $N$ functions: a vector $e_j$ in the input says which of them is computed. Its
-# own page runs the lemma by itself. But the paper writes it "in a format that is consistent with the FLEQ design", and
-# there it says more. The selector is then an operand, a cell of the memory, which a program can compute. One
-# instruction becomes a table of functions, and which of them is meant can depend on the data.
+# By Lemma 11 a few layers of attention compute a function that is written as a sum of sigmoids
+# ({doc}`lemma_11_sigmoids`), and one set of weights can hold $N$ such functions: a vector $e_j$ in the input, with a 1
+# in place $j$ and zeros elsewhere, says which of them is computed. The lemma's own page runs it by itself. But the
+# paper writes it "in a format that is consistent with the FLEQ design", the machine whose instructions call functions
+# of the memory ({doc}`theorem_2_fleq`), and there it says more. The selector $e_j$ is then an operand, a cell of the
+# memory, which a program can compute. One instruction becomes a table of functions, and which of them is meant can
+# depend on the data.
 
 # %%
 import torch

@@ -10,9 +10,12 @@
 # # Appendix B.3 · If at most zero, go to
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: equations (3) and (4), Appendices B.3 and F.3.*
 #
-# A branch has three parts: a flag that is 1 if a number is at most zero, the counter plus one, and a choice between
-# that and the target. Each part is one ReLU network. The adder of Lemma 2 gives the second; the first and third are
-# here, tried on every number, every counter and every target.
+# A computer is more than a calculator because it can branch: go on here or there, by what has been computed. In the
+# machines of this chapter an instruction ends with "if the result is at most zero, go to instruction $c$, else to the
+# next one". A *counter* holds the address of the current instruction. A branch has three parts: a flag that is 1 if a
+# number is at most zero, the counter plus one, and a choice between that and the target. Each part is one ReLU network.
+# The adder of Lemma 2 gives the second; the first and third are here, tried on every number, every counter and every
+# target.
 
 # %%
 import torch

@@ -10,11 +10,12 @@
 # # Appendix G, Step 6 · Error correction, and the temperature it needs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix G, Step 6; Appendix L.*
 #
-# A soft look-up is never quite right. The last layer of the SUBLEQ machine therefore rounds every entry to $-1$, 0 or 1
-# by two ramps, one about $-1/2$ and one about $1/2$. Within a margin $\epsilon$ of a bit the result is that bit, so
-# that errors do not pile up from cycle to cycle. The paper asks for noise below 1/2, and its only condition on the
-# temperature is that of Appendix L, $\lambda>\log(Gdn^3/\epsilon)$. The length $N$ of the integers enters through the
-# number $d$ of rows only, as $\log N$.
+# The SUBLEQ machine ({doc}`lemma_1_subleq`) keeps its integers, of $N$ bits, as entries $\pm1$, and finds them by a
+# softmax whose scores are multiplied by a temperature factor $\lambda$. Such a look-up is never quite right. The last
+# layer therefore rounds every entry to $-1$, 0 or 1 by two ramps, one about $-1/2$ and one about $1/2$. Within a margin
+# $\epsilon$ of a bit the result is that bit, so that errors do not pile up from cycle to cycle. The paper asks for
+# noise below 1/2, and its only condition on the temperature is that of Appendix L, $\lambda>\log(Gdn^3/\epsilon)$ for
+# $d$ rows and $n$ columns with entries up to $G$. The length $N$ of the integers enters through $d$ only, as $\log N$.
 #
 # But the correction is the *last* layer. Before it come the adders, and an adder doubles noise at every bit, so what
 # arrives is up to $2^N$ times what was read. The temperature has to make up for it: it must grow with $N$. The page

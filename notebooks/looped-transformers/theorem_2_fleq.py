@@ -10,6 +10,19 @@
 # # Theorem 2 · A transformer that runs FLEQ programs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Theorem 2, Remark 1, Corollary 1, Definition 1, Appendix C.2.*
 #
+# A FLEQ instruction computes $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$ with one of $M$ functions, where
+# each cell of the memory $\mathrm{mem}$ is a matrix of up to $d\times d$, and then jumps to instruction $p$ if
+# $\mathrm{mem}[\mathit{flag}]\le 0$. So a program in it says what to compute in a few lines, while SUBLEQ
+# ({doc}`lemma_1_subleq`) needs many for a product of two numbers. The theorem says that, once the functions are chosen,
+# one transformer of fixed weights runs all programs that call them.
+#
+# The machine holds three parts side by side in the $n$ columns of its input: a scratchpad, where operands and result
+# stand while an instruction is executed, the memory, and the program. One pass through its layers executes one
+# instruction, and the output is the next input. Each function is a small transformer of its own, a *function block* of
+# $l_m$ layers; all blocks work side by side, and the instruction's number decides whose result is kept. Columns find
+# each other by their addresses, through a softmax whose scores are multiplied by a *temperature factor*; it takes the
+# place of a hard choice, and the larger the factor, the less is left to the columns that are not meant.
+#
 # <!-- claim looped-transformers/theorem-2 -->
 # <blockquote>
 #
@@ -30,11 +43,8 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# A FLEQ instruction computes $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$ with one of $M$ functions and
-# then jumps to $p$ if $\mathrm{mem}[\mathit{flag}]\le 0$. The machine holds scratchpad, memory and program side by
-# side in its input. One pass through its layers executes one instruction, and the output is the next input. Each
-# function is a small transformer of its own, a *function block*; all blocks work side by side, and the instruction's
-# number decides whose result is kept.
+# In the formulas of the proof, $d_w$ is the number of columns of an operand, $\sigma$ is the ReLU, and a mask is 1 in
+# the columns of an operand and 0 elsewhere. What goes wrong with them as printed is run below.
 #
 # The program run here is Newton's iteration for the inverse of a matrix. It uses every part of the machine: products,
 # transposes, subtractions, a counter and a jump. The interpreter beside it says what should happen.

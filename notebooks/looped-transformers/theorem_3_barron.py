@@ -10,9 +10,12 @@
 # # Theorem 3 · How many sigmoids a function needs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Definitions 2 and 3, Theorem 3, Appendix J.1, after Barron (1993).*
 #
-# The heads of Lemma 11 make sums of sigmoids. How good such a sum of $m$ terms can be is a theorem of Barron's, which
-# the paper quotes: $O(m^{-1/2})$ for every function whose Fourier transform falls fast enough. This page runs the
-# greedy construction of its proof on one function. That illustrates the theorem; it does not prove it.
+# The heads of Lemma 11 make sums of sigmoids, steps that are rounded off ({doc}`lemma_11_sigmoids`). How many of them
+# does a function need? In many dimensions one would fear that the number explodes: to fill space with steps takes more
+# and more of them, the more coordinates there are. A theorem of Barron's, which the paper quotes, says that for some
+# functions it does not. The error of the best sum of $m$ terms is $O(m^{-1/2})$, in any dimension, for every function
+# whose Fourier transform falls fast enough; how fast decides the constant. This page runs the greedy construction of
+# its proof on one function. That illustrates the theorem; it does not prove it.
 
 # %%
 import math

@@ -10,6 +10,15 @@
 # # Theorem 4 · A calculator
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Theorem 4 (Lemma 6 in the body), Algorithm 7, Appendix M.*
 #
+# A looped transformer, a network of fixed weights whose output is fed back as its next input, can be a pocket
+# calculator. The FLEQ machine ({doc}`theorem_2_fleq`) executes programs whose instructions call functions. Here it is
+# given six: sum, difference, product, percentage (a number divided by 100), reciprocal and root. The last two are no
+# sums or products of the input. They are approximated by a sum of sigmoids, $\sum_i c_i\,\phi(a_ix-b_i)$ with
+# $\phi(u)=1/(1+e^{-u})$, like a staircase with rounded steps, and attention computes a sigmoid in each head
+# ({doc}`lemma_11_sigmoids`). With $m$ heads there are $m$ steps. So the error falls as $m$ grows, but not everywhere: a
+# reciprocal is steep near 0, and a root is wanted on a long interval. The theorem says how far one can go with $m$
+# heads. ($\tilde\Omega$ hides logarithms of $m$.)
+#
 # <!-- claim looped-transformers/theorem-4 -->
 # <blockquote>
 #
@@ -23,9 +32,11 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# The FLEQ machine with six functions: sum, difference, product, percentage, reciprocal and root. The last two are
-# sums of sigmoids with a head for each term; the others were built before, and share these heads (Lemma 7). One program
-# is run, six operations long.
+# The sums, differences, products and percentages were built before, and share the heads of the sigmoids, as all
+# function blocks of a machine can ({doc}`lemma_7_newton`). The sigmoids are placed so as to follow the reciprocal of
+# positive numbers; their mirror images do the same for negative ones. Corollary 9 ({doc}`lemma_17_reciprocal`) has
+# sigmoids whose slopes form a geometric sequence, so that few of them cover a long interval. One program is run, six
+# operations long.
 
 # %%
 import math

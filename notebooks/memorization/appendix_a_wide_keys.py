@@ -2,9 +2,11 @@
 # # Appendix A · Do wide keys train faster, and does the gap close?
 # *Mahdavi, Liao, Thrampoulidis: Appendix A.*
 #
-# With one shared context a key width beyond $n - 1$ gives a head nothing that it could not have without
+# A head of attention scores the $n$ tokens of a context by keys and queries, vectors of some width. With one context
+# shared by all examples a key width beyond $n - 1$ gives a head nothing that it could not have without
 # ({claim:ref}`conclusion (3) <memorization/remark-conclusion-3>`). Yet the same function may be easier to find with
-# more weights. The appendix reports that it is.
+# more weights: a model trained by gradient descent may memorise its examples, random labels of random queries, sooner.
+# The appendix reports that it does.
 #
 # <!-- claim memorization/remark-wide-heads-train-faster -->
 # <blockquote>

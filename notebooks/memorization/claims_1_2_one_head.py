@@ -2,10 +2,13 @@
 # # Claims 1 and 2 · What one head can be made to do
 # *Mahdavi, Liao, Thrampoulidis: Claims 1 and 2, Appendix B; Lemmas 3 and 4, Appendix D.*
 #
-# A head acts through one matrix $W = W_K W_Q^\top$. On an example it gives the weights $\mathrm{softmax}(E W e)$. If
-# the queries of a few examples are independent, $We$ can be chosen for each of them freely, and with it their weights.
-# That is Claim 1. Claim 2 adds a rank-one matrix that those examples do not feel and that all others feel as much as
-# one likes.
+# The proof of Theorem 1 asks two things of a head of attention: that it does what is wanted on a few examples, and that
+# it does nothing of interest on all others. An example has a context $E$, whose rows are $n$ tokens of $d$ numbers, and
+# a query $e$. With keys $W_K$ and queries $W_Q$, matrices of $d$ rows and $d_h$ columns, the head acts through one
+# matrix $W = W_K W_Q^\top$: it gives the tokens the weights $\mathrm{softmax}(E W e)$. If the queries of a few examples
+# are independent, $We$ can be chosen for each of them freely, and with it their weights. That is Claim 1. Claim 2 adds
+# a rank-one matrix that those examples do not feel and that all others feel as much as one likes, so that on them one
+# token gets nearly all the weight.
 
 # %%
 import torch

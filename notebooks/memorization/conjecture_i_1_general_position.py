@@ -2,9 +2,15 @@
 # # Appendix I.1 · How much is memorised in general position?
 # *Mahdavi, Liao, Thrampoulidis: the conjecture of Appendix I.1, and the caption of Figure 4.*
 #
-# Theorem 1 promises $H(n-1)+1$ examples, and with one shared context no keys and queries give $Z$ more rank than that.
-# What if every example has a context of its own, and all tokens together are in general position? Trained models then
-# depend less on $n$ (Figure 4), and the paper conjectures that $d$ takes the place of $n$.
+# An example is a context of $n$ tokens, vectors of $d$ numbers, with a query and a label. A layer of $H$ heads takes
+# $H$ averages of the context's tokens, with weights that keys and queries of width $d_h$ make from the query; these
+# averages are the example's row of a matrix $Z$, and the output, of $d_\mathrm{out}$ numbers, is linear in this row.
+# Theorem 1 promises that $T=H(n-1)+1$ examples can be memorised, whatever their labels, and with one shared context no
+# keys and queries give $Z$ more rank than that.
+#
+# What if every example has a context of its own, and all tokens together are in *general position*: every $d$ of them
+# linearly independent? Trained models then depend less on $n$ (Figure 4), and the paper conjectures that $d$ takes the
+# place of $n$.
 #
 # <!-- claim memorization/conjecture-i-1 -->
 # <blockquote>

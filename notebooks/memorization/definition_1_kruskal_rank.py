@@ -2,9 +2,12 @@
 # # Definitions 1 and 2 · Kruskal rank, general position and the two assumptions
 # *Mahdavi, Liao, Thrampoulidis: Definitions 1 and 2, Assumptions 1 and 2, Section 4; the test of Section 5.1.*
 #
-# Rank asks whether *some* vectors of a set are independent; Kruskal rank asks it of *every* subset of a size. Deciding
-# it means trying all subsets. On small sets of whole numbers that is done here without rounding. On real data the paper
-# tries 5000 random subsets instead. Below: what that test sees, and two things it cannot see.
+# Theorem 1 says that a layer of attention memorises so many examples if their queries and tokens are independent
+# enough, and this page says what that means. Rank asks whether *some* vectors of a set are independent; Kruskal rank
+# asks it of *every* subset of a size. Assumption 1 asks it of the queries, up to the size $n$, the number of tokens of
+# a context; general position asks it up to the dimension $d$ of the vectors, the most there can be. Deciding it means
+# trying all subsets. On small sets of whole numbers that is done here without rounding. On real data the paper tries
+# 5000 random subsets instead. Below: what that test sees, and two things it cannot see.
 
 # %%
 from itertools import combinations

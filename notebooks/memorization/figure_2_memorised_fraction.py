@@ -5,9 +5,9 @@
 # Models with one shared context are trained to name the random class of each query. There is nothing to understand in
 # such labels, they can only be memorised; so the fraction of examples that a model names says how much it can hold. The
 # figure plots this fraction against the number of heads, the length of the context and the width of the keys. The paper
-# uses $d = 64$, 100 classes and up to 40 000 examples: on one GPU, days. **This page runs a reduced size**: $d = 16$,
-# 20 classes, a few hundred examples, a higher rate and 5000 steps. Every panel, with all its seeds and data sets,
-# trains as one program.
+# uses tokens of $d = 64$ numbers, 100 classes and up to 40 000 examples: on one GPU, days. **This page runs a reduced
+# size**: $d = 16$, 20 classes, a few hundred examples, a higher rate and 5000 steps. Every panel, with all its seeds
+# and data sets, trains as one program.
 
 # %%
 import torch

@@ -8,10 +8,10 @@
 # on an example if one of its softmax weights is above 0.99, and finds that most of them are, "with perfect
 # memorization".
 #
-# **This page trains a reduced size**, $d = 16$, $n = 8$ and 20 classes, with several seeds; at the end it shows a run
-# at the full printed size, with one seed, that is on record. As in the paper, $T$ is about the most that these heads
-# memorise: most runs name every label, and a table below counts them. It was chosen after runs with other $T$, partly
-# with these seeds.
+# **This page trains a reduced size**, tokens of $d = 16$ numbers, $n = 8$ of them in the context and 20 classes, with
+# several seeds; at the end it shows a run at the full printed size, with one seed, that is on record. As in the paper,
+# $T$ is about the most that these heads memorise: most runs name every label, and a table below counts them. It was
+# chosen after runs with other $T$, partly with these seeds.
 #
 # The text does not say from which weights a training starts. Here the output map starts as keys, queries and values do,
 # Xavier-uniform, as in the code that the authors published; `start = "fan-in"` is the usual one of a linear map, within

@@ -2,11 +2,13 @@
 # # Figure 4 · A context for each example
 # *Mahdavi, Liao, Thrampoulidis: Figure 4, Appendix I.1.*
 #
-# So far all examples shared one context. Now every example has its own random context, so that all tokens are in
-# general position, and the rank of $Z$ can reach about $Hd$ instead of $H(n-1)+1$. If that is what limits a model, the
-# number of heads must count as before, and the length of the context less than before. **Reduced size**: $d = 16$, 20
-# classes, a few hundred examples, 2500 steps. The half of the figure with real labels is
-# {doc}`/notebooks/memorization/figure_4_regression`.
+# In the earlier figures all examples share one context of $n$ tokens, and a model tells them apart by their queries
+# alone. A layer with $H$ heads then has at most $H(n-1)+1$ independent features for them, the rank of a matrix $Z$ that
+# has a row for each example. Now every example has its own random context, so that all tokens are in general position
+# (every $d$ of them independent, where $d$ is the number of entries of a token), and the rank of $Z$ can reach about
+# $Hd$. If that is what limits a model, the number of heads must count as before, and the length of the context less
+# than before. **Reduced size**: $d = 16$, 20 classes, a few hundred examples, 2500 steps. The half of the figure with
+# real labels is {doc}`/notebooks/memorization/figure_4_regression`.
 
 # %%
 import torch

@@ -3,9 +3,10 @@
 # *Mahdavi, Liao, Thrampoulidis: Figure 4, Appendix I.1.*
 #
 # The other half of {doc}`/notebooks/memorization/figure_4_general_position`: every example has a context of its own,
-# and now labels from $[0, 1]$ and the mean squared error take the place of classes, where less is better and a constant
-# answer has about $1/12$. The paper's caption speaks of both halves at once: linear in $H$, weaker in $n$. **Reduced
-# size**: $d = 16$, 800 examples, 2500 steps.
+# and now labels are random numbers from $[0, 1]$ and no classes. The mean squared error is what is measured; less is
+# better, and a model that always gives the same answer has about $1/12$. The paper's caption speaks of both halves at
+# once: linear in the number $H$ of heads, weaker in the length $n$ of the context. **Reduced size**: $d = 16$ numbers a
+# token, 800 examples, 2500 steps.
 
 # %%
 import torch

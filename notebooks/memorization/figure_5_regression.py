@@ -2,9 +2,12 @@
 # # Figure 5 · The same with real labels
 # *Mahdavi, Liao, Thrampoulidis: Figure 5, Appendix A.*
 #
-# As {doc}`/notebooks/memorization/figure_2_memorised_fraction`, with labels from $[0, 1]$ and the mean squared error in
-# place of accuracy, so that less is better. A constant answer has the error of the label's variance, about $1/12$;
-# every error below that has been memorised. **Reduced size**, as there.
+# How much a model memorises can be asked of numbers as well as of names. The models of
+# {doc}`/notebooks/memorization/figure_2_memorised_fraction`, in which all examples share one context, are trained here
+# on labels that are random numbers from $[0, 1]$, one for each query; the mean squared error takes the place of the
+# fraction of right names, so that less is better. A model that always gives the same answer has the variance of the
+# labels as its error, about $1/12$; one that is below that has memorised something. The figure asks again for the
+# effect of the number of heads, of the length of the context and of the width of the keys. **Reduced size**, as there.
 
 # %%
 import torch

@@ -2,7 +2,12 @@
 # # Proposition 2 · One shared context: the bound on the rank is tight
 # *Mahdavi, Liao, Thrampoulidis: Proposition 2, Section 4.2, Appendix E.*
 #
-# If all examples look at the same tokens, a layer has less to tell them apart by than its width suggests.
+# A layer of attention with $H$ heads reads examples: a *context* $E^{(t)}$ of $n$ tokens, the rows of a matrix, and a
+# query, for $t=1,\dots,T$. Each head takes an average of the tokens, with softmax weights that its keys and queries
+# make from the query. The $H$ averages, side by side, are row $t$ of a matrix $Z$, and the outputs are linear in $Z$,
+# so that its rank bounds the number of labels that can be met at will. Theorem 1 builds keys and queries for which the
+# rank is as large as $H(n-1)+1$, if they are wide enough. Could others give more? If all examples look at the same
+# tokens, a layer has less to tell them apart by than its width suggests, and the answer is no.
 #
 # <!-- claim memorization/proposition-2 -->
 # <blockquote>

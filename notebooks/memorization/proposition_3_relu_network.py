@@ -2,11 +2,17 @@
 # # Proposition 3 · A ReLU network of comparable size does no better in order
 # *Mahdavi, Liao, Thrampoulidis: Proposition 3, Section 4.3; Appendix F.*
 #
-# A two-layer ReLU network reads the context and the query as one long vector of $(n+1)d$ numbers. The proof gives it
-# data that satisfy both assumptions and yet vary in $n$ numbers only: the context is $e_1, \dots, e_n$ for every
-# example, the query is $n$ free numbers behind $d - n$ zeros. On such data the constant part of the input folds into
-# the bias, and what is left is a network with $n$ inputs. It has $(n+1)m + (m+1)d_\mathrm{out}$ parameters, too few to
-# reach all labels of more examples than that.
+# Is attention good at memorising, or would any network of its size do as well? The paper sets a layer of attention
+# beside a two-layer ReLU network with $m$ hidden units and $d_\mathrm{out}$ outputs. Both get the same examples: a
+# context of $n$ tokens, of $d$ numbers each, and a query. The ReLU network reads context and query as one long vector
+# of $(n+1)d$ numbers. How many examples is it certain to memorise, if all that is known of them is what Theorem 1
+# assumes, that every $n$ queries are independent and so are the tokens of each context?
+#
+# The proof gives it data that satisfy both assumptions and yet vary in $n$ numbers only: the context is
+# $e_1, \dots, e_n$, the first axes of space, for every example, the query is $n$ free numbers behind $d - n$ zeros. On
+# such data the constant part of the input folds into the bias, and what is left is a network with $n$ inputs. It has
+# $(n+1)m + (m+1)d_\mathrm{out}$ parameters. If there are more labels than parameters, almost no labels can be met, and
+# each example has $d_\mathrm{out}$ of them.
 #
 # <!-- claim memorization/proposition-3 -->
 # <blockquote>

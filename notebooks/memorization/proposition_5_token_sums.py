@@ -2,10 +2,14 @@
 # # Proposition 5 · Tokens with a constant sum
 # *Mahdavi, Liao, Thrampoulidis: Proposition 5, Appendix I.*
 #
-# With a context for each example $Z$ can have rank $Hd$. If the entries of every token sum to the same number $C$, it
-# cannot: a convex combination of such tokens has the sum $C$ too, in every head, so the difference of two heads' sums
-# is zero on every row. For $C \ne 0$ the tokens can still be in general position, so no assumption of that kind gives
-# rank $Hd$. For $C = 0$ they cannot, since they all lie in one hyperplane, and the rank is one lower for every head.
+# A layer of attention with $H$ heads reads an example, a context of $n$ tokens $e_i^{(t)}$ of $d$ numbers each and a
+# query, by taking $H$ averages of the tokens, whose weights its keys and queries, of width $d_h$, make from the query.
+# These averages are the example's row of a matrix $Z$, of $Hd$ columns, and how many labels can be met at will is a
+# question of its rank. With a context for each example $Z$ can have rank $Hd$. If the entries of every token sum to the
+# same number $C$, it cannot: an average of such tokens has the sum $C$ too, in every head, so the difference of two
+# heads' sums is zero on every row. For $C \ne 0$ the tokens can still be in general position (every $d$ of them
+# independent), so no assumption of that kind gives rank $Hd$. For $C = 0$ they cannot, since they all lie in one
+# hyperplane, and the rank is one lower for every head.
 #
 # <!-- claim memorization/proposition-5 -->
 # <blockquote>

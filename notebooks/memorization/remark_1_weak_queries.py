@@ -2,9 +2,12 @@
 # # Remark 1 · Queries of smaller Kruskal rank
 # *Mahdavi, Liao, Thrampoulidis: Remark 1, Section 4.1.*
 #
-# The construction of Theorem 1 prescribes the softmax weights of up to $n$ examples in one head, and for that it needs
-# their queries independent. If every $Q < n$ of the queries are independent and not more, a head can still prescribe
-# the weights of $Q$ examples at a time, and the construction goes through with $r = \min(Q, d_h)$.
+# Theorem 1 says how many examples a layer of attention with $H$ heads memorises: $H(r-1)+1$ with $r=\min(n,d_h)$, where
+# $n$ is the number of tokens that an example shows and $d_h$ the width of keys and queries. Its construction prescribes
+# the softmax weights of up to $n$ examples in one head, and for that it needs their queries independent. What if
+# queries are less independent than that? If every $Q < n$ of the queries are independent and not more (their *Kruskal
+# rank* is $Q$), a head can still prescribe the weights of $Q$ examples at a time, and the construction goes through
+# with $r = \min(Q, d_h)$.
 #
 # <!-- claim memorization/remark-1 -->
 # <blockquote>

@@ -2,9 +2,11 @@
 # # Remark 2 · With a skip connection
 # *Mahdavi, Liao, Thrampoulidis: Section 4.4; Remark 2; Appendix C.*
 #
-# A skip connection adds the query to the layer's output before decoding. The decoder of the construction passes on the
-# first $d_\mathrm{out}$ coordinates, so each output is off by the first coordinates of its query. These are known
-# before anything is trained. Subtracting them from the labels beforehand puts it right, and Theorem 1 holds as before.
+# In a transformer the output of a layer is added to its input: this is a *skip connection*, and Theorem 1 is about a
+# layer without it. Does it spoil what was built? The query is added to the layer's output before decoding. The decoder
+# of the construction passes on the first $d_\mathrm{out}$ coordinates, as many as a label has, so each output is off by
+# the first coordinates of its query. These are known before anything is trained. Subtracting them from the labels
+# beforehand puts it right, and Theorem 1 holds as before.
 
 # %%
 import torch

@@ -2,10 +2,12 @@
 # # Section 3 · The model, its matrix form and its parameters
 # *Mahdavi, Liao, Thrampoulidis: Section 3, Eqs. (1)-(8); Table 2; the text after Theorem 1.*
 #
-# One attention layer is read at one query. Each of $H$ heads takes a convex combination of the context's tokens; the
-# $H$ combinations, side by side, are a row of the feature matrix $Z$; everything after that is linear. So the question
-# of how many labels can be met is a question about the rank of $Z$. (The introduction calls capacity "the minimal set
-# of parameters"; Section 3 and all theorems mean the largest $T$.)
+# A model memorises if it gives every one of $T$ examples its label, whatever the labels are; its capacity is the
+# largest $T$ for which it can. The model here is one attention layer that is read at one query. An example shows it a
+# context, $n$ tokens of $d$ numbers each, and the query. Each of $H$ heads takes a convex combination of the context's
+# tokens; the $H$ combinations, side by side, are a row of the feature matrix $Z$; everything after that is linear. So
+# the question of how many labels can be met is a question about the rank of $Z$. (The introduction of the paper calls
+# capacity "the minimal set of parameters"; Section 3 and all theorems mean the largest $T$.)
 
 # %%
 import torch

@@ -2,8 +2,10 @@
 # # Section 4.4 · Are sinusoidal positions of full rank?
 # *Mahdavi, Liao, Thrampoulidis: Section 4.4.*
 #
-# Assumption 2 asks that the tokens of a context be linearly independent. Words occur again, and their embeddings with
-# them; so the paper looks to the positions, which are added to the tokens. Do they make the tokens independent?
+# Theorem 1 asks that the $n$ tokens of a context, vectors of $d$ numbers, be linearly independent (Assumption 2). Words
+# occur again, and their embeddings with them; so the paper looks to the positions, which are added to the tokens: the
+# position $p$ is encoded by the values at $p$ of $d$ sines and cosines of different frequencies. Do they make the
+# tokens independent?
 #
 # <!-- claim memorization/remark-positional-full-rank -->
 # <blockquote>

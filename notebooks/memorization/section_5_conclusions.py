@@ -2,10 +2,10 @@
 # # Section 5.2 · More heads, longer contexts, wider keys: what helps?
 # *Mahdavi, Liao, Thrampoulidis: the three conclusions of Section 5.2.*
 #
-# "Theorem 1 provides three conclusions": with more heads, with longer contexts and with wider keys up to $n$ more is
-# memorised, and beyond $n$ wider keys bring nothing. The theorem is a *lower* bound. It says what is certain, and
-# cannot say by itself that anything grows, or that anything stops growing. For that an upper bound has to stand beside
-# it.
+# "Theorem 1 provides three conclusions": with more heads, with longer contexts and with wider keys up to the number $n$
+# of tokens of a context more is memorised, and beyond $n$ wider keys bring nothing. The theorem is a *lower* bound,
+# $H(\min(n,d_h)-1)+1$ examples for $H$ heads with keys of width $d_h$. It says what is certain, and cannot say by
+# itself that anything grows, or that anything stops growing. For that an upper bound has to stand beside it.
 #
 # One is at hand. Where the outputs of $T$ examples, as the weights vary, move in fewer than $T$ dimensions, almost no
 # labels can be met. The number of those dimensions, called the *number of labels within reach* here, is the rank of the

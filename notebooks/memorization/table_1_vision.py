@@ -2,11 +2,13 @@
 # # Table 1 and Figure 1 · Do the assumptions hold in a vision transformer?
 # *Mahdavi, Liao, Thrampoulidis: Table 1 and Figure 1, Section 5.1.*
 #
-# Theorem 1 asks that every $n$ queries be independent. In a vision transformer all images bring the same query, the
-# class token, so at the embedding that fails as badly as it can. But one layer of attention mixes each image into its
-# class token, and images differ. The paper takes 2000 images of ImageNet and asks at four places: are the class tokens
-# of Kruskal rank $n$ (Assumption 1)? Are the tokens of each image independent (Assumption 2)? Are the class tokens in
-# general position?
+# Theorem 1 asks that every $n$ queries be independent, where $n$ is the number of tokens of an example, here the
+# patches of an image and the class token. In a vision transformer all images bring the same query, the class token, so
+# at the embedding that fails as badly as it can. But one layer of attention mixes each image into its class token, and
+# images differ. The paper takes 2000 images of ImageNet and asks at four places: are the class tokens of Kruskal rank
+# $n$, that is, are every $n$ of them independent (Assumption 1)? Are the tokens of each image independent (Assumption
+# 2)? Are the class tokens in general position, that is, are as many of them independent as a token has numbers,
+# whichever one takes?
 #
 # ImageNet and the published weights cannot be shipped with a book. **The stand-in** is random crops of the two
 # photographs that come with scikit-learn, and a small vision transformer trained on them to tell where a crop was

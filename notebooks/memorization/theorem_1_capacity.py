@@ -2,8 +2,17 @@
 # # Theorem 1 · The weights that memorise, written down
 # *Mahdavi, Liao, Thrampoulidis: Theorem 1 and Proposition 1, Section 4.1; proof in Appendix B.*
 #
-# How many examples can one layer of attention fit exactly, whatever their labels? If the queries and the tokens are
-# independent enough, at least $H(\min(n, d_h)-1)+1$.
+# An example is a *context* of $n$ tokens, vectors of $d$ numbers each, a *query*, which is one more such vector, and a
+# label of $d_\mathrm{out}$ numbers. One layer of attention reads it with $H$ heads. A head has keys and queries of
+# width $d_h$; from them and the query it makes softmax weights, and it takes the average of the context's tokens with
+# these weights. All that comes after the averages is linear: values of width $d_v$, an output map that gives a vector
+# $o$ of $d$ numbers, and a decoder, $\hat y=W_D^\top o$.
+#
+# How many examples can such a layer fit exactly, whatever their labels? The $n$ weights of a head sum to 1, so $n-1$ of
+# them are free for each query, and one may hope for $n-1$ examples in each head. If the queries and the tokens are
+# independent enough, that is had: at least $H(\min(n, d_h)-1)+1$ examples. Independent enough means, for the queries,
+# that every $n$ of them are linearly independent (Assumption 1), and for the tokens that the $n$ tokens of each context
+# are (Assumption 2).
 #
 # <!-- claim memorization/theorem-1 -->
 # <blockquote>
@@ -21,10 +30,12 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# The proof builds weights, and so does this page. The examples are shared out: the first head takes $r = \min(n, d_h)$
-# of them, every further head $r - 1$. A head gives its own examples softmax weights of its choice, so that their rows
-# of $Z$ leave the span of the others, and is driven into saturation on all other examples, so that those stay put. Then
-# $Z$ has rank $T$, and one linear system gives the read-out.
+# The proof builds weights, and so does this page. The averages of all heads, side by side, are the row of an example in
+# a matrix $Z$, with a row for each of the $T$ examples. If the rows are linearly independent, the linear part can give
+# each of them any label. The examples are shared out: the first head takes $r = \min(n, d_h)$ of them, every further
+# head $r - 1$. A head gives its own examples softmax weights of its choice, so that their rows of $Z$ leave the span of
+# the others, and is driven into saturation on all other examples, so that those stay put. Then $Z$ has rank $T$, and
+# one linear system gives the read-out.
 #
 # The test case is the hardest one: a single context shared by all examples, and $T$ exactly at the bound.
 
