@@ -21,11 +21,11 @@
 # the devised ones, unless one looks at $T = C_{\mu\nu} W_\nu$. That is the score times the value, what an agent at the
 # height $\nu$ adds to the output of one at $\mu$, and it is all that outputs can show (Corollary 4.9).
 #
-# **How it is run here.** The data enter only through the third moments of the counts, $G_\mu = \frac1B\sum_n s_\mu s
-# s^\top$. With them a step of descent costs $N^3$ whatever $B$ is, and several layers are trained at once. A layer with
-# the sinusoidal code (squared length $N/2$) is a one-hot layer with other speeds for $C$ and $w$, so it goes along in
-# the same run. The page uses a smaller grid; the profile `full` runs the printed size, in about two minutes of one
-# core.
+# **How it is run here.** The data enter only through the third moments of the counts $s$, which say how often each
+# height comes in a sequence: $G_\mu = \frac1B\sum_n s_\mu s s^\top$. With them a step of descent costs $N^3$ whatever
+# $B$ is, and several layers are trained at once. A layer with the sinusoidal code (squared length $N/2$) is a one-hot
+# layer with other speeds for $C$ and $w$, so it goes along in the same run. The page uses a smaller grid; the profile
+# `full` runs the printed size, in about two minutes of one core.
 #
 # Adam runs on a grid of 60 in either case: at $N = 360$ the same number of its steps does not reach the end (the mean
 # squared distance of $T$ is still $10^{-3}$).

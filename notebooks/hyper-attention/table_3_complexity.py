@@ -13,9 +13,10 @@
 # If a text is twice as long, how much more work is it to read? Self-attention gives a score to every pair of tokens,
 # and the work is four times as much: it grows as $L^2$ with the number $L$ of tokens. HyperFeatureAttention cuts the
 # $d_h$ features of a head into $A$ factors and multiplies their scores, and still scores pairs. HyperAttention of order
-# $n$ scores tuples of $n$ tokens, so that its work grows as $L^n$. Each of the three has a linear form, without a
-# softmax, in which the products are taken in another order and every token is read only once. The table gives the cost
-# of these six as powers of $L$ ($\Theta(L^2)$ means that the cost grows as $L^2$, up to constant factors).
+# $n$ scores tuples of $n$ tokens, the one that looks among them, so that its work grows as $L^n$. Each of the three has
+# a linear form, without a softmax, in which the products are taken in another order and every token is read only once.
+# The table gives the cost of these six as powers of $L$ ($\Theta(L^2)$ means that the cost grows as $L^2$, up to
+# constant factors).
 #
 # <!-- claim hyper-attention/table-3 -->
 # <blockquote>
