@@ -3,11 +3,12 @@
 # *Mahdavi, Liao, Thrampoulidis: Assumption 3, Proposition 4, Section 4.4; Appendix G.*
 #
 # Theorem 1 needs every $n$ of the queries to be linearly independent, where $n$ is the number of tokens of a context
-# (Assumption 1). The largest number of vectors of a set for which this holds is its *Kruskal rank*. In a vision
-# transformer every image has the same query, the class token. Assumption 1 then fails as badly as it can: Kruskal rank
-# 1. But what reaches the second layer has been through the first. A layer whose keys and queries are zero,
-# $W_K = W_Q = 0$, attends evenly, and with a skip connection it adds to every token the mean of its image. The class
-# tokens now differ as the images do. All ranks below are exact, in whole numbers.
+# (Assumption 1). The *Kruskal rank* of a set of vectors is the largest $k$ for which every $k$ of them are independent,
+# so that is to be at least $n$. In a vision transformer every image has the same query, the class token. Assumption 1
+# then fails as badly as it can, with a Kruskal rank of one. But what reaches the second layer has been through the
+# first. A layer whose keys and queries are zero, $W_K = W_Q = 0$, attends evenly, and with a skip connection it adds to
+# every token the mean of its image. The class tokens now differ as the images do. All ranks below are exact, in whole
+# numbers.
 
 # %%
 import torch
