@@ -51,7 +51,7 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
     train_literally,
 )
 from attention_theory.linear_attention.experiments.run_data import draw_runs
-from attention_theory.linear_attention.experiments.search_spaces import best_settings
+from attention_theory.linear_attention.experiments.search_spaces import best_settings, rounding_floor
 from attention_theory.linear_attention.experiments.teacher_task import TeacherTask
 from attention_theory.linear_attention.learning.regression import learn_every_position
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
@@ -127,6 +127,11 @@ print(f"errors of the batches over {len(ordinary)} steps, largest relative diffe
 # the setting of least error, in the geometric mean. All errors are relative, over that of a student that always answers
 # zero, since the labels of teachers differ by orders of magnitude. The error of a run is the median over its last ten
 # passes, and nothing below the square of the machine precision counts.
+#
+# Settings that arrive must not be told apart by rounding. An output is a sum over $H$ heads of products of two stored
+# numbers, so that to first order it is off by up to $(H+2)u$ times the sum of their sizes, with float32's unit roundoff
+# $u = 2^{-24}$; for random signs this sum is about $\sqrt H$ times the label. So means up to $(\sqrt H\,(H+2)\,u)^2$
+# count as equal, and of equals the first of the lists is taken: the larger rate, the teacher's own start.
 
 # %%
 settings = list(product(rates, starts))
@@ -139,7 +144,8 @@ for width in widths:
     tried = [(number, *setting) for number in heads for setting in settings]
     data = draw_runs(width, searched, search_seed, passes=passes, **size).to(device)
     errors = final_errors(run_heads(data, tried).curves, FLOOR).unflatten(1, (len(heads), len(settings)))
-    taken[width] = [(number, *settings[best]) for number, best in zip(heads, best_settings(errors), strict=True)]
+    chosen = best_settings(errors, [rounding_floor(number) for number in heads])
+    taken[width] = [(number, *settings[best]) for number, best in zip(heads, chosen, strict=True)]
 
 # %% [markdown]
 # What the search takes:
