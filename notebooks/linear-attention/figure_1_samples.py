@@ -122,7 +122,8 @@ show.table(
 
 # %% [markdown]
 # ## The students
-# Heads have their rate and start from a search on other teachers, layers the setting that the search of
+# Heads have their rate and start from a search on other teachers, with the rule for ties of
+# {doc}`/notebooks/linear-attention/figure_1a_heads`, layers the setting that the search of
 # {doc}`/notebooks/linear-attention/figure_1_depth` takes.
 
 # %%
