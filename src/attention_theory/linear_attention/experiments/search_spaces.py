@@ -107,21 +107,26 @@ def rounding_floor(heads: int, dtype: torch.dtype = torch.float32) -> float:
 
 
 def best_settings(
-    errors: Float[Tensor, "runs kinds settings"], floors: float | Sequence[float] = 0.0
+    errors: Float[Tensor, "runs kinds settings"], floors: float | Sequence[float]
 ) -> Int[Tensor, " kinds"]:
     """For each kind of student the setting of least error, in the geometric mean over the runs that were searched.
 
-    Settings whose mean is at the floor or below count as equal, so that rounding does not choose between them. Of
-    equals the first is taken. A setting with a run that diverged is taken only where all settings have one.
+    Errors below the floor count as the floor, so that rounding does not choose between settings whose runs all arrive:
+    they are equal, and of equals the first is taken. A setting with a run that diverged is taken only where all
+    settings have one.
 
     Args:
         errors: those of final passes; infinite, no number, or from ``DIVERGED`` on for runs that diverged.
         floors: the least error that counts, for all kinds or for each; see :func:`rounding_floor`.
+
+    Raises:
+        ParameterError: a floor that is not positive.
     """
-    least = torch.as_tensor(floors, dtype=torch.float64, device=errors.device)[..., None]
+    least = torch.as_tensor(floors, dtype=torch.float64, device=errors.device)
+    require(floors=(least.flatten().tolist(), torch.finfo(torch.float64).tiny, None))
+    above = (errors.double().log() - least.log()[..., None]).clamp(min=0).mean(dim=0)  # 0 where all runs arrive
     diverged = ~(errors < DIVERGED).all(dim=0)
-    means = errors.double().log().mean(dim=0).exp().maximum(least)
-    return means.masked_fill(diverged, torch.inf).argmin(dim=-1)
+    return above.masked_fill(diverged, torch.inf).argmin(dim=-1)
 
 
 def outside(space: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]) -> list[str]:

@@ -28,7 +28,7 @@ def test_settings_outside_the_space_are_named() -> None:
 
 def test_the_best_setting_is_that_of_least_geometric_mean_and_never_one_that_diverged() -> None:
     errors = torch.tensor([[[1e-2, 1e-6, 1e-9], [1.0, 2.0, torch.nan]], [[1e-2, 1e-6, 1e6], [1.0, 0.1, 1e-9]]])
-    assert best_settings(errors).tolist() == [1, 1]
+    assert best_settings(errors, 1e-14).tolist() == [1, 1]
 
 
 def test_settings_at_the_floor_are_equal_and_the_first_is_taken() -> None:
@@ -40,17 +40,17 @@ def test_settings_at_the_floor_are_equal_and_the_first_is_taken() -> None:
     assert best_settings(above.expand(1, 2, 3), [3e-13, 1e-12]).tolist() == [1, 0]
 
 
-def test_the_mean_of_the_runs_is_compared_with_the_floor_and_not_each_run() -> None:
-    errors = torch.tensor([[[1e-10, 1e-13]], [[1e-16, 1e-13]]])
-    assert best_settings(errors, 2e-13).item() == 0
-    assert best_settings(torch.tensor([[[1e-10, 1e-13]], [[1e-13, 1e-13]]]), 2e-13).item() == 1
+def test_runs_far_below_the_floor_do_not_hide_one_above_it() -> None:
+    errors = torch.tensor([[[1e-10, 1e-13]], [[1e-20, 1e-13]], [[1e-20, 1e-13]]], dtype=torch.float64)
+    assert best_settings(errors, 1e-12).item() == 1
+    assert best_settings(errors, 1e-10).item() == 0
 
 
 @pytest.mark.parametrize("lost", [math.nan, math.inf, DIVERGED])
 def test_a_setting_that_diverged_once_is_not_taken_though_its_other_runs_are_at_the_floor(lost: float) -> None:
     errors = torch.tensor([[[lost, 1e-2]], [[0.0, 1e-2]], [[0.0, 1e-2]]])
     assert best_settings(errors, 1e-13).item() == 1
-    assert best_settings(torch.full((2, 3, 4), lost)).tolist() == [0, 0, 0]
+    assert best_settings(torch.full((2, 3, 4), lost), 1e-13).tolist() == [0, 0, 0]
 
 
 def test_a_single_setting_is_taken() -> None:
@@ -70,9 +70,11 @@ def test_the_floor_holds_what_rounding_makes_of_sums_of_products_of_random_signs
     assert rounding_floor(heads, torch.float64) == pytest.approx(rounding_floor(heads) * 2.0**-58)
 
 
-def test_the_floor_of_no_head_is_refused() -> None:
+def test_no_head_and_no_floor_are_refused() -> None:
     with pytest.raises(ParameterError):
         rounding_floor(0)
+    with pytest.raises(ParameterError):
+        best_settings(torch.ones(1, 1, 1), 0.0)
 
 
 @pytest.mark.parametrize("name", ["figure_1a_heads", "figure_1_depth", "figure_1_samples"])
