@@ -168,8 +168,8 @@ def train(name, data, settings):
 
 
 # %% [markdown]
-# The setting of least error is taken, in the geometric mean over the teachers of the search; of those at the floor that
-# {doc}`/notebooks/linear-attention/figure_1a_heads` derives, the first of the lists.
+# The setting of least error is taken, in the geometric mean over the teachers of the search, with the rule for ties of
+# {doc}`/notebooks/linear-attention/figure_1a_heads`.
 
 # %%
 taken, of_search = {}, {}
