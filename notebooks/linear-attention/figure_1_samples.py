@@ -59,7 +59,7 @@ from attention_theory.linear_attention.experiments.deep_students import (
 from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
 from attention_theory.linear_attention.experiments.one_layer_students import CoefficientErrors, run_heads
 from attention_theory.linear_attention.experiments.run_data import RunData, draw_runs
-from attention_theory.linear_attention.experiments.search_spaces import best_settings
+from attention_theory.linear_attention.experiments.search_spaces import best_settings, rounding_floor
 from attention_theory.linear_attention.experiments.teacher_task import teacher_tasks
 from attention_theory.linear_attention.learning.regression import learn_every_position
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
@@ -128,7 +128,8 @@ show.table(
 
 # %% [markdown]
 # ## The students
-# Heads have their rate and start from a search on other teachers, layers the setting that the search of
+# Heads have their rate and start from a search on other teachers, with the rule for ties of
+# {doc}`/notebooks/linear-attention/figure_1a_heads`, layers the setting that the search of
 # {doc}`/notebooks/linear-attention/figure_1_depth` takes.
 
 # %%
@@ -144,7 +145,8 @@ for width in widths:
     data = draw_runs(width, searched, search_seed, **size).to(device)
     tried = [(number, *setting) for number in numbers for setting in settings]
     errors = final_errors(run_heads(data, tried, window=WINDOW).curves, FLOOR).unflatten(1, (2, len(settings)))
-    taken[width] = [(number, *settings[best]) for number, best in zip(numbers, best_settings(errors), strict=True)]
+    chosen = best_settings(errors, [rounding_floor(number) for number in numbers])
+    taken[width] = [(number, *settings[best]) for number, best in zip(numbers, chosen, strict=True)]
 
 # %% [markdown]
 # Every teacher has one long list of sequences. A student with $N$ of them gets the first $N$; the last ones are for the

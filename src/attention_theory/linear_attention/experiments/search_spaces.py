@@ -7,6 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attention_theory.linear_attention.experiments.convergence import DIVERGED
+from attention_theory.validation import require
+
 #: Appendix D.1, for Figure 1.
 FIGURE_1: Mapping[str, Sequence[Any]] = {
     "width": (2, 4, 8, 16),
@@ -84,12 +87,46 @@ FIGURE_1_RUNS: Mapping[str, Mapping[str, Sequence[Any]]] = {
 }
 
 
-def best_settings(errors: Float[Tensor, "runs kinds settings"]) -> Int[Tensor, " kinds"]:
+def rounding_floor(heads: int, dtype: torch.dtype = torch.float32) -> float:
+    """The relative squared error of a student that rounding alone can leave: ``(√H (H + 2) u)²``.
+
+    A coefficient is a sum over H heads of products of two stored numbers. With the unit roundoff u it is off by up to
+    ``(H + 2) u`` times the sum of their sizes, to first order: H + 2 roundings reach a product (two factors, itself,
+    and H − 1 sums). Where the signs of the products are random, the sum of the sizes is about √H times that of the
+    products, and this is the label.
+
+    Args:
+        heads: H.
+        dtype: the arithmetic of the training.
+
+    Raises:
+        ParameterError: fewer than one head.
+    """
+    require(heads=(heads, 1, None))
+    return heads * ((heads + 2) * torch.finfo(dtype).eps / 2) ** 2
+
+
+def best_settings(
+    errors: Float[Tensor, "runs kinds settings"], floors: float | Sequence[float]
+) -> Int[Tensor, " kinds"]:
     """For each kind of student the setting of least error, in the geometric mean over the runs that were searched.
 
-    A run that diverged has no error that is a number, and its setting is not taken.
+    Errors below the floor count as the floor, so that rounding does not choose between settings whose runs all arrive:
+    they are equal, and of equals the first is taken. A setting with a run that diverged is taken only where all
+    settings have one.
+
+    Args:
+        errors: those of final passes; infinite, no number, or from ``DIVERGED`` on for runs that diverged.
+        floors: the least error that counts, for all kinds or for each; see :func:`rounding_floor`.
+
+    Raises:
+        ParameterError: a floor that is not positive.
     """
-    return errors.double().log().mean(dim=0).nan_to_num(nan=torch.inf).argmin(dim=-1)
+    least = torch.as_tensor(floors, dtype=torch.float64, device=errors.device)
+    require(floors=(least.flatten().tolist(), torch.finfo(torch.float64).tiny, None))
+    above = (errors.double().log() - least.log()[..., None]).clamp(min=0).mean(dim=0)  # 0 where all runs arrive
+    diverged = ~(errors < DIVERGED).all(dim=0)
+    return above.masked_fill(diverged, torch.inf).argmin(dim=-1)
 
 
 def outside(space: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]) -> list[str]:
