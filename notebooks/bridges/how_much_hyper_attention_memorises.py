@@ -66,8 +66,8 @@ source = generator(seed)
 #
 # The features of example $t$ are $\sum_J \theta_{h,J}(t)\, x_J(t)$, $x_J = x_{j_1} \otimes \dots \otimes x_{j_{s-1}}$,
 # one block for each head $h$. *One context.* They are the row $(\theta_{h,J}(t))_{h,J}$ times a matrix that is the same
-# for all examples, so the rank is at most that of $\Theta$, which has $HN$ columns. The weights of each head add up to
-# 1. So the sums of the columns of any two heads are equal, which makes $H-1$ independent relations, and leaves
+# for all examples, so the rank is at most that of $\Theta$, which has $HN$ columns. The weights of each head add up
+# to 1. So the sums of the columns of any two heads are equal, which makes $H-1$ independent relations, and leaves
 # $HN-(H-1)$. Where rearranged tuples weigh the same, their columns of $\Theta$ are equal, and one for each multiset is
 # left.
 #
