@@ -41,7 +41,8 @@ def scoreboard_page(book: Book) -> str:
         "# Scoreboard",
         "",
         "Every numbered item of the papers, with the verdict that its notebook computed. A verdict is never "
-        "typed: it follows from checks that can fail and from controls that were seen to fail.",
+        "typed: it follows from checks that can fail and from controls that were seen to fail. The lists below end "
+        "with the claims of the book's own, which the first table leaves out.",
         "",
         "Of what was measured one number is shown, the one that has a printed number beside it where there is one; "
         "brackets hold an interval. The seconds are those of the whole page. Where a paper's own size is too much for "
