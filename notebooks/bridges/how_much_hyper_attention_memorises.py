@@ -71,8 +71,8 @@ source = generator(seed)
 #
 # The features of example $t$ are $\sum_J \theta_{h,J}(t)\, x_J(t)$, $x_J = x_{j_1} \otimes \dots \otimes x_{j_{s-1}}$,
 # one block for each head $h$. *One context.* They are the row $(\theta_{h,J}(t))_{h,J}$ times a matrix that is the same
-# for all examples, so the rank is at most that of $\Theta$, which has $HN$ columns. The weights of each head add up to
-# 1. So the sums of the columns of any two heads are equal, which makes $H-1$ independent relations, and leaves
+# for all examples, so the rank is at most that of $\Theta$, which has $HN$ columns. The weights of each head add up
+# to 1. So the sums of the columns of any two heads are equal, which makes $H-1$ independent relations, and leaves
 # $HN-(H-1)$. Where rearranged tuples weigh the same, their columns of $\Theta$ are equal, and one for each multiset is
 # left.
 #
@@ -105,13 +105,23 @@ found = {kind: largest_rank(*kind) for kind in kinds if bound_of(*kind) <= 200} 
 
 # %% [markdown]
 # Each rank is that of three more examples than the bound, so that it could be larger. Of three draws the largest is
-# shown, since small whole numbers can fall on the exceptions of "almost all".
+# shown, since small whole numbers can fall on the exceptions of "almost all". A sum is over all tuples, or over the
+# ordered ones, $j_1 \le j_2 \le \dots$
 
 # %%
+TUPLES = {"all": "all tuples", "le": "ordered tuples"}
+CONTEXTS = {True: "one context", False: "contexts of their own"}
+
+
+def in_words(order, sum_over, shared, scores):
+    """What a rank is of: as in the table, in one line."""
+    return f"order {order}, {TUPLES[sum_over]}, {CONTEXTS[shared]}, scores {scores}"
+
+
 show.table(
-    ["order s", "sum", "context", "scores", "bound", "rank"],
+    ["order s", "sum over", "context", "scores", "bound", "rank"],
     [
-        [order, sum_over, "one" if shared else "each its own", scores, bound_of(order, sum_over, shared, scores), rank]
+        [order, TUPLES[sum_over], CONTEXTS[shared], scores, bound_of(order, sum_over, shared, scores), rank]
         for (order, sum_over, shared, scores), rank in found.items()
     ],
     caption=f"H = {heads}, n = {n}, d = {width}. Scores of width one are a query vector times a key vector for each "
@@ -123,7 +133,7 @@ show.table(
 
 # %%
 above = max(rank - bound_of(*kind) for kind, rank in found.items())
-third = {str(kind[1:]): rank for kind, rank in found.items() if kind[0] == 3 and kind[2]}
+third = {in_words(*kind): rank for kind, rank in found.items() if kind[0] == 3 and kind[2]}
 
 claim = Claim("bridges/bridge-3-1")
 claim.check("rank above the bound, largest", above, "<=", 0)
@@ -236,7 +246,7 @@ print(f"order 2, {small} examples, and 3 of the last kind: {ranks}")
 # %%
 unit = torch.eye(n, dtype=torch.int64)
 incidence = torch.cat([unit.repeat_interleave(n, dim=0), unit.repeat(n, 1)], dim=1)
-one_context = {str(kind): (rank, bound_of(*kind)) for kind, rank in found.items() if kind[2]}
+one_context = {in_words(*kind): (rank, bound_of(*kind)) for kind, rank in found.items() if kind[2]}
 narrow = found[2, "all", True, "width one"]
 
 # %% [markdown]
@@ -300,7 +310,7 @@ one_token = exact_rank(2, 1, 4, 2, 12, source, shared=False)
 
 claim = Claim("bridges/bridge-3-3")
 for kind, rank in own_context.items():
-    claim.check(f"{kind}: rank", rank, "==", bound_of(*kind))
+    claim.check(f"{in_words(*kind)}: rank", rank, "==", bound_of(*kind))
 claim.check("order 4, n = 2, d = 3, one head: rank, 27 less an alternating form", few_tokens, "==", 27 - 1, of="proof")
 claim.control("order 4, n = 2, d = 3, one head: rank", few_tokens, "==", 27)
 claim.control("order 2, n = 1, d = 4, two heads: rank", one_token, "==", 8)
@@ -373,12 +383,21 @@ show.figure(
 # In the control the contexts are separate, and each entry adds one at every order.
 
 # %%
-by_formula = {str(order): n ** (order - 1) - 1 for order in orders}
-should_fall = str([(width - n) * n ** (order - 1) > width - 1 for order in orders[:-1]])
-falls, own_falls = (str([of[after] < of[before] for before, after in pairwise(orders)]) for of in (each, own))
+by_formula = {f"order {order}": n ** (order - 1) - 1 for order in orders}
+
+
+def listed(those):
+    """Orders in words."""
+    return ", ".join(map(str, those)) or "none"
+
+
+should_fall = listed(order for order in orders[:-1] if (width - n) * n ** (order - 1) > width - 1)
+falls, own_falls = (
+    listed(before for before, after in pairwise(orders) if of[after] < of[before]) for of in (each, own)
+)
 
 claim = Claim("bridges/bridge-3-4")
-claim.check("a head adds", {str(order): added[order, True] for order in orders}, "==", by_formula)
+claim.check("a head adds", {f"order {order}": added[order, True] for order in orders}, "==", by_formula)
 claim.check("orders from which what an entry adds falls", falls, "==", should_fall)
 claim.control("the same with contexts of their own", own_falls, "==", should_fall)
 claim.verdict()

@@ -107,8 +107,8 @@ require(decay=(decay, 0.0, 1.0), seed=(seed, 0, None), device=(device, {"cpu", "
 # $p^\star$. So the squared error there is $(p - p^\star)\,h_{it} h_{it}^\top (p - p^\star)^\top$. Its mean over the $T$
 # positions of the sequence is $(p - p^\star)\,\Lambda_i\,(p - p^\star)^\top$ with $\Lambda_i = \frac1T \sum_t h_{it}
 # h_{it}^\top$, and the mean over the batch that with $\Lambda_B$. The two sides are the same function of $\Theta$, so
-# their gradients are equal, and with them every step of Adam: by the chain rule through $p$, where the gradient is $2(p
-# - p^\star)\Lambda_B$. $\square$
+# their gradients are equal, and with them every step of Adam: by the chain rule through $p$, where the gradient is
+# $2(p - p^\star)\Lambda_B$. $\square$
 #
 # </details>
 #

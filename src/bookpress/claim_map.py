@@ -204,13 +204,13 @@ def _plain(text: str) -> str:
     return text.replace("$", "").replace("\\", "")
 
 
-def node_label(entry: Entry) -> str:
+def node_label(entry: Entry, letters: int = _LETTERS) -> str:
     """What stands in a node: the number, or what the brackets behind ``Definition`` name; cut where it is too long."""
     named = re.fullmatch(r"(?:Definition|Remark) \((.+?)\).*", entry.label)
     label = _plain(named.group(1) if named else short_label(entry))
     for long, short in (("Appendix", "App."), ("Section", "Sec."), ("Proposition", "Prop."), ("Assumption", "Assump.")):
         label = label.replace(long, short)
-    return label if len(label) <= _LETTERS else label[: _LETTERS - 1].rstrip() + "…"
+    return label if len(label) <= letters else label[: letters - 1].rstrip() + "…"
 
 
 def _path(paper: str, line: Line) -> str:

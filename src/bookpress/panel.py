@@ -36,6 +36,18 @@ _HEADINGS = {
     Role.NUMBER: "Number",
 }
 
+#: A number with an exponent, as Python writes it.
+_POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)\b")
+
+#: A hyphen that stands for a minus sign: before a digit, and behind nothing that it could subtract from.
+_MINUS = re.compile(r"(?:(?<=^)|(?<=[\s(\[]))-(?=\d)")
+
+#: The whole of a measured value, up to a bracket behind it.
+_TRUTH = re.compile(r"^(?:True|False)(?=$| \()")
+
+#: The worst of a single case is that case.
+_ONLY_CASE = re.compile(r" \(worst of 1: ([^()]*)\)$")
+
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -156,10 +168,10 @@ def _breaking(item: Item, verdict: Verdict) -> str:
 
 def _falls_short(item: Item) -> str:
     """``columns as printed, difference 2.862, which should be at most 0.1``."""
-    runs_on = item.label[-1:].isalpha() and not isinstance(item.measured, str)  # a word, and a number after it
+    runs_on = item.label[-1:].isalpha() and not isinstance(item.measured, str | bool)  # a word, and a number after it
     measured = ("" if runs_on else ":") + " " + set_number(format_measured(item))
     bound = in_words(item.relation) + set_number(format_bound(item))
-    return f"{escape(item.label)}{measured}, which should be {bound}"
+    return f"{set_label(item.label)}{measured}, which should be {bound}"
 
 
 def _passing(passed: int, count: int) -> str:
@@ -207,11 +219,29 @@ def _row(item: Item, verdict: Verdict) -> str:
     if item.role is Role.NUMBER:
         relation, bound = "", f"{bound} (printed)" if bound else ""
     role = _HEADINGS[item.role] + (" of the proof" if item.of is Part.PROOF else "")
-    cells = (role, escape(item.label), set_number(format_measured(item)), relation, bound, outcome(item, verdict))
+    cells = (role, set_label(item.label), set_number(format_measured(item)), relation, bound, outcome(item, verdict))
     return "| " + " | ".join(cells) + " |"
 
 
 def set_number(number: str) -> str:
-    """A number as print sets it: 1.2e-07 becomes 1.2·10⁻⁷."""
-    found = re.sub(r"(\d)e([+-]\d+)", lambda hit: f"{hit[1]}·10{str(int(hit[2])).translate(_SUPERSCRIPTS)}", number)
-    return escape(found)
+    """A number as print sets it: 1.2e-07 becomes 1.2·10⁻⁷, 1e-12 becomes 10⁻¹²; True becomes yes."""
+    return escape(_ONLY_CASE.sub(r" (\1)", set_powers(set_truth(number))))
+
+
+def set_label(label: str) -> str:
+    """The words of a comparison, with powers and transposes as print sets them: 10^6 becomes 10⁶."""
+    powers = re.sub(r"\^(-?\d+)\b", lambda hit: hit[1].translate(_SUPERSCRIPTS), label)
+    return escape(set_powers(re.sub(r"\^T\b", "ᵀ", powers)))
+
+
+def set_powers(text: str) -> str:
+    """Powers of ten and minus signs as print sets them, in any text."""
+    found = _POWER.sub(
+        lambda hit: ("" if hit[1] == "1" else f"{hit[1]}·") + f"10{str(int(hit[2])).translate(_SUPERSCRIPTS)}", text
+    )
+    return _MINUS.sub("−", found)
+
+
+def set_truth(text: str) -> str:
+    """What Python calls True and False, in words."""
+    return _TRUTH.sub(lambda hit: "yes" if hit[0] == "True" else "no", text)

@@ -5,7 +5,7 @@ from collections import Counter
 from bookpress.book import Book
 from bookpress.evidence import Item, Role, Settled, format_bound, format_number, in_words
 from bookpress.page import badge, proof_badge, table_row
-from bookpress.panel import escape, set_number
+from bookpress.panel import set_label, set_number
 from bookpress.registry import Entry, Paper, Verdict
 
 #: Stands over the claims that no paper makes.
@@ -41,7 +41,8 @@ def scoreboard_page(book: Book) -> str:
         "# Scoreboard",
         "",
         "Every numbered item of the papers, with the verdict that its notebook computed. A verdict is never "
-        "typed: it follows from checks that can fail and from controls that were seen to fail.",
+        "typed: it follows from checks that can fail and from controls that were seen to fail. The lists below end "
+        "with the claims of the book's own, which the first table leaves out.",
         "",
         "Of what was measured one number is shown, the one that has a printed number beside it where there is one; "
         "brackets hold an interval. The seconds are those of the whole page. Where a paper's own size is too much for "
@@ -113,7 +114,7 @@ def _measured(settled: Settled) -> tuple[str, str]:
     interval = f" ({' to '.join(map(format_number, item.interval))})" if item.interval else ""
     beside = "" if item.role is Role.NUMBER else in_words(item.relation)
     measured = set_number(format_number(item.measured) + interval)
-    return f"{escape(item.label)}: {measured}", beside + set_number(format_bound(item))
+    return f"{set_label(item.label)}: {measured}", beside + set_number(format_bound(item))
 
 
 def _full_size(book: Book, paper: Paper, entry: Entry) -> str:

@@ -19,6 +19,7 @@ from bookpress.glossary import GlossaryLinks
 from bookpress.head import describe_page, draw_card, lead_edits_to_sources, use_repository_if_known
 from bookpress.layout import Layout
 from bookpress.mend import mend_pages
+from bookpress.typography import PointsStay, SetNumbers
 
 #: The part of MathJax that a page with TeX needs: the combined component, its fonts, the TeX extensions.
 _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
@@ -32,6 +33,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     findings.setup(app)
     small_figure.setup(app)
     app.add_post_transform(NumbersRight)
+    app.add_post_transform(SetNumbers)
+    app.add_post_transform(PointsStay)
     app.add_post_transform(GlossaryLinks)
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)

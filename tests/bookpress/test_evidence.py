@@ -326,7 +326,7 @@ def test_a_long_panel_is_folded_and_every_label_is_text() -> None:
     panel = panel_markdown(claim.settle())
     assert r"2\*\*0 to \$x\_1\$ \| \<b\> \`n\`" in panel
     assert "All 10 comparisons" in panel
-    assert "1·10⁻⁷" in panel
+    assert "| 10⁻⁷ |" in panel
     assert ":::::{dropdown} All 10 comparisons" in panel_block(claim.settle())
 
 
@@ -359,7 +359,15 @@ def test_the_panel_begins_with_what_came_out() -> None:
             lambda claim: claim.misprint("p", {"a": 3, "b": 1}, "<=", 2),
             "form fails: p 3 (worst of 2: a), which should be at most",
         ),
-        (lambda claim: claim.printed("at n = 1", 1e-7, "==", 0), "form fails: at n = 1: 1·10⁻⁷, which should be 0."),
+        (lambda claim: claim.printed("at n = 1", 1e-7, "==", 0), "form fails: at n = 1: 10⁻⁷, which should be 0."),
+        (
+            lambda claim: claim.printed("P^T P over 10^6 is whole", {"a": False}, "==", True),
+            "form fails: Pᵀ P over 10⁶ is whole: no (a), which should be yes.",
+        ),
+        (
+            lambda claim: claim.printed("p", -1.5e-15, ">", 1e-9),
+            "form fails: p −1.5·10⁻¹⁵, which should be above 10⁻⁹.",
+        ),
         (
             lambda claim: claim.printed("the trace", "1, 2", "==", "1, 3"),
             "form fails: the trace: 1, 2, which should be 1, 3.",

@@ -108,6 +108,21 @@ def test_displays_stand_in_paragraphs_of_their_own(notebook: str) -> None:
     assert shared == []
 
 
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_no_line_of_a_formula_or_a_sentence_begins_a_list(notebook: str) -> None:
+    """A line that begins with ``- `` or ``1. `` ends the paragraph, and the site shows the formula's dollar signs."""
+    broken = []
+    for cell in Notebook(notebook, LAYOUT).source.cells:
+        for paragraph in re.split(r"\n\s*\n", cell.source) if cell.cell_type == "markdown" else []:
+            lines = paragraph.splitlines()
+            numbered = any(line.startswith("2.") for line in lines)
+            for place, line in enumerate(lines[1:], 1):
+                within = "\n".join(lines[:place]).count("$") % 2 == 1
+                if (within and re.match(r"[-+*] ", line)) or (line.startswith("1. ") and not numbered):
+                    broken.append(line)
+    assert broken == []
+
+
 def _is_figure(node: ast.AST) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and ast.unparse(node.func) in ("show.figure", "figure")
 

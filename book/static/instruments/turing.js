@@ -366,6 +366,9 @@ window.instruments.turing = (room, given) => {
     tape.scrollTop = tape.scrollHeight;
   }
 
+  // "letter 3" behind "at _: letter" is one letter, and said once.
+  const behind = (title, name) => (name.includes(" ") && title.endsWith(name.split(" ")[0]) ? title + name.slice(name.indexOf(" ")) : `${title} ${name}`);
+
   // A row of the layer's width in words.
   function rowWords(row) {
     const [name, [start]] = Object.entries(data.rows).find(([, [from, to]]) => row >= from && row < to);
@@ -377,8 +380,8 @@ window.instruments.turing = (room, given) => {
     const kind = table ? table[2] : name;
     const title = table ? `at ${letterName(Number(table[1]))}: ${kind}` : name;
     if (["move", "moved"].includes(kind)) return `${title} ${core.MOVES[place]}`;
-    if (["letter", "read letter"].includes(kind)) return `${title} ${letterName(place)}`;
-    if (["state", "head", "read state", "table of", "next state", "brought state"].includes(kind)) return `${title} ${stateName(place)}`;
+    if (["letter", "read letter"].includes(kind)) return behind(title, letterName(place));
+    if (["state", "head", "read state", "table of", "next state", "brought state"].includes(kind)) return behind(title, stateName(place));
     if (["cell", "at", "next"].includes(kind)) return `${title} ${place}`;
     return title;
   }
