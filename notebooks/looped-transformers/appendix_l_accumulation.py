@@ -156,10 +156,15 @@ show.figure(
 # %%
 last_step = distance(0.5, math.log(1e6)) / (4 * math.exp(0.5) * 1e-6 / 8)
 no_curve = distance(1e-9, math.log(1e6)) / (4 * 1e-6 / 8)
-few = {f"ε = {e}, n = {n}": at_worst(e, n) for n in range(2, 6) for e in (0.6 / n, 1 / n, 0.5, 0.7, 0.9, 0.99)}
+few = {f"ε = {e:.3g}, n = {n}": at_worst(e, n) for n in range(2, 6) for e in (0.6 / n, 1 / n, 0.5, 0.7, 0.9, 0.99)}
 band = [k / 100 for k in range(50, 200) if at_worst(k / 6400, 64) <= 1]
 above = {f"u = {u}": (math.exp(u) - 1 - u) / (u**2 / 2 * math.exp(abs(u))) for u in (-0.5, -0.1, 0.1, 0.5)}
 many = {f"ε = {epsilon}, n = {n}": corrected(epsilon, n) / epsilon for epsilon in epsilons[2:] for n in (2, 8, 64)}
+
+# %% [markdown]
+# In the band the printed choice holds; outside it, and in the last step of the proof, it does not.
+
+# %%
 claim = Claim("looped-transformers/appendix-l-multiplication")
 claim.check("corrected choice: distance over ε", many, "<=", 1.0)
 claim.check("ε = 0.15, C₂ = 1, near 1/n, as printed: distance", as_printed(0.15), "<=", 0.15)

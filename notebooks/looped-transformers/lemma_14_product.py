@@ -598,7 +598,8 @@ counts = {
     f"{w} units, {L} layers": pieces(zigzag(w, L), 2 * w**L) / (w + 1) ** L
     for w, L in ((2, 8), (3, 5), (7, 3), (40, 1))
 }
-unit, h = torch.linspace(0, 1, 2001, dtype=torch.float64), 1e-3
+enough = {f"ε = {eps}": far_deep[math.ceil(-math.log2(8 * eps) / 2)] / eps for eps in (*accuracies, 1e-8, 1e-10)}
+unit, h = torch.linspace(0, 1, 2001, dtype=torch.float64), 1e-2
 soft = torch.nn.functional.softplus
 smooth = (4 / h**2 * (soft(h * unit) + soft(-h * unit) - 2 * math.log(2)) - unit**2).abs().max()
 
@@ -637,7 +638,6 @@ claim.check(
     1.0,
     1e-3,
 )
-enough = {f"ε = {eps}": far_deep[math.ceil(-math.log2(8 * eps) / 2)] / eps for eps in (*accuracies, 1e-8, 1e-10)}
 claim.check("3 units, ½ log₂(1/8ε) layers: distance over ε", enough, "<=", 1.0)
 for eps in accuracies:
     claim.printed(f"one layer is too shallow for ε = {eps}: distance of {wide[eps].width} units", far[eps], ">", eps)
