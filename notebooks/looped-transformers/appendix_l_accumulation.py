@@ -49,25 +49,34 @@ rotation = torch.linalg.qr(torch.randn(d, d, generator=generator(seed), dtype=to
 # **App. L bound on multiplication error (Error bound of the product)** *Appendix L*
 #
 # **As printed.** $c=\epsilon_1/(C_1G)$ with $\epsilon_1=C_1\log(n\epsilon)$ and $C=\log(4C_2/\epsilon)$, since
-# $4e^{\epsilon_1/C_1}\epsilon_2/n$ is said to bound the error; $n$ for $e^{-C}$ as in Eq. (11).
+# $4e^{\epsilon_1/C_1}\epsilon_2/n$ is said to bound the error; $n$ for $e^{-C}$ as in Eq. (11), and $1/n$ from its
+# second line.
 #
 # **Corrected.** With $c=\sqrt\epsilon/G$ and $C=\log(8/\epsilon)$ the entry $A$ of Eq. (11) is within $\epsilon$ of
 # $1+cx$ for $|x|\le G$ and $\epsilon\le\frac14$. (The error of a product, which is divided by $c$, is that of Lemma
 # 14.)
 #
 # $cG=\sqrt\epsilon$, since the curvature $\frac12c^2x^2$ has to be bounded, too. The printed $c$ is negative for small
-# $\epsilon$, whatever the constants, and at $x=-G$ the entry is then near $1/n\epsilon$. For large $n\epsilon$ it is
-# too large: at $n=64$, $\epsilon=\frac12$ the distance is above 10.
+# $\epsilon$, whatever the constants, and at $x=-G$ the entry is then near $1/n\epsilon$. From $n=7$ on it is too large
+# for large $n\epsilon$: at $n=64$, $\epsilon=\frac12$ the distance is above 10. The last bound lacks the curvature; its
+# $1/n$ comes from $n$ terms of (11) of which one was kept: with $C_2=1$ and no curvature at all the error is $n/2$
+# times that bound.
 #
 # </blockquote>
 # <!-- /claim -->
 # The appendix looks at $A$, the entry of Eq. (11), as an approximation of $1+cx$ for $|x|\le G$. It takes
 # $c=\epsilon_1/(C_1G)$ with $\epsilon_1=C_1\log(n\epsilon)$ and $C=\log(4C_2/\epsilon)$, and concludes that
 # $|A-(1+cx)|\le\epsilon$. Both $C_1$ and $G$ cancel in $cx=\log(n\epsilon)\,x/G$, and $C_2$ is of little weight. The
-# bound holds for $\epsilon$ near $1/n$, where $c$ is near 0, and fails on both sides of it. For large $\epsilon$ the
-# curvature is too large: $cx$ goes up to $\log(n\epsilon)$, and nothing makes that small. For small $\epsilon$ the
-# constant $c$ is negative and large, and at $x=-G$ the entry is near $1/n\epsilon$: it grows as $\epsilon$ falls. The
-# last step of the proof drops the curvature: $4e^{\epsilon_1/C_1}\epsilon_2/n$ does not bound it.
+# bound holds in a band about $\epsilon=1/n$, where $c$ is near 0. Below it the constant $c$ is negative and large, and
+# at $x=-G$ the entry is near $1/n\epsilon$: it grows as $\epsilon$ falls. Above it the curvature is too large: $cx$
+# goes up to $\log(n\epsilon)$, and nothing makes that small. The band is narrow for large $n$. For $n\le5$ it has no
+# upper end below $\epsilon=1$, since $\log(n\epsilon)$ cannot become large there.
+#
+# The last step of the proof, to the bound $4e^{\epsilon_1/C_1}\epsilon_2/n$, goes wrong in two ways. It drops the
+# curvature: a factor $1-\dots$ of $(cx)^2$ becomes a factor $+\dots$ in which the 1 is missing. And its factor $1/n$ is
+# none of the entry's. It comes from the second line of (11), where of a sum of $n$ terms one was kept, and $e^{-C}$ was
+# lost ({doc}`lemma_14_product`). So even at $c=0$, where nothing is curved, the error is $2e^{-C}$, about, and with
+# $C_2=1$ that is $n/2$ times the bound.
 #
 # <details><summary>Proof of App. L bound on multiplication error, as corrected</summary>
 #
@@ -93,6 +102,14 @@ def as_printed(epsilon, constant=1.0, n=8):
 
 def corrected(epsilon, n=8):
     return distance(math.sqrt(epsilon), math.log(8 / epsilon), n)
+
+
+def at_worst(epsilon, n):
+    """The distance over ε for the printed choice, C₂ = 1: one score anywhere, the others all at one end."""
+    u = math.log(n * epsilon) * torch.linspace(-1, 1, 401, dtype=torch.float64)
+    scores = torch.stack([u.repeat(2), *torch.stack([u[:1], u[-1:]]).expand(2, 401).flatten().expand(n - 1, -1)], 1)
+    entry = softmax_entry(scores, math.log(4 / epsilon))[:, 0]
+    return (entry - 1 - scores[:, 0]).abs().max().item() / epsilon
 
 
 # %% [markdown]
@@ -127,28 +144,41 @@ show.figure(
     fig,
     name="product-bound",
     caption="The largest distance that the printed constants give, for three $n$, and the corrected ones. The printed "
-    "curves dip below the dashed line near $1/n$ only.",
+    "curves dip below the dashed line in a band about $1/n$ only, which is narrower for larger n.",
     alt="Log-log plot: three curves in the form of a V whose tips lie at one over n. They are above a rising "
     "dashed line except near the tips. A fourth runs below that line throughout.",
 )
 
 # %% [markdown]
-# The last step of the proof is taken by itself too, at $\epsilon_1/C_1=\frac12$ and $\epsilon_2/C_2=10^{-6}$.
+# For small $n$ the printed choice is tried with the worst scores too. The last step of the proof is taken by itself, at
+# $\epsilon_1/C_1=\frac12$ and $\epsilon_2/C_2=10^{-6}$, and at $c$ near 0.
 
 # %%
 last_step = distance(0.5, math.log(1e6)) / (4 * math.exp(0.5) * 1e-6 / 8)
+no_curve = distance(1e-9, math.log(1e6)) / (4 * 1e-6 / 8)
+few = {f"ε = {e:.3g}, n = {n}": at_worst(e, n) for n in range(2, 6) for e in (0.6 / n, 1 / n, 0.5, 0.7, 0.9, 0.99)}
+band = [k / 100 for k in range(50, 200) if at_worst(k / 6400, 64) <= 1]
 above = {f"u = {u}": (math.exp(u) - 1 - u) / (u**2 / 2 * math.exp(abs(u))) for u in (-0.5, -0.1, 0.1, 0.5)}
 many = {f"ε = {epsilon}, n = {n}": corrected(epsilon, n) / epsilon for epsilon in epsilons[2:] for n in (2, 8, 64)}
+
+# %% [markdown]
+# In the band the printed choice holds; outside it, and in the last step of the proof, it does not.
+
+# %%
 claim = Claim("looped-transformers/appendix-l-multiplication")
 claim.check("corrected choice: distance over ε", many, "<=", 1.0)
 claim.check("ε = 0.15, C₂ = 1, near 1/n, as printed: distance", as_printed(0.15), "<=", 0.15)
+claim.check("n = 2 to 5, ε from 0.6/n to 0.99, as printed: distance over ε", few, "<=", 1.0)
 for constant, name in ((1.0, "1"), (1e12, "10¹²")):
     claim.printed(f"ε = 0.001, C₂ = {name}, as printed: distance", as_printed(1e-3, constant), "<=", 1e-3)
 for epsilon, n in ((0.9, 8), (0.5, 8), (0.25, 16), (0.5, 64)):
     claim.printed(f"ε = {epsilon}, n = {n}, as printed: distance", as_printed(epsilon, n=n), "<=", epsilon)
 claim.control("c G = 1 in place of √ε, ε = 0.001: distance", distance(1.0, math.log(8 / 1e-3)), "<=", 1e-3)
+claim.number("as printed, n = 64: from what nε on the bound holds", min(band))
+claim.number("and up to what nε", max(band))
 claim.check("curvature over u²/2 exp|u|", above, "<=", 1.0, of="proof")
 claim.printed("distance over the last bound of the proof, at ε₁/C₁ = 1/2", last_step, "<=", 1.0, of="proof")
+claim.printed("the same at c near 0, where nothing is curved, n = 8", no_curve, "<=", 1.0, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -158,17 +188,23 @@ claim.verdict()
 #
 # **App. L error accumulation over T steps (Errors over T steps)** *Appendix L*
 #
-# **As printed.** The same is said of steps that approximate functions, "in a similar way".
+# **As printed.** The same is said of steps that approximate functions, "in a similar way". Of copies it is said that
+# $\|M_tP^*\|\le1$ if $\|M_t\|\le1$, without the name of a norm.
 #
 # **Corrected.** If every step multiplies by an exact $A$ with $\|A\|\le1$ and adds an error of at most $\epsilon'$, the
-# error after $T$ steps is at most $T\epsilon'$.
+# error after $T$ steps is at most $T\epsilon'$. The same is true of copies $X\mapsto XP^*$ in the norm of the largest
+# column sum.
 #
-# It needs a Lipschitz constant of at most 1. $1/x$ and $\sqrt x$ have larger ones, and multiply the error by it.
+# It needs a Lipschitz constant of at most 1. $1/x$ and $\sqrt x$ have larger ones, and multiply the error by it. For
+# copies the norm is to be the largest column sum, as earlier in the appendix; in the spectral norm a column that is
+# copied to $s$ places, as in step 1 of Appendix K, can make $\sqrt s$ of it.
 #
 # </blockquote>
 # <!-- /claim -->
 # If every step at most keeps errors as they are, $T$ steps make at most $T$ times the error of one. A step that
-# enlarges them makes more of it, and the functions in question do.
+# enlarges them makes more of it, and the functions in question do. The paper goes from step to step, in three cases.
+# Its case of matrices is right, its case of copies in the norm of the largest column sum; the third is the one sentence
+# quoted above, and is false.
 #
 # <details><summary>Proof of App. L error accumulation over T steps, as corrected</summary>
 #
@@ -180,6 +216,13 @@ claim.verdict()
 #
 # It does not hold without the condition: if $A$ is $\alpha>1$ times an orthogonal matrix, an error of size $\epsilon'$
 # in the first step alone has become $\alpha^{T-1}\epsilon'$ after the last, which is above $T\epsilon'$ for large $T$.
+#
+# *Copies.* A copy takes $X$ to $XP$, where $P$ is near a $P^*$ whose columns are unit vectors. The columns of $MP^*$
+# are columns of $M$, so that $\|MP^*\|\le\|M\|$ in the norm of the largest column sum, which is the one that the
+# appendix has for its error of a copy; and with an error of at most $\epsilon'$ for each copy
+# $\|e_{t+1}\|\le\|e_t\|+\epsilon'$ again. In the spectral norm it does not hold. In step 1 of Appendix K all $s$
+# columns of the scratchpad fetch the same instruction. If $M$ has one column other than 0, of length 1, and it is this
+# one, $MP^*$ has it $s$ times, and the norm $\sqrt s$.
 #
 # *Functions.* For steps $x_{t+1}=f_t(x_t)+\eta_t$ the same lines hold with a Lipschitz constant $K$ of all $f_t$ in
 # place of $\|A\|$, as long as the values stay where it holds: $|f_t(x)-f_t(y)|\le K|x-y|$ gives
@@ -233,16 +276,31 @@ growth = (grown[-1] / grown[9]).item()
 
 # %% [markdown]
 # The paper says the same of steps that approximate a function. That needs a function that does not spread its
-# arguments. The sigmoids for $1/x$ and for $\sqrt x$ do: an error that goes in comes out larger by their slope.
+# arguments. The sigmoids for $1/x$ and for $\sqrt x$ do: an error that goes in comes out larger by their slope. Both
+# are right up to $\epsilon'=0.05$. With an error of as much in the argument, the error after the step would have to be
+# at most $0.1$.
 
 # %%
-nudge, spread = 1e-6, {}
-for name, function, first in (
-    ("1/x", reciprocal_sigmoids(0.05, 0.2, 8.0), 0.2),
-    ("root", root_sigmoids(0.05, 8.0), 0.0),
+nudge, spread, later = 1e-6, {}, {}
+for name, function, first, exact in (
+    ("1/x", reciprocal_sigmoids(0.05, 0.2, 8.0), 0.2, 5.0),
+    ("root", root_sigmoids(0.05, 8.0), 0.0, 0.0),
 ):
     where = torch.linspace(first, 8.0, 100_001, dtype=torch.float64)
     spread[name] = ((function(where + nudge) - function(where)).abs() / nudge).max().item()
+    later[name] = (function(where[:1] + 0.05) - exact).abs().item() / (0.05 + 0.05)
+
+# %% [markdown]
+# The case of copies: matrices of which every column is replaced by the first, as the scratchpad fetches an instruction.
+
+# %%
+copied = torch.zeros(8, 8, dtype=torch.float64)
+copied[0] = 1  # P*: every column is the first unit vector
+noise = torch.randn(200, d, 8, generator=generator(seed), dtype=torch.float64)
+column_sums = ((noise @ copied).abs().sum(1).amax(1) / noise.abs().sum(1).amax(1)).max()
+single = torch.zeros(d, 8, dtype=torch.float64)
+single[:, 0] = 1 / d**0.5
+spectral = torch.linalg.matrix_norm(single @ copied, 2) / torch.linalg.matrix_norm(single, 2)
 
 # %% [markdown]
 # Both runs beside the line of $T$ errors:
@@ -275,14 +333,20 @@ claim.control("norm 1.5: distance over T times the law, at T = 20", grown[-1] / 
 claim.check("norm 1.5: growth from T = 10 to 20 over 1.5^10", growth / 1.5**10, "==", 1.0, 0.5)
 for name, largest in spread.items():
     claim.printed(f"{name} by sigmoids: an error that goes in comes out larger, at most by", largest, "<=", 1.0)
+steps_kept = (kept[1:] / (kept[:-1] + kept_added[1:])).max()
+claim.check("norm 1: error after a product over that before plus its own", steps_kept, "<=", 1 + 1e-6, of="proof")
+claim.check("a column copied to 8: largest column sum over that before", column_sums, "<=", 1 + 1e-12, of="proof")
+claim.control("the same in the spectral norm", spectral, "<=", 1.0, of="proof")
+claim.printed("functions: error after a step over that before plus its own", later, "<=", 1.0, of="proof")
 claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# A product's error is bounded once the curvature of the exponential is bounded, by $c=\sqrt\epsilon/G$; with the
-# printed constants the bound holds near $\epsilon=1/n$ and nowhere else. Errors of many steps add up where a step does
-# not enlarge what it is given, as a matrix of norm 1 does not, and the machine keeps below that line. A sum of steep
-# sigmoids does enlarge it, so that "in a similar way" is not true of functions.
+# A product's error is bounded once the curvature of the exponential is bounded, by $c=\sqrt\epsilon/G$. With the
+# printed constants the bound holds in a band about $\epsilon=1/n$, from $0.83/n$ to $1.27/n$ for $n=64$, wider for
+# smaller $n$, and for $n\le5$ up to $\epsilon=1$. Errors of many steps add up where a step does not enlarge what it is
+# given, as a matrix of norm 1 does not, and a copy in the norm of the largest column sum; the machine keeps below that
+# line. A sum of steep sigmoids does enlarge it, so that "in a similar way" is not true of functions.
 #
 # ## To try
 # - Set `products = 300`: the curve of norm 1 goes on below its dashed line.

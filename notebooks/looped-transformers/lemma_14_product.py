@@ -32,12 +32,12 @@
 # nothing, up to $O(c^2z^3)$ and terms in $e^{-C}z$ and $e^{-2C}/c$; so in exact arithmetic any error can be had with
 # small $c$ and large $C$. Rounding to 53 bits adds about $4\cdot10^{-15}/c$.
 #
-# **In the paper's proof.** The Gram matrix is written into the rows of ones, which are said to be fixed; the value
-# matrix keeps the rows of $A$ ($\mathcal D_d$), and yet all four products come out; the codes $p_{2d:3d}$ are one too
-# many.
+# **In the paper's proof.** The Gram matrix is written into the rows of ones, which are said to be fixed, and stays
+# there (what becomes of the ones themselves is "$*$"); the value matrix keeps the rows of $A$ ($\mathcal D_d$), and yet
+# all four products come out; the codes $p_{2d:3d}$ are one too many.
 #
-# **Corrected.** The result in rows of its own, so that the ones are there in the next cycle; the rows of the left
-# factor are kept; $p_{2d+1:3d}$.
+# **Corrected.** The result in rows of its own, so that the rows of ones are as before in the next cycle; the rows of
+# the left factor are kept; $p_{2d+1:3d}$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -46,13 +46,17 @@
 # other columns, and about $4\cdot10^{-15}/c$ from rounding, a size read off these runs. The last grows as $c$ falls, so
 # there is a best $c$ and a floor.
 #
-# Three places of the proof are misprinted. As it is printed, the layer writes the *Gram matrix* $M^\top M$ over the
-# ones that the next product needs; this is run below. The value matrix contains $\mathcal D_d$, a diagonal matrix with
-# ones in the first $d$ of its $2d$ places, so that it keeps the rows of $A$, and with them only half of $M^\top M$. And
-# $p_{2d:3d}$ are $d+1$ codes, addresses of columns, where the result has $d$ columns.
+# Three places of the proof are misprinted. As it is printed, the layer writes the *Gram matrix* $M^\top M$ into the
+# rows of the ones that the next product needs; this is run below. In the columns of the ones themselves the paper has
+# "$*$" for what becomes of them, which leaves open whether they are restored; it does not matter, as will be seen. The
+# value matrix contains $\mathcal D_d$, a diagonal matrix with ones in the first $d$ of its $2d$ places, so that it
+# keeps the rows of $A$, and with them only half of $M^\top M$. And $p_{2d:3d}$ are $d+1$ codes, addresses of columns,
+# where the result has $d$ columns.
 
 # %%
 import math
+from decimal import Decimal, localcontext
+from itertools import pairwise
 
 import torch
 
@@ -63,8 +67,17 @@ from attention_theory.looped_transformers.blocks.product import (
     product_error,
     softmax_entry,
 )
+from attention_theory.looped_transformers.blocks.relu_square import (
+    ReluNetwork,
+    deep_square,
+    distance_to_square,
+    least_distance,
+    pieces,
+    wide_square,
+    zigzag,
+)
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.randomness import generator
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -193,15 +206,19 @@ for (c, height), law in exact_part.items():
 
 # %% [markdown]
 # In the proof the result lands in the rows of the ones, which are said to be fixed. The first product is right even so;
-# but where the ones were there are now other numbers, and the next product, with the same operands, is wrong.
+# but now there are other numbers in these rows, and the next product, with the same operands, is wrong. It is wrong
+# too if the ones are put back into their own columns by hand: in the columns of $A$ and $B$, where these rows have to
+# be 0, the Gram matrix is left, and is multiplied by $C$.
 
 
 # %%
-def next_product(form="correct"):
+def next_product(form="correct", restored=False):
     """Largest errors of a product and of the same one in the next cycle, the operands put there again."""
     block = ProductBlock(slope=1e-5, form=form)
     run = run_block(block, a, b)
     state, wanted = run.state.clone(), block.reference(a, b)
+    if restored:
+        run.rows.of(state, "mul ones")[:, 2 * d : 4 * d] = 1
     data = run.rows.of(state, "mul")
     data[...] = 0
     data[:, :d], data[:, d : 2 * d] = a.mT, b.mT
@@ -211,6 +228,7 @@ def next_product(form="correct"):
 
 kept_first, kept_next = next_product()
 lost_first, lost_next = next_product("printed")
+_, restored_next = next_product("printed", restored=True)
 
 # %% [markdown]
 # And the rows, which the lemma says are $O(d)$: when $d$ doubles they may double at most, up to the bits of a code.
@@ -241,6 +259,7 @@ claim.control("c = 1: error", error(slope=1.0), "<=", 0.1)
 claim.control("C = 0: error at c = 1e-3", error(slope=1e-3, height=0.0), "<=", 0.1)
 claim.check("the proof's matrices, result in rows of its own: error of the next", kept_next, "<=", 1e-3, of="proof")
 claim.printed("result in the rows of the ones: error of the next product", lost_next, "<=", 1e-3, of="proof")
+claim.printed("the same, ones back in their columns: error of the next", restored_next, "<=", 1e-3, of="proof")
 claim.check("the same: error of the first product", lost_first, "<=", 1e-3, of="proof")
 for height in heights:
     claim.number(f"best error, C = {height:.0f}, log10", math.log10(min(errors[height])))
@@ -253,33 +272,61 @@ claim.verdict()
 #
 # **Linearised softmax expansion (Expansion of the softmax)** *Appendix J.3, Eq. (11)*
 #
-# **As printed.** The denominator is $1+\sum_je^{cx_{ij}-C-\log n}+n$.
+# **As printed.** In the first line $n$ stands in place of $e^{-C}$ in $s$. In the second, $s$ is $e^{cx_i-C-\log n}$
+# alone, one of the $n$ terms of the sum.
 #
-# **Corrected.** $n e^C$ times the softmax weight of $cx_i$ is $e^{cx_i}\big/\big(1+\sum_je^{cx_j-C-\log
-# n}+e^{-C}\big)$.
+# **Corrected.** $n e^C$ times the softmax weight of $cx_i$ is $e^{cx_i}/(1+s)$ with $s=\sum_je^{cx_j-C-\log n}+e^{-C}$,
+# and so $(1+cx_i+O((cx_i)^2))(1-s+O(s^2))$, where $s$ is about $2e^{-C}$. For small $c$ and large $C$ it is near
+# $1+cx_i$.
 #
-# $e^{-C}$ in place of $n$.
+# $e^{-C}$ in place of $n$, and in the second line the whole sum and $e^{-C}$. What the entry lacks is then about
+# $2e^{-C}$ and not $e^{-C}/n$, from which Appendix L has a factor $1/n$ that is not there.
 #
 # </blockquote>
 # <!-- /claim -->
 # In dividing numerator and denominator by $n e^C$ the paper turns $n\cdot 1/(n e^C)$ into $n$. The line after it goes
-# on as if the term were as small as it is.
+# on as if the term were as small as it is, but has lost it, and of the sum over $n$ columns it keeps one term. So what
+# the entry lacks to $1+cx$ comes out as $e^{-C}/n$ in place of $2e^{-C}$. For (11) itself this does not matter, since
+# both are small for large $C$. But Appendix L goes on with the $1/n$ ({doc}`appendix_l_accumulation`).
+#
+# <details><summary>Proof of Linearised softmax expansion, eq (11), as corrected</summary>
+#
+# The softmax weight of $cx_i$ beside $n$ scores $C$ and $n$ scores 0 is $e^{cx_i}/(\sum_je^{cx_j}+ne^C+n)$. Times
+# $ne^C$, and divided through by $ne^C$, that is $e^{cx_i}/(1+s)$ with $s=\sum_je^{cx_j}/(ne^C)+1/e^C$, as stated. For
+# every $s\ge0$, $\frac1{1+s}=1-s+\frac{s^2}{1+s}$, so that it lies between $1-s$ and $1-s+s^2$; and $e^u=1+u+O(u^2)$
+# for bounded $u$. Each of the $n$ terms of the sum is $e^{-C}/n$ times $e^{cx_j}$, hence for $|cx_j|\le h$ the sum is
+# between $e^{-C-h}$ and $e^{-C+h}$, and $s$ between $e^{-C}(1+e^{-h})$ and $e^{-C}(1+e^h)$, near $2e^{-C}$ for small
+# $h$. One term alone is near $e^{-C}/n$, and the second line as printed is false: with all scores 0 the entry is
+# $1/(1+2e^{-C})$, and lacks $2n$ times as much as the line says, up to terms in $e^{-2C}$. $\square$
+#
+# </details>
 
 # %%
 scores = 1e-3 * torch.linspace(-1, 1, 8, dtype=torch.float64)
 direct = softmax_entry(scores, 20.0)
 factored, printed = divided_entry(scores, 20.0), divided_entry(scores, 20.0, "printed")
+lacking = 1 - softmax_entry(torch.zeros(8, dtype=torch.float64), 8.0)[0]
+spread = torch.rand(1000, 64, generator=generator(seed), dtype=torch.float64) - 0.5
+over = 1 / (1 + (spread.exp().mean(1) + 1) * math.exp(-8))  # 1/(1 + s) for 64 scores and C = 8
+kept_all, kept_one = (spread.exp().mean(1) + 1) * math.exp(-8), spread[:, 0].exp() / 64 * math.exp(-8)
 
 # %% [markdown]
-# Eight scores, once as the softmax gives them, once divided through:
+# Eight scores, once as the softmax gives them, once divided through; then what the entry lacks, with all scores 0 and
+# for a thousand draws of 64 scores up to $\frac12$:
 
 # %%
 claim = Claim("looped-transformers/equation-11")
 claim.check("corrected form less the softmax entry", (direct - factored).abs().max(), "<=", 1e-12)
-claim.misprint("printed form less the softmax entry", (direct - printed).abs().max(), "<=", 1e-12)
+claim.misprint("first line as printed less the softmax entry", (direct - printed).abs().max(), "<=", 1e-12)
 claim.check("softmax entry less 1, over cx: distance to 1", ((direct - 1) / scores - 1).abs().max(), "<=", 1e-3)
+claim.check("scores 0, n = 8, C = 8: 1 less the entry, over 2 exp(-C)", lacking / (2 * math.exp(-8)), "==", 1.0, 0.01)
+claim.printed("the same over exp(-C)/n, the second line as printed", lacking * 8 / math.exp(-8), "==", 1.0, 0.01)
+misfit = ((over - 1 + kept_all).abs() / kept_all**2).max()
+claim.check("1/(1 + s) less 1 - s, over s²", misfit, "<=", 1.0, of="proof")
+misfit = ((over - 1 + kept_one).abs() / kept_all**2).min()
+claim.printed("the same with one term in place of s", misfit, "<=", 1.0, of="proof")
 claim.number("softmax entry at x = 5/7", direct[6])
-claim.number("printed form", printed[6])
+claim.number("first line as printed", printed[6])
 claim.verdict()
 
 # %% [markdown]
@@ -337,7 +384,7 @@ for number, which in ((3, "ba"), (4, "bb"), (5, "aa")):
     claim.verdict()
 
 # %% [markdown]
-# ## Numbers, percentages, squares, and a matrix times a number
+# ## Numbers, percentages, and a matrix times a number
 # <!-- claim looped-transformers/corollary-6 -->
 # <blockquote>
 #
@@ -353,16 +400,6 @@ for number, which in ((3, "ba"), (4, "bb"), (5, "aa")):
 # **Corollary 7 (Percentage)** *Appendix M*
 #
 # Two layers, one head and $O(1)$ rows: $a/100=0.01\cdot a$, with the error law of Lemma 14.
-#
-# </blockquote>
-# <!-- /claim -->
-# <!-- claim looped-transformers/remark-j-4 -->
-# <blockquote>
-#
-# **App. J.4 remark (Depth of ReLU networks against attention)** *Appendix J.4*
-#
-# Attention computes $x^2$ in two layers to any accuracy, while ReLU networks need a depth of $\Omega(\log 1/\epsilon)$.
-# The second half is a quoted asymptotic statement and is not run; the first stands for the whole.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -393,7 +430,6 @@ grid = torch.linspace(-2, 2, 41, dtype=torch.float64)
 pairs = {
     "corollary-6": (grid, grid.flip(0) + 0.5),
     "corollary-7": (torch.full_like(grid, 0.01), 100 * grid),
-    "remark-j-4": (grid, grid),
 }
 
 # %% [markdown]
@@ -413,7 +449,7 @@ def of_numbers(left, right):
 
 
 # %% [markdown]
-# A batch of products for each of the three, and the block for numbers beside 0, 60 and 600 more columns.
+# A batch of products for each of the two, and the block for numbers beside 0, 60 and 600 more columns.
 
 # %%
 found = {claim_id: of_numbers(*operands) for claim_id, operands in pairs.items()}
@@ -428,10 +464,7 @@ for claim_id, (misfits, far) in found.items():
         "numbers: counts of rows, of three numbers of columns", len({one.width for one in for_numbers}), "==", 1
     )
     claim.control("c = 1: largest error", far, "<=", 0.1)
-    if claim_id == "remark-j-4":
-        claim.stand_in("the half about attention for the whole; the lower bound for ReLU networks is quoted")
-    else:
-        claim.number("rows of the block for numbers", for_numbers[0].width)
+    claim.number("rows of the block for numbers", for_numbers[0].width)
     claim.verdict()
 
 # %% [markdown]
@@ -450,11 +483,178 @@ claim.control("a number as first operand: distance to sB", (by_number - 0.7 * b)
 claim.verdict()
 
 # %% [markdown]
+# ## Squares, by attention and by ReLU networks
+# <!-- claim looped-transformers/remark-j-4 -->
+# <blockquote>
+#
+# **App. J.4 remark (Depth of ReLU networks against attention)** *Appendix J.4*
+#
+# **As printed.** A ReLU network with a depth proportional to $\log(1/\epsilon)$ is required, whatever its width, which
+# is to separate attention from fully connected networks.
+#
+# **Corrected.** A ReLU network with $L$ hidden layers of at most $w$ units that is within $\epsilon$ of $x^2$ on
+# $[0,1]$ has $(w+1)^L\ge1/\sqrt{8\epsilon}$: at a fixed width the depth must be $\Omega(\log1/\epsilon)$. With three
+# units in a layer $\frac12\log_2\frac1{8\epsilon}$ layers, rounded up, are enough. Attention computes $x^2$ in two
+# layers of one fixed width, in exact arithmetic to any accuracy.
+#
+# At a fixed width. A single hidden layer of $w$ units comes within $1/8w^2$ of $x^2$, for $\epsilon=10^{-6}$ with 354
+# units. The paper cites a work on networks of finite width. And it is ReLU that is slow: two smooth units (softplus) in
+# one fully connected layer come as near to $x^2$ as one likes.
+#
+# </blockquote>
+# <!-- /claim -->
+# With both operands $x$ the block gives $x^2$. Appendix J.4 takes this for an advantage over fully connected networks:
+# "to compute simple functions like polynomials of $x$ (e.g., $x^2$), a ReLU network with a depth proportional to
+# $\log(1/\epsilon)$ is required". A ReLU network computes a polygon, and a polygon is near a curve only if it has many
+# pieces. Layers multiply the number of pieces, units in a layer only add to it; so a network that may not be wide has
+# to be deep. But one that may be wide need not. One hidden layer with a kink at each corner of the polygon is enough,
+# and the sentence says nothing of width. The work that it cites is about networks of finite width, and compares them
+# with wide ones of finite depth; at a fixed width the sentence is true, and the proof is short.
+#
+# <details><summary>Proof of App. J.4 remark (depth of ReLU nets against attention), as corrected</summary>
+#
+# *A piece.* Let $\ell$ be linear and $|x^2-\ell(x)|\le\epsilon$ at both ends $p$, $q$ of an interval of length $h$ and
+# at its middle $r$. In $e(p)+e(q)-2e(r)$ with $e=x^2-\ell$ the linear part cancels, and $p^2+q^2-2r^2=\frac12h^2$.
+# Hence $\frac12h^2\le4\epsilon$, that is $\epsilon\ge\frac18h^2$. Of $P$ pieces on $[0,1]$ the longest has $h\ge1/P$,
+# and so $P\ge1/\sqrt{8\epsilon}$.
+#
+# *The number of pieces.* There are at most $(w+1)^l$ intervals on each of which every unit of layers 1 to $l$ is linear
+# in $x$. For $l=0$ this is the whole line. If it is true of $l$, then on each of the intervals every unit of layer
+# $l+1$ is the ReLU of a linear function, which changes its sign once at most; the $w$ places of the $w$ units cut the
+# interval into at most $w+1$. The output is linear where all units are, and has at most $(w+1)^L$ pieces. (Connections
+# that skip layers change nothing in this.)
+#
+# *Together.* $(w+1)^L\ge1/\sqrt{8\epsilon}$, that is $L\ge\ln\frac1{8\epsilon}\big/\,2\ln(w+1)$.
+#
+# *Wide.* The polygon through $(k/w,k^2/w^2)$ has slopes $1/w$, $3/w$, ..., and is $\frac1wx^+ +\frac2w\sum_{k=1}^{w-1}
+# (x-k/w)^+$ on $[0,1]$, a layer of $w$ units. It is above $x^2$ by at most $1/4w^2$, in the middle of each piece, and
+# half of that lower it is within $1/8w^2$. So for every $\epsilon$ one hidden layer of $\lceil1/\sqrt{8\epsilon}\rceil$
+# units does, and no depth is required.
+#
+# *Deep.* Let $g(t)=2t^+-4(t-\frac12)^+$, the tent on $[0,1]$, and $g_s$ the tent $s$ times over, which is 0 at even and
+# 1 at odd multiples of $2^{-s}$. Let $f_s$ be the polygon through the points of $x^2$ at all multiples of $2^{-s}$. On
+# a piece of $f_{s-1}$, of length $2\cdot2^{-s}$, the middle lies $4^{-s}$ above $x^2$, so that $f_s=f_{s-1}-g_s/4^s$,
+# with $f_0=x$. Layer $s$ has the units $g_{s-1}^+$, $(g_{s-1}-\frac12)^+$ and $f_{s-1}^+=f_{s-1}$, and $L$ layers give
+# $f_L$, which, moved down by half its largest distance, is within $\frac18 4^{-L}$. That is at most $\epsilon$ if
+# $L\ge\frac12\log_2\frac1{8\epsilon}$.
+#
+# *Attention.* By the law of Lemma 14 for $d=1$ the error on $[0,1]$ is at most about $\frac12c+e^{-C}/c$, and with the
+# temperature of the second layer goes to 0 with $c$ and $e^{-C}/c$, while rows, units, heads and layers stay as they
+# are.
+#
+# *Smooth units.* For $s(u)=\ln(1+e^u)$, $s(u)+s(-u)-2\ln2=2\ln\cosh\frac u2$ lies between $\frac14u^2-\frac1{96}u^4$
+# and $\frac14u^2$. So the two units $s(hx)$ and $s(-hx)$ give $x^2$ up to $\frac1{24}h^2x^4$, for any $h$. $\square$
+#
+# </details>
+
+
+# %%
+def random_network(width, depth, draw):
+    """Random hidden layers, and the output that fits x² on [0, 1] best in squares."""
+    x = torch.linspace(0, 1, 513, dtype=torch.float64)[:, None]
+    sizes = [1] + [width] * depth
+    hidden = tuple((normal(w, v, seed=draw), normal(w, seed=draw)) for v, w in pairwise(sizes))
+    state = x
+    for weight, bias in hidden:
+        state = (state @ weight.mT + bias).relu()
+    fit = torch.linalg.pinv(torch.cat([state, torch.ones_like(x)], 1)) @ x**2
+    return ReluNetwork((*hidden, (fit[:-1].mT, fit[-1])))
+
+
+# %% [markdown]
+# The polygon as one wide layer and as many narrow ones; how far each is from $x^2$, and how far at least, by its width
+# and depth:
+
+# %%
+accuracies = [1e-2, 1e-4, 1e-6]
+wide = {eps: wide_square(math.ceil(1 / math.sqrt(8 * eps))) for eps in accuracies}
+deep = {depth: deep_square(depth) for depth in range(1, 17)}
+far = {eps: distance_to_square(network, 2 * network.width) for eps, network in wide.items()}
+far_deep = {depth: distance_to_square(network, 2 ** (depth + 1)) for depth, network in deep.items()}
+show.table(
+    ["ε", "units of one layer", "its distance", "layers of 3 units", "their distance", "least by the proof"],
+    [
+        (eps, wide[eps].width, far[eps], layers, far_deep[layers], least_distance(3, layers))
+        for eps in accuracies
+        for layers in [math.ceil(-math.log2(8 * eps) / 2)]
+    ],
+    caption="ReLU networks within ε of x² on [0, 1]. None of 3 units and as many layers is below the last column.",
+)
+
+# %% [markdown]
+# For the lower bound, these networks and forty with random hidden layers and fitted outputs; for the number of pieces,
+# lines that run to and fro:
+
+# %%
+draw = generator(seed)
+tried = {
+    f"{network.width} units, one layer": far[eps] / least_distance(network.width, 1) for eps, network in wide.items()
+}
+tried |= {f"3 units, {depth} layers": far_deep[depth] / least_distance(3, depth) for depth in deep}
+for width, depth in ((1, 1), (2, 1), (2, 2), (3, 2)):
+    fitted = [distance_to_square(random_network(width, depth, draw), 1000) for _ in range(10)]
+    tried[f"{width} units, {depth} layers, fitted"] = min(fitted) / least_distance(width, depth)
+counts = {
+    f"{w} units, {L} layers": pieces(zigzag(w, L), 2 * w**L) / (w + 1) ** L
+    for w, L in ((2, 8), (3, 5), (7, 3), (40, 1))
+}
+enough = {f"ε = {eps}": far_deep[math.ceil(-math.log2(8 * eps) / 2)] / eps for eps in (*accuracies, 1e-8, 1e-10)}
+unit, h = torch.linspace(0, 1, 2001, dtype=torch.float64), 1e-2
+soft = torch.nn.functional.softplus
+smooth = (4 / h**2 * (soft(h * unit) + soft(-h * unit) - 2 * math.log(2)) - unit**2).abs().max()
+
+# %% [markdown]
+# And attention: the block at several $c$, in 53 bits, and its entry in 60 digits, where $c$ can be as small as one
+# likes. There it is nearer to $x^2$ than any ReLU network of its own width, which has two layers too, can be.
+
+# %%
+squares, at_one = of_numbers(grid, grid)
+blocks = [summarise(run_block(ProductBlock(slope=c), one, one).machine) for c in (1e-2, 1e-5, 1e-8)]
+widest = max(blocks[0].width, blocks[0].hidden)
+
+
+def by_attention(x, slope, height):
+    """The block's result for both operands x, a number, in 60 digits."""
+    with localcontext(prec=60):
+        grown = (slope * x * x).exp()
+        return (grown / (1 + (-height).exp() * (1 + grown)) - 1) / slope
+
+
+sixty = [Decimal(k) / 100 for k in range(101)]
+exact = float(max(abs(by_attention(x, Decimal("1e-15"), Decimal(80)) - x * x) for x in sixty))
+
+# %% [markdown]
+# So the depth that is required is a matter of the width:
+
+# %%
+claim = Claim("looped-transformers/remark-j-4")
+claim.check("distance to x² over 1/8(w + 1)^2L", tried, ">=", 1.0)
+claim.control("two softplus units in one layer: the same", smooth / least_distance(2, 1), ">=", 1.0)
+claim.check("pieces of a zigzag over (w + 1)^L", counts, "<=", 1.0)
+claim.check(
+    "one layer of w units: distance times 8w²",
+    {f"w = {one.width}": far[e] * 8 * one.width**2 for e, one in wide.items()},
+    "==",
+    1.0,
+    1e-3,
+)
+claim.check("3 units, ½ log₂(1/8ε) layers: distance over ε", enough, "<=", 1.0)
+for eps in accuracies:
+    claim.printed(f"one layer is too shallow for ε = {eps}: distance of {wide[eps].width} units", far[eps], ">", eps)
+claim.check("attention: error law, misfit over the largest error", squares, "<=", 0.1)
+claim.check("layers (2 claimed)", blocks[0].layers, "<=", 2)
+claim.check("rows and units, over c from 1e-2 to 1e-8: counts", len({(b.width, b.hidden) for b in blocks}), "==", 1)
+claim.check(f"in 60 digits: error over 1/8(w + 1)^2L, w = {widest}", exact / least_distance(widest, 2), "<", 1)
+claim.control("c = 1: largest error", at_one, "<=", 0.1)
+claim.verdict()
+
+# %% [markdown]
 # ## What was learned
 # A softmax that is nearly flat multiplies matrices, in two layers of one head, and its error is known to the leading
 # terms: the curvature $\frac12cz^2$, the share $e^{-C}/c$ of the other columns, and rounding over $c$. So there is a
 # best $c$ near $10^{-7}$ in 53 bits and a floor, which every program of this chapter meets. In print the result
-# overwrites the ones that the next product needs.
+# overwrites the rows of ones that the next product needs. A ReLU network of fixed width has to be deep for $x^2$, as
+# the paper says without the width; one wide layer does it too, and so do two smooth units.
 #
 # ## To try
 # - Set `d = 16`: more columns score nothing, and the left branches for $C=10$ and $C=20$ rise; entries are larger, and
