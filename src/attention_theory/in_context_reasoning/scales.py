@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy_by
 from attention_theory.in_context_reasoning.model import Pass
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.variants import Stack
@@ -97,7 +97,8 @@ def scale_slope(
         logits = logits.clone()
         logits[..., -1] += done.at_noise
     by_model = logits.unflatten(0, (kinds.sets, -1)).permute(2, 0, 1, 3)
-    error = cross_entropy(by_model, labels.reshape(by_model.shape[:-1]), arithmetic).error
+    arithmetics = stack.arithmetics(arithmetic)[:: kinds.sets]
+    error = cross_entropy_by(arithmetics, by_model, labels.reshape(by_model.shape[:-1])).error
     to_sums = torch.zeros_like(done.attended)
     to_sums[..., :-1] = (error / labels.shape[-1]).permute(1, 2, 0, 3).flatten(0, 1)
     if done.at_noise is not None:

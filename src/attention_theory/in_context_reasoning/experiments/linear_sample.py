@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy_by
 from attention_theory.in_context_reasoning.experiments.bigrams import (
     Bigrams,
     attend,
@@ -112,7 +112,8 @@ def _counted(sentences: Sentences, task: Task, dtype: torch.dtype, device: torch
 def _step(stack: Stack, counts: Bigrams, labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> None:
     """One normalised step of every run of a stack."""
     attended = attend(counts, stack.weights)
-    loss = cross_entropy(logits_of(counts, stack.weights, attended), labels, arithmetic)
+    logits = logits_of(counts, stack.weights, attended)
+    loss = cross_entropy_by(stack.arithmetics(arithmetic), logits, labels)
     stack.step(slopes(counts, stack.weights, attended, loss.error, stack.trained == "all"))
 
 
