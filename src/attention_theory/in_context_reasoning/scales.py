@@ -40,6 +40,11 @@ class Kinds:
     last: Float[Tensor, "rows 1 2"]
     sets: int
 
+    def pick(self, rows: Tensor) -> "Kinds":
+        """Some of the sentences of one set, by their numbers."""
+        parts = (self.sums, self.sizes, self.scale, self.last)
+        return Kinds(*(part.index_select(0, rows) for part in parts), self.sets)
+
 
 def count_kinds(tokens: Int[Tensor, "*sets sentences length"], task: Task, dtype: torch.dtype) -> Kinds:
     """The :class:`Kinds` of sentences of a task, counted in a type."""
