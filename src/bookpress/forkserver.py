@@ -38,7 +38,7 @@ LIBRARIES = (
     "numpy",
     "papermill",
     "psutil",
-    "pydantic",
+    "pydantic.main",  # which "pydantic" alone leaves for later
     "rich.console",
     "rich.table",
     "scipy.optimize",

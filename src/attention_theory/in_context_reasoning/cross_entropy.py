@@ -5,7 +5,9 @@ gives 0 or round-off, and normalised descent turns round-off into steps of full 
 number is ``-exp(log(1 - p))``, exact to the last digits however small, up to a common factor that normalisation drops.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal, get_args
 
 import torch
@@ -55,6 +57,22 @@ def cross_entropy(
     error = (gaps - (losses + log_scale[..., None])[..., None]).exp()
     error.scatter_(-1, at_label, -(log_miss - log_scale[..., None]).exp()[..., None])
     return Loss(losses, error, log_scale)
+
+
+def cross_entropy_by(
+    arithmetics: Sequence[Arithmetic],
+    logits: Float[Tensor, "models ... sentences tokens"],
+    labels: Int[Tensor, "models ... sentences"],
+) -> Loss:
+    """:func:`cross_entropy` of stacked models that each have an arithmetic: neighbours with the same go together."""
+    sizes = [len(list(same)) for _, same in groupby(arithmetics)]
+    kinds = [arithmetic for arithmetic, _ in groupby(arithmetics)]
+    parts = [
+        cross_entropy(*each, kind) for *each, kind in zip(logits.split(sizes), labels.split(sizes), kinds, strict=True)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return Loss(*(torch.cat(each) for each in zip(*((p.losses, p.error, p.log_scale) for p in parts), strict=True)))
 
 
 def expected_loss(

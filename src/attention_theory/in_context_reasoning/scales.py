@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy_by
 from attention_theory.in_context_reasoning.model import Pass
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.variants import Stack
@@ -39,6 +39,11 @@ class Kinds:
     scale: Int[Tensor, " rows"]
     last: Float[Tensor, "rows 1 2"]
     sets: int
+
+    def pick(self, rows: Tensor) -> "Kinds":
+        """Some of the sentences of one set, by their numbers."""
+        parts = (self.sums, self.sizes, self.scale, self.last)
+        return Kinds(*(part.index_select(0, rows) for part in parts), self.sets)
 
 
 def count_kinds(tokens: Int[Tensor, "*sets sentences length"], task: Task, dtype: torch.dtype) -> Kinds:
@@ -97,7 +102,8 @@ def scale_slope(
         logits = logits.clone()
         logits[..., -1] += done.at_noise
     by_model = logits.unflatten(0, (kinds.sets, -1)).permute(2, 0, 1, 3)
-    error = cross_entropy(by_model, labels.reshape(by_model.shape[:-1]), arithmetic).error
+    arithmetics = stack.arithmetics(arithmetic)[:: kinds.sets]
+    error = cross_entropy_by(arithmetics, by_model, labels.reshape(by_model.shape[:-1])).error
     to_sums = torch.zeros_like(done.attended)
     to_sums[..., :-1] = (error / labels.shape[-1]).permute(1, 2, 0, 3).flatten(0, 1)
     if done.at_noise is not None:

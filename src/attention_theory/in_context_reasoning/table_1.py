@@ -64,6 +64,7 @@ def train_grid(
     seed: Seed,
     *,
     arithmetic: Arithmetic = "subtraction",
+    exact: Sequence[str] = (),
     evaluation: int = 1024,
     record_every: int | None = None,
     device: torch.device | str = "cpu",
@@ -75,17 +76,23 @@ def train_grid(
 
     Args:
         arithmetic: by subtraction as an ordinary training loop computes slopes, or in the log domain.
+        exact: names that are run in the log domain as well, beside the others on the same sentences; these runs are
+            ``with_arithmetic("log-domain")`` of the history.
         evaluation, record_every, device: as for :func:`train`.
 
     Raises:
         ParameterError: a name that is none of the models, or a number out of range.
     """
-    require(names=(list(names), VARIANTS))
+    require(names=([*names, *exact], VARIANTS))
+    ways: list[tuple[str, Arithmetic | None]] = [(name, None) for name in names]
+    ways += [(name, "log-domain") for name in exact]
     parts = []
     for noisy in (False, True):
         noise = [level for level in levels if (level > 0) == noisy]
         if noise:
-            runs = [Training(VARIANTS[name], level, rate) for name in names for level in noise for rate in rates]
+            runs = [
+                Training(VARIANTS[name], level, rate, own) for name, own in ways for level in noise for rate in rates
+            ]
             of_kind = Task(task.tokens, task.triggers, task.outputs, task.length, noisy, task.fillers)
             parts.append(
                 train(

@@ -1,7 +1,7 @@
 """Training the models of Section 5 side by side: every run sees the same sentences, step for step."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -9,7 +9,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.in_context_reasoning.closed_form import odds
-from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy, expected_loss
+from attention_theory.in_context_reasoning.cross_entropy import (
+    Arithmetic,
+    cross_entropy,
+    cross_entropy_by,
+    expected_loss,
+)
 from attention_theory.in_context_reasoning.finite_sample import separated
 from attention_theory.in_context_reasoning.model import Pass, Weights, attend, forward, gradients, logits_of
 from attention_theory.in_context_reasoning.places import Places
@@ -53,10 +58,16 @@ class History:
         Raises:
             ParameterError: no such run, or no such measure.
         """
-        known = [_describe(run.variant.name, run.noise, run.rate) for run in self.runs]
+        known = [_describe(run.variant.name, run.noise, run.rate, run.arithmetic) for run in self.runs]
         wanted = _describe(name, noise, rate)
         require(measure=(measure, MEASURES), run=(wanted, known))
         return self.values[measure][:, known.index(wanted)]
+
+    def with_arithmetic(self, arithmetic: Arithmetic) -> "History":
+        """The runs that had this arithmetic of their own, which :meth:`of` then finds."""
+        kept = [index for index, run in enumerate(self.runs) if run.arithmetic == arithmetic]
+        runs = [replace(self.runs[index], arithmetic=None) for index in kept]
+        return History(runs, self.steps, {name: values[:, kept] for name, values in self.values.items()})
 
     def before(self) -> "History":
         """The first record alone: the models before any step."""
@@ -167,7 +178,7 @@ def train(
         runs: models, noise levels and rates; all of one task.
         batches: where the sentences come from; fresh ones at each step unless given.
         gammas: γ of the reparameterised feed-forward layers by noise level; the true one unless given.
-        arithmetic: how the loss's slope is computed.
+        arithmetic: how the loss's slope is computed in runs that do not say it themselves.
         relu_shift: see :class:`Architecture`.
         evaluation: sentences in each of the two evaluation sets.
         record_every: measure every so many steps, and at the end; a twentieth of the steps unless given.
@@ -219,7 +230,8 @@ def _slopes(stack: Stack, pieces: list[Places], labels: Int[Tensor, "runs batch"
     parts, scales = [], []
     for piece, targets in zip(pieces, labels.split([len(piece) for piece in pieces], dim=-1), strict=True):
         done = attend(piece, stack.weights, stack.architecture)
-        loss = cross_entropy(logits_of(piece, stack.weights, stack.architecture, done), targets, arithmetic)
+        logits = logits_of(piece, stack.weights, stack.architecture, done)
+        loss = cross_entropy_by(stack.arithmetics(arithmetic), logits, targets)
         error = loss.error * len(piece) if len(pieces) > 1 else loss.error
         parts.append(gradients(piece, stack.weights, stack.architecture, done, error, stack.trained == "all"))
         scales.append(loss.log_scale)
@@ -283,8 +295,8 @@ def train_on_sample(
     )
 
 
-def _describe(name: str, noise: float, rate: float) -> str:
-    return f"{name} at α = {noise}, η = {rate}"
+def _describe(name: str, noise: float, rate: float, arithmetic: Arithmetic | None = None) -> str:
+    return f"{name} at α = {noise}, η = {rate}" + (f", {arithmetic}" if arithmetic else "")
 
 
 def layers_of(sentences: Shared, group: list[Stack]) -> Pass:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.in_context_reasoning.closed_form import odds
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights
 from attention_theory.in_context_reasoning.reparameterised import feed_forward, key_directions
@@ -69,11 +70,16 @@ TABLE_1 = (
 
 @dataclass(frozen=True)
 class Training:
-    """One training of Section 5: a model, the noise level α of its labels, the learning rate η."""
+    """One training of Section 5: a model, the noise level α of its labels, the learning rate η.
+
+    Attributes:
+        arithmetic: how the loss's slope is computed; as in the other runs beside it where none is given.
+    """
 
     variant: Variant
     noise: float
     rate: float
+    arithmetic: Arithmetic | None = None
 
 
 class Stack:
@@ -115,6 +121,10 @@ class Stack:
                 forward_layer[index] = feed_forward(task, codes, gamma)[:size].to(dtype)
         query_key = value.new_zeros(2 * size, 2 * size, stack).permute(2, 0, 1)  # as look-ups of all models want it
         self.weights = Weights(value, query_key, forward_layer)
+
+    def arithmetics(self, others: Arithmetic) -> list[Arithmetic]:
+        """The arithmetic of every run; ``others`` where it has none of its own."""
+        return [run.arithmetic or others for run in self.runs]
 
     def step(self, slope: Weights) -> None:
         """One normalised step of every run: each trained tensor moves by η in the direction of its own slope."""

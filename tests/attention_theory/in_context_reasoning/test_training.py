@@ -1,5 +1,7 @@
 """Training side by side: a run is the same by itself, measures are what they say, batches go where they should."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -127,6 +129,26 @@ def test_a_batch_in_pieces_is_the_batch(monkeypatch: pytest.MonkeyPatch) -> None
             pieces = train(runs, task, 30, batch=24, evaluation=16, arithmetic=arithmetic)
         for measure in MEASURES:
             assert (whole.values[measure] - pieces.values[measure]).abs().max() < 1e-8
+
+
+def test_runs_in_both_arithmetics_are_the_runs_of_each() -> None:
+    """Side by side on the same sentences, the scales, W and all matrices: as if each arithmetic were trained alone."""
+    arithmetics: tuple[Arithmetic, Arithmetic] = ("log-domain", "subtraction")
+    for noise in (0.0, 0.2):
+        task = Task(14, 2, 3, 16, noisy=noise > 0)
+        names = ("Reparam-Softmax-FA", "Reparam-Linear-W-FA", "Origin-Linear-FA")
+        runs = [Training(VARIANTS[name], noise, rate) for name in names for rate in (0.1, 0.5)]
+        both = [replace(run, arithmetic=arithmetic) for run in runs for arithmetic in arithmetics]
+        together = train(both, task, 30, batch=8, evaluation=8)
+        for arithmetic in arithmetics:
+            alone = train(runs, task, 30, batch=8, evaluation=8, arithmetic=arithmetic)
+            mine = together.with_arithmetic(arithmetic)
+            for run in runs:
+                for measure in MEASURES:
+                    which = (measure, run.variant.name, noise, run.rate)
+                    assert (mine.of(*which) - alone.of(*which)).abs().max() < 1e-8, which
+        with pytest.raises(ParameterError, match="run"):
+            together.of("population", "Origin-Linear-FA", noise, 0.1)
 
 
 def test_histories_side_by_side() -> None:

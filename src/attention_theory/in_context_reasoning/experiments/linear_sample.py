@@ -1,10 +1,12 @@
 """Linear models with FA on a finite sample (Figures 10 to 12, Appendix D.2.2), trained on counts of bigrams."""
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy_by
 from attention_theory.in_context_reasoning.experiments.bigrams import (
     Bigrams,
     attend,
@@ -13,6 +15,8 @@ from attention_theory.in_context_reasoning.experiments.bigrams import (
     logits_of,
     slopes,
 )
+from attention_theory.in_context_reasoning.model import Pass
+from attention_theory.in_context_reasoning.scales import Kinds, count_kinds, scale_layers, scale_slope
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.training import MEASURES, History, estimated_gammas, measures
 from attention_theory.in_context_reasoning.variants import Stack, Training, level_of, stacks
@@ -105,14 +109,35 @@ def _held_out(task: Task, count: int, seed: Seed, device: torch.device | str) ->
     return [seen.to(device), unseen.to(device)]
 
 
-def _counted(sentences: Sentences, task: Task, dtype: torch.dtype, device: torch.device | str) -> Bigrams:
-    return count_bigrams(sentences.tokens.to(device), task.tokens, dtype)
+@dataclass(frozen=True)
+class _Counted:
+    """What is counted in sentences, for models that train matrices and for those that train scales."""
+
+    bigrams: Bigrams
+    kinds: Kinds
+
+    def pick(self, rows: Tensor) -> "_Counted":
+        return _Counted(self.bigrams.pick(rows), self.kinds.pick(rows))
+
+    def layers(self, stack: Stack) -> Pass:
+        """The logits of both layers."""
+        return scale_layers(self.kinds, stack) if stack.trained == "scales" else layers(self.bigrams, stack.weights)
 
 
-def _step(stack: Stack, counts: Bigrams, labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> None:
+def _counted(sentences: Sentences, task: Task, dtype: torch.dtype, device: torch.device | str) -> _Counted:
+    tokens = sentences.tokens.to(device)
+    return _Counted(count_bigrams(tokens, task.tokens, dtype), count_kinds(tokens, task, dtype))
+
+
+def _step(stack: Stack, counted: _Counted, labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> None:
     """One normalised step of every run of a stack."""
+    if stack.trained == "scales":
+        stack.step_scales(scale_slope(counted.kinds, stack, labels, arithmetic))
+        return
+    counts = counted.bigrams
     attended = attend(counts, stack.weights)
-    loss = cross_entropy(logits_of(counts, stack.weights, attended), labels, arithmetic)
+    logits = logits_of(counts, stack.weights, attended)
+    loss = cross_entropy_by(stack.arithmetics(arithmetic), logits, labels)
     stack.step(slopes(counts, stack.weights, attended, loss.error, stack.trained == "all"))
 
 
@@ -120,9 +145,9 @@ def _measure(
     stack: Stack,
     task: Task,
     held_out: list[Sentences],
-    counted: list[Bigrams],
-    coming: Bigrams,
+    counted: list[_Counted],
+    coming: _Counted,
     labels: Int[Tensor, "runs batch"],
 ) -> dict[str, Float[Tensor, " runs"]]:
-    seen, unseen, next_pass = (layers(counts, stack.weights) for counts in (*counted, coming))
+    seen, unseen, next_pass = (counts.layers(stack) for counts in (*counted, coming))
     return measures(stack.runs, task, held_out, [seen, unseen], next_pass.logits, labels)
