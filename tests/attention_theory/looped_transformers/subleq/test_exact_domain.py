@@ -76,7 +76,7 @@ def test_without_rounding_real_rows_drift_and_with_it_they_do_not() -> None:
     depths: tuple[Depth, ...] = (4, 10)
     for depth in depths:
         heat = sufficient_temperature_of_reals(8, 4)
-        run = follow(SubleqMachine(4, 8, depth, real=True), endless, heat, 600)
+        run = follow(SubleqMachine(4, 8, depth, real=True), endless, heat, 400)
         assert run.first_wrong is None
         assert run.off < 1e-12
     with pytest.raises(ParameterError, match="real"):

@@ -81,10 +81,10 @@ def test_a_result_beyond_the_gates_is_lost_with_real_rows() -> None:
 
 @pytest.mark.parametrize("depth", [4, 5, 7, 10])
 def test_real_rows_with_a_staircase_are_right_at_the_temperature_of_the_proof(depth: Depth) -> None:
-    machine = SubleqMachine(5, 12, depth, real=True)
+    machine = SubleqMachine(5, 8, depth, real=True)
     sources = [random_program(10, 16, 4, seed) for seed in range(20)]
-    steps = 8  # a step doubles the largest at most
-    heat = sufficient_temperature_of_reals(12, 5)
+    steps = 4  # a step doubles the largest at most
+    heat = sufficient_temperature_of_reals(8, 5)
     assert conformance(machine, sources, steps, heat, dense=True).wrong == 0
     assert conformance(machine, sources, steps, rule="hardmax", dense=True).wrong == 0
 
