@@ -26,8 +26,9 @@
 #
 # **App. G Step 6 (Rounding the state, and the temperature it needs)** *Appendix G, Step 6*
 #
-# **As printed.** A temperature with $\epsilon<0.5$ for reads and writes is enough; by Appendix L that is
-# $\lambda>\log(Gdn^3/\epsilon)$, where $N$ enters through the number $d$ of rows only, as $\log N$.
+# **As printed.** A temperature at which the error of reads and writes is $\epsilon<0.5$ is enough. Step 6 does not say
+# which that is. The one condition in the paper is Appendix L's, $\lambda>\log(Gdn^3/\epsilon)$, where $N$ enters
+# through the number $d$ of rows only, as $\log N$; that it is meant here is our reading.
 #
 # **Corrected.**
 # $\frac1{1-2\epsilon}\big(\sigma(b+1-\epsilon)-\sigma(b+\epsilon)+\sigma(b-\epsilon)-\sigma(b-1+\epsilon)\big)-1$ takes
