@@ -112,10 +112,10 @@ literal = max((full.attend(state, heat) - by_columns(heat)).abs().max().item() f
 unheated = (full.attend(state, 0.5) - by_columns(1.0)).abs().max().item()
 
 # %% [markdown]
-# In equation (1a) the scores are printed as $X^\top K^iQ^iX$, and no shapes are given. By itself that is a score: with a
-# $K$ of $d\times k$ it is what is meant, $K$ being the transpose of what the proofs call so. But in the proofs $K$ and $Q$
-# have $k$ rows each: $K=Q=[0\ 0\ I\ I\ 0\ 0]$, and the scores are $(KX)^\top QX$. Then $KQ$ cannot be formed; and
-# where $K$ and $Q$ are square it is not what is meant.
+# In equation (1a) the scores are printed as $X^\top K^iQ^iX$, and no shapes are given. By itself that is a score: with
+# a $K$ of $d\times k$ it is what is meant, $K$ being the transpose of what the proofs call so. But in the proofs $K$
+# and $Q$ have $k$ rows each: $K=Q=[0\ 0\ I\ I\ 0\ 0]$, and the scores are $(KX)^\top QX$. Then $KQ$ cannot be formed;
+# and where $K$ and $Q$ are square it is not what is meant.
 
 # %%
 try:
@@ -129,8 +129,8 @@ tall_key = key.mT  # d x k, the other reading
 consistent = (state @ (tall_key @ query) @ state.mT - (state @ key.mT) @ (state @ query.mT).mT).abs().max()
 
 # %% [markdown]
-# With the proofs' $K$ the printed scores must fail, as a product and where $k=d$; with its transpose they must be right.
-# The control is a head whose scores are not multiplied by $\lambda$.
+# With the proofs' $K$ the printed scores must fail, as a product and where $k=d$; with its transpose they must be
+# right. The control is a head whose scores are not multiplied by $\lambda$.
 
 # %%
 claim = Claim("looped-transformers/definition-architecture")

@@ -308,19 +308,19 @@ show.table(
 # %% [markdown]
 # What $N$ bits cost is seen elsewhere. The gate that keeps the scratchpad's own column from being written to must
 # exceed every difference of two integers, so one weight is $2^{N+1}$. And a staircase of $N/7$ bits takes about
-# $2^{N/7+1}$ hidden units. The lemma's width does not count them: (5) and its $8\log n+2\log N+1$ are rows of the input,
-# and Theorem 2 says "dimensionality" for the same. (The word is used more widely elsewhere: the proof has a "ReLU layer
-# of width $O(\log N)$", and Table 1 doubles its rows for the hidden units.) Whoever counts hidden units as well still has
-# the lemma with a hard maximum, which makes no noise: then the staircases can go, and four layers with $O(\log n)$ rows
-# and hidden units are right for ever.
+# $2^{N/7+1}$ hidden units. The lemma's width does not count them: (5) and its $8\log n+2\log N+1$ are rows of the
+# input, and Theorem 2 says "dimensionality" for the same. (The word is used more widely elsewhere: the proof has a
+# "ReLU layer of width $O(\log N)$", and Table 1 doubles its rows for the hidden units.) Whoever counts hidden units as
+# well still has the lemma with a hard maximum, which makes no noise: then the staircases can go, and four layers with
+# $O(\log n)$ rows and hidden units are right for ever.
 #
 # <details><summary>Proof of Lemma 1, with an integer in one row, and what is repaired bit by bit</summary>
 #
-# *Its size.* There are three layers and $k\le7$ more: read the instruction and increase the counter; read both operands,
-# with a head for each, and subtract; write and take the flag; select the counter, clear, and round the memory. The rows
-# are $3L$ each for command and instruction, $L$ each for counter and codes, and one each for the memory, two operands,
-# the buffer of the write, the indicator and its opposite: $8L+6$, whatever $N$. With $L=\lceil\log_2n\rceil$ that is
-# $O(\log n+\log N)$.
+# *Its size.* There are three layers and $k\le7$ more: read the instruction and increase the counter; read both
+# operands, with a head for each, and subtract; write and take the flag; select the counter, clear, and round the
+# memory. The rows are $3L$ each for command and instruction, $L$ each for counter and codes, and one each for the
+# memory, two operands, the buffer of the write, the indicator and its opposite: $8L+6$, whatever $N$. With
+# $L=\lceil\log_2n\rceil$ that is $O(\log n+\log N)$.
 #
 # *With a hard maximum.* A column without a pointer asks for the scratchpad's column, where command and memory are
 # empty, so look-ups change nothing there. The scratchpad's query is a pointer; the one column with this code answers,
@@ -333,33 +333,33 @@ show.table(
 #
 # *The staircase.* The ramp $\rho_e(x)=2\sigma(x-e+\frac34)-2\sigma(x-e+\frac14)$ is 0 up to $e-\frac34$ and 1 from
 # $e-\frac14$ on. So if $x$ is within $\frac14$ of an integer $m$, and $e$ is an integer, it is 1 if $m\ge e$ and 0 if
-# not: exactly, and with the noise gone. Let $m$ have the digits $q_1,\dots,q_k$ with place values $D_1>\dots>D_k=1$, the
-# first of them signed, so that $q_1=\lfloor m/D_1\rfloor$. Layer 1 of $k$ has a ramp at each multiple $e$ of $D_1$ (for
-# $e\le0$ it counts $-\rho_{1-e}(-x)$, the ramps not reached, so that no constant is needed); their sum is $q_1$, and
-# $r=x-D_1q_1$ goes into the buffer's row, which is empty after the write. It is as far from the integer $m-D_1q_1\ge0$
-# as $x$ is from $m$. Each layer takes its digit off in the same way, and after the last there is $r=x-m$. The last
-# subtracts this from $x$, which leaves $m$, and clears the buffer. A digit of $h$ bits has $2^h-1$ ramps of two units;
-# with two more for copying that is at most $2^{h+1}$, and $h\le\lceil N/k\rceil$.
+# not: exactly, and with the noise gone. Let $m$ have the digits $q_1,\dots,q_k$ with place values $D_1>\dots>D_k=1$,
+# the first of them signed, so that $q_1=\lfloor m/D_1\rfloor$. Layer 1 of $k$ has a ramp at each multiple $e$ of $D_1$
+# (for $e\le0$ it counts $-\rho_{1-e}(-x)$, the ramps not reached, so that no constant is needed); their sum is $q_1$,
+# and $r=x-D_1q_1$ goes into the buffer's row, which is empty after the write. It is as far from the integer
+# $m-D_1q_1\ge0$ as $x$ is from $m$. Each layer takes its digit off in the same way, and after the last there is
+# $r=x-m$. The last subtracts this from $x$, which leaves $m$, and clears the buffer. A digit of $h$ bits has $2^h-1$
+# ramps of two units; with two more for copying that is at most $2^{h+1}$, and $h\le\lceil N/k\rceil$.
 #
 # *With a soft one.* Let $\varepsilon=2ne^{-2\lambda}$ and $L,N\ge2$, and let a cycle begin in an exact state. Scores of
 # two codes differ by 2 at least, so in a look-up with an exact query the columns of other codes weigh
-# $\frac12\varepsilon$ together at most. The instruction's bits are then right within $\varepsilon$, and rows that should
-# be empty hold at most $\frac12\varepsilon$ times the largest entry read, until they are cleared. With such codes scores
-# are wrong by $3L\varepsilon$ at most. So, if $10\lambda L\varepsilon\le1$, the weight of other codes is at most
-# $\frac12\varepsilon e^{6\lambda L\varepsilon}\le\varepsilon$, and two columns that should weigh $\frac12$ each, as in
-# the write, do so within $\lambda L\varepsilon$. Integers are at most $2^{N-1}$. What is read is therefore wrong by at
-# most $2^N\varepsilon$, and what is written, twice a mean, by at most $\eta=2^{N+2}\lambda L\varepsilon$ beside the noise
-# of the difference, which is at most $\eta$ too. So all cells, and the empty entries of the memory's row in other
-# columns, are within $2\eta$ of their integers after the write, and the flag is wrong by $\eta$ at most. If
-# $2\eta\le\frac14$, the staircase leaves the integers themselves; the ramps of the selection, which remove what is below
-# $\frac14$, leave $\pm1$ in the counter; the other rows are cleared. The state is then exact again, what it would be with
-# a hard maximum, and the next cycle begins as this one did: no $T$ comes in. With $n\le2^L$ the condition
+# $\frac12\varepsilon$ together at most. The instruction's bits are then right within $\varepsilon$, and rows that
+# should be empty hold at most $\frac12\varepsilon$ times the largest entry read, until they are cleared. With such
+# codes scores are wrong by $3L\varepsilon$ at most. So, if $10\lambda L\varepsilon\le1$, the weight of other codes is
+# at most $\frac12\varepsilon e^{6\lambda L\varepsilon}\le\varepsilon$, and two columns that should weigh $\frac12$
+# each, as in the write, do so within $\lambda L\varepsilon$. Integers are at most $2^{N-1}$. What is read is therefore
+# wrong by at most $2^N\varepsilon$, and what is written, twice a mean, by at most $\eta=2^{N+2}\lambda L\varepsilon$
+# beside the noise of the difference, which is at most $\eta$ too. So all cells, and the empty entries of the memory's
+# row in other columns, are within $2\eta$ of their integers after the write, and the flag is wrong by $\eta$ at most.
+# If $2\eta\le\frac14$, the staircase leaves the integers themselves; the ramps of the selection, which remove what is
+# below $\frac14$, leave $\pm1$ in the counter; the other rows are cleared. The state is then exact again, what it would
+# be with a hard maximum, and the next cycle begins as this one did: no $T$ comes in. With $n\le2^L$ the condition
 # $2\eta\le\frac14$ follows from
 #
 # $$2\lambda-\ln(\lambda L)\ge(N+L+6)\ln2,$$
 #
-# and so does $10\lambda L\varepsilon\le20\cdot2^{-N-6}\le1$. (Without the staircase, cells right within $\delta$ before a
-# cycle are so within $2\delta+2\eta$ after it, and $\lambda$ has to grow with the number of cycles.)
+# and so does $10\lambda L\varepsilon\le20\cdot2^{-N-6}\le1$. (Without the staircase, cells right within $\delta$ before
+# a cycle are so within $2\delta+2\eta$ after it, and $\lambda$ has to grow with the number of cycles.)
 #
 # *Bit by bit.* That the ten layers of Appendix G are right is shown layer by layer in {doc}`remark_depth_bounds`, and
 # at which temperature in {doc}`step_6_error_correction`. They have $8L$ rows for command, instruction, counter and

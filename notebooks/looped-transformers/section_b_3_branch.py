@@ -250,8 +250,8 @@ def wrong(layers: int, form: Form = "correct", abreast: bool = True) -> int:
 
 
 # %% [markdown]
-# Three layers and two must be right in all cases. As the text has it, with the printed flag, or with three networks in a
-# row in two layers, they must fail. So must all in one layer; and a flag of 1/2 may give a code only where the next
+# Three layers and two must be right in all cases. As the text has it, with the printed flag, or with three networks in
+# a row in two layers, they must fail. So must all in one layer; and a flag of 1/2 may give a code only where the next
 # counter and the target are the same.
 
 # %%

@@ -34,6 +34,15 @@ def state_of(columns: Sequence[Column], rows: int) -> Float[Tensor, "columns row
     )
 
 
+def distance(columns: Sequence[Column], state: Float[Tensor, "columns rows"]) -> float:
+    """The largest distance of an entry from that of a state, taken before anything is rounded."""
+    return max(
+        float(abs(column.get(row, _ZERO) - Decimal(value)))
+        for column, values in zip(columns, state.tolist(), strict=True)
+        for row, value in enumerate(values)
+    )
+
+
 def in_decimals(
     layers: Sequence[Layer], columns: Sequence[Column], temperature: Decimal, digits: int = 60
 ) -> list[Column]:

@@ -4,7 +4,7 @@ from fractions import Fraction
 import pytest
 import torch
 
-from attention_theory.looped_transformers.machine.decimals import columns_of, in_decimals, state_of
+from attention_theory.looped_transformers.machine.decimals import columns_of, distance, in_decimals, state_of
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.looped_transformers.subleq.language import random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
@@ -28,6 +28,9 @@ def test_the_weights_are_those_of_the_softmax_to_the_last_of_sixty_digits() -> N
         other = Decimal(-80).exp()
         assert abs(found[0][2] / (other / (1 + other)) - 1) < Decimal("1e-57")
         assert 0 < 1 - found[1][2] < Decimal("1e-34")
+    wanted = torch.tensor([[1.0, 0.0, 0.0], [-1.0, 1.0, 1.0]], dtype=torch.float64)
+    assert torch.equal(state_of(found, 3), wanted + torch.tensor([[0, 0, float(found[0][2])], [0, 0, 0]]))
+    assert distance(found, wanted) == pytest.approx(1.804851387845415e-35, rel=1e-12)
 
 
 def test_without_temperature_a_head_takes_the_mean_and_units_are_exact() -> None:
