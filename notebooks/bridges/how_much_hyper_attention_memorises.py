@@ -238,7 +238,7 @@ ranks = {
     "dependent tokens": rank_with(whole, dependent[None], heads),
     "queries -q, 0, q, two tokens, two heads": rank_with(opposite, independent[None, :2], 2),
 }
-print(f"order 2, {small} examples, and 3 of the last kind: {ranks}")
+show.table(["order 2", "examples", "rank"], [[name, 3 if "-q" in name else small, ranks[name]] for name in ranks])
 
 # %% [markdown]
 # The matrix $B$ of the proof, for two heads of order 2, and the ranks with one context:

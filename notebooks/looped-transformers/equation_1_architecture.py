@@ -59,8 +59,9 @@ require(key_rows_unlike_width=(key_rows != width, {True}))
 # $\sigma_S$ the softmax of each column of its argument times $\lambda$. A looped transformer feeds its output back as
 # its input.
 #
-# They are $X^\top K^{i\top} Q^i X$: the product $K^iQ^i$ of two $k\times d$ matrices does not exist, and where $k=d$ it
-# is another matrix.
+# With $K^i$ and $Q^i$ as the proofs have them they are $X^\top K^{i\top} Q^i X$: the product $K^iQ^i$ of two $k\times
+# d$ matrices does not exist, and where $k=d$ it is another matrix. (The definition gives no shapes. With a $K^i$ of
+# $d\times k$, the transpose of the proofs', the printed scores are right.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -111,9 +112,10 @@ literal = max((full.attend(state, heat) - by_columns(heat)).abs().max().item() f
 unheated = (full.attend(state, 0.5) - by_columns(1.0)).abs().max().item()
 
 # %% [markdown]
-# In equation (1a) the scores are printed as $X^\top K^iQ^iX$. Here $K$ and $Q$ have $k$ rows each, as in the proofs,
-# where $K=Q=[0\ 0\ I\ I\ 0\ 0]$ and the scores are $(KX)^\top QX$. Then $KQ$ cannot be formed; and where $K$ and $Q$
-# are square it is not what is meant.
+# In equation (1a) the scores are printed as $X^\top K^iQ^iX$, and no shapes are given. By itself that is a score: with
+# a $K$ of $d\times k$ it is what is meant, $K$ being the transpose of what the proofs call so. But in the proofs $K$
+# and $Q$ have $k$ rows each: $K=Q=[0\ 0\ I\ I\ 0\ 0]$, and the scores are $(KX)^\top QX$. Then $KQ$ cannot be formed;
+# and where $K$ and $Q$ are square it is not what is meant.
 
 # %%
 try:
@@ -123,9 +125,12 @@ except RuntimeError:
 square_key, square_query = torch.randn(2, width, width, generator=source, dtype=torch.float64)
 meant = state @ square_query.mT @ square_key @ state.mT
 printed = state @ square_query.mT @ square_key.mT @ state.mT
+tall_key = key.mT  # d x k, the other reading
+consistent = (state @ (tall_key @ query) @ state.mT - (state @ key.mT) @ (state @ query.mT).mT).abs().max()
 
 # %% [markdown]
-# Both readings of the printed scores must fail, and so must a head whose scores are not multiplied by $\lambda$.
+# With the proofs' $K$ the printed scores must fail, as a product and where $k=d$; with its transpose they must be
+# right. The control is a head whose scores are not multiplied by $\lambda$.
 
 # %%
 claim = Claim("looped-transformers/definition-architecture")
@@ -134,6 +139,7 @@ cleared = clearing.dense.feed_forward(1e6 * state).abs().max()
 claim.check("largest entry left by x - relu(x) + relu(-x)", cleared, "==", 0.0)
 claim.check("largest distance of a softmax sum from 1", (weights.sum(1) - 1).abs().max(), "<=", 1e-14)
 claim.check("a head against (1a) by columns, lambda = 0.1 and 0.5: largest error", literal, "<=", 1e-10)
+claim.check("with a d x k matrix K the printed scores are (K'X)' Q X: largest difference", consistent, "<=", 1e-12)
 claim.misprint("the printed product K Q of two k x d matrices can be formed", product is not None, "==", True)
 claim.misprint("where k = d: largest difference of X' K Q X from (K X)' Q X", (printed - meant).abs().max(), "<=", 1e-9)
 claim.control("a head at lambda = 0.5 against (1a) without lambda: largest error", unheated, "<=", 1e-10)
@@ -141,8 +147,7 @@ claim.control("entries changed by a layer with one hidden unit", changed(bent), 
 claim.verdict()
 
 # %% [markdown]
-# A layer is what equation (1a) says once the first factor of the scores is transposed, which the proofs do without
-# saying so.
+# A layer is what equation (1a) says once the proofs' $K$ is transposed in it, which the proofs do without saying so.
 #
 # ## A program as an input
 # <!-- claim looped-transformers/definition-input-format -->

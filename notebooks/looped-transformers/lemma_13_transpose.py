@@ -28,10 +28,10 @@
 #
 # **Lemma 13 (Transpose)** *Appendix J.2*
 #
-# Three layers with one head each (four are claimed) compute $A^\top$ on $d^2$ columns, $d\ge3$, by way of the
-# vectorised matrix; the error falls like $e^{-2\lambda}$ with the temperature factor. On the lemma's input it takes the
-# $2d+2\log d$ rows that are claimed; as a block of the FLEQ machine $2d+5\lceil\log_2d\rceil+8$, with codes and marks
-# of its own.
+# Three layers with one head each (four are claimed) compute $A^\top$ on $d^2$ columns by way of the vectorised matrix;
+# the error falls like $e^{-2\lambda}$ with the temperature factor. On the lemma's input it takes the $2d+2\log d$ rows
+# that are claimed, from $d=2$ on; as a block of the FLEQ machine, for $d\ge3$, $2d+5\lceil\log_2d\rceil+8$, with codes
+# and marks of its own. (For $d=1$ there is nothing to transpose.)
 #
 # **In the paper's proof.** The permuted vector is added to the row that holds the vector.
 #
@@ -128,11 +128,12 @@ sizes = summarise(run_block(TransposeBlock(), a, b, 20.0).machine)
 temperatures = [1.0, 2.0, 5.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0]
 by_temperature = {d: [transpose_error(d, heat) for heat in temperatures] for d in (4, 8)}
 lemma, block_rows = {}, {}
-for size in (4, 8, 16):
+for size in (2, 4, 8, 16):
     matrix = torch.randn(size, size, generator=generator(seed), dtype=torch.float64)
     found, machine = transpose_in_groups(matrix)
     lemma[size] = (found, summarise(machine), matrix)
-    block_rows[size] = summarise(run_block(TransposeBlock(), matrix, matrix, 20.0).machine).width
+    if size >= 3:  # the block's result has to lie within the d^2 columns
+        block_rows[size] = summarise(run_block(TransposeBlock(), matrix, matrix, 20.0).machine).width
 one_row, _ = transpose_in_groups(lemma[4][2], form="printed")
 
 # %% [markdown]
@@ -154,7 +155,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The lemma's own input, for three sizes, and what the proof's row makes of the smallest:
+# The lemma's own input, for four sizes, and what the proof's row makes of a matrix of side 4. The block of the FLEQ
+# machine leaves its result in columns $2d+1$ to $3d$, and for $d=2$ these are not among the $d^2$.
 
 # %%
 rows_off = {f"d = {d}": lean.width - 2 * d - 2 * int(math.log2(d)) for d, (_, lean, _) in lemma.items()}
@@ -163,7 +165,7 @@ _, _, first = lemma[4]
 printed_off = (one_row - first.mT[:, None]).abs().max()
 show.table(
     ["d", "rows on the lemma's input", "2 d + 2 log d", "rows in the FLEQ machine"],
-    [(d, lean.width, 2 * d + 2 * int(math.log2(d)), block_rows[d]) for d, (_, lean, _) in lemma.items()],
+    [(d, lean.width, 2 * d + 2 * int(math.log2(d)), block_rows.get(d, "none")) for d, (_, lean, _) in lemma.items()],
 )
 
 # %% [markdown]

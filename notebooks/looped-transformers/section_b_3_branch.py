@@ -184,8 +184,13 @@ claim.verdict()
 # **Program counter selection (The next program counter)** *Appendices B.3 and F.3*
 #
 # $p_\text{next} = 2\sigma(p_{PC+1} - f\,1) + 2\sigma(p_i - (1-f)1) - 1$ is the target $p_i$ if the flag $f$ is 1 and
-# $p_{PC+1}$ if it is 0. The whole branch takes two layers: flag and increment side by side, then the choice. (The
-# text's reason, that three ReLU networks make two layers, is not one: a layer has one. Appendix G uses three.)
+# $p_{PC+1}$ if it is 0. The whole branch takes two layers: flag and increment side by side, then the choice.
+#
+# **In the paper's construction.** For vectors of bits the flag is that of (4), as printed there. The construction is
+# counted as "3 feed forward layers of Equation (1b), and hence 2 transformer layers".
+#
+# **Corrected.** (4) with $1-N$. Three networks one after the other are three layers, as Appendix G has it, since a
+# layer has one; two layers are enough because the flag and the increment can stand side by side.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -199,13 +204,17 @@ claim.verdict()
 
 
 # %%
-def branch(layers: int) -> LoopedTransformer:
-    """The whole branch in three layers, in two with flag and increment side by side, or in one (which cannot work)."""
+def branch(layers: int, form: Form = "correct", abreast: bool = True) -> LoopedTransformer:
+    """The whole branch in three layers, in two with flag and increment side by side, or in one (which cannot work).
+
+    ``form`` is that of the flag. In two layers that are not ``abreast`` the three networks stand in a row, the last two
+    in one layer.
+    """
     rows = Rows(value=shortest, counter=address_bits, following=address_bits, target=address_bits, flag=1, indicator=1)
     flag, indicator = rows["flag"][0], rows["indicator"][0]
     made = [Layer(rows, f"layer {place + 1}") for place in range(layers)]
-    flag_of_bits(made[0], rows["value"], flag, indicator)
-    add(made[-2 if layers > 1 else 0], [(rows["counter"], 1)], rows["following"], 1, indicator)
+    flag_of_bits(made[0], rows["value"], flag, indicator, form)
+    add(made[-2 if layers > 1 and abreast else -1], [(rows["counter"], 1)], rows["following"], 1, indicator)
     select_counter(made[-1], rows["following"], rows["target"], rows["counter"], flag, indicator)
     return LoopedTransformer(rows, made)
 
@@ -231,9 +240,9 @@ def next_counters(machine: LoopedTransformer, value: int, flag: float = 0.0) -> 
     return rows.of(machine.cycle(state, 1.0), "counter")
 
 
-def wrong(layers: int) -> int:
+def wrong(layers: int, form: Form = "correct", abreast: bool = True) -> int:
     """Wrong next counters, over all numbers and all pairs."""
-    machine, found = branch(layers), 0
+    machine, found = branch(layers, form, abreast), 0
     for number in every[shortest].tolist():
         due = targets if number <= 0 else following
         found += int((next_counters(machine, number) != due).any(dim=-1).sum())
@@ -241,25 +250,29 @@ def wrong(layers: int) -> int:
 
 
 # %% [markdown]
-# Three layers and two must be right in all cases. All in one layer must fail; and a flag of 1/2 may give a code only
-# where the next counter and the target are the same.
+# Three layers and two must be right in all cases. As the text has it, with the printed flag, or with three networks in
+# a row in two layers, they must fail. So must all in one layer; and a flag of 1/2 may give a code only where the next
+# counter and the target are the same.
 
 # %%
 cases = len(every[shortest]) * 4**address_bits
 print(f"{cases} cases: every number of {shortest} bits, every counter, every target")
 middling = next_counters(branch(3), 1, flag=0.5)
 valid = (middling.abs() == 1).all(dim=-1).sum()
-in_three = wrong(3)
+in_three, as_printed = wrong(3), wrong(3, "printed")
 claim = Claim("looped-transformers/branch-select")
 claim.check("wrong next counters, three layers", in_three, "==", 0)
-claim.check("the paper's three networks, one after the other: wrong next counters", in_three, "==", 0, of="proof")
+claim.check("the paper's three networks in a row, flag with 1 - N: wrong next counters", in_three, "==", 0, of="proof")
+claim.misprint("the same with the flag of (4) as printed: wrong next counters", as_printed, "==", 0, of="proof")
+in_a_row = wrong(2, abreast=False)
+claim.misprint("three networks in a row in two layers: wrong next counters", in_a_row, "==", 0, of="proof")
 claim.check("wrong next counters, two layers, flag beside increment", wrong(2), "==", 0)
 claim.control("wrong next counters, all in one layer", wrong(1), "==", 0)
 claim.control("pairs for which a flag of 1/2 gives a code", valid, "==", 4**address_bits)
 claim.verdict()
 
 # %% [markdown]
-# The branch works in three layers, and in two.
+# The branch works in three layers, and in two, with the flag put right.
 #
 # ## What was learned
 # Three small ReLU networks are a conditional jump. Of the two flags the one for a single integer is right as printed;

@@ -43,7 +43,8 @@ _POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)\b")
 _MINUS = re.compile(r"(?:(?<=^)|(?<=[\s(\[]))-(?=\d)")
 
 #: The whole of a measured value, up to a bracket behind it.
-_TRUTH = re.compile(r"^(?:True|False)(?=$| \()")
+_TRUTH = re.compile(r"^(?:True|False|-?inf)(?=$| \()")
+_SAID = {"True": "yes", "False": "no", "inf": "∞", "-inf": "−∞"}
 
 #: The worst of a single case is that case.
 _ONLY_CASE = re.compile(r" \(worst of 1: ([^()]*)\)$")
@@ -243,5 +244,5 @@ def set_powers(text: str) -> str:
 
 
 def set_truth(text: str) -> str:
-    """What Python calls True and False, in words."""
-    return _TRUTH.sub(lambda hit: "yes" if hit[0] == "True" else "no", text)
+    """What Python calls True and False in words, and its infinity as a sign."""
+    return _TRUTH.sub(lambda hit: _SAID[hit[0]], text)

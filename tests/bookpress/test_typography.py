@@ -13,7 +13,15 @@ def table_of(*cells: str | nodes.Node) -> nodes.table:
 
 def test_numbers_in_tables_are_set_as_print_sets_them() -> None:
     document = new_document("page")
-    cells = ["1.2e-07", "-0.024 to +0.037", "True", "True where it fits", "GPT-2, eqs 48-52", nodes.literal("", "1e-7")]
+    cells = [
+        "1.2e-07",
+        "-0.024 to +0.037",
+        "True",
+        "inf",
+        "True where it fits",
+        "GPT-2, eqs 48-52",
+        nodes.literal("", "1e-7"),
+    ]
     document += table_of(*cells)
     document += nodes.paragraph("", "1e-7 in a sentence")
     SetNumbers(document).run()
@@ -21,6 +29,7 @@ def test_numbers_in_tables_are_set_as_print_sets_them() -> None:
         "1.2·10⁻⁷",
         "−0.024 to +0.037",
         "yes",
+        "∞",
         "True where it fits",
         "GPT-2, eqs 48-52",
         "1e-7",

@@ -49,6 +49,16 @@ def test_nothing_scrolls_sideways_on_a_phone(phone: Any) -> None:
     assert {path: excess for path, excess in wide.items() if excess > 0} == {}
 
 
+def test_no_bars_that_scroll_stand_under_letters(light: Any) -> None:
+    """Where such bars take room, a formula that is wider than its box by a trifle gets one."""
+    light.open("notebooks/linear-attention/figure_3_dfa_execution.html")
+    light.page.wait_for_function("document.querySelectorAll('.bd-article mjx-container').length > 9")
+    barred = """() => [...document.querySelectorAll(".bd-article mjx-container:not([display])")].filter(
+        (one) => one.scrollWidth > one.clientWidth && getComputedStyle(one).scrollbarWidth !== "none"
+            || one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"""
+    assert light.page.evaluate(barred) == []
+
+
 def test_a_long_note_on_a_claim_is_folded(light: Any) -> None:
     light.open("notebooks/in-context-reasoning/definition_2_1_sentences.html")
     note = light.page.locator(".claim-note").first

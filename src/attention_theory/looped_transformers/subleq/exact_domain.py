@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -126,3 +127,55 @@ def noise_before_correction(
         found.append((state - state.round().clamp(-1, 1)).abs().max())
         state = machine.dense[-1](state, temperature).round()
     return torch.stack(found)
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A long run beside the interpreter.
+
+    Attributes:
+        first_wrong: the first cycle after which the counter or an integer is wrong, counted from 1; ``None`` if none.
+        off: the largest distance of a memory entry from the integer it should be, in the cycles before that.
+    """
+
+    first_wrong: int | None
+    off: float
+
+
+def follow(machine: SubleqMachine, source: SubleqProgram, temperature: float, cycles: int) -> Followed:
+    """Run a program for many cycles on the literal layers, and say when it goes wrong, and how far off it was.
+
+    Args:
+        machine: with real rows.
+        source: a program that does not halt within ``cycles``, or the run ends with it.
+        temperature: of the softmax.
+        cycles: at least 1.
+
+    Raises:
+        ParameterError: cycles below 1, or a machine that keeps integers as bits.
+    """
+    require(cycles=(cycles, 1, None), real=(machine.real, {True}))
+    run, state, off = interpret(source, machine.bits, cycles), machine.load(source), 0.0
+    cells = slice(machine.scratch, machine.scratch + len(source.memory))
+    for cycle, (counter, memory) in enumerate(zip(run.counters, run.memories, strict=True), start=1):
+        state = machine.cycle(state, temperature)
+        right = torch.equal(machine.memory(state, source), memory) and machine.counter(state, source) == counter
+        if not right:
+            return Followed(cycle, off)
+        off = max(off, (machine.rows.of(state, "memory")[cells, 0] - memory).abs().max().item())
+    return Followed(None, off)
+
+
+def sufficient_temperature_of_reals(bits: int, address_bits: int) -> float:
+    """The temperature from which on real rows that are rounded are right in every cycle, to a hundredth.
+
+    That is ``2 λ - ln(λ L) >= (N + L + 6) ln 2`` (the page on Lemma 1).
+
+    Raises:
+        ParameterError: bits or address bits below 2.
+    """
+    require(bits=(bits, 2, None), address_bits=(address_bits, 2, None))
+    hundredths = 100  # the left-hand side rises from temperature 1 on
+    while 2 * hundredths / 100 - math.log(hundredths / 100 * address_bits) < (bits + address_bits + 6) * math.log(2):
+        hundredths += 1
+    return hundredths / 100

@@ -1,6 +1,6 @@
 """The layers of SUBLEQ as a looped transformer: the paper's ten (Appendix G), and six and four that do it too.
 
-Four more keep an integer in one real row, and have the width of Lemma 1 as it is stated.
+Four to ten more keep an integer in one real row, and have the width of Lemma 1 as it is stated.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,6 +10,7 @@ from attention_theory.looped_transformers.machine.adder import add
 from attention_theory.looped_transformers.machine.branch import flag_of_bits, flag_of_integer, select_counter
 from attention_theory.looped_transformers.machine.correction import correct
 from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.looped_transformers.machine.rounding import round_integer
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import Form
 
@@ -157,12 +158,21 @@ def real_rows(address_bits: int) -> Rows:
     )
 
 
-def real_layers(rows: Rows, bits: int) -> list[Layer]:
-    """Four layers on integers of N bits in one row each, with the reads of :func:`four_layers` and the paper's write.
+def real_layers(rows: Rows, bits: int, stages: int) -> list[Layer]:
+    """Layers on integers of N bits in one row each, with the reads of :func:`four_layers` and the paper's write.
 
-    The difference takes one unit of each sign, and the flag is eq. (3). What N bits cost is in the weights: the gate
-    that is closed in the scratchpad has to exceed every difference of two integers, ``2**(N + 1)``. Integers are not
-    rounded, since a few ReLU units cannot: Step 6 is for the rows of addresses only.
+    The difference takes one unit of each sign, and the flag is eq. (3). What N bits cost is in the weights and in the
+    hidden units: the gate that is closed in the scratchpad has to exceed every difference of two integers,
+    ``2**(N + 1)``, and the memory is rounded by a staircase with a step for each integer.
+
+    Args:
+        rows: of :func:`real_rows`.
+        bits: N.
+        stages: the layers of the staircase, the first of which also selects the counter (see ``round_integer``); at 0
+            integers are not rounded, and the noise of a soft maximum stays.
+
+    Returns:
+        Three layers and one for each stage, at least four.
     """
     indicator, counter = rows["indicator"][0], rows["counter"]
     first, second, memory = rows["first"], rows["second"], rows["memory"]
@@ -185,7 +195,10 @@ def real_layers(rows: Rows, bits: int) -> list[Layer]:
         select.clear(rows[name])
     for name in ("command", "encoding"):
         correct(select, rows[name])
-    return [read, subtract, write, select]
+    rounding = [select, *(Layer(rows, f"round the memory, digit {stage}") for stage in range(2, stages + 1))]
+    if stages:
+        round_integer(rounding, memory[0], rows["buffer"][0], bits)
+    return [read, subtract, write, *rounding]
 
 
 def _form(printed: bool) -> Form:

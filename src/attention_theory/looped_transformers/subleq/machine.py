@@ -28,7 +28,10 @@ from attention_theory.looped_transformers.subleq.layers import (
 )
 from attention_theory.validation import ParameterError, require
 
-Depth = Literal[10, 6, 4]
+Depth = Literal[4, 5, 6, 7, 8, 9, 10]
+
+#: The most bits that the staircase of one layer may take off: it has two units for each step.
+LONGEST_DIGIT = 12
 
 
 class SubleqMachine(LoopedTransformer):
@@ -37,13 +40,15 @@ class SubleqMachine(LoopedTransformer):
     Args:
         address_bits: L, bits of an address: at most ``2**L`` columns.
         bits: N, bits of an integer.
-        depth: 10 for the paper's construction; 6 and 4 merge layers (see ``six_layers`` and ``four_layers``).
+        depth: 10 for the paper's construction; 6 and 4 merge layers (see ``six_layers`` and ``four_layers``). With
+            ``real``, any from 4 to 10: three layers, and the others round.
         real: keep an integer in one real row, not in a row for each bit (see ``real_layers``): right as long as no
-            result leaves the N bits. For the machine of depth 4 only.
+            result leaves the N bits.
         scratch: scratchpad columns, at least 1; all but the first are idle, and only the ten-layer machine has them.
         form: of the places where Appendix G is wrong in print, :data:`~...subleq.layers.PLACES`.
         gate: the constant C of reads and write; below 2 it is too small (for a control).
-        rounded: ``False`` leaves the last layer without its error correction (for a control).
+        rounded: ``False`` leaves the last layer without its error correction (for a control); with ``real``, the
+            memory without its staircase, at depth 4.
         dtype: float64 unless an experiment says otherwise.
         device: of matrices and states.
 
@@ -70,13 +75,18 @@ class SubleqMachine(LoopedTransformer):
             scratch=(scratch, 1, None),
         )
         printed = printed_places(form, PLACES)
-        if depth != 10 and (printed or gate != GATE or not rounded or scratch != 1):
-            raise ParameterError("form, gate, rounded and idle scratchpad columns are for the machine of depth 10 only")
-        require(depth=(depth, {4} if real else {10, 6, 4}))
+        if (real or depth != 10) and (printed or gate != GATE or not (rounded or real) or scratch != 1):
+            raise ParameterError(
+                "form, gate, rounded and idle scratchpad columns are for bits in rows and depth 10 only"
+            )
+        require(depth=(depth, ({4, 5, 6, 7, 8, 9, 10} if rounded else {4}) if real else {10, 6, 4}))
+        stages = depth - 3 if real and rounded else 0
+        if stages:
+            require(depth=(depth, 4, bits + 3), bits=(bits, 2, stages * LONGEST_DIGIT))
         self.address_bits, self.bits, self.scratch, self.real = address_bits, bits, scratch, real
         self.dtype, self.device = dtype, torch.device(device)
         if real:
-            layers = real_layers(real_rows(address_bits), bits)
+            layers = real_layers(real_rows(address_bits), bits, stages)
         elif depth == 4:
             layers = four_layers(four_rows(address_bits, bits))
         elif depth == 6:

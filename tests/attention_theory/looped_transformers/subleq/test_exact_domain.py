@@ -5,14 +5,17 @@ import torch
 
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.exact_domain import (
+    follow,
     least_temperature,
     noise_before_correction,
     noise_bound,
     sufficient_temperature,
+    sufficient_temperature_of_reals,
     temperature_law,
 )
 from attention_theory.looped_transformers.subleq.language import program, random_program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
+from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -62,3 +65,28 @@ def test_the_proved_temperature_is_where_the_bound_reaches_the_margin(depth: Dep
 def test_the_law_has_half_the_logarithm_of_two_a_bit() -> None:
     assert math.isclose(temperature_law(20, 5) - temperature_law(10, 5), 5 * math.log(2))
     assert math.isclose(temperature_law(20, 5, adders=2) - temperature_law(10, 5, adders=2), 10 * math.log(2))
+
+
+def test_without_rounding_real_rows_drift_and_with_it_they_do_not() -> None:
+    """An endless loop; where it goes wrong without rounding was found by a program that shares no code with this."""
+    endless = program([5, -5, 100, 0], [(2, 4, 1), (3, 4, 2), (5, 5, 0)])
+    drifting = SubleqMachine(4, 8, depth=4, real=True, rounded=False)
+    found = {lam: follow(drifting, endless, lam, 300).first_wrong for lam in (5.0, 6.0, 7.0, 8.0)}
+    assert found == {5.0: 11, 6.0: 35, 7.0: 101, 8.0: 281}
+    depths: tuple[Depth, ...] = (4, 10)
+    for depth in depths:
+        heat = sufficient_temperature_of_reals(8, 4)
+        run = follow(SubleqMachine(4, 8, depth, real=True), endless, heat, 400)
+        assert run.first_wrong is None
+        assert run.off < 1e-12
+    with pytest.raises(ParameterError, match="real"):
+        follow(SubleqMachine(4, 8), endless, 8.0, 10)
+
+
+def test_the_temperature_of_the_proof_is_the_least_that_meets_its_condition() -> None:
+    for bits, address_bits in ((2, 2), (8, 4), (20, 5), (48, 8)):
+        found = sufficient_temperature_of_reals(bits, address_bits)
+        noise = [
+            2.0 ** (bits + address_bits + 6) * lam * address_bits * math.exp(-2 * lam) for lam in (found, found - 0.01)
+        ]
+        assert noise[0] <= 1 < noise[1]

@@ -4,15 +4,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.subleq.conformance import conformance
+from attention_theory.looped_transformers.subleq.exact_domain import sufficient_temperature_of_reals
 from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
-from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize(("depth", "scratch"), [(10, 1), (10, 3), (6, 1), (4, 1)])
-def test_every_step_is_the_interpreter_s(depth: int, scratch: int) -> None:
-    machine = SubleqMachine(5, 6, depth, scratch)  # type: ignore[arg-type]
+def test_every_step_is_the_interpreter_s(depth: Depth, scratch: int) -> None:
+    machine = SubleqMachine(5, 6, depth, scratch)
     for seed in range(12):
         source = random_program(4, 6, 6, seed)
         run, state = interpret(source, 6, 15), machine.load(source)
@@ -43,7 +44,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="equally many"):
         machine.load([random_program(1, 2, 4, 0), random_program(2, 1, 4, 0)])
     with pytest.raises(ParameterError, match="depth"):
-        SubleqMachine(3, 4, depth=5)  # type: ignore[arg-type]
+        SubleqMachine(3, 4, depth=5)
     with pytest.raises(ParameterError, match="depth 10 only"):
         SubleqMachine(3, 4, depth=4, gate=1.0)
     with pytest.raises(ParameterError, match="idle"):
@@ -53,7 +54,7 @@ def test_bad_input_is_refused() -> None:
 @pytest.mark.parametrize("rule", ["softmax", "hardmax"])
 def test_a_real_row_for_an_integer_does_what_a_row_for_each_bit_does(rule: str) -> None:
     """Integers of 7 bits stay within 48 bits for 40 steps: a step doubles the largest at most."""
-    machine = SubleqMachine(5, 48, depth=4, real=True)
+    machine = SubleqMachine(5, 48, depth=4, real=True, rounded=False)
     sources = [random_program(10, 16, 7, seed) for seed in range(20)]
     assert conformance(machine, sources, 40, rule=rule, dense=True).wrong == 0  # type: ignore[arg-type]
 
@@ -61,14 +62,16 @@ def test_a_real_row_for_an_integer_does_what_a_row_for_each_bit_does(rule: str) 
 @given(address_bits=st.integers(2, 12), bits=st.integers(2, 50))
 @settings(max_examples=20, deadline=None)
 def test_the_rows_of_real_integers_do_not_grow_with_their_length(address_bits: int, bits: int) -> None:
-    machine = SubleqMachine(address_bits, bits, depth=4, real=True)
-    assert machine.rows.size == 8 * address_bits + 6
-    assert len(machine.layers) == 4
+    plain = SubleqMachine(address_bits, bits, depth=4, real=True, rounded=False)
+    rounding = SubleqMachine(address_bits, bits, depth=10 if bits >= 7 else 5, real=True)
+    assert plain.rows.size == rounding.rows.size == 8 * address_bits + 6
+    assert len(plain.layers) == 4
+    assert len(rounding.layers) == (10 if bits >= 7 else 5)
 
 
 def test_a_result_beyond_the_gates_is_lost_with_real_rows() -> None:
     """The gate of N bits is closed for integers of N bits only."""
-    machine = SubleqMachine(5, 4, depth=4, real=True)
+    machine = SubleqMachine(5, 4, depth=4, real=True, rounded=False)
     doubling = program([-7, 7], [(2, 3, 1), (3, 2, 2), (2, 3, 3), (3, 2, 4)])
     run, state = interpret(doubling, 30, 10), machine.load(doubling)
     for _ in range(len(run)):
@@ -76,8 +79,24 @@ def test_a_result_beyond_the_gates_is_lost_with_real_rows() -> None:
     assert not torch.equal(machine.memory(state, doubling), run.memories[-1])
 
 
-def test_real_rows_are_of_the_machine_of_four_layers() -> None:
+@pytest.mark.parametrize("depth", [4, 5, 7, 10])
+def test_real_rows_with_a_staircase_are_right_at_the_temperature_of_the_proof(depth: Depth) -> None:
+    machine = SubleqMachine(5, 8, depth, real=True)
+    sources = [random_program(10, 16, 4, seed) for seed in range(20)]
+    steps = 4  # a step doubles the largest at most
+    heat = sufficient_temperature_of_reals(8, 5)
+    assert conformance(machine, sources, steps, heat, dense=True).wrong == 0
+    assert conformance(machine, sources, steps, rule="hardmax", dense=True).wrong == 0
+
+
+def test_real_rows_are_of_four_layers_or_more() -> None:
     with pytest.raises(ParameterError, match="depth"):
-        SubleqMachine(4, 8, depth=10, real=True)
+        SubleqMachine(4, 8, depth=5, real=True, rounded=False)
+    with pytest.raises(ParameterError, match="bits"):
+        SubleqMachine(4, 20, depth=4, real=True)
+    with pytest.raises(ParameterError, match="depth"):
+        SubleqMachine(4, 4, depth=10, real=True)
+    with pytest.raises(ParameterError, match="idle"):
+        SubleqMachine(4, 8, depth=10, real=True, scratch=2)
     with pytest.raises(ParameterError, match="real"):
         SubleqRunner(SubleqMachine(4, 8, depth=4, real=True), [random_program(2, 3, 4, 0)])

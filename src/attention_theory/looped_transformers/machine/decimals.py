@@ -1,0 +1,101 @@
+"""The literal layers in decimal arithmetic of many digits: what float64 rounds away stays visible.
+
+Slow: for states of some dozen columns. Only the units and heads as declared are known here, no matrices.
+"""
+
+from collections.abc import Sequence
+from decimal import Context, Decimal, localcontext
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.looped_transformers.machine.layers import Head, Layer
+from attention_theory.rows import Combination
+from attention_theory.validation import require
+
+#: A column of the state: its entries that are not zero, by row. Most are zero.
+Column = dict[int, Decimal]
+
+_ZERO = Decimal(0)
+
+
+def columns_of(state: Float[Tensor, "columns rows"]) -> list[Column]:
+    """A state as decimals, exactly."""
+    return [{row: Decimal(value) for row, value in enumerate(column) if value} for column in state.tolist()]
+
+
+def state_of(columns: Sequence[Column], rows: int) -> Float[Tensor, "columns rows"]:
+    """The nearest state in float64."""
+    return torch.tensor(
+        [[float(column.get(row, _ZERO)) for row in range(rows)] for column in columns],
+        dtype=torch.float64,
+        device="cpu",
+    )
+
+
+def distance(columns: Sequence[Column], state: Float[Tensor, "columns rows"]) -> float:
+    """The largest distance of an entry from that of a state, taken before anything is rounded."""
+    return max(
+        float(abs(column.get(row, _ZERO) - Decimal(value)))
+        for column, values in zip(columns, state.tolist(), strict=True)
+        for row, value in enumerate(values)
+    )
+
+
+def in_decimals(
+    layers: Sequence[Layer], columns: Sequence[Column], temperature: Decimal, digits: int = 60
+) -> list[Column]:
+    """Some layers, one after the other, eqs. (1a) and (1b), in decimal floating point of ``digits`` digits.
+
+    Raises:
+        ParameterError: digits below 16, or a temperature below 0.
+    """
+    require(digits=(digits, 16, 1000), temperature=(float(temperature), 0.0, None))
+    state = [dict(column) for column in columns]
+    with localcontext(Context(prec=digits)):
+        for layer in layers:
+            state = _feed_forward(layer, _attend(layer.heads, state, temperature))
+    return state
+
+
+def _attend(heads: Sequence[Head], state: Sequence[Column], temperature: Decimal) -> list[Column]:
+    result = [dict(column) for column in state]
+    for head in heads:
+        keys = [_all_of(head.keys, column) for column in state]
+        queries = [_all_of(head.queries, column) for column in state]
+        values = [[(_of(combination, column), target) for combination, target in head.values] for column in state]
+        for column, query in zip(result, queries, strict=True):
+            scores = [sum((a * b for a, b in zip(key, query, strict=True)), _ZERO) for key in keys]
+            best = max(scores)
+            weights = [(temperature * (score - best)).exp() for score in scores]
+            total = sum(weights, _ZERO)
+            for weight, entries in zip(weights, values, strict=True):
+                for value, target in entries:
+                    if value:
+                        column[target] = column.get(target, _ZERO) + weight / total * value
+    return result
+
+
+def _feed_forward(layer: Layer, state: Sequence[Column]) -> list[Column]:
+    result = [dict(column) for column in state]
+    for old, new in zip(state, result, strict=True):
+        for unit in layer.units:
+            hidden = _of(unit.inputs, old) + Decimal(unit.bias)
+            if hidden > 0:
+                _put(new, unit.outputs, hidden)
+        _put(new, layer.constants, Decimal(1))
+    return result
+
+
+def _put(column: Column, outputs: Combination, amount: Decimal) -> None:
+    for row, weight in outputs.items():
+        column[row] = column.get(row, _ZERO) + Decimal(weight) * amount
+
+
+def _all_of(combinations: Sequence[Combination], column: Column) -> list[Decimal]:
+    return [_of(combination, column) for combination in combinations]
+
+
+def _of(combination: Combination, column: Column) -> Decimal:
+    return sum((Decimal(weight) * column[row] for row, weight in combination.items() if row in column), _ZERO)
