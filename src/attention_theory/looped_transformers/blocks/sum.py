@@ -66,9 +66,9 @@ def sum_in_four_steps(
 ) -> Float[Tensor, " pairs"]:
     """The proof of Lemma 15 as it stands, a layer for each of its four transformations: what the last column holds.
 
-    Three columns hold a, b and 0. Layers 1 and 2 set b apart in a row of its own, layer 3 brings it into column 1 by the
-    pointer there, and layer 4 carries what is in column 1 to the column that its other pointer names. ``printed`` has
-    one pointer for both, to the last column; a second one, to the column of b, is the repair.
+    Three columns hold a, b and 0. Layers 1 and 2 set b apart in a row of its own, layer 3 brings it into column 1 by
+    the pointer there, and layer 4 carries what is in column 1 to the column that its other pointer names. ``printed``
+    has one pointer for both, to the last column; a second one, to the column of b, is the repair.
 
     Raises:
         ParameterError: an unknown form.
