@@ -92,7 +92,7 @@ import math
 import torch
 
 from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.blocks.sum import SumBlock, sum_in_four_steps
 from attention_theory.looped_transformers.blocks.transpose import (
     TransposeBlock,
     transpose_in_groups,
@@ -255,9 +255,14 @@ claim.verdict()
 # **Lemma 15 (Addition)** *Appendix M*
 #
 # A function block of three layers with one head adds two numbers. (One layer is enough, also for matrices, as the
-# programs need it. The proof has four transformations for its three layers; it forms $a+b$ in column 1, though $b$
-# stands in column $d+1$ and no read brings it there, and its last matrix still holds $b$. A block for numbers has
-# $O(1)$ rows, as the lemma says, and one for $d\times d$ matrices $O(d)$.)
+# programs need it. A block for numbers has $O(1)$ rows, as the lemma says, and one for $d\times d$ matrices $O(d)$.)
+#
+# **In the paper's proof.** $a+b$ is formed in column 1, though $b$ stands in column $d+1$ and no read brings it there:
+# the one pointer leads to column $2d+1$. There are four transformations for three layers, and the last matrix still
+# holds $b$.
+#
+# **Corrected.** A second pointer, to column $d+1$; or, in one layer, a query of the result's column that meets the keys
+# of both operands.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -266,15 +271,57 @@ claim.verdict()
 #
 # **Lemma 16 (Subtraction)** *Appendix M*
 #
-# A function block of three layers with one head subtracts two numbers. (Two layers are enough, also for matrices: the
-# first turns the sign of $b$. The proof is that of Lemma 15. A block for numbers has $O(1)$ rows, as the lemma says.)
+# A function block of three layers with one head subtracts two numbers. (Two layers are enough, also for matrices. A
+# block for numbers has $O(1)$ rows, as the lemma says.)
+#
+# **In the paper's proof.** The proof is that of Lemma 15, in which no read brings $b$.
+#
+# **Corrected.** The repaired addition, after a layer that turns the sign of $b$.
 #
 # </blockquote>
 # <!-- /claim -->
-# The lemmas are about numbers, with three layers, one head and $O(1)$ rows. The proof writes four transformations for
-# the three layers; one of them forms $a+b$ in column 1, though $b$ stands in column $d+1$ and no read brings it there.
-# One head is enough all the same, and fewer layers: a column of the result whose query meets the keys of both its
-# operands' columns gets half their sum. For a difference a layer before it turns the sign of $b$.
+# The lemmas are about numbers, with three layers, one head and $O(1)$ rows. In the proof $a$ stands in column 1, $b$ in
+# column $d+1$, and the sum is to appear in column $2d+1$. Two transformations set $b$ apart in a row of its own; a
+# third forms $a+b$ in column 1; a fourth carries it over. But what brings $b$ into column 1? A read goes by the pointer
+# that the column holds, and the only one there is for the last step. So column 1 keeps $a$, and $a$ arrives. A second
+# pointer mends that. It can be had with less: one head is enough, and fewer layers. A column of the result whose query
+# meets the keys of both its operands' columns gets half their sum. For a difference a layer before it turns the sign of
+# $b$.
+#
+# <details><summary>Proof of Lemma 15 (addition), with a query that meets both operands</summary>
+#
+# *The input.* Columns $1$ to $d$ hold the operand $A$ in the data rows, the next $d$ hold $B$, the next $d$ are for the
+# result, and all others hold nothing; for numbers $d=1$. There are $L=\max(1,\lceil\log_2d\rceil)$ rows for each of
+# three codes: the first has the code of $i$ ($L$ entries $\pm1$) in the $i$-th column of $A$ and 0 elsewhere, and the
+# others the same for $B$ and for the result. A mark is 1 in all columns but those of the result.
+#
+# *Attention.* The key is the sum of the first two codes, the query the third one. The $i$-th column of the result
+# scores $L$ with the $i$-th column of $A$ and with that of $B$, at most $L-2$ with other columns of the two, and 0 with
+# the rest: at least 1 less. So these two get the same weight, and all others together a share
+# $s\le\frac12ne^{-\lambda}$ of $n$ columns. The value is twice the data, into rows of its own: with entries of at most
+# $G$, what is fetched is $(1-s)(A+B)$ and at most $2sG$, which is off from $A+B$ by at most $4sG\le2nGe^{-\lambda}$.
+#
+# *The ReLU layer.* Two units for each row, of either sign, move it to the data; a large multiple of the mark closes
+# them outside the columns of the result. Two more clear it. So the result is $A+B$ with one layer and one head, and $A$
+# and $B$ stay where they are.
+#
+# *The rows.* $2d$ for data and result, the codes and marks: $O(d)$, and for numbers a fixed number.
+#
+# *As printed.* The first two transformations act in each column by itself; after them column 1 holds $a$ and 0. The
+# third is done "with the Appendix B.2", by a read. The input has one pointer, $P_{2d+1}$ in column 1, and column $2d+1$
+# holds 0: column 1 keeps $a$, whatever $b$ is, and the fourth brings $a$ to column $2d+1$. With a second pointer,
+# $P_{d+1}$, in column 1 the third brings $b$, and four layers give $a+b$. $\square$
+#
+# </details>
+#
+# <details><summary>Proof of Lemma 16 (subtraction), with a layer that turns the sign</summary>
+#
+# Layer 1 has no head. Its ReLU layer adds $-2$ times the data to the data, by two units for each row that a mark closes
+# outside the columns of $B$: these now hold $-B$. Layer 2 is that of the addition and gives $A-B$ within
+# $2nGe^{-\lambda}$, with two layers and one head. As printed, "in the exact same way", column 1 keeps $a$ as above.
+# $\square$
+#
+# </details>
 #
 # *The rows.* A block for numbers has one row of data and one of result; the others are codes of one bit and marks of
 # the columns of $a$, $b$ and the result. There is nothing in it that could grow: with any number of columns beside it
@@ -299,6 +346,11 @@ def sum_block(name):
 
 
 sums = {15: sum_block("add"), 16: sum_block("sub")}
+left, right = torch.randn(2, 20, generator=generator(seed + 1), dtype=torch.float64)
+proofs = {}
+for number, sign in ((15, 1.0), (16, -1.0)):
+    results = [sum_in_four_steps(left, right, sign, form) for form in ("printed", "correct")]
+    proofs[number] = [(one - left - sign * right).abs().max() for one in results] + [(results[0] - left).abs().max()]
 
 # %% [markdown]
 # Both are settled in the same way.
@@ -311,6 +363,11 @@ for number, (off, cold, summaries) in sums.items():
     claim.check("heads (1 claimed)", summaries[0].heads, "<=", 1)
     claim.check("numbers, 4, 64 and 604 columns: different counts of rows", len({s.width for s in summaries}), "==", 1)
     claim.control("factor 1: largest error", cold, "<=", 0.1)
+    printed_off, mended_off, first_off = proofs[number]
+    claim.printed("the proof's four steps, as printed, 20 pairs: largest error", printed_off, "<=", 1e-6, of="proof")
+    claim.check("that is a alone: largest difference", first_off, "<=", 1e-13, of="proof")
+    claim.check("with a second pointer, to b: largest error", mended_off, "<=", 1e-13, of="proof")
+    claim.check("the block of the proof above: largest error", off, "<=", 1e-13, of="proof")
     claim.number("rows of the block for numbers", summaries[0].width)
     claim.verdict()
 
@@ -319,7 +376,7 @@ for number, (off, cold, summaries) in sums.items():
 # A transpose takes a detour through a vector, in three layers of one head, and on the rows that the lemma claims; the
 # proof only puts the permuted vector in the wrong one of them, where $A+A^\top$ comes out. Table 1's width is met with
 # an error, and one row more removes it. Sums and differences need fewer layers than claimed, and a fixed number of
-# rows.
+# rows; in the printed proof nothing brings the second operand, and the first alone comes out.
 #
 # ## To try
 # - Set `side = 60`: the code of a place takes two bits more, four rows for both codes, and the errors hardly change.

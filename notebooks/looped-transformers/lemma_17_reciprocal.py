@@ -152,13 +152,18 @@ claim.verdict()
 # **Corollary 8 (1/x with m heads)** *Appendix M*
 #
 # A function block with $m$ heads computes $1/x$ up to $\tilde O(1/\sqrt m)$ for $x\in[\tilde\Omega(1/\sqrt m),\tilde
-# O(e^m)]$ (two layers here, three claimed).
+# O(e^m)]$ (two layers here, three claimed; and $1.5/\sqrt m$ on $[1.5/\sqrt m,e^m]$ for $m\ge9$, without logarithms).
 #
 # </blockquote>
 # <!-- /claim -->
 # Now the sum is run as a transformer: in the block of Lemma 11 each head is one sigmoid. With
-# $\epsilon=\delta=1.5/\sqrt m$ the error is $O(1/\sqrt m)$ on $[\delta,e^{O(m)}]$. The reach runs far: squaring $C$
-# costs about one more interval once $a_i>1/\epsilon$.
+# $\epsilon=\delta=1.5/\sqrt m$ the error is at most $1.5/\sqrt m$ on $[\delta,e^m]$, for every $m\ge9$. The reach runs
+# far: squaring $C$ costs about one more interval once $a_i>1/\epsilon$.
+#
+# How many intervals are there? With $s=1/\epsilon a$ an interval takes $s$ to $s^2/(s+1)$. That lessens $s$ by
+# $s/(s+1)$ and $\ln s$ by at least $1/(s+1)$, and so $s+\ln s$ by at least 1: from $s=m/2.25$ down to 1 there are at
+# most $m/2.25+\ln(m/2.25)$ intervals. From there on $\epsilon a$ is doubled once and then at least squared in each;
+# another $4+\log_2m$ lead to $e^m$. The sum is at most $m$ from $m=20$ on, and below that the intervals can be counted.
 
 
 # %%
@@ -191,6 +196,14 @@ show.table(
     ["m", "heads used", "largest error", "error times √m", "error with about half the heads", "heads then"],
     [(m, heads, error, error * math.sqrt(m), half, few) for m, heads, error, half, few in reciprocal],
 )
+fit, far = {}, {}
+for m in range(9, 401):
+    step = 1.5 / math.sqrt(m)
+    fit[f"m = {m}"] = reciprocal_partition(step, step, math.exp(m)).intervals / m
+    if m in (9, 25, 100, 400):
+        x = torch.logspace(math.log10(step), m / math.log(10), points, dtype=torch.float64)
+        x = x.clamp(step, math.exp(m) * (1 - 1e-9))
+        far[f"m = {m}"] = (reciprocal_sigmoids(step, step, math.exp(m))(x) - 1 / x).abs().max() * math.sqrt(m)
 more_heads = reciprocal_sigmoids(0.1, 0.1, 1e9).terms - reciprocal_sigmoids(0.1, 0.1, 10.0).terms
 squarings = math.ceil(math.log2(math.log2(0.1 * 1e9)))  # of ε a, from 2 up to ε C
 one = torch.ones(1, 4, 4, dtype=torch.float64)
@@ -204,6 +217,8 @@ claim = Claim("looped-transformers/corollary-8")
 shares = max(heads / m for m, heads, *_ in reciprocal)
 claim.check("heads used, over m", shares, "<=", 1.0)
 claim.check("error times √m, largest", max(error * math.sqrt(m) for m, _, error, *_ in reciprocal), "<=", 1.5)
+claim.check("interval up to e^m, m from 9 to 400: sigmoids over m", fit, "<=", 1.0)
+claim.check("the same, four of them: error of the sum times √m", far, "<=", 1.5)
 claim.check("layers (3 claimed)", inverter.layers, "<=", 3)
 claim.check("heads for a reach of 1e9 rather than 10", more_heads, "<=", squarings + 1)
 worst_half = min(half * math.sqrt(m) for m, _, _, half, _ in reciprocal)

@@ -57,18 +57,21 @@ require(seed=(seed, 0, None))
 #
 # **Algorithm 3 (Newton's iteration for the inverse)** *Appendix D; Appendix N; also Algorithm 8*
 #
-# **As printed.** It begins at $\epsilon A$.
+# **As printed.** It begins at $\epsilon A$, and $\epsilon$ is left open.
 #
 # **Corrected.** $X\leftarrow X(2I-AX)$ from $\epsilon A^\top$ with $\epsilon=1/\|A\|^2$ converges quadratically to
 # $A^{-1}$ for every invertible $A$.
 #
-# It begins at $\epsilon A^\top$; from $\epsilon A$ a rotation by a right angle runs away.
+# It begins at $\epsilon A^\top$; from $\epsilon A$ a rotation by a right angle runs away for every $\epsilon>0$, and
+# for a rotation beside a 1, $\mathrm{diag}(R,1)$, no real $\epsilon$ leads to the inverse.
 #
 # </blockquote>
 # <!-- /claim -->
 # The first residual is $I-\epsilon A^2$ if one begins at $\epsilon A$, as printed. For a rotation by a right angle that
-# is $I+\epsilon I$: the iteration runs away. From $\epsilon A^\top$ it is $I-\epsilon AA^\top$, smaller than 1 for
-# every invertible $A$ if $\epsilon\le1/\|A\|^2$.
+# is $I+\epsilon I$, which is too large for every $\epsilon>0$: the iteration runs away. The paper leaves $\epsilon$
+# open, and a negative one would do for the rotation; but in a matrix with the eigenvalue 1 beside it, it is too large
+# there. From $\epsilon A^\top$ it is $I-\epsilon AA^\top$, smaller than 1 for every invertible $A$ if
+# $\epsilon\le1/\|A\|^2$.
 #
 # <details><summary>Proof of Algorithm 3, as corrected</summary>
 #
@@ -81,8 +84,10 @@ require(seed=(seed, 0, None))
 # gives $\|R_k\|=(1-\kappa^{-2})^{2^k}\to0$ for every invertible $A$, and each step squares $\|R_k\|$. Since
 # $X_k-A^{-1}=-A^{-1}R_k$, the error is at most $\|A^{-1}\|\,\|R_k\|$: it falls as fast.
 #
-# *From $\epsilon A$.* Let $A$ be a rotation by a right angle. Then $\epsilon=1$ and $A^2=-I$, so that $R_0=I-A^2=2I$
-# and $R_k=2^{2^k}I$, which runs away. $\square$
+# *From $\epsilon A$.* Let $A$ be a rotation by a right angle in a plane and 1 along a third axis. Then $A^2$ is $-1$ in
+# the plane and 1 along the axis, and $R_0=I-\epsilon A^2$ is $1+\epsilon$ there and $1-\epsilon$ here. For every real
+# $\epsilon$ one of the two is at least 1, and so is its power in $R_k=R_0^{2^k}$: no $\epsilon$ leads to the inverse.
+# (For the rotation alone $R_k=(1+\epsilon)^{2^k}I$, which runs away for every $\epsilon>0$.) $\square$
 #
 # </details>
 #
@@ -98,6 +103,9 @@ skewed = identity + 0.8 / d**0.5 * torch.randn(d, d, generator=source, dtype=tor
 steps = 60
 converged = {form: int((newton_residuals(many, steps, form)[-1] < 1e-6).sum()) for form in ("correct", "printed")}
 turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
+both = torch.block_diag(turn, torch.ones(1, 1, dtype=torch.float64))
+scales = [sign * 10.0**k for sign in (-1, 1) for k in range(-3, 2)] + [0.0, 0.5, -0.5, 2.0, -2.0]
+of_scale = [newton_residuals(both, 60, "printed", scale)[-1].nan_to_num(torch.inf).item() for scale in scales]
 history = newton_residuals(torch.stack([symmetric, skewed]), 14)
 square_law = [
     (history[k + 1, i] / history[k, i] ** 2).item() for i in (0, 1) for k in range(14) if 1e-6 < history[k, i] < 0.5
@@ -113,6 +121,9 @@ claim.check("residual after a step over its square", max(square_law), "<=", 1.01
 claim.check("rotation by a right angle, from A^T: residual", newton_residuals(turn, 8)[-1], "<=", 1e-12)
 claim.printed("Gaussian matrices that converge, from A", converged["printed"], "==", matrices)
 claim.printed("rotation, from A: residual", newton_residuals(turn, 8, "printed")[-1].nan_to_num(torch.inf), "<=", 1e-12)
+claim.check("rotation beside a 1, from A^T: residual", newton_residuals(both, 8)[-1], "<=", 1e-12)
+at_best = min(of_scale)
+claim.printed(f"the same from ε A, {len(scales)} values of ε of either sign: least residual", at_best, "<", 1.0)
 claim.number("share that converges from A", converged["printed"] / matrices)
 claim.verdict()
 
@@ -188,8 +199,8 @@ claim.verdict()
 # each and $O(d)$ rows, that runs the iteration with an error of at most $\epsilon$. The error is that of the products
 # times what the condition of $A$ makes of it.
 #
-# By the temperature and the constant $c$ of the product block, the free parameter of Lemmas 9 and 23. The program with
-# lines 1, 5 and 6 repaired.
+# By the temperature and the constant $c$ of the product block, the free parameter of Lemmas 9 and 23; with the weights
+# as they are a higher temperature spoils the product. The program with lines 1, 5 and 6 repaired.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -297,25 +308,34 @@ show.figure(
 # %% [markdown]
 # ## What sets the floor
 # Three more runs. The constant $c$: where rounding is small the error is proportional to it, and in 53 bits something
-# near $10^{-6}$ or $10^{-7}$ is best. The temperature factor: at the same $c$ it does nothing once reading is exact.
-# The lemma says that the temperature drives the error to zero. It takes $c$ as well, the "free parameter" that Lemmas 9
-# and 23 name. And where must it fail? $X$ begins at $\sigma/\|A\|^2$ in the direction where $A$ is least. If that is
-# less than what the first product adds, its sign is left to chance, and with the wrong one Newton's iteration runs
-# away.
+# near $10^{-6}$ or $10^{-7}$ is best. The temperature: the lemma says that it drives the error to zero. In the paper's
+# softmax it multiplies all scores $s$, also those of the product, where $e^s$ has to be small beside a constant $e^C$
+# and nearly $1+s$. With the weights as they are, a product's entry $z$ becomes $(e^{\lambda cz-(\lambda-1)C}-1)/c$ at
+# $\lambda$ times the temperature, which tends to $-1/c$: the error grows at once. (A machine that is built for a
+# temperature divides the keys of its product by it, so that it does not matter there.) What drives the error to zero is
+# $c$ along with $C$, the "free parameter" that Lemmas 9 and 23 name, and the temperature only for reads and writes. And
+# where must it fail? $X$ begins at $\sigma/\|A\|^2$ in the direction where $A$ is least. If that is less than what the
+# first product adds, its sign is left to chance, and with the wrong one Newton's iteration runs away.
 
 # %%
 short = newton_program(symmetric, 4)
 short_reference = interpret(short)
 
 
-def deviation(slope=1e-7, heat=40.0):
-    one = FleqMachine(short, standard_blocks(short, slope), temperature=heat)
-    return compare(one.run(short, 60), short_reference).deviation
+def deviation(slope=1e-7):
+    return compare(FleqMachine(short, standard_blocks(short, slope)).run(short, 60), short_reference).deviation
+
+
+def first_product(scores=1.0):
+    """The deviation after the first product, with the same weights and all scores times a factor."""
+    one = FleqMachine(short)
+    one.temperature *= scores
+    return compare(one.run(short, 1), short_reference).deviations[0]
 
 
 slopes = [1e-2, 1e-4, 1e-6, 1e-8, 1e-10]
 floors = {slope: deviation(slope) for slope in slopes}
-hotter = deviation(heat=80.0) / deviation()
+hotter = {factor: first_product(factor) / first_product() for factor in (1.01, 1.1, 2.0)}
 left, right = (torch.linalg.qr(torch.randn(d, d, generator=source, dtype=torch.float64))[0] for _ in range(2))
 hard = left @ torch.diag(torch.tensor([1.0] * (d - 1) + [1e-8], dtype=torch.float64)) @ right.mT
 hard_program = newton_program(hard, 60)
@@ -344,10 +364,6 @@ def residual(x):
 found, exact = variable(hard_program, hard_run.memory, "x"), variable(hard_program, hard_exact.memory, "x")
 
 # %% [markdown]
-# The block divides its keys by the temperature factor, so the ratio for factors 80 and 40 is 1 by its construction and
-# could not be another: it shows the sentence as printed, and what speaks against it is the term $cz^2/2$ of Lemma 14,
-# which holds no temperature.
-#
 # The verdict is on all matrices at once. A bound is needed only where it promises anything, that is where it is finite.
 
 # %%
@@ -359,7 +375,8 @@ claim.check("heads of the widest layer (1 claimed)", sizes.heads, "==", 1)
 claim.check("rows, growth when d doubles, from 4 to 32", doubling, "<=", 2)
 growth = math.log10(floors[1e-4] / floors[1e-6])  # the error of a product is proportional to c where rounding is small
 claim.check("deviation at c = 1e-4 over that at 1e-6, powers of ten", growth, "==", 2.0, math.log10(3))
-claim.printed("temperature factor 80 over 40 at the same c: deviation", hotter, "<=", 0.5)
+least_hot = min(hotter.values())
+claim.printed("the same weights, a higher temperature: error of a product over that before", least_hot, "<=", 0.5)
 claim.check("condition 1e8: ||AX - I|| of the exact program", residual(exact), "<=", 1e-4)
 claim.control("condition 1e8: ||AX - I|| in the machine", residual(found), "<=", 1e-2)
 claim.check("the repaired program: matrices with a wrong counter", wrong_counters, "==", 0, of="proof")

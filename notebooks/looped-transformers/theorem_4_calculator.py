@@ -44,7 +44,7 @@ from itertools import pairwise
 
 import torch
 
-from attention_theory.looped_transformers.blocks.approximation import root_sigmoids
+from attention_theory.looped_transformers.blocks.approximation import mirrored, reciprocal_sigmoids, root_sigmoids
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.root_integral import root_at_scales
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSumBlock
@@ -223,6 +223,28 @@ near[:, 0, 0] = torch.linspace(0.8, 1.6, 400, dtype=torch.float64)
 staircase = run_block(SigmoidSumBlock("inverse", sums[0]), near, near).result[:, 0, 0]
 
 # %% [markdown]
+# The reciprocal with $m$ heads, half of them for each sign: the rate $1/\sqrt m$ on an interval that grows like
+# $e^{O(m)}$. The sum of sigmoids is tried up to $e^{m/2}$, and as a transformer up to $10^6$.
+
+# %%
+rates = []
+for m in (36, 100, 225):
+    step = 1.5 / math.sqrt(m / 2)
+    many = mirrored(reciprocal_sigmoids(step, step, math.exp(m / 2)))
+    far = torch.logspace(math.log10(step), m / 2 / math.log(10), 2000, dtype=torch.float64)
+    far = far.clamp(step, math.exp(m / 2) * (1 - 1e-9))
+    plain_error = max((many(sign * far) - sign / far).abs().max().item() for sign in (1, -1))
+    tried = torch.zeros(100, 3, 3, dtype=torch.float64)
+    tried[:50, 0, 0] = torch.logspace(math.log10(step), 6, 50, dtype=torch.float64).clamp(min=step)
+    tried[50:] = -tried[:50]
+    result = run_block(SigmoidSumBlock("inverse", many), tried, tried).result[:, 0, 0]
+    block_error = (result - 1 / tried[:, 0, 0]).abs().max().item()
+    rates.append(
+        (m, many.terms, step, math.exp(m / 2), *(error * math.sqrt(m) for error in (plain_error, block_error)))
+    )
+show.table(["m", "heads used", "from", "to", "error of the sum, times √m", "as a transformer"], rates)
+
+# %% [markdown]
 # What a sum of sigmoids looks like, and the error of the reciprocal on both sides of 0:
 
 # %%
@@ -257,6 +279,10 @@ claim.check("reciprocal on both sides, largest error", (reciprocals - wanted).ab
 longer = max(one.terms for one in sums)
 claim.check("heads of the widest layer: those of the longer sum", counts.heads, "==", longer)
 claim.control("no mirror images: largest error", (one_sided - wanted).abs().max(), "<=", error)
+heads_used = max(row[1] / row[0] for row in rates)
+claim.check("reciprocals of both signs up to e^(m/2), m = 36 to 225: heads over m", heads_used, "<=", 1.0)
+by_rate = max(max(row[4:]) for row in rates)
+claim.check("the same: error times √m, of the sum and as a transformer", by_rate, "<=", 1.5 * math.sqrt(2))
 claim.check("root with m heads on [0, m²], in the machine: error times m", max(row[3] for row in ranges), "<=", 1.0)
 claim.control("root by m equal steps on [0, m²]: error times m", max(row[4] for row in ranges), "<=", 1.0)
 claim.number("rows", counts.width)

@@ -2,13 +2,14 @@
 
 from typing import Literal
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.base import CLOSED, BlockSetting, FunctionBlock, gated_move
-from attention_theory.looped_transformers.machine.layers import Layer
-from attention_theory.rows import combine, moves
-from attention_theory.validation import require
+from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
+from attention_theory.rows import Rows, combine, moves
+from attention_theory.validation import FORMS, Form, require
 
 
 class SumBlock(FunctionBlock):
@@ -54,3 +55,44 @@ class SumBlock(FunctionBlock):
 
     def reference(self, a: Float[Tensor, "... d d"], b: Float[Tensor, "... d d"]) -> Float[Tensor, "... d d"]:
         return a + self.sign * b
+
+
+def sum_in_four_steps(
+    a: Float[Tensor, " pairs"],
+    b: Float[Tensor, " pairs"],
+    sign: float = 1.0,
+    form: Form = "correct",
+    temperature: float = 40.0,
+) -> Float[Tensor, " pairs"]:
+    """The proof of Lemma 15 as it stands, a layer for each of its four transformations: what the last column holds.
+
+    Three columns hold a, b and 0. Layers 1 and 2 set b apart in a row of its own, layer 3 brings it into column 1 by
+    the pointer there, and layer 4 carries what is in column 1 to the column that its other pointer names. ``printed``
+    has one pointer for both, to the last column; a second one, to the column of b, is the repair.
+
+    Raises:
+        ParameterError: an unknown form.
+    """
+    require(form=(form, FORMS))
+    rows = Rows(data=1, work=1, fetched=1, code=2, pointer=2, second=2, **{"not first": 1, "not last": 1})
+    (data,), (work,), (fetched,) = rows["data"], rows["work"], rows["fetched"]
+    copy, part, gather, carry = layers = [Layer(rows, name) for name in ("copy", "part", "gather", "carry")]
+    not_first, not_last = ({rows[name][0]: CLOSED} for name in ("not first", "not last"))
+    gated_move(copy, data, work, {})
+    for source, gate in ((data, {rows["not first"][0]: -CLOSED}), (work, not_first)):  # the first: open but in column 1
+        gated_move(part, source, source, gate, closed=CLOSED if source == data else 0.0, gain=-1.0)
+    reads = rows["pointer" if form == "printed" else "second"]
+    gather.head("by pointer", combine(rows["code"]), combine(reads), moves([work], [fetched]))
+    gated_move(gather, fetched, data, not_first, gain=sign)
+    gather.clear([fetched])
+    carry.head("to the pointed", combine(rows["pointer"]), combine(rows["code"]), moves([data], [fetched]))
+    gated_move(carry, fetched, data, not_last)
+    carry.clear([fetched])
+    state = torch.zeros(len(a), 3, rows.size, dtype=torch.float64, device=a.device)
+    codes = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0]], dtype=torch.float64, device=a.device)
+    rows.of(state, "code")[:] = codes
+    rows.of(state, "pointer")[:, 0], rows.of(state, "second")[:, 0] = codes[2], codes[1]
+    rows.of(state, "not first")[:, 1:], rows.of(state, "not last")[:, :2] = 1.0, 1.0
+    rows.of(state, "data")[:, 0, 0], rows.of(state, "data")[:, 1, 0] = a, b
+    state = LoopedTransformer(rows, layers, device=a.device).cycle(state, temperature)
+    return rows.of(state, "data")[:, 2, 0]

@@ -47,9 +47,15 @@ def first_step(matrix: Float[Tensor, "... d d"]) -> Float[Tensor, "..."]:
 
 
 def newton_residuals(
-    matrix: Float[Tensor, "... d d"], steps: int, form: Form = "correct"
+    matrix: Float[Tensor, "... d d"], steps: int, form: Form = "correct", scale: float | None = None
 ) -> Float[Tensor, "{steps+1} ..."]:
     """``||A X_k - I||`` for k = 0 .. steps of X <- X (2I - A X), from eps A^T (``printed``: from eps A).
+
+    Args:
+        matrix: A.
+        steps: iterations.
+        form: of the start.
+        scale: eps, of either sign; :func:`first_step` unless given.
 
     Raises:
         ParameterError: steps below 1, or an unknown form.
@@ -57,7 +63,7 @@ def newton_residuals(
     require(steps=(steps, 1, None), form=(form, FORMS))
     identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
     start = matrix.mT if form == "correct" else matrix
-    x = first_step(matrix)[..., None, None] * start
+    x = first_step(matrix)[..., None, None] * start if scale is None else scale * start
     residuals = []
     for _ in range(steps + 1):
         residuals.append(torch.linalg.matrix_norm(matrix @ x - identity))

@@ -33,8 +33,8 @@ root:   y = mul(inv, inv)
         halt
 """
 
-#: The two lines of Algorithm 12 that are wrong in print, as printed.
-PLACES = ("line 3", "line 13")
+#: Where Algorithm 12 is wrong in print: two lines, the matrix as it is, the start, and the count of its second loop.
+PLACES = ("line 3", "line 13", "norm", "start", "rounds")
 
 
 def power_iterates(
@@ -93,25 +93,62 @@ def inverse_root_iterates(square: Float[Tensor, "..."], steps: int) -> Float[Ten
     return torch.stack(iterates)
 
 
+def root_rounds(square: Float[Tensor, ""], error: float = 1e-12) -> int:
+    """How many rounds of Algorithm 11 bring ``sqrt(S) x`` within ``error`` of 1: log_1.5(1/√S) + 2 + log_2 ln(1/error).
+
+    The first term is the plateau, on which x grows by 3/2 a round; the others are the quadratic phase.
+
+    Args:
+        square: S, above 0 and at most 1; a larger one is taken for 1.
+        error: above 0, at most a half.
+
+    Raises:
+        ParameterError: S or the error out of its range.
+    """
+    require(square=(float(square), 1e-300, None), error=(error, 1e-300, 0.5))
+    plateau = math.log(max(1.0, float(square.rsqrt()))) / math.log(1.5)
+    return math.ceil(plateau + 2 + math.log2(-math.log(error)))
+
+
+def least_length(matrix: Float[Tensor, "... d d"], steps: int) -> Float[Tensor, "..."]:
+    """What the norm of ``b_T`` is at least, for A / ||A|| and the start 1 / sqrt(d): ``|w . b_0| (|λ1| / ||A||)^T``.
+
+    w is the unit left eigenvector of the eigenvalue λ1 of largest modulus: a product with A multiplies w . b by λ1, so
+    that this part of b is known at every step. The factor with T is 1 for a symmetric A.
+
+    Raises:
+        ParameterError: steps below 1.
+    """
+    require(steps=(steps, 1, None))
+    values, vectors = torch.linalg.eig(matrix.mT)  # A^T w = λ w
+    top = values.abs().argmax(-1, keepdim=True)
+    left = vectors.take_along_dim(top[..., None, :], -1)[..., 0]
+    share = values.abs().take_along_dim(top, -1)[..., 0] / torch.linalg.matrix_norm(matrix, 2)
+    return (left.sum(-1) / matrix.shape[-1] ** 0.5).abs() * share**steps
+
+
 #: What rounding adds to an entry of a product in 53 bits, times c: about 4e-15 is seen.
 ROUNDING = 1e-14
 
 
 def power_error_bound(
-    matrix: Float[Tensor, "d d"], steps: int, slope: float, root_steps: int | None = None
+    matrix: Float[Tensor, "d d"], steps: int, slope: float, root_steps: int | None = None, height: float = 40.0
 ) -> Float[Tensor, ""]:
-    """How far the machine's ``b / ||b||`` can be from the exact program's, in the norm, for a symmetric matrix.
+    """How far the machine's result can be from Algorithm 4's ``b_T / ||b_T||``, in the norm.
 
-    A product's entry z is off by at most c z²/2 + rounding / c. Multiplying by A / ||A|| lets no error grow. In the
-    inverse root an error of x comes out of a step multiplied by |3 - 3 S x²| / 2, one of S by x³/2, and the four
-    products of the step add theirs. While x grows by 3/2 a step, so do the errors. The last product multiplies the
-    error of b by x and that of x by ``||b||``. Infinite where nothing is promised.
+    A product's entry z is off by at most c z² e^cz / 2 + rounding / c, and by e^(c g² - C) / c if the entries of its
+    operands are at most g: they meet themselves in the softmax, and x² does with c x⁴. Multiplying by A / ||A|| lets no
+    error grow. In the inverse root an error of x comes out of a step multiplied by |3 - 3 S x²| / 2, one of S by x³/2,
+    and the four products of the step add theirs. While x grows by 3/2 a step, so do the errors. The last product
+    multiplies the error of b by x and that of x by ``||b||``. To this comes what the exact inverse root misses after
+    its rounds. Infinite where nothing is promised.
 
     Args:
-        matrix: A, symmetric.
+        matrix: A.
         steps: of the power iteration.
         slope: c of the product block.
-        root_steps: of the inverse root; as many unless given.
+        root_steps: of the inverse root; :func:`root_rounds` unless given.
+        height: C of the product block.
 
     Raises:
         ParameterError: steps below 1, or a slope that is not positive.
@@ -119,25 +156,27 @@ def power_error_bound(
     require(steps=(steps, 1, None), slope=(slope, 1e-30, None))
     size = len(matrix)
 
-    def off(entry: Tensor) -> Tensor:
-        """The norm of a product's error if its entries are at most this large."""
-        return size * (slope * entry**2 / 2 + ROUNDING / slope)
+    def off(entry: Tensor, operand: Tensor) -> Tensor:
+        """The norm of a product's error if its entries, and those of what is multiplied, are at most this large."""
+        crowded = (slope * operand.clamp(min=1.0) ** 2 - height).exp()
+        return size * (slope * entry**2 * (slope * entry).exp() / 2 + (ROUNDING + crowded) / slope)
 
     start = matrix.new_full((size,), size**-0.5)
     b = power_iterates(matrix / torch.linalg.matrix_norm(matrix, 2), start, steps)[-1]
     length, square = b.norm(), b @ b
-    of_b = steps * off(start.norm())
-    of_square = (2 * length + of_b) * of_b + off(square)
+    of_b = steps * off(start.norm(), start.norm())
+    of_square = (2 * length + of_b) * of_b + off(square, length)
     of_x = matrix.new_zeros(())
-    count = root_steps or steps
-    exact = inverse_root_iterates(square, count)
+    exact = inverse_root_iterates(square, root_steps or root_rounds(square))
     for before, after in pairwise(exact):
         x, s = before.abs() + of_x, square + of_square
-        products = x * (s * off(x**2) / 2 + off(s * x**2) / 2 + off(s * x**2 / 2))
+        products = x * (s * off(x**2, x) / 2 + off(s * x**2, x**2) / 2 + off(s * x**2 / 2, s * x**2))
         slope_of_step = (1.5 - 1.5 * square * before**2).abs()
         second_order = 1.5 * s * x * of_x**2
-        of_x = slope_of_step * of_x + second_order + x**3 * of_square / 2 + products + off(after.abs() + of_x)
-    bound = (length + of_b) * of_x + exact[-1].abs() * of_b + off((length + of_b) * (exact[-1].abs() + of_x))
+        of_x = slope_of_step * of_x + second_order + x**3 * of_square / 2 + products + off(after.abs() + of_x, x)
+    root = exact[-1].abs()
+    bound = (length + of_b) * of_x + root * of_b + off((length + of_b) * (root + of_x), root + of_x)
+    bound = bound + (1 - length * root).abs()
     return bound.nan_to_num(torch.inf, posinf=torch.inf)
 
 
@@ -156,33 +195,32 @@ def listing_beside() -> list[tuple[str, str]]:
 
 
 def power_program(
-    matrix: Float[Tensor, "d d"],
-    steps: int,
-    root_steps: int | None = None,
-    form: Forms = "correct",
-    unit: bool = True,
+    matrix: Float[Tensor, "d d"], steps: int, root_steps: int | None = None, form: Forms = "correct"
 ) -> FleqProgram:
-    """Algorithm 12 for one matrix; the eigenvector ends in ``b``.
+    """Algorithm 12 for one matrix; Algorithm 4's vector ends in ``b``.
 
     Args:
         matrix: A.
         steps: of the power iteration.
-        root_steps: of the inverse root; as many unless given.
-        form: of the places in :data:`PLACES`. Printed, ``line 3`` counts in a cell that nothing reads, and ``line 13``
-            multiplies the vector from the wrong side.
-        unit: A / ||A|| and 1 / sqrt(d) to begin with; otherwise A and ones, as in the paper.
+        root_steps: of the inverse root; :func:`root_rounds` for the exact ``||b_T||²`` unless given.
+        form: of the places in :data:`PLACES`. Printed, ``line 3`` counts in a cell that nothing reads, ``line 13``
+            multiplies the vector from the wrong side, ``norm`` takes A as it is and not A / ||A||, ``start`` begins
+            with ones and not with 1 / sqrt(d), and ``rounds`` gives the inverse root as many rounds as the iteration.
 
     Raises:
-        ParameterError: steps below 1, or an unknown fault.
+        ParameterError: steps below 1, an unknown place, or a ``b_T`` that is 0 and no ``root_steps``.
     """
     require(steps=(steps, 1, None))
-    text = _listing(printed_places(form, PLACES))
+    printed = printed_places(form, PLACES)
     size = len(matrix)
-    norm = torch.linalg.matrix_norm(matrix, 2) if unit else matrix.new_ones(())
-    ones = matrix.new_ones(size, 1)
+    norm = matrix.new_ones(()) if "norm" in printed else torch.linalg.matrix_norm(matrix, 2)
+    start = matrix.new_ones(size) / (1.0 if "start" in printed else math.sqrt(size))
+    if root_steps is None and "rounds" not in printed:
+        last = power_iterates(matrix / norm, start, steps)[-1]
+        root_steps = root_rounds(last @ last)
     variables: dict[str, float | Tensor] = {
         "a": matrix / norm,
-        "b": ones / math.sqrt(size) if unit else ones,
+        "b": start[:, None],
         "square": 0.0,
         "y": 0.0,
         "inv": 1.0,
@@ -192,4 +230,4 @@ def power_program(
         "t1": 1.0 - steps,
         "t2": 1.0 - (root_steps or steps),
     }
-    return assemble(text, variables, size)
+    return assemble(_listing(printed), variables, size)

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.sum import SumBlock
+from attention_theory.looped_transformers.blocks.sum import SumBlock, sum_in_four_steps
 from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
@@ -20,6 +20,13 @@ def test_operands_stay_where_they_are() -> None:
     a, b = normal(2, 4, 4, seed=1)
     run = run_block(SumBlock("add"), a, b)
     assert torch.equal(run.rows.of(run.state, "add")[:8], torch.cat([a.mT, b.mT]))
+
+
+def test_the_proof_as_printed_loses_b_and_a_second_pointer_brings_it() -> None:
+    a, b = normal(2, 6, seed=2)
+    for sign in (1.0, -1.0):
+        assert (sum_in_four_steps(a, b, sign) - (a + sign * b)).abs().max() < 1e-14
+        assert (sum_in_four_steps(a, b, sign, "printed") - a).abs().max() < 1e-14
 
 
 def test_another_name_is_refused() -> None:

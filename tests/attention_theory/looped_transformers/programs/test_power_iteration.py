@@ -6,10 +6,12 @@ from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.programs.power_iteration import (
     distance_bounds,
     inverse_root_iterates,
+    least_length,
     listing_beside,
     power_error_bound,
     power_iterates,
     power_program,
+    root_rounds,
     sign_free_distance,
 )
 from attention_theory.randomness import normal
@@ -36,16 +38,57 @@ def test_the_inverse_root_converges_below_three() -> None:
 def test_the_bound_holds_for_the_machine_and_grows_as_the_square_shrinks() -> None:
     matrix = torch.diag(torch.tensor([1.0, 0.3, 0.1], dtype=torch.float64))
     program = power_program(matrix, 4)
-    run, exact = FleqMachine(program).run(program), interpret(program)
-    off = (variable(program, run.memory, "b") - variable(program, exact.memory, "b"))[:, 0].norm()
+    run = FleqMachine(program).run(program)
+    plain = power_iterates(matrix, torch.ones(3, dtype=torch.float64), 4)[-1]
+    off = (variable(program, run.memory, "b")[:, 0] - plain / plain.norm()).norm()
     assert off <= power_error_bound(matrix, 4, 1e-7) < 1e-3
     assert power_error_bound(matrix, 12, 1e-7) > power_error_bound(matrix, 4, 1e-7)
+    few = power_error_bound(matrix, 4, 1e-7, 1)
+    assert few > 0.1  # the second loop has not arrived
     start = torch.cat([torch.ones(3, 1, dtype=torch.float64), normal(3, 2, seed=1)], dim=1)
     basis = torch.linalg.qr(start)[0]
     hidden = basis @ torch.diag(torch.tensor([0.1, 1.0, 0.2], dtype=torch.float64)) @ basis.mT
     assert power_error_bound(hidden, 8, 1e-7, 80) == torch.inf
     with pytest.raises(ParameterError, match="slope"):
         power_error_bound(matrix, 4, 0.0)
+
+
+def test_the_bound_knows_that_large_operands_meet_themselves() -> None:
+    """Where c x⁴ nears C a product of S and x² is wrong, in the machine and by the bound."""
+    source = torch.Generator().manual_seed(3)
+    matrix = torch.randn(10, 4, 4, generator=source, dtype=torch.float64)[7]  # S is 7e-5
+    program = power_program(matrix, 6)
+    plain = power_iterates(matrix, torch.ones(4, dtype=torch.float64), 6)[-1]
+    b = variable(program, FleqMachine(program, gate=1e5).run(program).memory, "b")[:, 0]
+    assert (b - plain / plain.norm()).norm() > 0.01
+    assert power_error_bound(matrix, 6, 1e-7) == torch.inf
+    assert power_error_bound(matrix, 6, 1e-7, height=60.0) < 0.01
+
+
+def test_the_rounds_of_the_inverse_root_are_enough_and_known_before_the_run() -> None:
+    for error in (0.4, 1e-3, 1e-12):
+        for square in torch.logspace(-12, 0, 200, dtype=torch.float64):
+            root = inverse_root_iterates(square, root_rounds(square, error))[-1]
+            assert (root * square.sqrt() - 1).abs() <= error
+    with pytest.raises(ParameterError, match="square"):
+        root_rounds(torch.tensor(0.0))
+    with pytest.raises(ParameterError, match="error"):
+        root_rounds(torch.tensor(0.5), 0.7)
+    for seed in range(20):
+        matrix = normal(5, 5, seed=seed)
+        unit = matrix / torch.linalg.matrix_norm(matrix, 2)
+        start = torch.full((5,), 5**-0.5, dtype=torch.float64)
+        for steps in (1, 7):
+            assert power_iterates(unit, start, steps)[-1].norm() >= least_length(matrix, steps) * (1 - 1e-9)
+    both = matrix + matrix.mT
+    assert least_length(both, 9) == pytest.approx(float(least_length(both, 1)))  # no T in it for a symmetric matrix
+
+
+def test_the_printed_start_leaves_the_range() -> None:
+    flat = torch.full((6, 6), 1 / 6, dtype=torch.float64)
+    right, printed = power_program(flat, 30), power_program(flat, 30, form={"start": "printed"})
+    assert variable(right, interpret(right).memory, "b")[:, 0].norm() == pytest.approx(1.0)
+    assert variable(printed, interpret(printed).memory, "b")[:, 0].norm() > 1e100
 
 
 def test_the_distance_lies_between_its_bounds() -> None:
