@@ -67,9 +67,8 @@ def cross_entropy_by(
     """:func:`cross_entropy` of stacked models that each have an arithmetic: neighbours with the same go together."""
     sizes = [len(list(same)) for _, same in groupby(arithmetics)]
     kinds = [arithmetic for arithmetic, _ in groupby(arithmetics)]
-    parts = [
-        cross_entropy(*each, kind) for *each, kind in zip(logits.split(sizes), labels.split(sizes), kinds, strict=True)
-    ]
+    pieces = zip(logits.split(sizes), labels.split(sizes), kinds, strict=True)
+    parts = [cross_entropy(some, targets, kind) for some, targets, kind in pieces]
     if len(parts) == 1:
         return parts[0]
     return Loss(*(torch.cat(each) for each in zip(*((p.losses, p.error, p.log_scale) for p in parts), strict=True)))
