@@ -42,8 +42,8 @@ class Kinds:
 
     def pick(self, rows: Tensor) -> "Kinds":
         """Some of the sentences of one set, by their numbers."""
-        parts = (self.sums, self.sizes, self.scale, self.last)
-        return Kinds(*(part.index_select(0, rows) for part in parts), self.sets)
+        sums, sizes, scale, last = (part[rows] for part in (self.sums, self.sizes, self.scale, self.last))
+        return Kinds(sums, sizes, scale, last, self.sets)
 
 
 def count_kinds(tokens: Int[Tensor, "*sets sentences length"], task: Task, dtype: torch.dtype) -> Kinds:
