@@ -95,4 +95,4 @@ def sum_in_four_steps(
     rows.of(state, "not first")[:, 1:], rows.of(state, "not last")[:, :2] = 1.0, 1.0
     rows.of(state, "data")[:, 0, 0], rows.of(state, "data")[:, 1, 0] = a, b
     state = LoopedTransformer(rows, layers, device=a.device).cycle(state, temperature)
-    return rows.of(state, "data")[:, 2, 0]
+    return rows.of(state, "data")[:, 2, 0].to(a.dtype)
