@@ -196,6 +196,12 @@ show.table(
     ["m", "heads used", "largest error", "error times √m", "error with about half the heads", "heads then"],
     [(m, heads, error, error * math.sqrt(m), half, few) for m, heads, error, half, few in reciprocal],
 )
+
+# %% [markdown]
+# Then the long interval, up to $e^m$: how many sigmoids it takes for every $m$, and the error of their sum for four of
+# them. And the layers, and what a far end costs.
+
+# %%
 fit, far = {}, {}
 for m in range(9, 401):
     step = 1.5 / math.sqrt(m)

@@ -335,14 +335,19 @@ def first_product(scores=1.0):
 
 slopes = [1e-2, 1e-4, 1e-6, 1e-8, 1e-10]
 floors = {slope: deviation(slope) for slope in slopes}
+show.table(["c", "deviation from the exact program"], list(floors.items()), caption="Symmetric matrix, T = 4.")
 hotter = {factor: first_product(factor) / first_product() for factor in (1.01, 1.1, 2.0)}
+
+# %% [markdown]
+# The matrix where it must fail has the condition $10^8$.
+
+# %%
 left, right = (torch.linalg.qr(torch.randn(d, d, generator=source, dtype=torch.float64))[0] for _ in range(2))
 hard = left @ torch.diag(torch.tensor([1.0] * (d - 1) + [1e-8], dtype=torch.float64)) @ right.mT
 hard_program = newton_program(hard, 60)
 hard_exact = interpret(hard_program)
 hard_gate = 2 * largest_entry([hard_exact])
 hard_run = FleqMachine(hard_program, gate=hard_gate).run(hard_program, len(hard_exact.counters))
-show.table(["c", "deviation from the exact program"], list(floors.items()), caption="Symmetric matrix, T = 4.")
 
 # %% [markdown]
 # Last the number of rows, for larger and larger matrices, and the printed program.

@@ -240,7 +240,7 @@ for m in (36, 100, 225):
     result = run_block(SigmoidSumBlock("inverse", many), tried, tried).result[:, 0, 0]
     block_error = (result - 1 / tried[:, 0, 0]).abs().max().item()
     rates.append(
-        (m, many.terms, step, math.exp(m / 2), *(error * math.sqrt(m) for error in (plain_error, block_error)))
+        (m, many.terms, step, math.exp(m / 2), *(value * math.sqrt(m) for value in (plain_error, block_error)))
     )
 show.table(["m", "heads used", "from", "to", "error of the sum, times √m", "as a transformer"], rates)
 
