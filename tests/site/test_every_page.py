@@ -14,6 +14,10 @@ _OFFENDERS = {
         "[...document.querySelectorAll('span.math, div.math')]"
         ".filter(e => !e.querySelector('mjx-container')).map(e => e.textContent)"
     ),
+    "formula cut off": (
+        "[...document.querySelectorAll('mjx-container:not([display])')].filter(e => e.clientWidth"
+        " && e.querySelector('mjx-math').getBoundingClientRect().width > e.clientWidth + 2).map(e => e.textContent)"
+    ),
     "picture not loaded": "[...document.images].filter(e => !e.complete || !e.naturalWidth).map(e => e.src)",
     "no alt text": "[...document.images].filter(e => !e.alt).map(e => e.src)",
     "warning of a cell": "[...document.querySelectorAll('.output.stderr')].map(e => e.textContent)",
