@@ -1,4 +1,4 @@
-"""What is set once a page is whole: numbers in tables as print sets them, and points that stay with what they end."""
+"""What is set once a page is whole: numbers in tables as print sets them, and points that stay with their badge."""
 
 import re
 from typing import Any
@@ -29,7 +29,7 @@ class SetNumbers(SphinxPostTransform):
 
 
 class PointsStay(SphinxPostTransform):
-    """A comma or a full stop after a badge or a formula does not begin a line."""
+    """A comma or a full stop after a badge does not begin a line."""
 
     default_priority = 920
 
@@ -37,12 +37,12 @@ class PointsStay(SphinxPostTransform):
         for text in list(self.document.findall(nodes.Text)):
             point = _POINT.match(text.astext())
             before = text.parent.index(text) - 1 if point else -1
-            if point is None or before < 0 or not _is_block_in_a_line(text.parent[before]):
+            if point is None or before < 0 or not _is_badge(text.parent[before]):
                 continue
-            parent, block = text.parent, text.parent[before]
+            parent, badge = text.parent, text.parent[before]
             rest = text.astext()[point.end() :]
-            parent.remove(block)
-            together = nodes.inline("", "", block, nodes.Text(point.group()), classes=["with-point"])
+            parent.remove(badge)
+            together = nodes.inline("", "", badge, nodes.Text(point.group()), classes=["with-badge"])
             parent.replace(text, [together, nodes.Text(rest)] if rest else [together])
 
 
@@ -54,10 +54,8 @@ def _above(node: nodes.Node, top: nodes.Node) -> list[nodes.Node]:
     return found
 
 
-def _is_block_in_a_line(node: nodes.Node) -> bool:
-    """A formula, a verdict's badge, a link to a claim that is one, or a number with a badge."""
-    if isinstance(node, nodes.math):
-        return True
+def _is_badge(node: nodes.Node) -> bool:
+    """A verdict's badge, a link to a claim that is one, or a number with a badge."""
     if isinstance(node, nodes.reference) and len(node.children) == 1:
         node = node[0]
     return isinstance(node, nodes.inline) and bool({"verdict", "tally"} & set(node["classes"]))
