@@ -57,20 +57,20 @@ rotation = torch.linalg.qr(torch.randn(d, d, generator=generator(seed), dtype=to
 # 14.)
 #
 # $cG=\sqrt\epsilon$, since the curvature $\frac12c^2x^2$ has to be bounded, too. The printed $c$ is negative for small
-# $\epsilon$, whatever the constants, and at $x=-G$ the entry is then near $1/n\epsilon$. From $n=7$ on it is too large
-# for large $n\epsilon$: at $n=64$, $\epsilon=\frac12$ the distance is above 10. The last bound lacks the curvature; its
-# $1/n$ comes from $n$ terms of (11) of which one was kept: with $C_2=1$ and no curvature at all the error is $n/2$
-# times that bound.
+# $\epsilon$, whatever the constants, and at $x=-G$ the entry is then near $1/n\epsilon$. From $n=6$ on, and with a
+# large $C_2$ from $n=4$ on, it is too large for large $n\epsilon$: at $n=64$, $\epsilon=\frac12$ the distance is
+# above 10. The last bound lacks the curvature; its $1/n$ comes from $n$ terms of (11) of which one was kept: with
+# $C_2=1$ and no curvature at all the error is $n/2$ times that bound.
 #
 # </blockquote>
 # <!-- /claim -->
 # The appendix looks at $A$, the entry of Eq. (11), as an approximation of $1+cx$ for $|x|\le G$. It takes
 # $c=\epsilon_1/(C_1G)$ with $\epsilon_1=C_1\log(n\epsilon)$ and $C=\log(4C_2/\epsilon)$, and concludes that
-# $|A-(1+cx)|\le\epsilon$. Both $C_1$ and $G$ cancel in $cx=\log(n\epsilon)\,x/G$, and $C_2$ is of little weight. The
-# bound holds in a band about $\epsilon=1/n$, where $c$ is near 0. Below it the constant $c$ is negative and large, and
-# at $x=-G$ the entry is near $1/n\epsilon$: it grows as $\epsilon$ falls. Above it the curvature is too large: $cx$
-# goes up to $\log(n\epsilon)$, and nothing makes that small. The band is narrow for large $n$. For $n\le5$ it has no
-# upper end below $\epsilon=1$, since $\log(n\epsilon)$ cannot become large there.
+# $|A-(1+cx)|\le\epsilon$. Both $C_1$ and $G$ cancel in $cx=\log(n\epsilon)\,x/G$, and $C_2$ is of little weight for
+# large $n$. The bound holds in a band about $\epsilon=1/n$, where $c$ is near 0. Below it the constant $c$ is negative
+# and large, and at $x=-G$ the entry is near $1/n\epsilon$: it grows as $\epsilon$ falls. Above it the curvature is too
+# large: $cx$ goes up to $\log(n\epsilon)$, and nothing makes that small. The band is narrow for large $n$. For $n\le5$
+# and $C_2=1$ it has no upper end below $\epsilon=1$, since $\log(n\epsilon)$ cannot become large there.
 #
 # The last step of the proof, to the bound $4e^{\epsilon_1/C_1}\epsilon_2/n$, goes wrong in two ways. It drops the
 # curvature: a factor $1-\dots$ of $(cx)^2$ becomes a factor $+\dots$ in which the 1 is missing. And its factor $1/n$ is
@@ -104,11 +104,11 @@ def corrected(epsilon, n=8):
     return distance(math.sqrt(epsilon), math.log(8 / epsilon), n)
 
 
-def at_worst(epsilon, n):
-    """The distance over ε for the printed choice, C₂ = 1: one score anywhere, the others all at one end."""
+def at_worst(epsilon, n, constant=1.0):
+    """The distance over ε for the printed choice: one score anywhere, the others all at one end."""
     u = math.log(n * epsilon) * torch.linspace(-1, 1, 401, dtype=torch.float64)
     scores = torch.stack([u.repeat(2), *torch.stack([u[:1], u[-1:]]).expand(2, 401).flatten().expand(n - 1, -1)], 1)
-    entry = softmax_entry(scores, math.log(4 / epsilon))[:, 0]
+    entry = softmax_entry(scores, math.log(4 * constant / epsilon))[:, 0]
     return (entry - 1 - scores[:, 0]).abs().max().item() / epsilon
 
 
@@ -168,7 +168,9 @@ many = {f"ε = {epsilon}, n = {n}": corrected(epsilon, n) / epsilon for epsilon 
 claim = Claim("looped-transformers/appendix-l-multiplication")
 claim.check("corrected choice: distance over ε", many, "<=", 1.0)
 claim.check("ε = 0.15, C₂ = 1, near 1/n, as printed: distance", as_printed(0.15), "<=", 0.15)
-claim.check("n = 2 to 5, ε from 0.6/n to 0.99, as printed: distance over ε", few, "<=", 1.0)
+claim.check("n = 2 to 5, C₂ = 1, ε from 0.6/n to 0.99, as printed: distance over ε", few, "<=", 1.0)
+claim.printed("ε = 0.9, n = 6, as printed, worst scores: distance over ε", at_worst(0.9, 6), "<=", 1.0)
+claim.printed("ε = 0.9, n = 4, C₂ = 10¹², as printed, worst scores: the same", at_worst(0.9, 4, 1e12), "<=", 1.0)
 for constant, name in ((1.0, "1"), (1e12, "10¹²")):
     claim.printed(f"ε = 0.001, C₂ = {name}, as printed: distance", as_printed(1e-3, constant), "<=", 1e-3)
 for epsilon, n in ((0.9, 8), (0.5, 8), (0.25, 16), (0.5, 64)):
@@ -344,9 +346,9 @@ claim.verdict()
 # ## What was learned
 # A product's error is bounded once the curvature of the exponential is bounded, by $c=\sqrt\epsilon/G$. With the
 # printed constants the bound holds in a band about $\epsilon=1/n$, from $0.83/n$ to $1.27/n$ for $n=64$, wider for
-# smaller $n$, and for $n\le5$ up to $\epsilon=1$. Errors of many steps add up where a step does not enlarge what it is
-# given, as a matrix of norm 1 does not, and a copy in the norm of the largest column sum; the machine keeps below that
-# line. A sum of steep sigmoids does enlarge it, so that "in a similar way" is not true of functions.
+# smaller $n$, and for $n\le5$ and $C_2=1$ up to $\epsilon=1$. Errors of many steps add up where a step does not enlarge
+# what it is given, as a matrix of norm 1 does not, and a copy in the norm of the largest column sum; the machine keeps
+# below that line. A sum of steep sigmoids does enlarge it, so that "in a similar way" is not true of functions.
 #
 # ## To try
 # - Set `products = 300`: the curve of norm 1 goes on below its dashed line.

@@ -347,7 +347,9 @@ show.table(
 # should be empty hold at most $\frac12\varepsilon$ times the largest entry read, until they are cleared. With such
 # codes scores are wrong by $3L\varepsilon$ at most. So, if $10\lambda L\varepsilon\le1$, the weight of other codes is
 # at most $\frac12\varepsilon e^{6\lambda L\varepsilon}\le\varepsilon$, and two columns that should weigh $\frac12$
-# each, as in the write, do so within $\lambda L\varepsilon$. Integers are at most $2^{N-1}$. What is read is therefore
+# each, as in the write, have scores that differ by $2L\varepsilon$ at most (the pointer rows of column $b$ are wrong by
+# $\frac12\varepsilon$), so that they do so within $\frac12\lambda L\varepsilon+\frac12\varepsilon\le\lambda
+# L\varepsilon$. Integers are at most $2^{N-1}$. What is read is therefore
 # wrong by at most $2^N\varepsilon$, and what is written, twice a mean, by at most $\eta=2^{N+2}\lambda L\varepsilon$
 # beside the noise of the difference, which is at most $\eta$ too. So all cells, and the empty entries of the memory's
 # row in other columns, are within $2\eta$ of their integers after the write, and the flag is wrong by $\eta$ at most.

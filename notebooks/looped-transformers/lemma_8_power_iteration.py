@@ -275,7 +275,7 @@ claim.verdict()
 # of its own: $\log_{1.5}(1/\sqrt S)+2+\log_2\ln(1/\epsilon)$ rounds for a relative error $\epsilon$. With the unit left
 # eigenvector $w$ of the top eigenvalue $\lambda_1$, $T\log_{1.5}(\|A\|/|\lambda_1|)$ and $\log_{1.5}(1/|w\cdot b_0|)$
 # in place of the first term are enough; for symmetric $A$ that does not grow with $T$. $T$ rounds can be too few at any
-# $T$, and never arrive for large $T$ if $|\lambda_1|\le\frac23\|A\|$.
+# $T$, and never arrive for large $T$ if $A$ is diagonalizable and $|\lambda_1|\le\frac23\|A\|$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -289,9 +289,9 @@ claim.verdict()
 # Both loops have $T$ rounds. But how many the second one needs depends on $S$: its iterate begins at 1, grows by 3/2 a
 # round at most, and has to come to $1/\sqrt S$. For small $T$ that is often too few. If the top eigenvalue is less than
 # two thirds of the norm, as it may be for a matrix that is not symmetric, $S$ falls faster with $T$ than the loop can
-# follow, and it never arrives, however large $T$ is. So it needs a count of its own. How small can $S$ be? The part of
-# $b$ along the left eigenvector $w$ of the top eigenvalue is multiplied by $\lambda_1/\|A\|$ in every step, neither
-# more nor less, and $\|b_T\|$ is at least this part.
+# follow, and it never arrives, however large $T$ is, if the matrix is diagonalizable. So it needs a count of its own.
+# How small can $S$ be? The part of $b$ along the left eigenvector $w$ of the top eigenvalue is multiplied by
+# $\lambda_1/\|A\|$ in every step, neither more nor less, and $\|b_T\|$ is at least this part.
 #
 # <details><summary>Proof of Algorithm 12, as corrected</summary>
 #
@@ -328,11 +328,10 @@ claim.verdict()
 # serves all $T$. As soon as $T$ is at least this count, $T$ rounds are enough for both loops; before, they need not be.
 #
 # *$T$ rounds.* If $\varrho>\frac23$, the first term is less than $T$ by a multiple of $T$, and for large $T$ $T$ rounds
-# are enough. As Algorithm 4 assumes, $\|b_T\|/\varrho^T$ has a limit $\gamma>0$. If $\varrho\le\frac23$, then $\sqrt
-# S\le2\gamma(\frac23)^T$ for large $T$. A round multiplies $u$ by at most $\frac32$, so that
-# $u_{T-i}\le2\gamma(\frac23)^i$. Choose $i$ so that this is at most $\frac12$. For all large $T$ the last $i$ rounds
-# then end with $u_T\le g^i(\frac12)\lt1$, where $g(u)=u(3-u^2)/2$ is applied $i$ times: the length of $b_Tx_T$, which
-# is $u_T$, stays away from 1.
+# are enough. For diagonalizable $A$, $\|b_T\|\le\gamma\varrho^T$ for some $\gamma$. If $\varrho\le\frac23$, then $\sqrt
+# S\le\gamma(\frac23)^T$. A round multiplies $u$ by at most $\frac32$, so that $u_{T-i}\le\gamma(\frac23)^i$. Choose $i$
+# so that this is at most $\frac12$. For all large $T$ the last $i$ rounds then end with $u_T\le g^i(\frac12)\lt1$,
+# where $g(u)=u(3-u^2)/2$ is applied $i$ times: the length of $b_Tx_T$, which is $u_T$, stays away from 1.
 #
 # *The start.* With ones to begin with and $A=11^\top/d$ we have $b_T=1$ and $S=d$, where $1/\sqrt S$ is found for
 # $d\le2$ only (Algorithm 11).
@@ -419,13 +418,13 @@ claim.verdict()
 # **As printed.** The error is driven to zero by the temperature. The proof's program takes $A$ as it is and begins with
 # ones, and so leaves the range of Algorithm 11; its second loop has $T$ rounds.
 #
-# **Corrected.** For every $T$, every $\epsilon\le\frac12$ and every $A$ there is a looped transformer of 12 layers (13
-# in the paper), with one head in each and $O(d)$ rows, that ends within $\epsilon$ of Algorithm 4's $b_T/\|b_T\|$, if
-# the start has a part along the top eigenvector. It is given $A/\|A\|$ and the start $b_0=1/\sqrt d$ in each entry, and
-# a second loop of $N\ge T\log_{1.5}(\|A\|/|\lambda_1|)+\log_{1.5}(1/|w\cdot b_0|)+2+\log_2\ln(2/\epsilon)$ rounds, with
-# the unit left eigenvector $w$ of the top eigenvalue $\lambda_1$ (the first term is 0 for symmetric $A$) and $w\cdot
-# b_0\ne0$. The rest of the error is that of the products, magnified about $S^{-3/2}$ times in the inverse root, for
-# $S=\|b_T\|^2$, and about $1/S$ times in the result.
+# **Corrected.** For every $T$, every $\epsilon\le\frac12$ and every $A$ with $\lambda_1\ne0$ there is a looped
+# transformer of 12 layers (13 in the paper), with one head in each and $O(d)$ rows, that ends within $\epsilon$ of
+# Algorithm 4's $b_T/\|b_T\|$, if the start has a part along the top eigenvector. It is given $A/\|A\|$ and the start
+# $b_0=1/\sqrt d$ in each entry, and a second loop of $N\ge T\log_{1.5}(\|A\|/|\lambda_1|)+\log_{1.5}(1/|w\cdot
+# b_0|)+2+\log_2\ln(2/\epsilon)$ rounds, with the unit left eigenvector $w$ of the top eigenvalue $\lambda_1$ (the first
+# term is 0 for symmetric $A$) and $w\cdot b_0\ne0$. The rest of the error is that of the products, magnified about
+# $S^{-3/2}$ times in the inverse root, for $S=\|b_T\|^2$, and about $1/S$ times in the result.
 #
 # By the temperature and the constant $c$ of the product block, the free parameter of Lemmas 9 and 23; with the weights
 # as they are a higher temperature spoils the product. $A/\|A\|$ and a start of length 1, which change no direction, and
@@ -532,21 +531,23 @@ def by_algorithm_4(one):
 
 
 # %%
-def in_the_machine(batch):
+def in_the_machine(batch, rounds):
     """Programs, exact runs, gate and runs; and of these S, the error of the result, its bound, and wrong counters."""
-    programs = [power_program(one, steps) for one in batch]
+    programs = [power_program(one, steps, count) for one, count in zip(batch, rounds, strict=True)]
     references = [interpret(program) for program in programs]
     gate = max(1000.0, 2 * largest_entry(references))
     runs = FleqMachine(programs[0], gate=gate).run_many(programs, max(len(one.counters) for one in references))
     wanted = torch.stack([by_algorithm_4(one) for one in batch])
     off = (first_columns("b", programs, runs) - wanted).norm(dim=1)
-    bounds = torch.stack([power_error_bound(one, steps, slope=1e-7) for one in batch])
+    bounds = [power_error_bound(one, steps, 1e-7, count) for one, count in zip(batch, rounds, strict=True)]
     wrong = torch.tensor([ours.counters != theirs.counters for ours, theirs in zip(runs, references, strict=True)])
     squares = first_columns("square", programs, references)[:, 0]
-    return programs, references, gate, runs, (squares, off, bounds, wrong)
+    return programs, references, gate, runs, (squares, off, torch.stack(bounds), wrong)
 
 
-of_size = {size: in_the_machine(batch) for size, batch in machine_batches.items()}
+# The second loop's rounds are known before the run.
+rounds = {size: [root_rounds(least_length(one, steps) ** 2) for one in ones] for size, ones in machine_batches.items()}
+of_size = {size: in_the_machine(batch, rounds[size]) for size, batch in machine_batches.items()}
 programs, references, gate, runs, (_, _, bounds, _) = of_size[d]
 found, wanted = first_columns("b", programs[:1], runs[:1])[0], by_algorithm_4(matrix)
 cycles = len(references[0].counters)
@@ -557,7 +558,7 @@ cycles = len(references[0].counters)
 # %%
 squares, _, all_bounds, _ = (torch.cat(parts) for parts in zip(*(one[4] for one in of_size.values()), strict=True))
 kept = torch.isfinite(all_bounds)
-print(f"rounds of the second loop: up to {root_rounds(squares.min())}")
+print(f"rounds of the second loop: up to {max(map(max, rounds.values()))}")
 wrong_counters, shares = {}, {}
 for size, (*_, (_, off_here, bounds_here, wrong_here)) in of_size.items():
     finite = torch.isfinite(bounds_here)
