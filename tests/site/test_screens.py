@@ -40,6 +40,13 @@ def test_a_note_on_a_claim_stands_beside_its_box_where_there_is_room(screen: Any
     assert screen.page.locator(".page-map").is_visible() == wide
 
 
+def test_boxes_of_claims_are_as_wide_as_the_text(screen: Any) -> None:
+    screen.open("notebooks/looped-transformers/lemma_14_product.html")
+    widths = screen.page.locator(".claim").evaluate_all("all => all.map(e => e.getBoundingClientRect().width)")
+    assert len(widths) > 5
+    assert max(widths) - min(widths) < 1
+
+
 def test_nothing_scrolls_sideways_on_a_phone(phone: Any) -> None:
     """As it is held in a hand; that narrow windows do not either, every page is tried for in test_every_page."""
     wide = {}
