@@ -95,7 +95,11 @@ ways = [
     ("outputs as fillers", "log-domain", "float32"),
 ]
 
+# %% [markdown]
+# Runs of one precision go side by side, on the same sentences.
 
+
+# %%
 def noiseless(fillers, precision):
     """The histories by arithmetic; all runs of one precision see the same sentences."""
     slopes = [way[1] for way in ways if (way[0], way[2]) == (fillers, precision)]

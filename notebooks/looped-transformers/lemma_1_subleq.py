@@ -449,26 +449,36 @@ for (L, N), one in rows_of.items():
 # staircase; the next cycle rounds it away.
 
 # %%
+at_most = {
+    "real rows: layers (ten are allowed)": (rows_of[8, 48].layers, 10),
+    "real rows: heads in the widest layer": (rows_of[8, 48].heads, 2),
+    "real rows: within the printed 8 L + 2 log N + 1": (widths, printed_rows),
+    f"{loop_title}: largest distance from the integers": (remnant, 1e-12),
+    "real rows: hidden units of a staircase over 2^(ceil(N / 7) + 1)": (steepness, 1.0),
+}
+sizes = {"layers": size.layers, "heads": size.heads, "rows": size.width}
+broken = {"with gates for 8 bits": narrow_gate, "at lambda = 3": cold[3.0]}
+everywhere = controls["constants in every column"]
+
+# %% [markdown]
+# The statement is judged by the rows that hold integers, the printed construction by bits.
+
+# %%
 claim = Claim("looped-transformers/lemma-1")
-claim.check("real rows: layers (ten are allowed)", rows_of[8, 48].layers, "<=", 10)
-claim.check("real rows: heads in the widest layer", rows_of[8, 48].heads, "<=", 2)
+for label, (value, bound) in at_most.items():
+    claim.check(label, value, "<=", bound)
 claim.check("real rows: rows", widths, "==", expected_rows)
-claim.check("real rows: within the printed 8 L + 2 log N + 1", widths, "<=", printed_rows)
 claim.check(f"real rows: wrong programs, of {literal}", real_wrong, "==", 0)
 claim.check(f"{loop_title}: cycles before one is wrong", lasted, "==", cycles)
-claim.check(f"{loop_title}: largest distance from the integers", remnant, "<=", 1e-12)
-claim.check("real rows: hidden units of a staircase over 2^(ceil(N / 7) + 1)", steepness, "<=", 1.0)
 claim.check("real rows, not rounded: hidden units that longer integers take", grown, "==", 0)
 claim.control(f"{loop_title}, not rounded: cycles before one is wrong", drift, "==", cycles)
-claim.control("real rows: wrong programs with gates for 8 bits", narrow_gate, "==", 0)
-claim.control("real rows: wrong programs at lambda = 3", cold[3.0], "==", 0)
-for part, found, wanted in (("layers", size.layers, 10), ("heads", size.heads, 2), ("rows", size.width, 73)):
-    claim.check(f"bit by bit: {part}", found, "==", wanted, of="proof")
+for label, value in broken.items():
+    claim.control(f"real rows: wrong programs {label}", value, "==", 0)
+claim.check("bit by bit", sizes, "==", {"layers": 10, "heads": 2, "rows": 73}, of="proof")
 claim.check(title, bit_by_bit, "==", 0, of="proof")
 claim.check("entries unlike those of the dense matrices, 20 cycles", differing, "==", 0, of="proof")
 for name in ("write as printed", "flag as printed"):
     claim.misprint(f"wrong programs, of 20, {name}", controls[name], "==", 0, of="proof")
-everywhere = controls["constants in every column"]
 claim.printed("wrong programs, of 20, with constants in every column", everywhere, "==", 0, of="proof")
 claim.printed("bit by bit: within the printed rows", size.width, "<=", 8 * 4 + 2 * 3 + 1, of="proof")
 claim.control("wrong programs, of 20, with the gate C = 1", controls["gate C = 1"], "==", 0, of="proof")

@@ -375,7 +375,11 @@ bounds = {
     n: math.log(SubleqMachine(address_bits(n), lengths[-1]).rows.size * n**3 / margin) for n in columns
 }  # G = 1: all entries are bits
 
+# %% [markdown]
+# The cycle is followed beside an exact one, layer by layer.
 
+
+# %%
 def one_cycle(n: int, temperature: float) -> dict[str, float]:
     """In sixty digits: the largest noise after the reads and before the last layer; cells wrong at the end."""
     machine, cells = SubleqMachine(address_bits(n), lengths[-1]), n // 3
@@ -429,6 +433,11 @@ show.table(
     ],
     caption="One cycle in sixty digits, at the bound of Appendix L and then at the temperature of the proof.",
 )
+
+# %% [markdown]
+# The least temperatures, and what reaches the last layer, are held against laws and bounds.
+
+# %%
 excess = {
     f"n = {n}, N = {length}": value - min(temperature_law(length, address_bits(n), 2), vanished)
     for n in columns
@@ -441,32 +450,43 @@ digits_ratio = {
     for n in columns
 }
 
+# %%
+zero = {
+    "noise on a grid up to 1/4: largest entry left": on_grid,
+    "sixty digits, at the temperature of the proof: cells wrong after a cycle": {
+        f"n = {n}": one["cells wrong"] for n, one in at_proof.items()
+    },
+    "wrong programs at the temperature of the proof": proved_wrong,
+    "wrong programs with the correction, lambda from 10 to 15": with_it,
+}
+at_most_one = {
+    "sixty digits, at the temperature of the proof: noise that arrives over its bound": digits_ratio,
+    "ten layers: least temperature above the law of two adders, at most": excess,
+    "noise before the last layer over the bound of the proof, largest": noise_ratio,
+}
+one_adder = {f"four layers, n = {n}": ratio for n, ratio in slopes.items()}
+printed = {f"n = {n}, N = {lengths[-1]}, sixty digits, at the printed bound": one for n, one in at_bound.items()}
+
 # %% [markdown]
 # In the ten-layer machine the least temperature may lie above the law of two adders by 1, since the law leaves out the
 # ties of the second look-up. The controls are the machine without its last layer, and float32.
 
 # %%
 claim = Claim("looped-transformers/error-correction-step")
-claim.check("noise on a grid up to 1/4: largest entry left", on_grid, "==", 0.0)
+for label, value in zero.items():
+    claim.check(label, value, "==", 0)
+for label, value in at_most_one.items():
+    claim.check(label, value, "<=", 1.0)
 claim.check("other noise: largest entry left", off_grid, "<=", 1e-15)
 claim.check("the printed ramps, both kinds of noise: largest entry left", of_both, "<=", 1e-15, of="proof")
-for n, one in at_bound.items():
-    case = f"n = {n}, N = {lengths[-1]}, sixty digits, at the printed bound"
+for case, one in printed.items():
     claim.check(f"{case}: noise of the reads", one["reads"], "<", 0.5, of="proof")
     claim.printed(f"{case}: noise that arrives", one["arriving"], "<", 0.5, of="proof")
     claim.printed(f"{case}: cells wrong after a cycle", one["cells wrong"], "==", 0)
-wrong_cells = {f"n = {n}": one["cells wrong"] for n, one in at_proof.items()}
-claim.check("sixty digits, at the temperature of the proof: cells wrong after a cycle", wrong_cells, "==", 0)
-claim.check("sixty digits, there: noise that arrives over the bound of the proof", digits_ratio, "<=", 1.0)
 claim.check("noise before the last layer, doublings for each bit: one adder's", growth, "==", 1.0, tolerance=0.15)
 claim.check("two adders, sixty digits: doublings for each bit", of_two, "==", 2.0, tolerance=0.15)
-for n, ratio in slopes.items():
-    claim.check(f"four layers, n = {n}: slope of the least temperature over ln 2 / 2", ratio, "==", 1.0, tolerance=0.15)
-claim.check("ten layers: least temperature above the law of two adders, at most", excess, "<=", 1.0)
-claim.check("noise before the last layer over the bound of the proof, largest", noise_ratio, "<=", 1.0)
-claim.check("wrong programs at the temperature of the proof", proved_wrong, "==", 0)
+claim.check("slope of the least temperature over ln 2 / 2", one_adder, "==", 1.0, tolerance=0.15)
 claim.check("least temperature in float64, largest", max(max(values) for values in least.values()), "<=", 20.0)
-claim.check("wrong programs with the correction, lambda from 10 to 15", with_it, "==", 0)
 claim.control("wrong programs without the correction, lambda from 10 to 15", without, "==", 0)
 claim.control("float32 is exact at the longest length tried", single[-1], "<=", 40.0)
 for length, value in zip(lengths, least[small, 10], strict=True):

@@ -75,12 +75,15 @@ def newton_residuals(
 ROUNDING = 1e-14
 
 
-def newton_error_bound(matrix: Float[Tensor, "... d d"], steps: int, slope: float) -> Float[Tensor, "..."]:
+def newton_error_bound(
+    matrix: Float[Tensor, "... d d"], steps: int, slope: float, height: float = 40.0
+) -> Float[Tensor, "..."]:
     """How far the machine's X can be from the exact one after ``steps`` iterations, in the norm.
 
     Let s be the singular values of A X, which tend to 1, and r = 1 - s. An error of X comes out of a step multiplied by
     at most 2 max r, plus ``||A||`` times its square. A step adds the errors of two products, A X with entries up to 1
-    and X (2I - A X) with entries up to the norm of the new X; each entry z is off by at most c z²/2 + rounding / c. In
+    and X (2I - A X) with entries up to the norm of the new X; each entry z is off by at most c z²/2 + rounding / c,
+    and by e^(c g² - C) / c if the entries of its operands are at most g: they meet themselves in the softmax. In
     directions where A is small r stays near 1 and errors double, together with X itself: altogether they grow by the
     square of the condition number. Infinite where nothing is promised: the error is as large as the sum allows.
 
@@ -88,6 +91,7 @@ def newton_error_bound(matrix: Float[Tensor, "... d d"], steps: int, slope: floa
         matrix: A, invertible.
         steps: iterations.
         slope: c of the product block.
+        height: C of the product block.
 
     Raises:
         ParameterError: steps below 1, or a slope that is not positive.
@@ -98,15 +102,16 @@ def newton_error_bound(matrix: Float[Tensor, "... d d"], steps: int, slope: floa
     norm = values[..., 0]
     x = values / norm[..., None] ** 2
 
-    def off(entry: Tensor) -> Tensor:
-        """The norm of a product's error if its entries are at most this large."""
-        return size * (slope * entry**2 / 2 + ROUNDING / slope)
+    def off(entry: Tensor, operand: Tensor) -> Tensor:
+        """The norm of a product's error if its entries, and those of what is multiplied, are at most this large."""
+        crowded = (slope * operand.clamp(min=2.0) ** 2 - height).exp()
+        return size * (slope * entry**2 / 2 + (ROUNDING + crowded) / slope)
 
-    bound = off(x[..., 0])
+    bound = off(x[..., 0], norm.maximum(x[..., 0]))
     for _ in range(steps):
         rest = (1 - values * x).clamp(min=0)
         before, x = x.amax(-1) + bound, x * (1 + rest)
-        added = before * off(1 + norm * bound) + off(x.amax(-1) + bound)
+        added = before * off(1 + norm * bound, norm.maximum(before)) + off(x.amax(-1) + bound, before)
         bound = 2 * rest.amax(-1) * bound + norm * bound**2 + added
     return bound.nan_to_num(torch.inf, posinf=torch.inf)
 
