@@ -450,6 +450,9 @@ digits_ratio = {
     for n in columns
 }
 
+# %% [markdown]
+# What has to be zero, what at most one, and what is asked at the printed bound, by what it is about:
+
 # %%
 zero = {
     "noise on a grid up to 1/4: largest entry left": on_grid,
