@@ -1,7 +1,9 @@
 """What the book shows of full-size figures: the points there are on a figure's page, and what all of it costs."""
 
 from collections.abc import Iterable
+from typing import Any
 
+from bookpress.best_of import Gap, gaps_at_best
 from bookpress.files import write_whole
 from bookpress.full_size import CPU, FigureSweep
 from bookpress.gather import chosen, picture_of, table_of
@@ -23,7 +25,7 @@ def points_section(sweeps: list[FigureSweep], fingerprints: dict[str, str], layo
     for number, one in enumerate(sweeps):
         parts.append(f"**{one.sweep.title}.** {_state(one, fingerprints[one.sweep.notebook])}")
         if len({point.parameters[one.sweep.across] for point in one.points if point.identity in one.done}) > 1:
-            parts.append(_picture(one, number, layout))
+            parts += [_picture(one, number, layout), *_compared(one)]
     parts.append("`make points` goes on with what is missing; `book points` lists it.")
     return "\n\n".join(parts)
 
@@ -93,6 +95,32 @@ def _picture(one: FigureSweep, number: int, layout: Layout) -> str:
         f"that are done, a bar its {CONFIDENCE:.0%} interval, where there are two or more."
     )
     return figure_block(name, {"caption": caption, "alt": f"{shown} against {across}", "photo": ""})
+
+
+def _compared(one: FigureSweep) -> list[str]:
+    """The table of every curve at its best place beside the one it is compared with, where the sweep asks for it."""
+    sweep = one.sweep
+    if sweep.against is None or sweep.apart is None:
+        return []
+    table = table_of((point for point in one.points if point.identity in one.done), one.done)
+    gaps = gaps_at_best(table, sweep.across, sweep.number, sweep.apart, sweep.against)
+    if not gaps:
+        return []
+    caption = (
+        f"*Each {sweep.apart} at its best {sweep.across}: {sweep.number} less that of {sweep.against}, seed by seed. "
+        f"For the gap of one seed either stands at the {sweep.across} that is best over the other seeds.*"
+    )
+    columns = [sweep.apart, f"best {sweep.across}", sweep.number, "gap", f"{CONFIDENCE:.0%} interval"]
+    rows = [table_row(columns), table_row(["---"] * len(columns)), *(_gap_row(gap, sweep.against) for gap in gaps)]
+    return [caption, "\n".join(rows)]
+
+
+def _gap_row(gap: Gap, against: Any) -> str:
+    place = f"{gap.place}" + ", at an end of those tried" * gap.at_an_end
+    told = [str(gap.name), place, f"{gap.value:.4f}"]
+    if gap.name == against:
+        return table_row([*told, "0", ""])
+    return table_row([*told, f"{gap.gap:+.3f}", "{:+.3f} to {:+.3f}".format(*gap.interval) if gap.interval else ""])
 
 
 def _costs(one: FigureSweep, titles: dict[str, str]) -> list[str]:

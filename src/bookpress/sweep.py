@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from bookpress.arithmetic import is_simple, value_of
 from bookpress.files import digest
@@ -38,7 +38,9 @@ class Sweep(BaseModel):
     ``axes`` are lists, or a span of whole numbers, ``0..5``. ``seconds`` (an estimate for one point on one core),
     ``operations`` (of its arithmetic) and ``first`` (points where it is smallest are made first) are arithmetic of the
     parameters. The picture has the parameter ``across`` on its axis and the reported ``number`` against it, one curve
-    for each value of ``apart``. On another machine the number may differ by ``band``, of itself or of one.
+    for each value of ``apart``. Where ``against`` is one of these values, a table sets the others beside it, each at
+    the place across where its number is least. On another machine the number may differ by ``band``, of itself or of
+    one.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,11 +59,19 @@ class Sweep(BaseModel):
     across: str
     number: str
     apart: str | None = None
+    against: Any = None
 
     @field_validator("axes", mode="before")
     @classmethod
     def _spans(cls, axes: Any) -> Any:
         return {name: _listed(values) for name, values in axes.items()} if isinstance(axes, dict) else axes
+
+    @model_validator(mode="after")
+    def _compared_with_one_of_them(self) -> Self:
+        values = self.axes.get(self.apart or "", [])
+        if self.against is not None and self.against not in values:
+            raise ValueError(f"against: {self.against!r} is no value of apart; there are: {values}")
+        return self
 
 
 @dataclass(frozen=True)

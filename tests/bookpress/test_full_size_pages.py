@@ -8,7 +8,7 @@ import pytest
 from bookpress.full_size import FigureSweep, figure_sweeps
 from bookpress.full_size_pages import costs_page, points_section
 from bookpress.points import PointRecord
-from bookpress.profile import Settings
+from bookpress.profile import ProfileError, Settings
 
 SWEEP = """\
 demo/good:
@@ -20,6 +20,10 @@ demo/good:
       operations: 1e9 * n
       across: n
       number: loss
+"""
+AGAINST = """\
+      apart: n
+      against: 2
 """
 TITLES = {"demo/good": "Figure 1 · A line", "demo/other": "Figure 2"}
 
@@ -58,6 +62,21 @@ def test_a_page_says_what_is_missing_and_draws_what_is_there(
     )
     keep(toy, sweep().points, a_record)
     assert "6 of 6 points are done." in points_section([sweep()], maker, toy.layout)
+
+
+def test_curves_stand_beside_one_of_them_where_the_sweep_asks_for_it(
+    toy: Any, sweep: Callable[[], FigureSweep], a_record: Callable[..., PointRecord]
+) -> None:
+    keep(toy, sweep().points, a_record)
+    assert "at its best" not in points_section([sweep()], {"demo/points/point": "f"}, toy.layout)
+    profile = toy.layout.profiles / "full.yaml"
+    profile.write_text(SWEEP.replace("across: n\n", "across: seed\n") + AGAINST)
+    text = points_section([sweep()], {"demo/points/point": "f"}, toy.layout)
+    assert "*Each n at its best seed: loss less that of 2, seed by seed." in text
+    assert "| 4 | 0, at an end of those tried | 0.2500 | -0.250 |  |" in text
+    profile.write_text(SWEEP + AGAINST.replace("against: 2", "against: 3"))
+    with pytest.raises(ProfileError, match="against: 3 is no value of apart"):
+        sweep()
 
 
 def test_the_costs_are_made_from_the_records(
