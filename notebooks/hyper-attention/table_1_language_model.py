@@ -130,8 +130,9 @@ show.table(
 # scores the same weight for every earlier token, which is what a softmax gives before its scores are learned. Whatever
 # is better than this has learned *where to look*, and the models of the table differ in nothing else.
 #
-# All models have one learning rate here. That each have the best of three, as a fair comparison asks, is part of the
-# points at the foot of the page, which says how many of them are made; until all are, a gap here is one at this rate.
+# All models have one learning rate here, so that a gap on this page is one at this rate. A fair comparison gives each
+# model its best: at the foot of the page every model is trained twice as long, on twice the batch, at four rates, and
+# a table there sets each at its best rate beside self-attention.
 #
 # Every model is trained from the same seeds. Equal seeds draw equal batches, so two models are compared in pairs, seed
 # by seed. (The order 4 of HyperFeatureAttention in Table 1 can mean four factors, as in Definition 5.1, or three, as
@@ -437,7 +438,8 @@ claim.verdict()
 # A gap between kinds of attention means something only once attention has been learned, and that is seen by setting
 # every model beside one that weighs all earlier tokens alike. Here self-attention is clearly better than that, and
 # equal batches make gaps of a few hundredths of a nat visible; their signs, in the table above, are not all those of
-# the paper. They are signs at this size, on this text and after so few steps, and do not settle the paper's table. What
+# the paper, and nor are those at the best of four rates, at the foot of the page. They are signs at this size, on this
+# text and after so few steps, and do not settle the paper's table. What
 # is settled is the price: equal parameters are not equal compute, and a model that is still learning fast makes good
 # use of more steps.
 #

@@ -109,8 +109,9 @@ show.table(
 )
 
 # %% [markdown]
-# All models have one learning rate; the best of three for each is not tried yet. Equal seeds draw equal batches, so
-# that two models are compared in pairs, seed by seed.
+# All models have one learning rate here. At the foot of the page models twice as wide are trained twice as long, on
+# twice the batch, at four rates, and a table there sets each at its best rate beside self-attention. Equal seeds draw
+# equal batches, so that two models are compared in pairs, seed by seed.
 
 # %%
 training = Training(steps, batch, window, rate, warm_up, micro_batch, evaluate_every, validation_windows)
@@ -248,8 +249,8 @@ claim.verdict()
 # With three layers, too, a comparison has to wait until attention has been learned: self-attention is then better than
 # a model that weighs all earlier tokens alike. The products of scores are as cheap as the paper says. The gaps that the
 # paper reports are a few hundredths of a nat, about what two runs of one of these small models differ by for their
-# seeds alone, so that a table of single runs leaves them open; pairs of runs with equal batches see more, and what they
-# see here is in the table of the gaps.
+# seeds alone, so that a table of single runs leaves them open; pairs of runs with equal batches see more. What they see
+# here is in the table of the gaps, and, with a rate for each model, in that at the foot of the page.
 #
 # ## To try
 # - Set `steps = 60` and `warm_up = 6`: the model without attention blocks is better than the mean of the past. Before
