@@ -280,11 +280,12 @@ show.table(["temperature", "programs right, of 20"], by_temperature.items())
 # the proof's: its memory is $1\times m$, and it copies the instruction to rows $3\log n+4$ to $6\log n+3$, which leaves
 # one row each for the memory and the two operands.
 #
-# A soft maximum leaves noise in the memory, and a machine that is to run for ever has to remove it, as Step 6 does for
-# bits. For an integer in one row Step 6 becomes a staircase with a ramp between every two integers, $2^N-1$ of them. In
-# one layer these are $2^{N+1}$ hidden units. The ten layers of the lemma leave seven for it, and seven need far fewer:
-# the first takes off the leading $N/7$ bits of every cell and leaves the rest in the empty row of the buffer, the
-# second the next $N/7$ bits of the rest, and after the last digit nothing remains but the noise, which is subtracted.
+# A soft maximum leaves noise in the memory, and a machine that is to run for ever has to remove it, as Step 6 of
+# Appendix G does for bits ({doc}`step_6_error_correction`). For an integer in one row this step becomes a staircase
+# with a ramp between every two integers, $2^N-1$ of them. In one layer these are $2^{N+1}$ hidden units. The ten layers
+# of the lemma leave seven for it, and seven need far fewer: the first takes off the leading $N/7$ bits of every cell
+# and leaves the rest in the empty row of the buffer, the second the next $N/7$ bits of the rest, and after the last
+# digit nothing remains but the noise, which is subtracted.
 
 # %% [markdown]
 # Rows of the input and hidden units, for codes of $L$ bits and integers of $N$.
@@ -376,7 +377,7 @@ show.table(
 # </details>
 #
 # The programs below start with integers of 7 bits. A step doubles the largest at most, so within 40 steps no result
-# leaves 48 bits. The last machine has its integers in 8 bits' gates, too small for what comes.
+# leaves 48 bits. In the control the gates are made for integers of 8 bits, and are too small for what comes.
 
 # %%
 real = SubleqMachine(5, 48, depth=10, real=True)
@@ -527,9 +528,10 @@ claim.verdict()
 # *All other rows.* Codes, commands and indicator are never changed, and buffers are empty after the cycle. What remains
 # are the scratchpad's rows for the instruction and the operands. A read replaces what was there, and so after the cycle
 # they depend on the instruction and on the cells read alone: in the ten layers they hold the instruction's three
-# pointers, no first operand, and the flag in the place of the second; in four they are cleared. The first cycle at the
-# last instruction may thus replace what an earlier instruction left in these rows. The next begins with the same
-# counter, instruction and cells, and leaves the same: from then on no entry of the state changes.
+# pointers, no first operand, and the flag in the place of the second; with real rows, and in four layers, they are
+# cleared. The first cycle at the last instruction may thus replace what an earlier instruction left in these rows. The
+# next begins with the same counter, instruction and cells, and leaves the same: from then on no entry of the state
+# changes.
 #
 # *To the last bit.* At a temperature at which the noise of a cycle stays below $\frac14$ the ramps of its last layer
 # leave exactly $-1$, 0 and 1 ({doc}`step_6_error_correction`), and the above holds of a soft maximum too, in exact
@@ -575,7 +577,7 @@ claim.verdict()
 # without it noise adds up, and the temperature has to grow with the length of the run.
 #
 # ## To try
-# - `cycles=10000` lets the machine without a staircase go on: at $\lambda=10$ it is wrong from cycle 2114 on, and the
-#   others are right to the end.
+# - `cycles=500` shortens the loop: at $\lambda=9$ and 10 the machine without a staircase now comes through, too. Its
+#   noise is growing all the same; a short run cannot tell.
 # - `temperature=20` changes no verdict: $e^{-40}$ is below the last digit of most numbers here.
-# - `steps=5` shortens the programs: fewer of them go wrong at the low temperatures of the last table.
+# - `steps=5` shortens the programs: fewer of them go wrong at the low temperatures of the tables.
