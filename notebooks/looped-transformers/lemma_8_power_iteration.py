@@ -675,9 +675,10 @@ claim.verdict()
 # ## What was learned
 # One head in each of 12 layers runs the program and ends at Algorithm 4's vector. If the gate of the machine exceeds
 # $1/S$, the counter is right in every cycle and the error below a bound that is known beforehand: the floor of the
-# products, magnified in the inverse root about $S^{-3/2}$ times. What spoils the result is a start that is nearly
-# orthogonal to the eigenvector. The algorithm is right as printed; its program needs two lines repaired, a matrix and a
-# start of norm 1, and a count of its own for the second loop, which for symmetric matrices depends on the start alone.
+# products, magnified about $S^{-3/2}$ times in the inverse root and $1/S$ times in the result. What spoils the result
+# is a start that is nearly orthogonal to the eigenvector. The algorithm is right as printed; its program needs two
+# lines repaired, a matrix and a start of norm 1, and a count of its own for the second loop, which for symmetric
+# matrices depends on the start alone.
 #
 # ## To try
 # - Set `seed = 8`: other matrices, other starting overlaps; the dots move along the dashes and stay under them.

@@ -128,9 +128,10 @@ show.figure(
 
 # %% [markdown]
 # ## Noise before the correction
-# A hard subtraction is that of 0, where the sum of the low bits sits at the end of a window in every bit. The last
-# instruction of every program, which halts, is one: it subtracts 0 from -1. Taken below is the largest noise that
-# reaches the last layer, at a fixed temperature, against $N$.
+# How much noise an adder passes on depends on the numbers. It reads each bit of a sum off windows, ranges of the sum of
+# the low bits ({doc}`lemma_2_adder`). Where 0 is subtracted, that sum sits at the end of a window in every bit, and
+# noise on one side moves the result. The last instruction of every program, which halts, does so: it subtracts 0 from
+# $-1$. Taken below is the largest noise that reaches the last layer, at a fixed temperature, against $N$.
 
 # %%
 small = min(columns)
