@@ -121,7 +121,7 @@ for name in ("multiply", "divide", "factorial", "fibonacci"):
     print(f"--- {name}\n{library_text(name)}")
 for name, shown in (("reverse", 11), ("linear_search", 19), ("bubble_sort", 21)):
     lines = library_text(name).splitlines()
-    print(f"--- {name}", *lines[:shown], f"      ... {len(lines) - shown} lines more\n", sep="\n")
+    print(f"--- {name.replace('_', ' ')}", *lines[:shown], f"      ... {len(lines) - shown} lines more\n", sep="\n")
 
 # %% [markdown]
 # ## Eight programs in the transformer
