@@ -241,10 +241,10 @@ claim.verdict()
 # </details>
 #
 # The error of one step is what the machine's own product adds to the exact product of the vector that it had. Lemma 14
-# says how large it can be, before anything is run: $cz^2/2+e^{-C}(1+n_0/2d)/c$ for an entry $z$, and
-# $4\cdot10^{-15}/c$ for rounding. With an orthogonal matrix, $\|A\|=1$, errors are kept and add up at worst linearly.
-# With $\|A\|=1.5$ they grow like $1.5^T$. There the vector starts small, so that the product's error is the same in
-# every step.
+# says how large it can be, before anything is run: $cz^2/2+e^{-C}(1+n_0/2d)/c$ for an entry $z$, and for rounding
+# $4\cdot10^{-15}/c$, here taken twice, since only its size is known. With an orthogonal matrix, $\|A\|=1$, errors are
+# kept and add up at worst linearly. With $\|A\|=1.5$ they grow like $1.5^T$. There the vector starts small, so that the
+# product's error is the same in every step.
 
 
 # %%
