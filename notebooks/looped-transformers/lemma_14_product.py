@@ -631,9 +631,9 @@ exact = float(max(abs(by_attention(x, Decimal("1e-15"), Decimal(80)) - x * x) fo
 
 # %%
 claim = Claim("looped-transformers/remark-j-4")
-claim.check("distance to x² over 1/8(w + 1)^2L", tried, ">=", 1.0)
+claim.check("distance to x² over 1/8(w + 1)²ᴸ", tried, ">=", 1.0)
 claim.control("two softplus units in one layer: the same", smooth / least_distance(2, 1), ">=", 1.0)
-claim.check("pieces of a zigzag over (w + 1)^L", counts, "<=", 1.0)
+claim.check("pieces of a zigzag over (w + 1)ᴸ", counts, "<=", 1.0)
 claim.check(
     "one layer of w units: distance times 8w²",
     {f"w = {one.width}": far[e] * 8 * one.width**2 for e, one in wide.items()},
@@ -647,7 +647,7 @@ for eps in accuracies:
 claim.check("attention: error law, misfit over the largest error", squares, "<=", 0.1)
 claim.check("layers (2 claimed)", blocks[0].layers, "<=", 2)
 claim.check("rows and units, over c from 1e-2 to 1e-8: counts", len({(b.width, b.hidden) for b in blocks}), "==", 1)
-claim.check(f"in 60 digits: error over 1/8(w + 1)^2L, w = {widest}", exact / least_distance(widest, 2), "<", 1)
+claim.check(f"in 60 digits: error over 1/8(w + 1)²ᴸ, w = {widest}", exact / least_distance(widest, 2), "<", 1)
 claim.control("c = 1: largest error", at_one, "<=", 0.1)
 claim.verdict()
 

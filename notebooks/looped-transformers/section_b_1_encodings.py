@@ -141,7 +141,9 @@ code = to_bits(integers, integer_bits)
 claim = Claim("looped-transformers/twos-complement")
 claim.check("integers read back wrong", (from_bits(code, signed=True) != integers).sum(), "==", 0)
 claim.check("integers whose last bit is not the sign", ((code[:, -1] > 0) != (integers < 0)).sum(), "==", 0)
-claim.check("-2**(N-1), which the stated range leaves out", from_bits(code[0], signed=True), "==", -half)
+claim.check(
+    "the least integer of N bits, which the stated range leaves out", from_bits(code[0], signed=True), "==", -half
+)
 claim.misprint(
     "integers read back wrong by the list of Appendix G", (from_bits(code, True, "printed") != integers).sum(), "==", 0
 )
