@@ -128,7 +128,7 @@ show.table(
 )
 
 # %% [markdown]
-# And over a finer grid of $\epsilon$, for three $n$: what is below the dashed line meets the bound.
+# And over a finer grid of $\epsilon$, for three $n$: what is below the line of $\epsilon$ meets the bound.
 
 # %%
 fig, axis = show.axes()
@@ -144,9 +144,9 @@ show.figure(
     fig,
     name="product-bound",
     caption="The largest distance that the printed constants give, for three $n$, and the corrected ones. The printed "
-    "curves dip below the dashed line in a band about $1/n$ only, which is narrower for larger n.",
-    alt="Log-log plot: three curves in the form of a V whose tips lie at one over n. They are above a rising "
-    "dashed line except near the tips. A fourth runs below that line throughout.",
+    "curves dip below the line of $\\epsilon$ in a band about $1/n$ only, which is narrower for larger $n$.",
+    alt="Log-log plot: three curves in the form of a V whose tips lie at one over n. They are above a straight line, "
+    "epsilon itself, except near the tips. A fourth runs below that line throughout.",
 )
 
 # %% [markdown]

@@ -213,7 +213,9 @@ allowed = torch.log(small.rsqrt().clamp(min=1.0)) / math.log(1.5) + 6
 above = (3.0, 4.0, 4.6, 4.7, 4.9, 4.95, 5.0, 5.5)
 special = {s: inverse_root_iterates(torch.tensor(s, dtype=torch.float64), 200)[-1].item() for s in above}
 show.table(
-    ["S", "limit", "1/√S"], [(s, value, s**-0.5) for s, value in special.items()], caption="After 200 steps from 1."
+    ["S", "x after 200 steps", "1/√S"],
+    [(s, value, s**-0.5) for s, value in special.items()],
+    caption="From x = 1. At S = 5 it jumps between 1 and -1.",
 )
 negative = torch.linspace(3.01, 4.61, 400, dtype=torch.float64)
 other_root = (inverse_root_iterates(negative, 400)[-1] * negative.sqrt() + 1).abs().max()
@@ -222,7 +224,8 @@ either = (inverse_root_iterates(mixed, 3000)[-1] * mixed.sqrt()).sign()
 print(f"S from 4.62 to 4.99: {int((either > 0).sum())} of {len(mixed)} limits are positive")
 
 # %% [markdown]
-# The smaller $S$, the longer the plateau on which $x$ only grows.
+# Below 1, the smaller $S$, the longer the plateau on which $x$ only grows. At $S=2.5$ there is a plateau too: the first
+# step goes to $(3-S)/2$, which is small.
 
 # %%
 fig, axis = show.axes()
@@ -235,8 +238,8 @@ show.figure(
     fig,
     name="inverse-root",
     caption="Relative error of the inverse root: a plateau while $x$ grows by 3/2 a step, then quadratic convergence.",
-    alt="Four curves that stay near one for a while, the longer the smaller S, and then drop steeply to ten to the "
-    "minus sixteen.",
+    alt="Four curves that stay near one for a while, longest for the smallest S, and then drop steeply to ten to the "
+    "minus sixteen; that for 2.5 drops after that for 0.5.",
 )
 
 # %% [markdown]
