@@ -160,7 +160,8 @@ def task_row(name: str) -> list[object]:
             runner.cycle()
         memory = runner.memories()[0].tolist()
         found = memory[source.cells[cell] : source.cells[cell] + len(wanted)]
-    return [name.replace("_", " "), source.columns(), len(run), str(found), found == wanted, *wrong]
+    said = ", ".join(map(str, found))
+    return [name.replace("_", " "), source.columns(), len(run), said, found == wanted, *wrong]
 
 
 rows = [task_row(name) for name in tasks]

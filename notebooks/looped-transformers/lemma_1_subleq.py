@@ -143,8 +143,9 @@ show.figure(
     fig,
     name="blocks",
     caption="The paper's block diagram, taken from a cycle of the multiplication program: the rows that each layer "
-    "changes. Read the instruction, read the data, subtract in three layers, write, branch in three layers, round. "
-    "Layers 9 and 10 change nothing here: the branch is not taken, and all entries are exact.",
+    "changes; first and second are the operands. Read the instruction, read the data, subtract in three layers, write, "
+    "branch in three layers, round. Layers 9 and 10 change nothing here: the branch is not taken, and all entries are "
+    "exact.",
     alt="A grid of row blocks by the ten layers, with blue cells: instruction, operands first and "
     "second, memory at the sixth layer, the counter at the eighth, nothing at the ninth and tenth.",
 )
@@ -455,7 +456,7 @@ at_most = {
     "real rows: heads in the widest layer": (rows_of[8, 48].heads, 2),
     "real rows: within the printed 8 L + 2 log N + 1": (widths, printed_rows),
     f"{loop_title}: largest distance from the integers": (remnant, 1e-12),
-    "real rows: hidden units of a staircase over 2^(ceil(N / 7) + 1)": (steepness, 1.0),
+    "real rows: hidden units of a staircase over 2·2ᵏ, k = N/7 rounded up": (steepness, 1.0),
 }
 sizes = {"layers": size.layers, "heads": size.heads, "rows": size.width}
 broken = {"with gates for 8 bits": narrow_gate, "at lambda = 3": cold[3.0]}
