@@ -283,10 +283,10 @@ too_deep = {name: one.layers - claimed[name] for name, one in counts.items()}
 # %%
 fig, axis = show.axes(width=7, height=3)
 names = ["SUBLEQ", *counts]
-axis.barh(names, [10, *claimed.values()], color="0.85", label="claimed")
+axis.barh(names, [10, *claimed.values()], color="0.7", label="claimed")
 axis.barh(names, [10, *(one.layers for one in counts.values())], height=0.45, label="built here")
 axis.barh(["SUBLEQ"], [4], height=0.2, color=show.COLOURS[1], label="four-layer machine")
-axis.set(xlabel="layers", xlim=(0, 21))
+axis.set(xlabel="layers", xlim=(0, 21), xticks=range(0, 14, 2))
 axis.invert_yaxis()
 axis.legend(loc="center right")
 show.figure(

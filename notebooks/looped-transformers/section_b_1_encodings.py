@@ -216,8 +216,8 @@ show.figure(
     caption=f"Copying {columns} columns by their addresses. The error falls with slope -2 in $\\lambda$ and meets the "
     "rounding of float64 at about 18; the printed bound falls with slope -1 and says something only above "
     f"{math.log(height * columns**3):.0f}.",
-    alt="Four curves on a logarithmic axis against temperature. The printed bound lies ten or more orders of magnitude "
-    "above the measured error; the measured entry error lies on the dotted law until it reaches rounding.",
+    alt="Four curves on a logarithmic axis against temperature. The printed bound lies eight or more orders of "
+    "magnitude above the measured error; the measured entry error lies on the dotted law until it reaches rounding.",
 )
 
 # %% [markdown]
