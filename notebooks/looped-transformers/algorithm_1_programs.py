@@ -121,7 +121,7 @@ for name in ("multiply", "divide", "factorial", "fibonacci"):
     print(f"--- {name}\n{library_text(name)}")
 for name, shown in (("reverse", 11), ("linear_search", 19), ("bubble_sort", 21)):
     lines = library_text(name).splitlines()
-    print(f"--- {name}", *lines[:shown], f"      ... {len(lines) - shown} lines more\n", sep="\n")
+    print(f"--- {name.replace('_', ' ')}", *lines[:shown], f"      ... {len(lines) - shown} lines more\n", sep="\n")
 
 # %% [markdown]
 # ## Eight programs in the transformer
@@ -160,7 +160,8 @@ def task_row(name: str) -> list[object]:
             runner.cycle()
         memory = runner.memories()[0].tolist()
         found = memory[source.cells[cell] : source.cells[cell] + len(wanted)]
-    return [name.replace("_", " "), source.columns(), len(run), str(found), found == wanted, *wrong]
+    said = ", ".join(map(str, found))
+    return [name.replace("_", " "), source.columns(), len(run), said, found == wanted, *wrong]
 
 
 rows = [task_row(name) for name in tasks]

@@ -135,10 +135,10 @@ claim = Claim("looped-transformers/fleq-step-1")
 claim.check("addresses, all columns and widths, largest error", {k: one[0] for k, one in errors.items()}, "<=", 1e-9)
 claim.check("masks, all columns and widths, largest error", {k: one[1] for k, one in errors.items()}, "<=", 1e-9)
 claim.misprint("addresses with a+i, largest error", printed_offset[0], "<=", 1e-9)
-claim.misprint("first mask with 2d+d_w, largest error", printed_mask[1], "<=", 1e-9)
+claim.misprint("first mask with 2d + width, largest error", printed_mask[1], "<=", 1e-9)
 claim.check("in a program: its counters are right", in_program(), "==", True, of="proof")
 claim.misprint("a+i in a program: its counters are right", agrees["pointers"], "==", True, of="proof")
-claim.misprint("2d+d_w in a program: its counters are right", agrees["first mask"], "==", True, of="proof")
+claim.misprint("2d + width in a program: its counters are right", agrees["first mask"], "==", True, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -189,7 +189,7 @@ fig, axes = show.axes(1, 3, width=8.0, height=2.6)
 pictures = (data[: 3 * d].mT, in_add[: 3 * d].mT, in_transpose[: 3 * d].mT)
 for axis, title, picture in zip(axes, ("operands", "rows of add", "rows of transpose"), pictures, strict=True):
     axis.imshow(picture, cmap="RdBu_r", vmin=-2, vmax=2)
-    axis.set(title=title, xlabel="scratchpad column", ylabel="row")
+    axis.set(title=title, xlabel="scratchpad column", ylabel="row", xticks=range(0, 3 * d, d), yticks=range(d))
     axis.grid(False)
 show.figure(
     fig,

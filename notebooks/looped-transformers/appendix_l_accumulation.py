@@ -128,7 +128,7 @@ show.table(
 )
 
 # %% [markdown]
-# And over a finer grid of $\epsilon$, for three $n$: what is below the dashed line meets the bound.
+# And over a finer grid of $\epsilon$, for three $n$: what is below the line of $\epsilon$ meets the bound.
 
 # %%
 fig, axis = show.axes()
@@ -144,9 +144,9 @@ show.figure(
     fig,
     name="product-bound",
     caption="The largest distance that the printed constants give, for three $n$, and the corrected ones. The printed "
-    "curves dip below the dashed line in a band about $1/n$ only, which is narrower for larger n.",
-    alt="Log-log plot: three curves in the form of a V whose tips lie at one over n. They are above a rising "
-    "dashed line except near the tips. A fourth runs below that line throughout.",
+    "curves dip below the line of $\\epsilon$ in a band about $1/n$ only, which is narrower for larger $n$.",
+    alt="Log-log plot: three curves in the form of a V whose tips lie at one over n. They are above a straight line, "
+    "epsilon itself, except near the tips. A fourth runs below that line throughout.",
 )
 
 # %% [markdown]
@@ -241,10 +241,10 @@ claim.verdict()
 # </details>
 #
 # The error of one step is what the machine's own product adds to the exact product of the vector that it had. Lemma 14
-# says how large it can be, before anything is run: $cz^2/2+e^{-C}(1+n_0/2d)/c$ for an entry $z$, and
-# $4\cdot10^{-15}/c$ for rounding. With an orthogonal matrix, $\|A\|=1$, errors are kept and add up at worst linearly.
-# With $\|A\|=1.5$ they grow like $1.5^T$. There the vector starts small, so that the product's error is the same in
-# every step.
+# says how large it can be, before anything is run: $cz^2/2+e^{-C}(1+n_0/2d)/c$ for an entry $z$, and for rounding
+# $4\cdot10^{-15}/c$, here taken twice, since only its size is known. With an orthogonal matrix, $\|A\|=1$, errors are
+# kept and add up at worst linearly. With $\|A\|=1.5$ they grow like $1.5^T$. There the vector starts small, so that the
+# product's error is the same in every step.
 
 
 # %%

@@ -193,8 +193,8 @@ show.figure(
     fig,
     name="height",
     caption="One head: the error falls like $e^{-C}$ below its bound (dashed), until rounding stops it.",
-    alt="On a logarithmic axis the error falls in a straight line from C = 5 to about C = 35 and is nearly flat after "
-    "that; the dashed bound lies above it up to there.",
+    alt="On a logarithmic axis the error falls in a straight line from C = 5 to C = 30, below the dashed bound. At "
+    "C = 50 it is that of rounding, and the bound is less.",
 )
 
 # %% [markdown]

@@ -124,7 +124,8 @@ def error(**options):
 #
 # $$E_{ij}=\frac{e^{cz_{ij}}}{1+s_j},\qquad s_j=e^{-C}\Big(\frac{n_0}{2d}+\frac1{2d}\sum_ke^{cz_{kj}}\Big).$$
 #
-# The value matrix puts it into row $i$ of a kept operand, and the feed-forward layer makes $(E_{ij}-1)/c$ of it.
+# For the columns $i$ of the operand that is kept, the value matrix puts it into row $i$ of the result's own rows, and
+# the feed-forward layer makes $(E_{ij}-1)/c$ of it.
 #
 # *The terms.* Let $|cz_{kj}|\le\frac12$ for all $k$ and $|z_{kj}|\le Z$. First, $e^{cz}=1+cz+\frac12c^2z^2+r_1$ with
 # $|r_1|\le\frac16|cz|^3e^{1/2}$. Second, with $q=1+n_0/2d$, $s_j=e^{-C}(q+r_2)$ where $|r_2|\le cZe^{1/2}$. Third,
@@ -134,8 +135,7 @@ def error(**options):
 #
 # where $R$ collects $r_1/c=O(c^2Z^3)$, $e^{-C}r_2/c=O(e^{-C}Z)$, $e^{cz}r_3/c=O(e^{-2C}q^2/c)$ and $(e^{cz}-1)s/c=
 # O(e^{-C}qZ)$. That is the law; all of $R$ is smaller than a written term, by a factor of about $cZ$ or $e^{-C}q$. For
-# $c\to0$ and $e^{-C}/c\to0$ the block's error goes to 0, as the lemma says. (The statement names only the first of the
-# four parts of $R$.)
+# $c\to0$ and $e^{-C}/c\to0$ the block's error goes to 0, as the lemma says.
 #
 # *Two heads.* With a second head at $-c$ the difference of the two entries over $2c$ has no even powers: what is left
 # is $\frac16c^2z^3$.
@@ -291,7 +291,8 @@ claim.verdict()
 #
 # <details><summary>Proof of Linearised softmax expansion, eq (11), as corrected</summary>
 #
-# The softmax weight of $cx_i$ beside $n$ scores $C$ and $n$ scores 0 is $e^{cx_i}/(\sum_je^{cx_j}+ne^C+n)$. Times
+# (In the law above $n$ is $2d$, and here as many columns score nothing: $n_0=n$, and $1+n_0/2d=2$.) The softmax weight
+# of $cx_i$ beside the other $cx_j$, $n$ scores $C$ and $n$ scores 0 is $e^{cx_i}/(\sum_je^{cx_j}+ne^C+n)$. Times
 # $ne^C$, and divided through by $ne^C$, that is $e^{cx_i}/(1+s)$ with $s=\sum_je^{cx_j}/(ne^C)+1/e^C$, as stated. For
 # every $s\ge0$, $\frac1{1+s}=1-s+\frac{s^2}{1+s}$, so that it lies between $1-s$ and $1-s+s^2$; and $e^u=1+u+O(u^2)$
 # for bounded $u$. Each of the $n$ terms of the sum is $e^{-C}/n$ times $e^{cx_j}$, hence for $|cx_j|\le h$ the sum is
@@ -505,11 +506,12 @@ claim.verdict()
 # <!-- /claim -->
 # With both operands $x$ the block gives $x^2$. Appendix J.4 takes this for an advantage over fully connected networks:
 # "to compute simple functions like polynomials of $x$ (e.g., $x^2$), a ReLU network with a depth proportional to
-# $\log(1/\epsilon)$ is required". A ReLU network computes a polygon, and a polygon is near a curve only if it has many
-# pieces. Layers multiply the number of pieces, units in a layer only add to it; so a network that may not be wide has
-# to be deep. But one that may be wide need not. One hidden layer with a kink at each corner of the polygon is enough,
-# and the sentence says nothing of width. The work that it cites is about networks of finite width, and compares them
-# with wide ones of finite depth; at a fixed width the sentence is true, and the proof is short.
+# $\log(1/\epsilon)$ is required". The graph of a ReLU network is a polygon, made of straight pieces, and a polygon is
+# near a curve only if it has many of them. Layers multiply the number of pieces, units in a layer only add to it; so a
+# network that may not be wide has to be deep. But one that may be wide need not. One hidden layer with a kink at each
+# corner of the polygon is enough, and the sentence says nothing of width. The work that it cites is about networks of
+# finite width, and compares them with wide ones of finite depth; at a fixed width the sentence is true, and the proof
+# is short.
 #
 # <details><summary>Proof of App. J.4 remark (depth of ReLU nets against attention), as corrected</summary>
 #
@@ -605,7 +607,8 @@ smooth = (4 / h**2 * (soft(h * unit) + soft(-h * unit) - 2 * math.log(2)) - unit
 
 # %% [markdown]
 # And attention: the block at several $c$, in 53 bits, and its entry in 60 digits, where $c$ can be as small as one
-# likes. There it is nearer to $x^2$ than any ReLU network of its own width, which has two layers too, can be.
+# likes. There it is nearer to $x^2$ than any ReLU network can be that has two hidden layers of the block's width. (In
+# the digits as many columns score nothing as hold ones, as in Eq. (11).)
 
 # %%
 squares, at_one = of_numbers(grid, grid)
@@ -628,9 +631,9 @@ exact = float(max(abs(by_attention(x, Decimal("1e-15"), Decimal(80)) - x * x) fo
 
 # %%
 claim = Claim("looped-transformers/remark-j-4")
-claim.check("distance to x² over 1/8(w + 1)^2L", tried, ">=", 1.0)
+claim.check("distance to x² over 1/8(w + 1)²ᴸ", tried, ">=", 1.0)
 claim.control("two softplus units in one layer: the same", smooth / least_distance(2, 1), ">=", 1.0)
-claim.check("pieces of a zigzag over (w + 1)^L", counts, "<=", 1.0)
+claim.check("pieces of a zigzag over (w + 1)ᴸ", counts, "<=", 1.0)
 claim.check(
     "one layer of w units: distance times 8w²",
     {f"w = {one.width}": far[e] * 8 * one.width**2 for e, one in wide.items()},
@@ -644,7 +647,7 @@ for eps in accuracies:
 claim.check("attention: error law, misfit over the largest error", squares, "<=", 0.1)
 claim.check("layers (2 claimed)", blocks[0].layers, "<=", 2)
 claim.check("rows and units, over c from 1e-2 to 1e-8: counts", len({(b.width, b.hidden) for b in blocks}), "==", 1)
-claim.check(f"in 60 digits: error over 1/8(w + 1)^2L, w = {widest}", exact / least_distance(widest, 2), "<", 1)
+claim.check(f"in 60 digits: error over 1/8(w + 1)²ᴸ, w = {widest}", exact / least_distance(widest, 2), "<", 1)
 claim.control("c = 1: largest error", at_one, "<=", 0.1)
 claim.verdict()
 

@@ -143,8 +143,9 @@ show.figure(
     fig,
     name="blocks",
     caption="The paper's block diagram, taken from a cycle of the multiplication program: the rows that each layer "
-    "changes. Read the instruction, read the data, subtract in three layers, write, branch in three layers, round. "
-    "Layers 9 and 10 change nothing here: the branch is not taken, and all entries are exact.",
+    "changes; first and second are the operands. Read the instruction, read the data, subtract in three layers, write, "
+    "branch in three layers, round. Layers 9 and 10 change nothing here: the branch is not taken, and all entries are "
+    "exact.",
     alt="A grid of row blocks by the ten layers, with blue cells: instruction, operands first and "
     "second, memory at the sixth layer, the counter at the eighth, nothing at the ninth and tenth.",
 )
@@ -280,11 +281,12 @@ show.table(["temperature", "programs right, of 20"], by_temperature.items())
 # the proof's: its memory is $1\times m$, and it copies the instruction to rows $3\log n+4$ to $6\log n+3$, which leaves
 # one row each for the memory and the two operands.
 #
-# A soft maximum leaves noise in the memory, and a machine that is to run for ever has to remove it, as Step 6 does for
-# bits. For an integer in one row Step 6 becomes a staircase with a ramp between every two integers, $2^N-1$ of them. In
-# one layer these are $2^{N+1}$ hidden units. The ten layers of the lemma leave seven for it, and seven need far fewer:
-# the first takes off the leading $N/7$ bits of every cell and leaves the rest in the empty row of the buffer, the
-# second the next $N/7$ bits of the rest, and after the last digit nothing remains but the noise, which is subtracted.
+# A soft maximum leaves noise in the memory, and a machine that is to run for ever has to remove it, as Step 6 of
+# Appendix G does for bits ({doc}`step_6_error_correction`). For an integer in one row this step becomes a staircase
+# with a ramp between every two integers, $2^N-1$ of them. In one layer these are $2^{N+1}$ hidden units. The ten layers
+# of the lemma leave seven for it, and seven need far fewer: the first takes off the leading $N/7$ bits of every cell
+# and leaves the rest in the empty row of the buffer, the second the next $N/7$ bits of the rest, and after the last
+# digit nothing remains but the noise, which is subtracted.
 
 # %% [markdown]
 # Rows of the input and hidden units, for codes of $L$ bits and integers of $N$.
@@ -376,7 +378,7 @@ show.table(
 # </details>
 #
 # The programs below start with integers of 7 bits. A step doubles the largest at most, so within 40 steps no result
-# leaves 48 bits. The last machine has its integers in 8 bits' gates, too small for what comes.
+# leaves 48 bits. In the control the gates are made for integers of 8 bits, and are too small for what comes.
 
 # %%
 real = SubleqMachine(5, 48, depth=10, real=True)
@@ -454,7 +456,7 @@ at_most = {
     "real rows: heads in the widest layer": (rows_of[8, 48].heads, 2),
     "real rows: within the printed 8 L + 2 log N + 1": (widths, printed_rows),
     f"{loop_title}: largest distance from the integers": (remnant, 1e-12),
-    "real rows: hidden units of a staircase over 2^(ceil(N / 7) + 1)": (steepness, 1.0),
+    "real rows: hidden units of a staircase over 2·2ᵏ, k = N/7 rounded up": (steepness, 1.0),
 }
 sizes = {"layers": size.layers, "heads": size.heads, "rows": size.width}
 broken = {"with gates for 8 bits": narrow_gate, "at lambda = 3": cold[3.0]}
@@ -527,9 +529,10 @@ claim.verdict()
 # *All other rows.* Codes, commands and indicator are never changed, and buffers are empty after the cycle. What remains
 # are the scratchpad's rows for the instruction and the operands. A read replaces what was there, and so after the cycle
 # they depend on the instruction and on the cells read alone: in the ten layers they hold the instruction's three
-# pointers, no first operand, and the flag in the place of the second; in four they are cleared. The first cycle at the
-# last instruction may thus replace what an earlier instruction left in these rows. The next begins with the same
-# counter, instruction and cells, and leaves the same: from then on no entry of the state changes.
+# pointers, no first operand, and the flag in the place of the second; with real rows, and in four layers, they are
+# cleared. The first cycle at the last instruction may thus replace what an earlier instruction left in these rows. The
+# next begins with the same counter, instruction and cells, and leaves the same: from then on no entry of the state
+# changes.
 #
 # *To the last bit.* At a temperature at which the noise of a cycle stays below $\frac14$ the ramps of its last layer
 # leave exactly $-1$, 0 and 1 ({doc}`step_6_error_correction`), and the above holds of a soft maximum too, in exact
@@ -575,7 +578,7 @@ claim.verdict()
 # without it noise adds up, and the temperature has to grow with the length of the run.
 #
 # ## To try
-# - `cycles=10000` lets the machine without a staircase go on: at $\lambda=10$ it is wrong from cycle 2114 on, and the
-#   others are right to the end.
+# - `cycles=500` shortens the loop: at $\lambda=9$ and 10 the machine without a staircase now comes through, too. Its
+#   noise is growing all the same; a short run cannot tell.
 # - `temperature=20` changes no verdict: $e^{-40}$ is below the last digit of most numbers here.
-# - `steps=5` shortens the programs: fewer of them go wrong at the low temperatures of the last table.
+# - `steps=5` shortens the programs: fewer of them go wrong at the low temperatures of the tables.

@@ -49,7 +49,7 @@ require(many=(many, 19, 100))
 source = generator(seed)
 
 
-# No point is longer than sqrt(2 / rate): then a step makes no error larger (the page on other losses proves it).
+# No point is longer than sqrt(2 / rate): then a step makes no error larger (Remark 5 on other losses proves it).
 def data(count, source=source):
     x = torch.randn(count, d, generator=source, dtype=torch.float64)
     x = x * ((2 / rate) ** 0.5 / x.norm(dim=1, keepdim=True)).clamp(max=1.0)
@@ -141,7 +141,7 @@ copies = len(unrolled_program(w, x, y, rate, 20).code)
 
 # %% [markdown]
 # Then the machine runs it. A move of a pointer is an instruction of the machine, too: it reads a column of the program,
-# adds to an address and writes the column back (the page on pointer blocks). Here are more points than the program has
+# adds to an address and writes the column back ({doc}`pointer_blocks`). Here are more points than the program has
 # instructions, and two epochs, so that the pointers have to be set back. The machine's counter and all addresses in its
 # program have to be the interpreter's after every cycle. Beside it the program is run without setting them back: it
 # goes on with whatever lies behind the points, and where it leaves the memory before its end, its distance counts as
@@ -215,11 +215,11 @@ claim.verdict()
 # *Program.* The repaired program of Algorithm 13 makes the $Tn_d$ updates in order, with pointers or with copies. Its
 # number of instructions executed is fixed by $T$ and $n_d$.
 #
-# *Machine.* The machine of Theorem 2 executes one instruction a pass, and moves of pointers among them (see the page on
-# pointer blocks). It has 9 layers and those of its deepest block, the transpose with 3; its blocks share one head.
-# Memory and program have $O(|\mathcal D|+d)$ columns with pointers, and $O(d\,|\mathcal D|)$ with copies, each point in
-# $d$ columns. The logarithm of either is $O(\log|\mathcal D|+\log d)$, so that the $O(Md+\log n)$ rows with a fixed
-# number $M$ of blocks are $O(\log|\mathcal D|+d)$. None of these numbers depends on the temperature or on $c$.
+# *Machine.* The machine of Theorem 2 executes one instruction a pass, and moves of pointers among them
+# ({doc}`pointer_blocks`). It has 9 layers and those of its deepest block, the transpose with 3; its blocks share one
+# head. Memory and program have $O(|\mathcal D|+d)$ columns with pointers, and $O(d\,|\mathcal D|)$ with copies, each
+# point in $d$ columns. The logarithm of either is $O(\log|\mathcal D|+\log d)$, so that the $O(Md+\log n)$ rows with a
+# fixed number $M$ of blocks are $O(\log|\mathcal D|+d)$. None of these numbers depends on the temperature or on $c$.
 #
 # *Counter and pointers.* The flags are whole numbers that are never in a product. What they and the pointers are off by
 # vanishes as the temperature grows; from some temperature on all jumps and all operands are the program's.

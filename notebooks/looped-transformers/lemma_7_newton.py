@@ -69,9 +69,9 @@ require(seed=(seed, 0, None))
 # <!-- /claim -->
 # The first residual is $I-\epsilon A^2$ if one begins at $\epsilon A$, as printed. For a rotation by a right angle that
 # is $I+\epsilon I$, which is too large for every $\epsilon>0$: the iteration runs away. The paper leaves $\epsilon$
-# open, and a negative one would do for the rotation; but in a matrix with the eigenvalue 1 beside it, it is too large
-# there. From $\epsilon A^\top$ it is $I-\epsilon AA^\top$, smaller than 1 for every invertible $A$ if
-# $\epsilon\le1/\|A\|^2$.
+# open, and a negative one would do for the rotation alone. But if the matrix has a 1 beside the rotation, a negative
+# $\epsilon$ makes the residual too large there. From $\epsilon A^\top$ the first residual is $I-\epsilon AA^\top$,
+# whose norm is below 1 for every invertible $A$ if $0<\epsilon\le1/\|A\|^2$.
 #
 # <details><summary>Proof of Algorithm 3, as corrected</summary>
 #

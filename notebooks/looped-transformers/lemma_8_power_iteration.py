@@ -213,7 +213,9 @@ allowed = torch.log(small.rsqrt().clamp(min=1.0)) / math.log(1.5) + 6
 above = (3.0, 4.0, 4.6, 4.7, 4.9, 4.95, 5.0, 5.5)
 special = {s: inverse_root_iterates(torch.tensor(s, dtype=torch.float64), 200)[-1].item() for s in above}
 show.table(
-    ["S", "limit", "1/√S"], [(s, value, s**-0.5) for s, value in special.items()], caption="After 200 steps from 1."
+    ["S", "x after 200 steps", "1/√S"],
+    [(s, value, s**-0.5) for s, value in special.items()],
+    caption="From x = 1. At S = 5 it jumps between 1 and -1.",
 )
 negative = torch.linspace(3.01, 4.61, 400, dtype=torch.float64)
 other_root = (inverse_root_iterates(negative, 400)[-1] * negative.sqrt() + 1).abs().max()
@@ -222,7 +224,8 @@ either = (inverse_root_iterates(mixed, 3000)[-1] * mixed.sqrt()).sign()
 print(f"S from 4.62 to 4.99: {int((either > 0).sum())} of {len(mixed)} limits are positive")
 
 # %% [markdown]
-# The smaller $S$, the longer the plateau on which $x$ only grows.
+# Below 1, the smaller $S$, the longer the plateau on which $x$ only grows. At $S=2.5$ there is a plateau too: the first
+# step goes to $(3-S)/2$, which is small.
 
 # %%
 fig, axis = show.axes()
@@ -235,8 +238,8 @@ show.figure(
     fig,
     name="inverse-root",
     caption="Relative error of the inverse root: a plateau while $x$ grows by 3/2 a step, then quadratic convergence.",
-    alt="Four curves that stay near one for a while, the longer the smaller S, and then drop steeply to ten to the "
-    "minus sixteen.",
+    alt="Four curves that stay near one for a while, longest for the smallest S, and then drop steeply to ten to the "
+    "minus sixteen; that for 2.5 drops after that for 0.5.",
 )
 
 # %% [markdown]
@@ -675,9 +678,10 @@ claim.verdict()
 # ## What was learned
 # One head in each of 12 layers runs the program and ends at Algorithm 4's vector. If the gate of the machine exceeds
 # $1/S$, the counter is right in every cycle and the error below a bound that is known beforehand: the floor of the
-# products, magnified in the inverse root about $S^{-3/2}$ times. What spoils the result is a start that is nearly
-# orthogonal to the eigenvector. The algorithm is right as printed; its program needs two lines repaired, a matrix and a
-# start of norm 1, and a count of its own for the second loop, which for symmetric matrices depends on the start alone.
+# products, magnified about $S^{-3/2}$ times in the inverse root and $1/S$ times in the result. What spoils the result
+# is a start that is nearly orthogonal to the eigenvector. The algorithm is right as printed; its program needs two
+# lines repaired, a matrix and a start of norm 1, and a count of its own for the second loop, which for symmetric
+# matrices depends on the start alone.
 #
 # ## To try
 # - Set `seed = 8`: other matrices, other starting overlaps; the dots move along the dashes and stay under them.

@@ -11,13 +11,13 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 9 (= 24), Algorithms 5 (= 14), 15, 16, Appendix O.*
 #
 # Can a transformer train a neural network, by a program that it executes? The largest program of the paper does:
-# gradient descent on a network with one hidden layer of sigmoids $\phi$, $o=w_2\cdot\phi(W_1x+b_1)+b_2$, with an input
-# $x$, a label $y$ and the loss $(o-y)^2/2$. The gradient is computed by *back-propagation*: the error $o-y$ of the
-# output is carried back through the network, layer by layer. The program runs on the FLEQ machine
-# ({doc}`theorem_2_fleq`), which has products, differences, transposes and sums of sigmoids among its functions. The
-# listing in the paper does not run: its loop never executes its body and never ends. Repaired line by line it computes
-# the gradient exactly, and runs in the transformer, which runs a program with fewer instructions for each hidden unit
-# to the same end, too.
+# gradient descent on a network with one hidden layer of sigmoids $\phi$: from an input $x$ it makes $z=W_1x+b_1$,
+# $a=\phi(z)$ and the output $o=w_2\cdot a+b_2$, and with a label $y$ its loss is $(o-y)^2/2$. The gradient is computed
+# by *back-propagation*: the error $o-y$ of the output is carried back through the network, layer by layer. The program
+# runs on the FLEQ machine ({doc}`theorem_2_fleq`), which has products, differences, transposes and sums of sigmoids
+# among its functions. The listing in the paper does not run: its loop never executes its body and never ends. Repaired
+# line by line it computes the gradient exactly, and runs in the transformer, which runs a program with fewer
+# instructions for each hidden unit to the same end, too.
 
 # %%
 from itertools import pairwise
@@ -74,8 +74,8 @@ y = torch.randn(max(8, points), generator=source, dtype=torch.float64)
 #
 # </blockquote>
 # <!-- /claim -->
-# The paper writes $o=W_2a+b_2$ with $W_2$ and $a$ both columns, and at the end updates $W_1,W_2,\delta_1,\delta_2$,
-# where the biases are meant. Both are slips of the pen.
+# The paper writes $o=W_2a+b_2$ with $W_2$, the $w_2$ above, and $a$ both columns, and at the end updates
+# $W_1,W_2,\delta_1,\delta_2$, where the biases are meant. Both are slips of the pen.
 
 
 # %%
@@ -243,8 +243,8 @@ show.table(
 )
 
 # %% [markdown]
-# The machine runs the repaired listing, too: it moves pointers by instructions of its own (the page on pointer blocks,
-# where it goes through more points than the listing has lines). Here it takes the same two points, for two epochs.
+# The machine runs the repaired listing, too: it moves pointers by instructions of its own ({doc}`pointer_blocks`, where
+# it goes through more points than the listing has lines). Here it takes the same two points, for two epochs.
 
 # %%
 moving = listing_program(network, two, labels, rate, 2)

@@ -290,8 +290,9 @@ show.figure(
     name="training",
     caption="Back-propagation that rewrites itself. Left: all updates of the first epoch and one of the second. Right: "
     "a pointer to the data, set back at the end of the epoch, and one to the hidden vector, set back in each update.",
-    alt="Left: dots on a logarithmic axis that rise in the first updates and then stay far below ten to the minus "
-    "five. Right: one curve that stays high, goes up by one and falls to the bottom; another with small teeth.",
+    alt="Left: dots on a logarithmic axis that rise fast in the first updates and slowly after that, and stay far "
+    "below ten to the minus five. Right: one curve that stays high, goes up by one and falls to the bottom; another "
+    "with small teeth.",
 )
 
 # %% [markdown]

@@ -193,7 +193,7 @@ fig, axis = show.axes()
 columns = [scratch_columns(d) for d in sizes]
 for place, name in enumerate(("$1/x$", r"$\sqrt{x}$")):
     axis.loglog(columns, [found[d][0][place] for d in sizes], "os"[place], color=f"C{place}", label=f"{name}, machine")
-    axis.loglog(columns, [found[d][1][place] for d in sizes], "-", color=f"C{place}", label="allowed by the sum")
+    axis.loglog(columns, [found[d][1][place] for d in sizes], "-", color=f"C{place}", label=f"{name}, allowed")
 axis.loglog(columns, [1 / count for count in columns], "k--", label="$1/m$")
 axis.set(xlabel="columns of the scratchpad $m$", ylabel="largest error")
 axis.legend(fontsize=8)

@@ -64,12 +64,12 @@ require(temperature=(temperature, 20.0, None), size=(size, {4, 8}), seed=(seed, 
 #
 # <details><summary>Proof that ten, six and four layers are right: the state after each layer</summary>
 #
-# With a hard maximum, that is; how high a temperature does for a soft one is proved on the page on Step 6. Column 0 is
-# the scratchpad. Before a cycle it holds the code of an instruction's column in its counter, 1 in its indicator and
-# nothing in the rows of command, memory and encoding. The column of a cell holds its number in two's complement and its
-# own code, the column of an instruction three pointers and its own code, and neither holds anything else. A cycle has
-# to take such a state to the next one. Outside the scratchpad gates are closed, and constants are multiplied by the
-# indicator, which is 0: there nothing but the memory of one column ever changes.
+# With a hard maximum, that is; how high a temperature does for a soft one is proved in {doc}`step_6_error_correction`.
+# Column 0 is the scratchpad. Before a cycle it holds the code of an instruction's column in its counter, 1 in its
+# indicator and nothing in the rows of command, memory and encoding. The column of a cell holds its number in two's
+# complement and its own code, the column of an instruction three pointers and its own code, and neither holds anything
+# else. A cycle has to take such a state to the next one. Outside the scratchpad gates are closed, and constants are
+# multiplied by the indicator, which is 0: there nothing but the memory of one column ever changes.
 #
 # *Ten layers.* Scores of codes are largest for equal ones, so in a read or write the scratchpad and the column that it
 # points to see each other and themselves, and all other columns see themselves. After layer
@@ -155,7 +155,7 @@ show.table(
 # <!-- claim looped-transformers/remark-one-head -->
 # <blockquote>
 #
-# **Lemmas 7 (One head for all blocks)** *Sections 1 and 3; Lemmas 7, 8, 9, 23*
+# **Lemmas 7 to 9 and 23 (One head for all blocks)** *Sections 1 and 3; Lemmas 7, 8, 9, 23*
 #
 # The programs on matrices (inverse, power iteration, SGD on a linear model and on a two-layer network) run in a looped
 # transformer of at most 13 layers with one head in each.
@@ -283,10 +283,10 @@ too_deep = {name: one.layers - claimed[name] for name, one in counts.items()}
 # %%
 fig, axis = show.axes(width=7, height=3)
 names = ["SUBLEQ", *counts]
-axis.barh(names, [10, *claimed.values()], color="0.85", label="claimed")
+axis.barh(names, [10, *claimed.values()], color="0.7", label="claimed")
 axis.barh(names, [10, *(one.layers for one in counts.values())], height=0.45, label="built here")
 axis.barh(["SUBLEQ"], [4], height=0.2, color=show.COLOURS[1], label="four-layer machine")
-axis.set(xlabel="layers", xlim=(0, 21))
+axis.set(xlabel="layers", xlim=(0, 21), xticks=range(0, 14, 2))
 axis.invert_yaxis()
 axis.legend(loc="center right")
 show.figure(

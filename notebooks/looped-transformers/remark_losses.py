@@ -92,7 +92,8 @@ w = torch.zeros(d, dtype=torch.float64)
 # $f'$, and what the products lose. Over all steps this is $\eta\epsilon\sum_i\|x_i\|$, and the floor.
 #
 # *The products.* There are three: $w\cdot x$, whose error $f'$ passes on at most $L$ times; $\eta f'$; and that number
-# times $x$. An entry $z$ of a product is off by at most $cz^2/2+\rho/c$ with $\rho=10^{-14}$ for rounding (Lemma 14).
+# times $x$. An entry $z$ of a product is off by at most $cz^2/2+\rho/c$ (Lemma 14), with $\rho=10^{-14}$ for rounding,
+# above the $4\cdot10^{-15}$ that it is found to add.
 #
 # *Huber's derivative.* It is $\int_{-\delta}^{\delta}1_{r\ge t}\,dt-\delta$. With sigmoids of slope $s$ for the steps
 # the integral changes by at most $\frac1s\log2$, at the corners. Its integrand is monotone in $t$, with values in

@@ -141,7 +141,9 @@ code = to_bits(integers, integer_bits)
 claim = Claim("looped-transformers/twos-complement")
 claim.check("integers read back wrong", (from_bits(code, signed=True) != integers).sum(), "==", 0)
 claim.check("integers whose last bit is not the sign", ((code[:, -1] > 0) != (integers < 0)).sum(), "==", 0)
-claim.check("-2**(N-1), which the stated range leaves out", from_bits(code[0], signed=True), "==", -half)
+claim.check(
+    "the least integer of N bits, which the stated range leaves out", from_bits(code[0], signed=True), "==", -half
+)
 claim.misprint(
     "integers read back wrong by the list of Appendix G", (from_bits(code, True, "printed") != integers).sum(), "==", 0
 )
@@ -214,8 +216,8 @@ show.figure(
     caption=f"Copying {columns} columns by their addresses. The error falls with slope -2 in $\\lambda$ and meets the "
     "rounding of float64 at about 18; the printed bound falls with slope -1 and says something only above "
     f"{math.log(height * columns**3):.0f}.",
-    alt="Four curves on a logarithmic axis against temperature. The printed bound lies ten or more orders of magnitude "
-    "above the measured error; the measured entry error lies on the dotted law until it reaches rounding.",
+    alt="Four curves on a logarithmic axis against temperature. The printed bound lies eight or more orders of "
+    "magnitude above the measured error; the measured entry error lies on the dotted law until it reaches rounding.",
 )
 
 # %% [markdown]
@@ -264,13 +266,14 @@ claim.verdict()
 #
 # The length $N$ of an integer is in the bound only through the number $d$ of rows, so that $\lambda$ would have to grow
 # with $\log N$. For a copy alone that is more than enough. But a machine that adds what it has copied multiplies noise
-# by up to $2^N$, and needs a $\lambda$ that grows with $N$. The notebook on error correction measures it, and proves
-# how much is enough.
+# by up to $2^N$, and needs a $\lambda$ that grows with $N$. How much is enough is measured and proved in
+# {doc}`step_6_error_correction`.
 #
 # ## What was learned
-# A look-up with codes of $L$ bits is wrong by about $Le^{-2\lambda}$, and exactly so if all codes are there: the score
-# of the right column is 2 above the next. The paper's bound has $e^{-\lambda}$ and a factor $n^3$; it is true, and says
-# nothing below $\lambda\approx\ln(Gdn^3)$. Two formulas are slips, an index of the code and the sign of an integer.
+# A look-up with codes of $L$ bits loses the weight $1-(1+e^{-2\lambda})^{-L}$ if all codes are there, which is about
+# $Le^{-2\lambda}$: the score of the right column is 2 above the next. The paper's bound has $e^{-\lambda}$ and a factor
+# $n^3$; it is true, and says nothing below $\lambda\approx\ln(Gdn^3)$. Two formulas are slips, an index of the code and
+# the sign of an integer.
 #
 # ## To try
 # - Set `columns = 20`: the printed bound falls by almost five powers of ten, the error of an entry by a factor of 2.

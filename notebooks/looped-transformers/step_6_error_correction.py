@@ -128,9 +128,10 @@ show.figure(
 
 # %% [markdown]
 # ## Noise before the correction
-# A hard subtraction is that of 0, where the sum of the low bits sits at the end of a window in every bit. The last
-# instruction of every program, which halts, is one: it subtracts 0 from -1. Taken below is the largest noise that
-# reaches the last layer, at a fixed temperature, against $N$.
+# How much noise an adder passes on depends on the numbers. It reads each bit of a sum off windows, ranges of the sum of
+# the low bits ({doc}`lemma_2_adder`). Where 0 is subtracted, that sum sits at the end of a window in every bit, and
+# noise on one side moves the result. The last instruction of every program, which halts, does so: it subtracts 0 from
+# $-1$. Taken below is the largest noise that reaches the last layer, at a fixed temperature, against $N$.
 
 # %%
 small = min(columns)
@@ -296,8 +297,8 @@ single = [least_in_single(length) for length in single_lengths]
 vanished = 18.4  # from here on 1 + exp(-2 lambda) is 1 in float64, one such term at a time
 
 # %% [markdown]
-# The least temperatures rise with $N$. With four layers they hardly depend on $n$; with ten they do where rounding
-# decides.
+# The least temperatures rise with $N$. With four layers those of the two $n$ lie close together; with ten they do not
+# where rounding decides.
 
 # %%
 fig, axis = show.axes(width=7, height=3.8)
@@ -314,7 +315,8 @@ show.figure(
     fig,
     name="exact-domain",
     caption="The least temperature from which on every step is exact. With one adder it grows by $\\frac12\\ln 2$ a "
-    "bit, with two by up to twice that. In float32 nothing is exact beyond the last cross.",
+    f"bit, with two by up to twice that. The laws are those for $n={small}$, and end where float64 rounds the noise "
+    "away. In float32 nothing is exact beyond the last cross.",
     alt="Rising lines of least temperature against bits, from about 3 to 18: the four-layer machine along the lower "
     "law, the ten-layer machine mostly between the two laws; crosses for float32 end at 23 bits.",
 )

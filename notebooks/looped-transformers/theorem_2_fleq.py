@@ -202,7 +202,7 @@ for figure_id in ("figure-5", "figure-7"):
 # ## The machine against the interpreter
 # After every pass the program counter is read off and must be the interpreter's. The memory must be the interpreter's
 # up to the error of the product block. A second program has additions, subtractions and transposes only, and must be
-# right to twelve digits.
+# right within $3\cdot10^{-12}$.
 
 # %%
 reference = interpret(program)
