@@ -283,7 +283,8 @@ alone = {
 nullities = {f"d = {width}": found.nullity for width, found in alone.items()}
 formula = {f"d = {width}": 4 * comb(width + 1, 3) for width in alone}
 along_kernel = (target @ alone[d].null_space.mT).norm()
-print(f"dimensions of the kernel: {nullities}; the teacher along it: {along_kernel:.1e}")
+counts = ", ".join(f"{count} at {at}" for at, count in nullities.items())
+print(f"dimensions of the kernel: {counts}; the teacher along it: {along_kernel:.1e}")
 
 # %% [markdown]
 # ## Solvers

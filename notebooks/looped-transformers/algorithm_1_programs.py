@@ -160,7 +160,7 @@ def task_row(name: str) -> list[object]:
             runner.cycle()
         memory = runner.memories()[0].tolist()
         found = memory[source.cells[cell] : source.cells[cell] + len(wanted)]
-    return [name.replace("_", " "), source.columns(), len(run), str(found), found == wanted, *wrong]
+    return [name.replace("_", " "), source.columns(), len(run), ", ".join(map(str, found)), found == wanted, *wrong]
 
 
 rows = [task_row(name) for name in tasks]

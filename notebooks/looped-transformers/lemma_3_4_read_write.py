@@ -370,7 +370,7 @@ def write_three(form: Form) -> list[float]:
 
 
 three = {form: write_three(form) for form in ("correct", "printed")}
-print("[1, -1, 1] over [-1, 1, 1]:", three)
+print(f"[1, -1, 1] over [-1, 1, 1]: {three['correct']} with the second unit subtracted, {three['printed']} as printed")
 
 # %% [markdown]
 # So the write with the second unit subtracted must be exact in every column, and the printed one must not be.

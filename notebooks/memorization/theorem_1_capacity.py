@@ -84,7 +84,7 @@ kept = examples.take(slice(0, count))
 built = build_heads(kept, heads, head_width, seed=seed + 2)
 readout = solve_readout(built.Z, labels[:count], heads, outputs)
 residual = (predict(built.heads, readout, kept) - labels[:count]).abs().max().item()
-f"T = {count} examples, largest residual {residual:.1e}"
+print(f"T = {count} examples, largest residual {residual:.1e}")
 
 # %% [markdown]
 # ## What the heads look like
@@ -217,7 +217,7 @@ large = memorise((20, 32, 64, 64), "gaussian", True)
 # %%
 Z_more = features(built.heads, examples)
 one_more = (predict(built.heads, solve_readout(Z_more, labels, heads, outputs), examples) - labels).abs().max().item()
-f"{most + 1} shared examples, same heads: largest residual {one_more:.2g}; the theorem's bound is {count}"
+print(f"{most + 1} shared examples, same heads: largest residual {one_more:.2g}; the theorem's bound is {count}")
 
 # %% [markdown]
 # The other limit is a hypothesis that is missing. The output passes through $\mathbb R^d$ before it is decoded, so the
