@@ -448,9 +448,7 @@ formulas_hold = sum(
 )
 weights = torch.cat([head.weights for one in built for head in one.heads]).unique().tolist()
 in_v = " and ".join(map(str, weights))
-print(
-    f"largest d / order {of_width:.2f}, H / order {of_heads:.2f}, c(t) / ((n + t) t) {of_tokens:.2f}; V holds {in_v}"
-)
+print(f"largest d / order {of_width:.2f}, H / order {of_heads:.2f}, c(t) / ((n + t) t) {of_tokens:.2f}; V holds {in_v}")
 
 # %% [markdown]
 # ## What breaks it
