@@ -86,13 +86,15 @@ def _picture(one: FigureSweep, number: int, layout: Layout) -> str:
     table = table_of((point for point in one.points if point.identity in one.done), one.done)
     across, shown, apart = chosen(table, one.points[0].axes, one.sweep.across, one.sweep.number, one.sweep.apart)
     name = f"{one.page}-points-{number + 1}"
-    write_whole(layout.figure(name), svg_of(picture_of(table, across, shown, apart)))
-    curves = f", a curve for each value of {apart}" if apart else ""
+    called = {each: one.sweep.words.get(each, each) for each in (across, shown, apart) if each}
+    write_whole(layout.figure(name), svg_of(picture_of(table, across, shown, apart, words=called)))
+    curves = f", a curve for each value of {called[apart]}" if apart else ""
+    against = f"{called[shown]} against {called[across]}"
     caption = (
-        f"Point by point, {one.sweep.title}: {shown} against {across}{curves}. A mark is the mean over the seeds "
+        f"Point by point, {one.sweep.title}: {against}{curves}. A mark is the mean over the seeds "
         f"that are done, a bar its {CONFIDENCE:.0%} interval, where there are two or more."
     )
-    return figure_block(name, {"caption": caption, "alt": f"{shown} against {across}", "photo": ""})
+    return figure_block(name, {"caption": caption, "alt": against, "photo": ""})
 
 
 def _costs(one: FigureSweep, titles: dict[str, str]) -> list[str]:

@@ -38,7 +38,8 @@ class Sweep(BaseModel):
     ``axes`` are lists, or a span of whole numbers, ``0..5``. ``seconds`` (an estimate for one point on one core),
     ``operations`` (of its arithmetic) and ``first`` (points where it is smallest are made first) are arithmetic of the
     parameters. The picture has the parameter ``across`` on its axis and the reported ``number`` against it, one curve
-    for each value of ``apart``. On another machine the number may differ by ``band``, of itself or of one.
+    for each value of ``apart``, all of them called by their ``words``. On another machine the number may differ by
+    ``band``, of itself or of one.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,6 +58,7 @@ class Sweep(BaseModel):
     across: str
     number: str
     apart: str | None = None
+    words: dict[str, str] = Field(default_factory=dict)
 
     @field_validator("axes", mode="before")
     @classmethod

@@ -20,6 +20,7 @@ demo/good:
       operations: 1e9 * n
       across: n
       number: loss
+      words: {n: tokens, loss: squared error}
 """
 TITLES = {"demo/good": "Figure 1 · A line", "demo/other": "Figure 2"}
 
@@ -52,6 +53,7 @@ def test_a_page_says_what_is_missing_and_draws_what_is_there(
     text = points_section([sweep()], maker, toy.layout)
     assert "4 of 6 points are done; the other 2 would take 20 min of one core, at the measured pace." in text
     assert "/figures/demo/good-points-1.svg" in text
+    assert "squared error against tokens. A mark is" in text
     assert "<svg" in toy.layout.figure("demo/good-points-1").read_text()
     assert "4 of 6 points are done, 4 of them with earlier code" in points_section(
         [sweep()], {"demo/points/point": "g"}, toy.layout
