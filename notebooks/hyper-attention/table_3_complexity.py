@@ -187,7 +187,7 @@ for one in widths:
     plain = matrix_operations(lambda given=given: given[0] @ (given[1].mT @ given[2]))
     coupled = matrix_operations(lambda given=given: linear_hyper_feature(*given[:3]))
     rows.append([one, plain, coupled, coupled / plain, (one // factors) ** factors / one])
-show.table(["d_h", "linear self-attention", "linear HyperFeatureAttention", "ratio", "(d_h / A)^A / d_h"], rows)
+show.table(["$d_h$", "linear self-attention", "linear HyperFeatureAttention", "ratio", "$(d_h / A)^A / d_h$"], rows)
 
 # %% [markdown]
 # The literal form, with every triple at once, must be neither linear in operations nor quadratic in memory.

@@ -143,7 +143,7 @@ early = gradient_flow(gram, target, start, end=1.5)
 limit_score, limit_value = flow_limit(target, start)
 bound = loss_bound(flow.losses[0].item(), start.min().item(), zeta, samples, flow.times)
 above_floor = flow.losses > 1e-10
-print(f"all data matrices of full rank: {bool((found.ranks == size).all())}; zeta² = {zeta**2:.1f}")
+print(f"{(found.ranks == size).sum()} of {len(found.ranks)} data matrices have full rank; ζ² = {zeta**2:.1f}")
 
 # %% [markdown]
 # Four variations follow. All of $w$ zero at the start; one entry zero; one entry negative, which the theorem does not

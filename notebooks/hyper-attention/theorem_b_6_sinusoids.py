@@ -387,7 +387,7 @@ axis.plot(wider, color=show.COLOURS[4], linewidth=1, label=f"R = {2 * radius}, f
 axis.plot(diagonal, color=show.COLOURS[0], label=f"R = {radius}")
 axis.axhline(0, color="grey", linewidth=0.8)
 axis.set_xlabel("matrix index n")
-axis.set_ylabel("C_nn")
+axis.set_ylabel("$C_{nn}$")
 axis.legend()
 show.figure(
     fig,

@@ -285,8 +285,10 @@ cross = {
     ("le", "all", "all lengths"): missed("le", "all", symbols),
     ("all", "all", "all lengths"): missed("all", "all", symbols),
 }
+CALLED = {"all": "all", "le": "ordered"}
 show.table(
-    ["target sums over", "layer sums over", "lengths", "missed"], [[*key, value] for key, value in cross.items()]
+    ["target sums over", "layer sums over", "lengths", "missed"],
+    [[CALLED[target], CALLED[layer], some, value] for (target, layer, some), value in cross.items()],
 )
 
 # %% [markdown]
@@ -319,7 +321,7 @@ alone, at_one_length, over_lengths = (max(list(sharing.values())[1:]), *list(cro
 # Rounding is at the bottom of the picture; what is missed stands out.
 
 # %%
-names = [f"{target} by {layer},\n{some}" for target, layer, some in cross]
+names = [f"{CALLED[target]} by {CALLED[layer]},\n{some}" for target, layer, some in cross]
 fig, axis = show.axes(height=3.0)
 axis.bar(names, [max(value, 1e-32) for value in cross.values()], color=show.COLOURS[0], bottom=1e-33)
 axis.set(yscale="log", ylabel="share missed by the best layer", ylim=(1e-33, 10))
@@ -329,7 +331,7 @@ show.figure(
     name="sums",
     caption="What the best layer with one sum misses of a target with the other, one output. Ordered pairs imitate all "
     "pairs at a fixed length, but not over several.",
-    alt="Five bars on a logarithmic axis. All by le at one length and all by all are at rounding, the other three "
+    alt="Five bars on a logarithmic axis. All by ordered at one length and all by all are at rounding, the other three "
     "between a thousandth and a tenth.",
 )
 

@@ -161,7 +161,8 @@ def panel(axis, layer, token, symbol, alpha):
 
 # %%
 fig, axes = show.axes(2, 3, width=9.0, height=4.8, sharex=True)
-for row, of_layer in zip(axes, (("attention", "output", "ξ_A"), ("feed_forward", "noise", "ξ_F")), strict=True):
+rows = (("attention", "output", r"$\xi_A$"), ("feed_forward", "noise", r"$\xi_F$"))
+for row, of_layer in zip(axes, rows, strict=True):
     for axis, alpha in zip(row, levels, strict=True):
         panel(axis, *of_layer, alpha)
     row[0].legend(fontsize=8)

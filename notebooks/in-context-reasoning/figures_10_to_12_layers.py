@@ -127,7 +127,7 @@ def by_run(values):
 def draw(name, title, caption):
     """Mean logits of both layers at each noise level, a curve for each run."""
     fig, axes = show.axes(2, 3, width=9.0, height=4.6, sharex=True)
-    rows = (("attention", "output", "ξ_A", "y"), ("feed_forward", "noise", "ξ_F", "τ"))
+    rows = (("attention", "output", r"$\xi_A$", "y"), ("feed_forward", "noise", r"$\xi_F$", "τ"))
     for row, (layer, token, symbol, word) in zip(axes, rows, strict=True):
         for axis, alpha in zip(row, levels, strict=True):
             for index, history in enumerate(walks if name == full else histories):

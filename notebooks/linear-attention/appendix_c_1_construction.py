@@ -140,7 +140,8 @@ tapes = torch.cat([write_tape(own, str(word), window, start)[None], tapes])
 places = torch.cat([torch.tensor([start]), places])
 compared = compare_with_simulator(universal, tables, tapes, places)
 history = compared.history
-print(f"d = {universal.width}, H = {len(universal.heads)}, {history.shape[1]} tokens, stored as {history.dtype}")
+bits = 8 * history.element_size()
+print(f"d = {universal.width}, H = {len(universal.heads)}, {history.shape[1]} tokens of {bits}-bit integers")
 print(f"{compared.machines} of {machines + 1} machines exact in all {steps + 1} configurations")
 
 # %% [markdown]
@@ -187,7 +188,8 @@ after_one = universal.read(history, 1)
 as_tape = int((literal.letters == after_one.letters).all(dim=1).sum())
 weights = sorted({head.weight for head in universal.heads})
 print(f"machines whose last {window} tokens after step 1 are the tape, token by token: {as_tape}")
-print(f"weights of the heads: 1 in Q, {weights} in V; entries of the tokens: {history.unique().tolist()}")
+in_v, in_tokens = (" and ".join(map(str, values)) for values in (weights, history.unique().tolist()))
+print(f"weights of the heads: 1 in Q, {in_v} in V; entries of the tokens: {in_tokens}")
 
 # %% [markdown]
 # ## How it grows

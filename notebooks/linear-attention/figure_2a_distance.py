@@ -283,7 +283,8 @@ alone = {
 nullities = {f"d = {width}": found.nullity for width, found in alone.items()}
 formula = {f"d = {width}": 4 * comb(width + 1, 3) for width in alone}
 along_kernel = (target @ alone[d].null_space.mT).norm()
-print(f"dimensions of the kernel: {nullities}; the teacher along it: {along_kernel:.1e}")
+counts = ", ".join(f"{count} at {at}" for at, count in nullities.items())
+print(f"dimensions of the kernel: {counts}; the teacher along it: {along_kernel:.1e}")
 
 # %% [markdown]
 # ## Solvers
@@ -331,7 +332,7 @@ runs = {
 middle = {share: {name: median(run[name] for run in found) for name in found[0]} for share, found in runs.items()}
 solvers = [name for name in middle[1.0] if name != "λ_min"]
 show.table(
-    ["orthogonal", "λ_min", *solvers],
+    ["orthogonal", r"$\lambda_{\min}$", *solvers],
     [[f"{share:.1%}", *row.values()] for share, row in middle.items()],
     caption=f"Distance to the teacher: medians over {repeats} data sets of {samples} tables each.",
 )
@@ -347,7 +348,7 @@ for axis, names, title in zip(panels, (solvers[:4], solvers[4:]), ("solved", "de
         heights = [min(max(row[name], 1e-14), 1e4) for row in middle.values()]
         axis.plot([row["λ_min"] for row in middle.values()], heights, marker=marker, label=name)
     axis.set_xscale("symlog", linthresh=2e-3)
-    axis.set(yscale="log", xlabel="λ_min of Λ_D", title=title, ylim=(1e-14, 3e4))
+    axis.set(yscale="log", xlabel=r"$\lambda_{\min}$ of $\Lambda_D$", title=title, ylim=(1e-14, 3e4))
     axis.legend(fontsize=8)
 panels[0].set(ylabel="distance d(Θ, Θ̂)")
 show.figure(

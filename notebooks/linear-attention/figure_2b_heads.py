@@ -142,9 +142,10 @@ show.table(columns, [row(found, name, heads) for name, found in ends.items() for
 fig, axis = show.axes(width=6.5, height=3.4)
 for shift, (name, found) in zip((-0.15, 0.15), ends.items(), strict=True):
     colour, marker = show.COLOURS[int(shift > 0)], "os"[int(shift > 0)]
+    label = rf"{name}, $\lambda_{{\min}}$ = {certificates[name].smallest:.2g}"
     for place, heads in enumerate(head_counts):
-        away, label = of(found, heads), f"{name}, λ_min = {certificates[name].smallest:.2g}" if place == 0 else None
-        axis.plot([place + shift] * len(away), away, marker, color=colour, alpha=0.4, label=label)
+        away = of(found, heads)
+        axis.plot([place + shift] * len(away), away, marker, color=colour, alpha=0.4, label=None if place else label)
         axis.plot([place + shift - 0.12, place + shift + 0.12], [away.mean()] * 2, "-", color=colour, linewidth=3)
 axis.set(xlabel="heads", ylabel="distance d(Θ, Θ̂)", xticks=range(len(head_counts)), xticklabels=head_counts)
 axis.legend(fontsize=8)

@@ -245,7 +245,8 @@ prompt = universal.embed(table, tape, torch.tensor([start]))
 history = universal.run(prompt, steps)
 own_run = compare_with_simulator(universal, table, tape, torch.tensor([start]), steps)
 read = list(universal.configurations(prompt, steps))
-print(f"d = {universal.width}, H = {len(universal.heads)}, {history.shape[1]} tokens, stored as {history.dtype}")
+bits = 8 * history.element_size()
+print(f"d = {universal.width}, H = {len(universal.heads)}, {history.shape[1]} tokens of {bits}-bit integers")
 
 # %% [markdown]
 # ## What the tokens hold
@@ -446,9 +447,8 @@ formulas_hold = sum(
     for one, size in zip(built, sizes, strict=True)
 )
 weights = torch.cat([head.weights for one in built for head in one.heads]).unique().tolist()
-print(
-    f"largest d / order {of_width:.2f}, H / order {of_heads:.2f}, c(t) / ((n + t) t) {of_tokens:.2f}; V holds {weights}"
-)
+in_v = " and ".join(map(str, weights))
+print(f"largest d / order {of_width:.2f}, H / order {of_heads:.2f}, c(t) / ((n + t) t) {of_tokens:.2f}; V holds {in_v}")
 
 # %% [markdown]
 # ## What breaks it

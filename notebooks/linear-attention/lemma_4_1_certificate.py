@@ -275,7 +275,7 @@ data = {count: gaussian_tokens(count, n, width) for count in (3, 4, 5, 6, 8)}
 certificates = {count: certificate(tokens) for count, tokens in data.items()}
 found = {(count, heads): zero_loss_fits(tokens, heads) for count, tokens in data.items() for heads in (1, all_heads)}
 show.table(
-    ["N", "λ_min", "nullity", "heads", "zero-loss fits", "distance of p", "output gap", "least loss of the others"],
+    ["N", r"$\lambda_{\min}$", "nullity", "heads", "zero-loss fits", "distance of p", "output gap", "least other loss"],
     [
         [
             *(count, one.smallest, one.nullity, heads),

@@ -122,7 +122,7 @@ def exact(law, width, tokens):
 # %%
 spectra = {(name, tokens): exact(law, 3, tokens) for name, law in laws.items() for tokens in range(1, most_tokens + 1)}
 show.table(
-    ["entries", "nullity, n = 1", "nullity, n = 2", "λ_min, n = 2", "λ_min, n = 3"],
+    ["entries", "nullity, n = 1", "nullity, n = 2", r"$\lambda_{\min}$, n = 2", r"$\lambda_{\min}$, n = 3"],
     [
         [name, spectra[name, 1].nullity, spectra[name, 2].nullity, spectra[name, 2].smallest, spectra[name, 3].smallest]
         for name in laws
@@ -138,7 +138,7 @@ fig, axis = show.axes(width=5.2, height=4.0)
 for name, marker in zip(laws, show.MARKERS, strict=False):
     heights = [spectra[name, tokens].smallest for tokens in range(1, most_tokens + 1)]
     axis.plot(range(1, most_tokens + 1), heights, marker + "-", label=name)
-axis.set(xlabel="tokens n", ylabel="λ_min of Λ", yscale="symlog", ylim=(-0.003, None))
+axis.set(xlabel="tokens n", ylabel=r"$\lambda_{\min}$ of $\Lambda$", yscale="symlog", ylim=(-0.003, None))
 axis.set_yscale("symlog", linthresh=0.01)
 axis.legend(fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))
 show.figure(

@@ -147,7 +147,7 @@ for name, make, length in cases:
         best, reached = results[name, length, heads] = minimisers(features, answers, heads)
         rows.append([name, length, certificate_of(moment).smallest, heads, best, len(reached), spread(reached)])
 show.table(
-    ["data", "n", "λ_min", "heads", "least loss", "fits that reach it", "largest distance of two of them"],
+    ["data", "n", r"$\lambda_{\min}$", "heads", "least loss", "fits that reach it", "largest distance of two of them"],
     rows,
     caption=f"Symmetric data, {starts} starts each.",
 )

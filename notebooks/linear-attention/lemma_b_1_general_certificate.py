@@ -113,7 +113,7 @@ data = {"n tokens": gaussian(3 * d * d, n, d), "one token": gaussian(3 * d * d, 
 certificates = {name: certificate_of(second_moment(features(tokens))) for name, tokens in data.items()}
 minimisers = {name: zero_loss_fits(tokens) for name, tokens in data.items()}
 show.table(
-    ["data", "λ_min", "nullity", "zero-loss fits", "largest output gap to the teacher"],
+    ["data", r"$\lambda_{\min}$", "nullity", "zero-loss fits", "largest output gap to the teacher"],
     [
         [name, one.smallest, one.nullity, len(minimisers[name]), output_gap(minimisers[name])]
         for name, one in certificates.items()

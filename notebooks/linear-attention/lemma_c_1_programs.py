@@ -229,11 +229,12 @@ least_loss_of_one = (features @ least_squares(features, by_one).mT - by_one).squ
 # No heads do what the program does. The closest are off by a quarter on every prompt.
 
 # %%
+shown = [part[:, shared_rows["value"]].round(decimals=3) + 0.0 for part in (due, closest)]  # no -0
 show.table(
     ["first key held", "second key held", "the program writes", "closest heads"],
     [
-        [one, two, *(part[number, shared_rows["value"]].tolist() for part in (due, closest.round(decimals=3)))]
-        for number, (one, two) in enumerate(product((False, True), repeat=2))
+        [one, two, *(f"({part[0]:.4g}, {part[1]:.4g})" for part in parts)]
+        for (one, two), *parts in zip(product((False, True), repeat=2), *shown, strict=True)
     ],
     caption="The rows of the value. For every choice of heads the first and the last line have the sum of the others.",
 )

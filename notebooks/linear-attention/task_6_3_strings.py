@@ -144,7 +144,7 @@ show.table(
         ["weights in the layers", full.weights, reduced.weights],
         ["learning rate", FIGURE_3["rate"][0], 0.002],
         ["passes through the data", FIGURE_3["epochs"][0], 1],
-        ["numbers of examples", str(FIGURE_3["examples"]), "as many as it takes"],
+        ["numbers of examples", ", ".join(map(str, FIGURE_3["examples"])), "as many as it takes"],
         ["operations for one point", f"{operations:.1e}", "below 1e14"],
         ["on one CPU core", f"{years:.1f} years", "seconds"],
         ["on one large accelerator", f"{hours:.1f} hours", ""],

@@ -247,7 +247,7 @@ machine.rows.of(silenced, "indicator").zero_()
 kept = (machine.run(silenced, steps, temperature) != silenced).any(dim=1)
 result = machine.memory(final, source_program).tolist()
 wanted = interpret(source_program, bits, 2000).memories[-1].tolist()
-print("memory at the end:", *(f"{name} = {result[place]}" for name, place in source_program.cells.items()), sep="  ")
+print("memory at the end:", ", ".join(f"{name} = {result[place]}" for name, place in source_program.cells.items()))
 
 # %% [markdown]
 # The picture holds if the first machine leaves all commands alone and its memory ends as an interpreter's.

@@ -265,7 +265,7 @@ by_width = dict(zip(keys_examples, accuracy, strict=True))
 draw_panel(
     key_widths,
     by_width,
-    "key width d_h",
+    "key width $d_h$",
     "key-width",
     f"Memorised fraction against the key width, H = {keys_heads}, n = {keys_context}, d = {width}, reduced size, mean "
     f"and spread of {keys_seeds} models. What is gained beyond n, the table says.",
@@ -286,7 +286,7 @@ rows = [(T, f"{key_widths[i]} to {key_widths[i + 1]}", step) for (T, i), step in
 rows += [(T, f"n = {keys_context} to wider, mean", gain) for T, gain in beyond.items()]
 rows += [(T, "one column up to n", gain) for T, gain in column.items()]
 show.table(
-    ["T", "d_h", "gain, mean of the seeds", "99 % interval"],
+    ["T", "$d_h$", "gain, mean of the seeds", "99 % interval"],
     [(T, name, g.mean(), " to ".join(f"{end:.3f}" for end in interval_of(g.tolist()))) for T, name, g in rows],
 )
 

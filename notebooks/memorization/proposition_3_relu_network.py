@@ -77,7 +77,7 @@ numbers = whole.double() / 50
 examples = hard_examples(numbers, width)
 long = flatten(examples)
 twice = torch.cat([whole[:-1], whole[:1]])
-f"{T} examples at d_out = 1, where the folded network has {small[1]} parameters"
+print(f"{T} examples with one output, where the folded network has {small[1]} parameters")
 
 # %% [markdown]
 # ## The fold

@@ -84,7 +84,7 @@ kept = examples.take(slice(0, count))
 built = build_heads(kept, heads, head_width, seed=seed + 2)
 readout = solve_readout(built.Z, labels[:count], heads, outputs)
 residual = (predict(built.heads, readout, kept) - labels[:count]).abs().max().item()
-f"T = {count} examples, largest residual {residual:.1e}"
+print(f"T = {count} examples, largest residual {residual:.1e}")
 
 # %% [markdown]
 # ## What the heads look like
@@ -200,7 +200,7 @@ runs = {
     for shared in (True, False)
 }
 show.table(
-    ["(H, n, d, d_h)", "tokens", "contexts", "T", "rank Z", "smallest/largest singular value", "residual", "largest c"],
+    ["$(H, n, d, d_h)$", "tokens", "contexts", "T", "rank Z", "least/largest singular value", "residual", "largest c"],
     [
         (str(size), law, "shared" if shared else "separate", r["T"], r["rank"], r["ratio"], r["residual"], r["scale"])
         for (size, law, shared), r in runs.items()
@@ -217,7 +217,7 @@ large = memorise((20, 32, 64, 64), "gaussian", True)
 # %%
 Z_more = features(built.heads, examples)
 one_more = (predict(built.heads, solve_readout(Z_more, labels, heads, outputs), examples) - labels).abs().max().item()
-f"{most + 1} shared examples, same heads: largest residual {one_more:.2g}; the theorem's bound is {count}"
+print(f"{most + 1} shared examples, same heads: largest residual {one_more:.2g}; the theorem's bound is {count}")
 
 # %% [markdown]
 # The other limit is a hypothesis that is missing. The output passes through $\mathbb R^d$ before it is decoded, so the
@@ -313,7 +313,7 @@ proved = [rank_certificate(data, H, seed) for data, (H, _, _) in zip(whole, whol
 proved_more = [rank_certificate(data, H, seed) for data, (H, _, _) in zip(more, whole_sizes, strict=True)]
 duplicate = rank_certificate(with_faulty_context(whole[1], "duplicate"), whole_sizes[1][0], seed)
 show.table(
-    ["(H, n, d)", "exact rank of the limit", "with 3 examples more", "H (n - 1) + 1"],
+    ["$(H, n, d)$", "exact rank of the limit", "with 3 examples more", "H (n - 1) + 1"],
     [(str(s), p.rank, q.rank, p.bound) for s, p, q in zip(whole_sizes, proved, proved_more, strict=True)],
 )
 # %% [markdown]
@@ -359,7 +359,7 @@ worst = {
 show.table(
     ["form", "smallest singular ratio", "largest residual", "largest value weight"],
     [(name, *row) for name, row in worst.items()],
-    f"(H, n, d, d_h) = {size}, two laws with three seeds each, shared contexts; the worst of six runs",
+    f"$(H, n, d, d_h)$ = {size}, two laws with three seeds each, shared contexts; the worst of six runs",
 )
 
 # %% [markdown]
@@ -378,8 +378,8 @@ axis.legend()
 show.figure(
     fig,
     name="spectrum",
-    caption=f"Singular values of Z for H = {H}, n = {n}, d = {d}, d_h = {d_h}, T = {data.count}. All have rank T; with "
-    "a tolerance near rounding the printed form hangs on singular values many orders smaller.",
+    caption=f"Singular values of Z for H = {H}, n = {n}, d = {d}, $d_h$ = {d_h}, T = {data.count}. All have rank T; "
+    "with a tolerance near rounding the printed form hangs on singular values many orders smaller.",
     alt="Three falling curves on a logarithmic axis. Two end near a hundredth, one falls by six orders or more.",
 )
 

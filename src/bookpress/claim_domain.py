@@ -32,9 +32,6 @@ Place = tuple[str, str, str]
 #: Badges of one relation that a note shows; those beyond are folded, so that no note is much longer than its box.
 _SHOWN = 9
 
-#: Letters of a claim's name in a note: as many as the margin has room for.
-_BESIDE = 28
-
 
 class ClaimDirective(SphinxDirective):
     """The box of one claim: its heading, its place in the paper, and what is printed before what is right.
@@ -88,7 +85,7 @@ class ClaimDirective(SphinxDirective):
 
     def _kin(self, claim: str, found: Finding) -> nodes.Node:
         entry = cast(ClaimDomain, self.env.get_domain("claim")).registry.entry(claim)
-        label = node_label(entry, _BESIDE)  # as on the map, where there is room
+        label = node_label(entry)
         badge = nodes.inline("", label, classes=["verdict", verdict_class(found.verdict)])
         badge += nodes.inline("", f": {found.verdict.value}", classes=["visually-hidden"])
         return link_to_claim(claim, badge, self.env.docname) if found.notebook else badge

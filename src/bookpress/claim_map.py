@@ -6,6 +6,7 @@ page itself, so that its nodes are links and take the colours of the page; a lis
 """
 
 import re
+import textwrap
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
@@ -26,9 +27,10 @@ Point = tuple[float, float]
 
 # Pixels. A column is a node and the room that lines need beside it.
 _WIDTH, _HEIGHT, _COLUMN, _ROW = 88.0, 22.0, 118.0, 27.0
+_LINE = 13.0  # what a further line of a label adds to a node
 _THREAD = 4.0  # what a line takes that passes a column
 _MAP = "claim-map"  # the id of a chapter's map
-_LETTERS = 14  # as many as a node holds at 11 pixels
+_LETTERS = 14  # as many as a line of a node holds at 11 pixels
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,22 @@ class Drawing:
 
     nodes: dict[str, Point]
     lines: list[Line]
+    heights: dict[str, float]
 
     @property
     def size(self) -> Point:
-        """Width and height with half a node around the outermost middles."""
-        xs, ys = zip(*self.nodes.values(), *(point for one in self.lines for point in one.points), strict=True)
-        return max(xs) + _WIDTH / 2 + 2, max(ys) + _HEIGHT / 2 + 2
+        """Width and height to the outermost sides of nodes."""
+        return max(x for x, _ in self.nodes.values()) + _WIDTH / 2 + 2, _bottom(
+            self.nodes, self.lines, self.heights
+        ) + 2
+
+
+def _top(nodes: dict[str, Point], lines: list[Line], heights: dict[str, float]) -> float:
+    return min([y - heights[name] / 2 for name, (_, y) in nodes.items()] + [y for one in lines for _, y in one.points])
+
+
+def _bottom(nodes: dict[str, Point], lines: list[Line], heights: dict[str, float]) -> float:
+    return max([y + heights[name] / 2 for name, (_, y) in nodes.items()] + [y for one in lines for _, y in one.points])
 
 
 def citations(paper: Paper) -> list[tuple[str, str, bool]]:
@@ -71,40 +83,46 @@ def layout(paper: Paper) -> Drawing | None:
     place = {one.id: number for number, one in enumerate(paper.claims)}
     graph = nx.Graph((premise, claim) for premise, claim, _ in cited)
     parts = sorted(nx.connected_components(graph), key=lambda part: (-len(part), min(place[name] for name in part)))
+    heights = {one.id: _HEIGHT + _LINE * (len(node_lines(one)) - 1) for one in paper.claims}
     nodes: dict[str, Point] = {}
     lines: list[Line] = []
     for part in parts:
-        middles, drawn = _arranged(sorted(part, key=place.__getitem__), [one for one in cited if one[0] in part])
-        ys = [y for _, y in middles.values()] + [y for one in drawn for _, y in one.points]
-        below = max((y for _, y in nodes.values()), default=-_ROW / 2) + _ROW - min(ys)
+        names, inside = sorted(part, key=place.__getitem__), [one for one in cited if one[0] in part]
+        middles, drawn = _arranged(names, inside, heights)
+        below = (_bottom(nodes, lines, heights) + _ROW - _HEIGHT if nodes else 2) - _top(middles, drawn, heights)
         left = _WIDTH / 2 + 2 - min(x for x, _ in middles.values())
         nodes |= {name: (x + left, y + below) for name, (x, y) in middles.items()}
         lines += [replace(one, points=tuple((x + left, y + below) for x, y in one.points)) for one in drawn]
-    return Drawing(nodes, lines) if nodes else None
+    return Drawing(nodes, lines, heights) if nodes else None
 
 
 class _Box:
     """A node's size as the library sees it: it draws from top to bottom, and the map is turned on its side."""
 
-    w, h = _HEIGHT, _WIDTH
+    h = _WIDTH
     xy: Point
+
+    def __init__(self, height: float) -> None:
+        self.w = height
 
 
 class _Node(Vertex):
     """A vertex whose place in a set does not change from run to run, or the drawing would."""
 
-    def __init__(self, name: str, number: int) -> None:
+    def __init__(self, name: str, number: int, height: float) -> None:
         super().__init__(name)
         self.number = number
-        self.view = _Box()
+        self.view = _Box(height)
 
     def __hash__(self) -> int:
         return self.number
 
 
-def _arranged(names: list[str], cited: list[tuple[str, str, bool]]) -> tuple[dict[str, Point], list[Line]]:
+def _arranged(
+    names: list[str], cited: list[tuple[str, str, bool]], heights: dict[str, float]
+) -> tuple[dict[str, Point], list[Line]]:
     """The places of one connected part; thirty sweeps leave the crossings where they will stay."""
-    vertices = {name: _Node(name, number) for number, name in enumerate(names)}
+    vertices = {name: _Node(name, number, heights[name]) for number, name in enumerate(names)}
     edges = [Edge(vertices[premise], vertices[claim], data=dotted) for premise, claim, dotted in cited]
     for edge in edges:
         edge.view = EdgeViewer()
@@ -162,7 +180,7 @@ def _svg(paper: Paper, drawing: Drawing, marks: Marks, settled: set[str]) -> str
             f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" role="group" '
             f'aria-label="What rests on what: {len(drawing.nodes)} statements of the paper">',
             *(_path(paper.name, one) for one in drawing.lines),
-            *(_node(paper, entries[name], at, marks, name in settled) for name, at in drawing.nodes.items()),
+            *(_node(paper, entries[name], drawing, marks, name in settled) for name in drawing.nodes),
             "</svg>",
             "</div>",
             '<p class="map-key">Left is what a statement rests on. Solid: the statement does; dotted: only its proof. '
@@ -173,13 +191,17 @@ def _svg(paper: Paper, drawing: Drawing, marks: Marks, settled: set[str]) -> str
     )
 
 
-def _node(paper: Paper, entry: Entry, at: Point, marks: Marks, leads: bool) -> str:
+def _node(paper: Paper, entry: Entry, drawing: Drawing, marks: Marks, leads: bool) -> str:
     verdict, proof = marks[entry.id]
-    x, y = at[0] - _WIDTH / 2, at[1] - _HEIGHT / 2
+    (middle, y), height = drawing.nodes[entry.id], drawing.heights[entry.id]
+    x, y = middle - _WIDTH / 2, y - height / 2
     classes = " ".join(part for part in ("node", _class("verdict", verdict), _class("proof", proof)) if part)
     words = escape(_words(entry, verdict, proof, not paper.is_article), quote=True)
-    box = f'<rect x="{x:.1f}" y="{y:.1f}" width="{_WIDTH:.0f}" height="{_HEIGHT:.0f}" rx="4"/>'
-    text = f'<text x="{at[0]:.1f}" y="{at[1] + 4:.1f}">{escape(node_label(entry))}</text>'
+    box = f'<rect x="{x:.1f}" y="{y:.1f}" width="{_WIDTH:.0f}" height="{height:.0f}" rx="4"/>'
+    text = "".join(
+        f'<text x="{middle:.1f}" y="{y + _HEIGHT / 2 + 4 + _LINE * number:.1f}">{escape(line)}</text>'
+        for number, line in enumerate(node_lines(entry))
+    )
     claim = anchor(f"{paper.name}/{entry.id}")
     if not leads:
         return f'<g class="{classes}" data-claim="{claim}"><title>{words}</title>{box}{text}</g>'
@@ -204,13 +226,18 @@ def _plain(text: str) -> str:
     return text.replace("$", "").replace("\\", "")
 
 
-def node_label(entry: Entry, letters: int = _LETTERS) -> str:
-    """What stands in a node: the number, or what the brackets behind ``Definition`` name; cut where it is too long."""
+def node_lines(entry: Entry) -> list[str]:
+    """What stands in a node, line by line."""
+    return textwrap.wrap(node_label(entry), _LETTERS, break_long_words=False)
+
+
+def node_label(entry: Entry) -> str:
+    """A short name of a claim: its number, or what the brackets behind ``Definition`` name."""
     named = re.fullmatch(r"(?:Definition|Remark) \((.+?)\).*", entry.label)
     label = _plain(named.group(1) if named else short_label(entry))
     for long, short in (("Appendix", "App."), ("Section", "Sec."), ("Proposition", "Prop."), ("Assumption", "Assump.")):
         label = label.replace(long, short)
-    return label if len(label) <= letters else label[: letters - 1].rstrip() + "…"
+    return label
 
 
 def _path(paper: str, line: Line) -> str:

@@ -88,13 +88,15 @@ def _picture(one: FigureSweep, number: int, layout: Layout) -> str:
     table = table_of((point for point in one.points if point.identity in one.done), one.done)
     across, shown, apart = chosen(table, one.points[0].axes, one.sweep.across, one.sweep.number, one.sweep.apart)
     name = f"{one.page}-points-{number + 1}"
-    write_whole(layout.figure(name), svg_of(picture_of(table, across, shown, apart)))
-    curves = f", a curve for each value of {apart}" if apart else ""
+    called = {each: one.sweep.words.get(each, each) for each in (across, shown, apart) if each}
+    write_whole(layout.figure(name), svg_of(picture_of(table, across, shown, apart, words=called)))
+    curves = f", a curve for each value of {called[apart]}" if apart else ""
+    against = f"{called[shown]} against {called[across]}"
     caption = (
-        f"Point by point, {one.sweep.title}: {shown} against {across}{curves}. A mark is the mean over the seeds "
+        f"Point by point, {one.sweep.title}: {against}{curves}. A mark is the mean over the seeds "
         f"that are done, a bar its {CONFIDENCE:.0%} interval, where there are two or more."
     )
-    return figure_block(name, {"caption": caption, "alt": f"{shown} against {across}", "photo": ""})
+    return figure_block(name, {"caption": caption, "alt": against, "photo": ""})
 
 
 def _compared(one: FigureSweep) -> list[str]:
@@ -106,11 +108,12 @@ def _compared(one: FigureSweep) -> list[str]:
     gaps = gaps_at_best(table, sweep.across, sweep.number, sweep.apart, sweep.against)
     if not gaps:
         return []
+    curve, place, number = (sweep.words.get(each, each) for each in (sweep.apart, sweep.across, sweep.number))
     caption = (
-        f"*Each {sweep.apart} at its best {sweep.across}: {sweep.number} less that of {sweep.against}, seed by seed. "
-        f"For the gap of one seed either stands at the {sweep.across} that is best over the other seeds.*"
+        f"*Each {curve} at its best {place}, beside {sweep.against}, seed by seed. For the gap of one seed either stands "
+        f"at the {place} that is best over the other seeds.*"
     )
-    columns = [sweep.apart, f"best {sweep.across}", sweep.number, "gap", f"{CONFIDENCE:.0%} interval"]
+    columns = [curve, f"best {place}", number, "gap, mean of the seeds", f"{CONFIDENCE:.0%} interval"]
     rows = [table_row(columns), table_row(["---"] * len(columns)), *(_gap_row(gap, sweep.against) for gap in gaps)]
     return [caption, "\n".join(rows)]
 

@@ -62,11 +62,19 @@ def chosen(
     return across, number, apart or next((name for name in varied if name != across), None)
 
 
-def picture_of(table: polars.DataFrame, across: str, number: str, apart: str | None = None, title: str = "") -> Figure:
-    """One number against one axis, a curve for each value of ``apart``.
+def picture_of(
+    table: polars.DataFrame,
+    across: str,
+    number: str,
+    apart: str | None = None,
+    title: str = "",
+    words: Mapping[str, str] | None = None,
+) -> Figure:
+    """One number against one axis, a curve for each value of ``apart``; ``words`` are what the picture calls them.
 
     A mark is the mean over seeds, draws and the other axes, a bar the interval of that mean.
     """
+    called = words or {}
     fig, axis = show.axes()
     curves: dict[Any, dict[Any, list[float]]] = {}
     for row in table.iter_rows(named=True):
@@ -80,11 +88,11 @@ def picture_of(table: polars.DataFrame, across: str, number: str, apart: str | N
         places = sorted(curve) if table[across].dtype.is_numeric() else list(curve)
         means = [sum(curve[place]) / len(curve[place]) for place in places]
         reach = [_reach(curve[place]) for place in places]
-        label = f"{apart} = {value}" if apart else None
+        label = value if isinstance(value, str) else f"{called.get(apart, apart)} = {value}" if apart else None
         axis.errorbar(places, means, yerr=reach, capsize=3, marker=marker, label=label)
     if _by_powers(table[across]):
         axis.set_xscale("log")
-    axis.set(xlabel=across, ylabel=number, title=title)
+    axis.set(xlabel=called.get(across, across), ylabel=called.get(number, number), title=title)
     if apart:
         axis.legend()
     return fig

@@ -38,9 +38,9 @@ class Sweep(BaseModel):
     ``axes`` are lists, or a span of whole numbers, ``0..5``. ``seconds`` (an estimate for one point on one core),
     ``operations`` (of its arithmetic) and ``first`` (points where it is smallest are made first) are arithmetic of the
     parameters. The picture has the parameter ``across`` on its axis and the reported ``number`` against it, one curve
-    for each value of ``apart``. Where ``against`` is one of these values, a table sets the others beside it, each at
-    the place across where its number is least. On another machine the number may differ by ``band``, of itself or of
-    one.
+    for each value of ``apart``, all of them called by their ``words``. Where ``against`` is one of these values, a
+    table sets the others beside it, each at the place across where its number is least. On another machine the number
+    may differ by ``band``, of itself or of one.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -60,6 +60,7 @@ class Sweep(BaseModel):
     number: str
     apart: str | None = None
     against: Any = None
+    words: dict[str, str] = Field(default_factory=dict)
 
     @field_validator("axes", mode="before")
     @classmethod

@@ -1,4 +1,4 @@
-"""What is set once a page is whole: numbers in tables as print sets them, and points that stay with their badge."""
+"""What is set once a page is whole: numbers in tables as print sets them, and points that stay with what they end."""
 
 import re
 from typing import Any
@@ -8,7 +8,8 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from bookpress.panel import set_powers, set_truth
 
-_POINT = re.compile(r"^[,.;:)]+")
+#: What ends a badge or a formula; the hyphen is that of *n-th*.
+_POINT = re.compile(r"^[,.;:?!)”’-]+")
 
 #: Text that is shown as it was typed.
 _AS_TYPED = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
@@ -29,7 +30,10 @@ class SetNumbers(SphinxPostTransform):
 
 
 class PointsStay(SphinxPostTransform):
-    """A comma or a full stop after a badge does not begin a line."""
+    """A comma or a full stop after a badge or a formula does not begin a line.
+
+    To a browser both are boxes, behind which a line may end whatever follows: no character forbids it, a span does.
+    """
 
     default_priority = 920
 
@@ -37,12 +41,12 @@ class PointsStay(SphinxPostTransform):
         for text in list(self.document.findall(nodes.Text)):
             point = _POINT.match(text.astext())
             before = text.parent.index(text) - 1 if point else -1
-            if point is None or before < 0 or not _is_badge(text.parent[before]):
+            if point is None or before < 0 or not (kind := _kind_of_box(text.parent[before])):
                 continue
-            parent, badge = text.parent, text.parent[before]
+            parent, box = text.parent, text.parent[before]
             rest = text.astext()[point.end() :]
-            parent.remove(badge)
-            together = nodes.inline("", "", badge, nodes.Text(point.group()), classes=["with-badge"])
+            parent.remove(box)
+            together = nodes.inline("", "", box, nodes.Text(point.group()), classes=[f"with-{kind}"])
             parent.replace(text, [together, nodes.Text(rest)] if rest else [together])
 
 
@@ -54,8 +58,11 @@ def _above(node: nodes.Node, top: nodes.Node) -> list[nodes.Node]:
     return found
 
 
-def _is_badge(node: nodes.Node) -> bool:
-    """A verdict's badge, a link to a claim that is one, or a number with a badge."""
+def _kind_of_box(node: nodes.Node) -> str:
+    """A formula; a verdict's badge, a link to a claim that is one, or a number with a badge; nothing of all else."""
+    if isinstance(node, nodes.math):
+        return "formula"
     if isinstance(node, nodes.reference) and len(node.children) == 1:
         node = node[0]
-    return isinstance(node, nodes.inline) and bool({"verdict", "tally"} & set(node["classes"]))
+    badge = isinstance(node, nodes.inline) and {"verdict", "tally"} & set(node["classes"])
+    return "badge" if badge else ""

@@ -20,6 +20,7 @@ demo/good:
       operations: 1e9 * n
       across: n
       number: loss
+      words: {n: tokens, loss: squared error}
 """
 AGAINST = """\
       apart: n
@@ -56,6 +57,7 @@ def test_a_page_says_what_is_missing_and_draws_what_is_there(
     text = points_section([sweep()], maker, toy.layout)
     assert "4 of 6 points are done; the other 2 would take 20 min of one core, at the measured pace." in text
     assert "/figures/demo/good-points-1.svg" in text
+    assert "squared error against tokens. A mark is" in text
     assert "<svg" in toy.layout.figure("demo/good-points-1").read_text()
     assert "4 of 6 points are done, 4 of them with earlier code" in points_section(
         [sweep()], {"demo/points/point": "g"}, toy.layout
@@ -72,7 +74,7 @@ def test_curves_stand_beside_one_of_them_where_the_sweep_asks_for_it(
     profile = toy.layout.profiles / "full.yaml"
     profile.write_text(SWEEP.replace("across: n\n", "across: seed\n") + AGAINST)
     text = points_section([sweep()], {"demo/points/point": "f"}, toy.layout)
-    assert "*Each n at its best seed: loss less that of 2, seed by seed." in text
+    assert "*Each n at its best seed, beside 2, seed by seed." in text
     assert "| 4 | 0, at an end of those tried | 0.2500 | -0.250 |  |" in text
     profile.write_text(SWEEP + AGAINST.replace("against: 2", "against: 3"))
     with pytest.raises(ProfileError, match="against: 3 is no value of apart"):

@@ -79,6 +79,17 @@ def test_a_mark_is_the_mean_over_the_seeds_and_a_bar_its_interval(table: polars.
     assert "<svg" in svg_of(figure)
 
 
+def test_a_picture_calls_names_by_their_words(table: polars.DataFrame) -> None:
+    words = {"n": "tokens", "loss": "mean squared error", "heads": "number of heads"}
+    (axis,) = picture_of(table, "n", "loss", "heads", words=words).axes
+    legend: Any = axis.get_legend()
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("tokens", "mean squared error")
+    assert [text.get_text() for text in legend.get_texts()] == ["number of heads = 1", "number of heads = 2"]
+    models = polars.DataFrame({"model": ["plain", "skip"], "rate": [1.0, 1.0], "loss": [2.0, 3.0]})
+    legend = picture_of(models, "rate", "loss", "model").axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["plain", "skip"]
+
+
 def test_no_two_curves_of_a_picture_look_alike() -> None:
     models = [f"model {number}" for number in range(9)]  # more than there are colours
     figure = picture_of(

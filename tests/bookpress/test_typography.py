@@ -37,7 +37,7 @@ def test_numbers_in_tables_are_set_as_print_sets_them() -> None:
     assert document[-1].astext() == "1e-7 in a sentence"
 
 
-def test_a_point_does_not_leave_its_badge() -> None:
+def test_a_point_does_not_leave_its_badge_or_formula() -> None:
     document = new_document("page")
     badge = nodes.inline("", "Lemma 1: holds", classes=["verdict", "verdict-holds"])
     link = nodes.reference("", "", nodes.inline("", "Lemma 2: holds", classes=["verdict"]), refuri="#lemma-2")
@@ -45,7 +45,14 @@ def test_a_point_does_not_leave_its_badge() -> None:
     document += nodes.paragraph(
         "", "", badge, nodes.Text(", and "), link, nodes.Text("."), plain, nodes.Text(", it is")
     )
+    n, more = (nodes.math("", one) for one in ("n", "n > 2"))
+    parts = [nodes.Text("For the "), n, nodes.Text("-th ("), more, nodes.Text("). "), n.deepcopy()]
+    document += nodes.paragraph("", "", *parts)
     PointsStay(document).run()
-    kept = [node.astext() for node in document.findall(nodes.inline) if "with-badge" in node["classes"]]
-    assert kept == ["Lemma 1: holds,", "Lemma 2: holds."]
-    assert document.astext() == "Lemma 1: holds, and Lemma 2: holds.so, it is"
+    kept = {
+        kind: [node.astext() for node in document.findall(nodes.inline) if f"with-{kind}" in node["classes"]]
+        for kind in ("badge", "formula")
+    }
+    assert kept == {"badge": ["Lemma 1: holds,", "Lemma 2: holds."], "formula": ["n-", "n > 2)."]}
+    said = ["Lemma 1: holds, and Lemma 2: holds.so, it is", "For the n-th (n > 2). n"]
+    assert [paragraph.astext() for paragraph in document] == said
