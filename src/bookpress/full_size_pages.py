@@ -110,8 +110,8 @@ def _compared(one: FigureSweep) -> list[str]:
         return []
     curve, place, number = (sweep.words.get(each, each) for each in (sweep.apart, sweep.across, sweep.number))
     caption = (
-        f"*Each {curve} at its best {place}, beside {sweep.against}, seed by seed. For the gap of one seed either stands "
-        f"at the {place} that is best over the other seeds.*"
+        f"*Each {curve} at its best {place}, beside {sweep.against}, seed by seed. For the gap of one seed both stand "
+        f"at the {place} that is best for them over the other seeds.*"
     )
     columns = [curve, f"best {place}", number, "gap, mean of the seeds", f"{CONFIDENCE:.0%} interval"]
     rows = [table_row(columns), table_row(["---"] * len(columns)), *(_gap_row(gap, sweep.against) for gap in gaps)]

@@ -74,7 +74,7 @@ def test_curves_stand_beside_one_of_them_where_the_sweep_asks_for_it(
     profile = toy.layout.profiles / "full.yaml"
     profile.write_text(SWEEP.replace("across: n\n", "across: seed\n") + AGAINST)
     text = points_section([sweep()], {"demo/points/point": "f"}, toy.layout)
-    assert "*Each n at its best seed, beside 2, seed by seed." in text
+    assert "*Each tokens at its best seed, beside 2, seed by seed." in text
     assert "| 4 | 0, at an end of those tried | 0.2500 | -0.250 |  |" in text
     profile.write_text(SWEEP + AGAINST.replace("against: 2", "against: 3"))
     with pytest.raises(ProfileError, match="against: 3 is no value of apart"):
