@@ -144,7 +144,8 @@ show.table(
 
 # %% [markdown]
 # Appendix G.1 prints $C, W^V \in \mathbb R^{d \times n}$. What its formulas index are tensors with $n$ axes: $d^n$
-# entries of $C$ and $d^{n-1} d_2$ of $W^V$.
+# entries of $C$ and $d^{n-1} d_2$ of $W^V$. (The text that was read may have lost an exponent here: $\mathbb R^{d^{\times
+# n}}$ would be right of $C$.)
 
 # %%
 claim = Claim("hyper-attention/definition-6-1")

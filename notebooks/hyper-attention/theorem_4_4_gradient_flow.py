@@ -30,8 +30,9 @@
 #
 # Let $d = |\mathcal S|$ with an orthonormal embedding, $d_2 = 1$, $C(0) = 0$, $\langle x(\alpha), w(0) \rangle \ge b >
 # 0$ for all $\alpha$, and let Assumptions 4.2 and 4.3 hold. Then gradient flow on the loss converges to zero loss.
-# (That the embedding is orthonormal stands in the proof, and in Lemma C.2, and not in the theorem; it is needed. The
-# proof gives $L(t) \le L(0)\,e^{-4b^2\zeta^2 t/B}$, with $\zeta$ the least singular value of the data matrices.)
+# (That the embedding is orthonormal stands in the proof, and in Lemma C.2, and not in the theorem; that it be
+# orthogonal is needed. The proof gives $L(t) \le L(0)\,e^{-4b^2\zeta^2 t/B}$, with $\zeta$ the least singular value of
+# the data matrices.)
 #
 # **In the paper's proof.** $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$ for the wide $S^\top$, and Lemma C.4 for the
 # residuals. ($X^\top X$ is called a projection.)
@@ -243,7 +244,9 @@ show.table(
 # %% [markdown]
 # ## Codes that are not orthogonal
 # The theorem asks for $d = |\mathcal S|$ and says nothing else of the embedding; its proof says that one "can freely
-# adopt an orthonormal" one. It is needed. Take two symbols whose codes have length 1 and the inner product $-0.6$, all
+# adopt an orthonormal" one. The lengths of the codes do not matter: if they are orthogonal, with squared lengths
+# $k_\mu$, the flow keeps $w_\nu^2 - \sum_\mu C_{\mu\nu}^2 / k_\mu$ in one-hot terms, and no entry of $w$ falls. That they
+# be orthogonal does matter. Take two symbols whose codes have length 1 and the inner product $-0.6$, all
 # four sequences of two tokens, and the target $T^* = \begin{pmatrix} 1 & 1 \\ 1 & 1 \end{pmatrix}$, which counts the
 # tokens. In one-hot terms the flow is $\dot C = -K\, (\partial L/\partial C)\, K$, $\dot w = -K\, \partial L/\partial
 # w$, where $K = \begin{pmatrix} 1 & -0.6 \\ -0.6 & 1 \end{pmatrix}$ holds the inner products of the codes: what pulls
