@@ -30,7 +30,7 @@
 # opposite species times (R, U), $n^x_i + n^y_i = n^x_j + n^y_j$ and $n^x_i \le n^x_j$; the same turned round; opposite
 # species times (R, R) and equal rows; opposite species times (U, U) and equal columns. The weight is $+1$ for prey,
 # $-1$ for hunters. Pairs of one policy are played with walls, pairs of different policies without: in no single world
-# are the heads the value.
+# are these heads the value. (In a world without walls they are, if the last two ask for equal cells.)
 #
 # **In the paper's construction.** Three heads; for different policies the condition is $n^x_i - n^x_j \approx n^y_i -
 # n^y_j$. (Each of the three factors of a head has the weight $\mathbb I\{\ell_j = P\} - \mathbb I\{\ell_j = H\}$.)
@@ -44,11 +44,16 @@
 #
 # The paper gives such a layer, and it is not quite the value function of any such game: it forgets the direction of
 # time, and it knows walls for some pairs and not for others. Four heads are the value function of a game that can be
-# played, and this page plays it.
+# played, pair by pair, and this page plays it. With one factor more in two of them they are that of a single world
+# without walls.
 
 # %%
+import torch
+
 from attention_theory.hyper_attention.layers.hyper_feature_attention import linear_hyper_feature_attention
 from attention_theory.hyper_attention.worlds.coupled_features import (
+    CoupledHead,
+    Factor,
     block_parameters,
     coupled_interaction,
     embed_features,
@@ -161,6 +166,19 @@ outputs = sum(linear_hyper_feature_attention(tokens, *layer_of(head, feature_siz
 printed = coupled_interaction(world, value_heads(size, "printed"))
 
 # %% [markdown]
+# In one world for all, without walls, two of one policy meet only if they start in one cell. The last two heads then
+# have one factor more, the other coordinate, and the four are the value again.
+
+# %%
+same = torch.eye(size, dtype=torch.float64)
+in_one_cell = [
+    CoupledHead([*head.factors, Factor(other, other, same)], head.weights)
+    for head, other in zip(heads[2:], (X, Y), strict=True)
+]
+open_heads = [layer_of(head, feature_sizes(size)) for head in (*heads[:2], *in_one_cell)]
+on_open_plane = sum(linear_hyper_feature_attention(tokens, *head) for head in open_heads)[..., 0]
+
+# %% [markdown]
 # The same worlds are played with $y$ pointing down, and the conditions are held against who meets.
 
 # %%
@@ -189,6 +207,8 @@ show.table(
 # %%
 claim = Claim("hyper-attention/predator-prey-construction")
 claim.check("layer against the play, largest error", (outputs - value).abs().max(), "<=", 1e-12)
+open_error = (on_open_plane - in_one_world["nowhere"]).abs().max()
+claim.check("no walls, one factor more in the last two heads, against the play, error", open_error, "<=", 1e-12)
 claim.check("tables against the play, largest error", (coupled_interaction(world, heads) - value).abs().max(), "==", 0)
 claim.check("condition against the play, wrong pairs", wrong["correct", "up"], "==", 0)
 claim.check("y down, printed condition, meetings missed", missed["printed", "down"], "==", 0)

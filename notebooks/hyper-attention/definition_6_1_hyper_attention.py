@@ -144,7 +144,8 @@ show.table(
 
 # %% [markdown]
 # Appendix G.1 prints $C, W^V \in \mathbb R^{d \times n}$. What its formulas index are tensors with $n$ axes: $d^n$
-# entries of $C$ and $d^{n-1} d_2$ of $W^V$.
+# entries of $C$ and $d^{n-1} d_2$ of $W^V$. (The text that was read may have lost an exponent here: with $d^{\times n}$
+# in the place of $d \times n$ the shape of $C$ would be right.)
 
 # %%
 claim = Claim("hyper-attention/definition-6-1")

@@ -123,11 +123,12 @@ gradients = [torch.autograd.grad(out.square().sum(), inputs) for out in (ours, l
 gradient_error = max(relative_error(a, b) for a, b in zip(*gradients, strict=True))
 
 # %% [markdown]
-# The mask as printed multiplies the scores.
+# The mask as printed multiplies the scores: by 0 where a tuple is allowed, which wipes out its score, and by $-\infty$
+# where it is not, which makes a negative score $+\infty$.
 
 # %%
 allowed = allowed_tuples(tokens, 2, "ge", causal=True)
-printed_mask = -torch.inf * (1.0 - allowed.to(torch.float64))
+printed_mask = torch.where(allowed, 0.0, -torch.inf).to(torch.float64)
 as_printed = (tuple_scores(q, [k, k]) * printed_mask).flatten(-2).softmax(dim=-1)
 open_block = block(causal=False)
 

@@ -28,7 +28,8 @@
 #
 # **As printed.** A *linear fully connected network* needs $\Omega(L^2 |\mathcal S|^2)$ parameters to represent the
 # interaction exactly. A linear network on the tokens side by side cannot represent it with any number of parameters.
-# (In the proof: that network has room for the $|\mathcal S|^2$ numbers of $f$.)
+# (The input is not named. In the proof: the network has room for the $|\mathcal S|^2$ numbers of $f$, which that one
+# has not.)
 #
 # **Corrected.** A linear map on pairs of tokens $e_{\mathcal X(i)} \otimes e_{\mathcal X(j)}$ that shares no weights
 # has exactly $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr) = \Theta(L^2|\mathcal S|^2)$ free parameters for all
@@ -62,7 +63,8 @@
 #
 # *No linear map on tokens side by side will do.* Such a map gives $a(\mathcal X(i)) + \sum_{j \ne i} b_j(\mathcal
 # X(j)) + c$. At $L = 2$ this satisfies $y(\alpha, \beta) - y(\alpha, \beta') - y(\alpha', \beta) + y(\alpha', \beta') =
-# 0$, and the interaction $f(\alpha, \beta) w_\beta$ with $f = \delta_{\alpha\beta}$, $w = 1$ does not.
+# 0$, and the interaction with $f = \delta_{\alpha\beta}$, $w = 1$ does not: its first output is 2 where the symbols are
+# equal and 1 where they are not. With more tokens, hold the others fixed.
 #
 # *The count on pairs.* The features of output $i$ are $[\mathcal X(i) = \alpha][\mathcal X(j) = \beta]$ for all $j$.
 # For $j = i$ only $\alpha = \beta$ is ever not zero: $|\mathcal S|$ features, the one-hot of $\mathcal X(i)$. For each

@@ -30,8 +30,9 @@
 #
 # Let $d = |\mathcal S|$ with an orthonormal embedding, $d_2 = 1$, $C(0) = 0$, $\langle x(\alpha), w(0) \rangle \ge b >
 # 0$ for all $\alpha$, and let Assumptions 4.2 and 4.3 hold. Then gradient flow on the loss converges to zero loss.
-# (That the embedding is orthonormal stands in the proof, and in Lemma C.2, and not in the theorem. The proof gives
-# $L(t) \le L(0)\,e^{-4b^2\zeta^2 t/B}$, with $\zeta$ the least singular value of the data matrices.)
+# (That the embedding is orthonormal stands in the proof, and in Lemma C.2, and not in the theorem; that it be
+# orthogonal is needed. The proof gives $L(t) \le L(0)\,e^{-4b^2\zeta^2 t/B}$, with $\zeta$ the least singular value of
+# the data matrices.)
 #
 # **In the paper's proof.** $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$ for the wide $S^\top$, and Lemma C.4 for the
 # residuals. ($X^\top X$ is called a projection.)
@@ -241,17 +242,80 @@ show.table(
 )
 
 # %% [markdown]
-# The checks, and the four ways to miss as controls. Printed steps of the proof are held against the mended ones.
+# ## Codes that are not orthogonal
+# The theorem asks for $d = |\mathcal S|$ and says nothing else of the embedding; its proof says that one "can freely
+# adopt an orthonormal" one. The lengths of the codes do not matter: if they are orthogonal, with squared lengths
+# $k_\mu$, the flow keeps $w_\nu^2 - \sum_\mu C_{\mu\nu}^2 / k_\mu$ in one-hot terms, and no entry of $w$ falls. That
+# they be orthogonal does matter. Take two symbols whose codes have length 1 and the inner product $-0.6$, all four
+# sequences of two tokens, and the target $T^* = \begin{pmatrix} 1 & 1 \\ 1 & 1 \end{pmatrix}$, which counts the
+# tokens. In one-hot terms the flow is $\dot C = -K\, (\partial L/\partial C)\, K$, $\dot w = -K\, \partial L/\partial
+# w$, where $K = \begin{pmatrix} 1 & -0.6 \\ -0.6 & 1 \end{pmatrix}$ holds the inner products of the codes: what pulls
+# one value up pulls the other down. It is followed from $C = 0$ and $w = (w_1, 1)$ for several $w_1 > 0$.
+
+
+# %%
+def skewed_flow(starts: torch.Tensor, overlap: float, seconds: float = 40.0, steps: int = 2000) -> torch.Tensor:
+    """C (rows 0 and 1) and w (row 2) at the end of the flow from ``C = 0``, by Runge-Kutta steps of order four."""
+    inner = torch.tensor([[1.0, overlap], [overlap, 1.0]], dtype=torch.float64)
+    now, step = torch.zeros(len(starts), 3, 2, dtype=torch.float64), seconds / steps
+    now[:, 2] = starts
+
+    def velocity(state: torch.Tensor) -> torch.Tensor:
+        pull = gram_gradients(counted, torch.ones(2, 2).double().expand(len(state), 2, 2), state[:, :2], state[:, 2])
+        return -torch.cat([inner @ pull.score @ inner, (pull.value @ inner)[:, None]], dim=1)
+
+    for _ in range(steps):
+        first = velocity(now)
+        second = velocity(now + step / 2 * first)
+        third = velocity(now + step / 2 * second)
+        fourth = velocity(now + step * third)
+        now = now + step / 6 * (first + 2 * second + 2 * third + fourth)
+    return now
+
+
+# %% [markdown]
+# The same starts with orthogonal codes and with these, and the loss where they end:
+
+# %%
+counted = gram_tensors(torch.cartesian_prod(torch.arange(2), torch.arange(2)), 2)
+small = torch.tensor([0.05, 0.1, 0.2, 0.4], dtype=torch.float64)
+starts = torch.stack([small, torch.ones_like(small)], dim=1)
+straight, skewed = skewed_flow(starts, 0.0), skewed_flow(starts, -0.6)
+skewed_loss = gram_gradients(counted, torch.ones(4, 2, 2).double(), skewed[:, :2], skewed[:, 2]).loss
+compared = zip(small.tolist(), straight[:, 2, 0].tolist(), skewed[:, 2, 0].tolist(), skewed_loss.tolist(), strict=True)
+show.table(
+    ["w₁ at the start", "w₁ at the end, orthogonal codes", "w₁ at the end, inner product -0.6", "its loss"],
+    list(compared),
+)
+
+# %% [markdown]
+# From $w_1 = 0.1$ the value passes zero and ends negative, from $0.2$ it ends positive. Somewhere between them a start
+# is not trained to zero loss at all. For while $w_1 = 0$ the loss is at least $2.4$: column 1 of $C\,\mathrm{diag}(w)$
+# is then 0 where 1 is asked, and column 2 cannot make up for it. The loss never rises; so once it is below $2.4$ the
+# sign of $w_1$ stays, and starts near by come below it with the same sign. The starts that come below $2.4$ with a
+# positive $w_1$ are thus an open set, and those with a negative one are another. An interval is no union of two open
+# sets that have no start in common and a start each; so some start between $0.1$ and $0.2$ is in neither.
+#
+# What is compared:
 
 # %%
 ends = (flow.score[-1] - limit_score).abs().max(), (flow.value[-1] - limit_value).abs().max()
 longer_ends = (longer.score[-1] - longer_score).abs().max(), (longer.value[-1] - longer_value).abs().max()
+over_floor = least_eigenvalue / (start.min().item() * zeta) ** 2
+over = (straight[:, 2, 0] / small).tolist()
+grown = {f"orthogonal, {one:.3g}": ratio for one, ratio in zip(small.tolist(), over, strict=True)}
+grown["inner product -0.6, 0.2"] = (skewed[2, 2, 0] / small[2]).item()
+
+# %% [markdown]
+# The checks, the four ways to miss and the skewed codes as controls. Printed steps of the proof are held against the
+# mended ones.
+
+# %%
 claim = Claim("hyper-attention/theorem-4-4")
 claim.check("final loss", last["flow"], "<=", 1e-18)
 claim.check("loss over its bound, largest while above 1e-10", (flow.losses / bound)[above_floor].max(), "<=", 1 + 1e-9)
 claim.printed("|S^T y| over ζ |y|, least", wide_shares, ">=", 1 - 1e-9, of="proof")
 claim.check("least eigenvalue of S^T diag(s) S over ζ²", middle_shares, ">=", 1 - 1e-9, of="proof")
-over_floor = least_eigenvalue / (start.min().item() * zeta) ** 2
 claim.check("least eigenvalue of M^T M on the path over b² ζ²", over_floor, ">=", 1, of="proof")
 claim.printed("Lemma C.4 for the residuals: rank of what moves them", moving_rank, "==", samples * length, of="proof")
 claim.check("C and w at the end against the closed form, largest error", max(ends), "<=", 1e-9)
@@ -262,6 +326,9 @@ claim.control("w(0) = 0: final loss", last["w(0) = 0"], "<=", 1e-18)
 claim.control("one zero entry of w(0): final loss", last["one entry of w(0) is 0"], "<=", 1e-18)
 claim.control("descent with large steps reaches zero loss", abs(descended[rates[1]]) <= 1e-18, "==", True)
 claim.control("three sequences: distance of T to the target", few_apart, "<=", 1e-9)
+claim.check("two symbols, from small w₁: w₁ at the end over its start", grown, ">=", 1)
+claim.check("inner product -0.6, w₁ = 0.1 and 0.2: loss at the end", skewed_loss[1:3].max(), "<", 2.4)
+claim.control("inner product -0.6, w₁ = 0.1: w₁ at the end over its start", skewed[1, 2, 0] / small[1], ">=", 1)
 claim.verdict()
 
 # %% [markdown]
@@ -356,7 +423,8 @@ claim.verdict()
 # ## What was learned
 # The flow does not only reach zero loss, it does so at a rate that can be named, and where it ends is known beforehand.
 # What makes it so is that no entry of $w$ can die: what is kept along the flow ties it to $C$, which starts at zero.
-# Two steps of the printed proof are false, and four lines replace them.
+# With codes that are not orthogonal nothing ties it, and an entry can. Two steps of the printed proof are false, and
+# four lines replace them.
 #
 # ## To try
 # - Set `least = 2`: larger entries of $w$ make both the bound and the flow steeper.

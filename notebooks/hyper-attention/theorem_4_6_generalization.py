@@ -220,8 +220,8 @@ claim.verdict()
 #
 # **Assumption 4.2 (Versatility of the training data)** *Section 4*
 #
-# $S_{\mathcal B_\mu}$ has full column rank $|\mathcal S|$ for every $\mu$. (Uniform sequences satisfy it when there are
-# enough of them.)
+# $S_{\mathcal B_\mu}$ has full column rank $|\mathcal S|$ for every $\mu$. (Uniform sequences of two tokens or more
+# satisfy it when there are enough of them.)
 #
 # </blockquote>
 # <!-- /claim -->

@@ -22,8 +22,8 @@
 # **Theorem B.2 (Narrow embeddings)** *Appendix B*
 #
 # **As printed.** An embedding of dimension $d$ with error at most $\zeta_1 L\,\sigma_{d+1}(F)$, plus $\zeta_2 L
-# \bigl(\sum_{i>d}\sigma_i^2(W)\bigr)^{1/2}$ when $d < d_2$. (The last display of the proof has $\sigma_i$ in that sum,
-# and a norm is bounded by itself.)
+# \bigl(\sum_{i>d}\sigma_i^2(W)\bigr)^{1/2}$ when $d < d_2$. (The last display of the proof has $\sigma_i$ in that sum.
+# Before Eq. 12 a norm is bounded by itself, where an index may have been lost in the text that was read.)
 #
 # **Corrected.** For ranks $r$ and $q$ and an embedding of dimension $d = 2r + q \le |\mathcal S|$ there are weights
 # with $\|\mathrm{SA}_i - y_i\| \le L\bigl(\max_\mu \|w_\mu\|\,\sigma_{r+1}(F) + \max|F_r|\,\sigma_{q+1}(W)\bigr)$ for
@@ -32,7 +32,7 @@
 # $d$ dimensions do not hold $d$ left and $d$ right singular vectors of $F$ and those of $W$ at once, and with one
 # embedding $\tilde C = B C B^\top$ is not any matrix of rank $d$: $d = 2r + q$, with $F$ truncated after $r$ and $W$
 # after $q$. On two symbols with $d = 1$ the printed bound is $0$, and every layer is off by $\tfrac12$ or more at some
-# token of some sequence of two. (The squares $\sigma_i^2$; $\|A\|_2 \le \|A\|_F$.)
+# token of some sequence of two. (The squares $\sigma_i^2$; no row of $A$ has a norm above $\|A\|_2$.)
 #
 # </blockquote>
 # <!-- /claim -->

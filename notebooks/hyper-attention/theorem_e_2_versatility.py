@@ -71,8 +71,9 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 # </blockquote>
 # <!-- /claim -->
 #
-# The smallest example that the covariance fails on has two symbols and one token: the counts are $(1, 0)$ or $(0, 1)$,
-# and their sum is always 1. What it needs is a length that varies: then even one symbol will do.
+# The smallest example in which the counts vary at all, and the covariance fails, has two symbols and one token: the
+# counts are $(1, 0)$ or $(0, 1)$, and their sum is always 1. What the covariance needs is a length that varies: then
+# even one symbol will do.
 #
 # <details><summary>Proof of Assumption E.1, as corrected</summary>
 #
@@ -135,16 +136,17 @@ claim.verdict()
 # **Theorem E.2 (Full rank with high probability)** *Appendix E*
 #
 # Under Assumption E.1 the count matrix of $B$ independent sequences has rank below $|\mathcal S|$ with a probability
-# that falls exponentially in $B$. So it does if only $\mathbb E[s s^\top] \succeq g I$, as for sequences of one length:
-# it is at most $\mathbb P[\mathrm{Bin}(B, g/L^2) < |\mathcal S|]$. (So are, with the second moment of the sequences
-# that hold $\mu$ and their share, the data matrices of Assumption 4.2, which the appendix does not get to.)
+# that falls exponentially in $B$, at a rate that depends on $M$, $\zeta_{\min}$ and $|\mathcal S|$. So it does if only
+# $\mathbb E[s s^\top] \succeq g I$, as for sequences of one length: it is at most $\mathbb P[\mathrm{Bin}(B, g/L^2) <
+# |\mathcal S|]$. (So are, with the second moment of the sequences that hold $\mu$ and their share, the data matrices of
+# Assumption 4.2, which the appendix does not get to.)
 #
-# **In the paper's proof.** The rows minus their mean have the rank of the rows. (One matrix goes by the names $S$, $X$
-# and $A$.)
+# **In the paper's proof.** The rows minus their expectation have the rank of the rows. (One matrix goes by the names
+# $S$, $X$ and $A$.)
 #
-# **Corrected.** Subtracting the mean can lower the rank, and at one length it does, by one. The same proof goes through
-# for the rows as they are, with the second moment in place of the covariance; and a shorter one, row by row, gives a
-# better bound.
+# **Corrected.** Subtracting the expectation can lower the rank, and at one length it does, by one. The same proof goes
+# through for the rows as they are, with the second moment in place of the covariance; and a shorter one, row by row,
+# gives a better bound.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -169,8 +171,17 @@ claim.verdict()
 # $$\mathbb P[\mathrm{rank} < |\mathcal S|] \le \mathbb P[\mathrm{Bin}(B, p) < |\mathcal S|] \le |\mathcal S|\,
 # B^{|\mathcal S| - 1} (1 - p)^{B - |\mathcal S| + 1},$$
 #
-# which falls exponentially in $B$. (With Assumption E.1 as printed, $g \ge \zeta_{\min}^2$, and the bound $M$ on the
-# distances from the mean gives $\|s\| \le M + \|\mathbb E[s]\|$ in the place of $L$.)
+# which falls exponentially in $B$.
+#
+# *With Assumption E.1 as printed* the exponent depends on $M$, $\zeta_{\min}$ and $|\mathcal S|$ alone, as the theorem
+# says, and neither on $L$ nor on the mean. For let $Y = s^\top u$, $a = \mathbb E[Y]$ and $p = \mathbb P[Y \ne 0]$, so
+# that $|Y - a| \le M$. As $Y - a$ has mean zero, $(1 - p)\,|a| \le p M$, and for $p < 1$
+#
+# $$\zeta_{\min}^2 \le \mathrm{Var}(Y) \le (1 - p)\, a^2 + p M^2 \le \frac{p^2 M^2}{1 - p} + p M^2
+# = \frac{p M^2}{1 - p} .$$
+#
+# So $p \ge \zeta_{\min}^2 / (M^2 + \zeta_{\min}^2)$, which takes the place of $g / L^2$. (Where $Y$ has two
+# values, and is 0 at least half of the time, the two are equal.)
 #
 # *The rows that hold $\mu$.* A sequence holds $\mu$ with probability $q_\mu$, and given that it does, its second moment
 # is at least $g_\mu$. So it is a row of $S_{\mathcal B_\mu}$ that raises the rank with a probability of at least $p_\mu
@@ -247,8 +258,8 @@ show.figure(
 # **Corrected.** With one $\mu$ in each sequence and the other tokens drawn from $\mathcal S \setminus \{\mu\}$, the
 # covariance of the counts is singular and the rank is $|\mathcal S| - 1$.
 #
-# $\lambda_{\min}(\Sigma) = 0$, and the rank is never full: this is the case of Remark D.1. Sequences in which $\mu$ may
-# repeat have full rank.
+# $\lambda_{\min}(\Sigma) = 0$, and the rank is never full: this is the case of Remark D.1. A repeated $\mu$, lengths
+# that vary, or the second moment in place of $\Sigma$: none of the three is enough alone, any two together are.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -260,11 +271,53 @@ show.figure(
 # In this scenario $s_\mu = 1$ in every sequence. What does not vary has no variance: row and column $\mu$ of $\Sigma$
 # are zero, and $\lambda_{\min}(\Sigma) = 0$. The rank is not full either: the vector with $1 - L$ at $\mu$ and 1
 # elsewhere is orthogonal to every row, since the other counts add up to $L - 1$. The smallest example has three symbols
-# and two tokens: the rows are $(1, 1, 0)$ and $(1, 0, 1)$, and there are no others. If $\mu$ may come more often, the
-# covariance is singular still, because all counts add up to $L$; but the rank can then be full. $\square$
+# and two tokens: the rows are $(1, 1, 0)$ and $(1, 0, 1)$, and there are no others. (With two symbols the other tokens
+# would not vary, as the remark asks.) $\square$
+#
+# *Is a near form true?* Three changes come to mind: $\mu$ may come more often, lengths may vary, or the second moment
+# takes the place of the covariance. None is enough alone. If $\mu$ may come more often, the counts still add up to $L$;
+# if lengths vary, $s_\mu$ is still 1, and the covariance is singular both times; and the vector above is orthogonal to
+# every row, so that the second moment is singular too. Any two of them together do it.
 #
 # </details>
 #
+# The three changes, one by one and in pairs: least eigenvalues for three symbols, from all sequences of two tokens, or
+# of two to four where lengths vary.
+
+
+# %%
+def scenario_moments(again: bool, longest: int) -> tuple[float, float]:
+    """Least eigenvalues of covariance and second moment, from all sequences that begin with the symbol 0, of 3."""
+    mean, second = torch.zeros(3, dtype=torch.float64), torch.zeros(3, 3, dtype=torch.float64)
+    for tokens in range(2, longest + 1):
+        rest = torch.cartesian_prod(*[torch.arange(0 if again else 1, 3)] * (tokens - 1)).reshape(-1, tokens - 1)
+        some = counts(torch.cat([torch.zeros_like(rest[:, :1]), rest], dim=1), 3)
+        mean += some.mean(dim=0) / (longest - 1)
+        second += some.mT @ some / len(some) / (longest - 1)
+    return least_eigenvalue(second - torch.outer(mean, mean)), least_eigenvalue(second)
+
+
+# %% [markdown]
+# Of every process both moments:
+
+# %%
+changes = {(again, longest): scenario_moments(again, longest) for again in (False, True) for longest in (2, 4)}
+show.table(
+    ["μ may come again", "lengths", "least eigenvalue of the covariance", "of the second moment"],
+    [[again, "2" if longest == 2 else "2 to 4", *both] for (again, longest), both in changes.items()],
+)
+one_change = {
+    "μ may come again": changes[True, 2][0],
+    "lengths vary": changes[False, 4][0],
+    "second moment": changes[False, 2][1],
+}
+two_changes = {
+    "μ may come again, lengths vary": changes[True, 4][0],
+    "μ may come again, second moment": changes[True, 2][1],
+    "lengths vary, second moment": changes[False, 4][1],
+}
+
+# %% [markdown]
 # Data sets of this scenario are drawn, and beside them uniform sequences, in which $\mu$ may come more often.
 
 # %%
@@ -279,7 +332,7 @@ scenario_covariance = torch.cov(all_rows.mT, correction=0)
 uniform = sample_sequences(20 * plenty, length, size, draw).split(plenty)
 repeats = [modular_rank(counts(part, size).long()) for part in uniform]
 plain_rows = counts(uniform[0], size).long()
-rank_of_rows, rank_of_centred = repeats[0], modular_rank(plenty * plain_rows - plain_rows.sum(dim=0))
+rank_of_rows, rank_of_centred = repeats[0], modular_rank(size * plain_rows - length)  # size times s less E[s]
 never_full = (scenario_ranks < size).double().mean()
 
 # %% [markdown]
@@ -293,6 +346,8 @@ claim.check("the scenario: least rank", int(scenario_ranks.min()), "==", size - 
 claim.check("norm of the counts against sqrt(|S|) L", with_one.norm(dim=-1).max(), "<=", size**0.5 * length)
 least = least_eigenvalue(scenario_covariance)
 claim.counterexample("the scenario: least eigenvalue of the covariance", least, ">", 1e-9)
+claim.counterexample("the scenario with one change: least eigenvalue", max(one_change.values()), ">", 1e-9)
+claim.control("the scenario with two changes: least eigenvalue", two_changes, "<=", 1e-9)
 claim.control("uniform sequences, any number of μ: largest rank", max(repeats), "==", size - 1)
 claim.verdict()
 
@@ -319,6 +374,36 @@ for n in small_sizes:
 show.table(["B", "share that is not versatile", "bound"], [[n, missed[n].mean().item(), union[n]] for n in small_sizes])
 
 # %% [markdown]
+# For three symbols and two tokens the probability is known: data are versatile if each of the six unordered pairs
+# has come, three of which have the chance $\frac19$ and three $\frac29$. Beside it the bound as it is, and with $p_\mu$
+# six times as large.
+
+
+# %%
+def not_versatile(samples: int) -> float:
+    """Probability that one of the six pairs has not come, by inclusion and exclusion."""
+    chances = [(i, j, 1 - i / 9 - 2 * j / 9) for i in range(4) for j in range(4) if i + j]
+    return math.fsum((-1) ** (i + j + 1) * math.comb(3, i) * math.comb(3, j) * left**samples for i, j, left in chances)
+
+
+def over_union(factor: float, samples: range) -> dict[str, float]:
+    tails = {n: min(1.0, 3 * rank_failure_tail(n, 3, factor * small_chance)) for n in samples}
+    return {f"B = {n}": not_versatile(n) / tail for n, tail in tails.items()}
+
+
+within_union, beyond_union = over_union(1, range(10, 2001, 10)), over_union(6, range(200, 401, 20))
+
+# %% [markdown]
+# The chance that takes the place of $g/L^2$ under Assumption E.1 as printed is tried where it is tight: $Y$ is 1 with
+# probability $p$ and else 0, so that its variance is $p(1-p)$, and $M$ the larger of $p$ and $1-p$.
+
+# %%
+share = torch.arange(1, 100, dtype=torch.float64) / 100
+variance, reach = share * (1 - share), torch.maximum(share, 1 - share)
+over_chance = (share * (reach.square() + variance) / variance).min()
+over_half = (share * (reach.square() / 4 + variance) / variance).min()
+
+# %% [markdown]
 # The share of failures must stay below the bounds, and does not with $p$ twice as large, or in the scenario of
 # Remark E.3. Of the proof, the step that subtracts the mean must fail; Bernstein's bound on two symbols and one token,
 # where the probability is $2^{1-B}$, must hold, but not with its exponent a hundred times as large.
@@ -333,8 +418,12 @@ for n, some in list(short.items())[::3]:
     claim.estimate(f"one token, share of failures, B = {n}", some.double(), "<=", short_bounds[n])
 for n in small_sizes[-1:]:
     claim.estimate(f"3 symbols, 2 tokens, B = {n}: share not versatile", missed[n], "<=", union[n])
+claim.check("3 symbols, 2 tokens, not versatile: exact probability over the bound", within_union, "<=", 1 + 1e-9)
+claim.control("the same with p six times as large", beyond_union, "<=", 1 + 1e-9)
 claim.control(f"one μ in each, B = {plenty}: share of failures", never_full, "<=", 0.01)
-claim.printed("rank of the rows minus their mean", rank_of_centred, "==", rank_of_rows, of="proof")
+claim.printed("rank of the rows minus their expectation", rank_of_centred, "==", rank_of_rows, of="proof")
+claim.check("two values: chance that Y is not 0 over ζ²/(M² + ζ²), least", over_chance, ">=", 1 - 1e-12, of="proof")
+claim.control("the same with M half as large", over_half, ">=", 1 - 1e-12, of="proof")
 claim.check("two symbols, one token: probability over Bernstein's bound", by_bernstein, "<=", 1, of="proof")
 claim.control("the same with a hundredfold exponent", hundredfold, "<=", 1, of="proof")
 claim.verdict()
