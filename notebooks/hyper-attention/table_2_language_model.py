@@ -249,8 +249,9 @@ claim.verdict()
 # With three layers, too, a comparison has to wait until attention has been learned: self-attention is then better than
 # a model that weighs all earlier tokens alike. The products of scores are as cheap as the paper says. The gaps that the
 # paper reports are a few hundredths of a nat, about what two runs of one of these small models differ by for their
-# seeds alone, so that a table of single runs leaves them open; pairs of runs with equal batches see more. What they see
-# here is in the table of the gaps, and, with a rate for each model, in that at the foot of the page.
+# seeds alone. How much two runs of the paper's large models differ by is not known, and a table of single runs does not
+# say. Pairs of runs with equal batches see more. What they see here is in the table of the gaps, and, with a rate for
+# each model, in that at the foot of the page.
 #
 # ## To try
 # - Set `steps = 60` and `warm_up = 6`: the model without attention blocks is better than the mean of the past. Before
