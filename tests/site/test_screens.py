@@ -56,6 +56,47 @@ def test_nothing_scrolls_sideways_on_a_phone(phone: Any) -> None:
     assert {path: excess for path, excess in wide.items() if excess > 0} == {}
 
 
+def test_the_scoreboard_fits_a_wide_screen(screen: Any) -> None:
+    """All columns beside the contents, and no badge beyond its cell; a phone scrolls."""
+    if screen.page.viewport_size["width"] < 1440:
+        return
+    screen.open("generated/scoreboard.html")
+    wide = "[...document.querySelectorAll('.pst-scrollable-table-container')].map(e => e.scrollWidth - e.clientWidth)"
+    assert max(screen.page.evaluate(wide)) <= 0
+    beyond = """[...document.querySelectorAll('.scoreboard-filters ~ section td')].filter((cell) =>
+        [...cell.querySelectorAll('.verdict, .proof-mark')].some((badge) =>
+            badge.getBoundingClientRect().right > cell.getBoundingClientRect().right)).map((cell) => cell.innerText)"""
+    assert screen.page.evaluate(beyond) == []
+
+
+#: The points, brackets and hyphens after formulas that stand on another line than the formula.
+_LEFT_BEHIND = """[...document.querySelectorAll('.with-formula')].filter((span) => {
+    const point = document.createRange(), box = span.querySelector('mjx-container').getBoundingClientRect();
+    point.selectNodeContents(span.lastChild);
+    const { left, width, bottom } = point.getBoundingClientRect();
+    return width && (left < box.right - 2 || bottom < box.top || bottom > box.bottom + 20);
+}).map((span) => span.innerText)"""
+
+
+@pytest.mark.parametrize(
+    "page", ["papers/hyper-attention.html", "notebooks/looped-transformers/lemma_17_reciprocal.html"]
+)
+def test_a_point_stays_with_its_formula(phone: Any, page: str) -> None:
+    phone.open(page)
+    assert phone.page.locator(".with-formula").count() > 20
+
+    def left_behind() -> list[str]:
+        found = []
+        for width in range(360, 440, 8):
+            phone.page.set_viewport_size({"width": width, "height": 900})
+            found += phone.page.evaluate(_LEFT_BEHIND)
+        return found
+
+    assert left_behind() == []
+    phone.page.add_style_tag(content=".with-formula { white-space: normal !important; }")
+    assert left_behind() != []
+
+
 def test_no_bars_that_scroll_stand_under_letters(light: Any) -> None:
     """Where such bars take room, a formula that is wider than its box by a trifle gets one."""
     light.open("notebooks/linear-attention/figure_3_dfa_execution.html")
