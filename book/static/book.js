@@ -59,7 +59,7 @@ document.addEventListener("DOMContentLoaded", () => {
   enlargeFigures();
   readMaps();
   filterScoreboard();
-  document.querySelectorAll(".bd-article :is(.pst-scrollable-table-container, .map-frame)").forEach(watchWidth);
+  document.querySelectorAll(".bd-article :is(.pst-scrollable-table-container, .map-frame, .sd-col .image-reference)").forEach(watchWidth);
 });
 
 // In the map of a chapter, a pointed-at statement shows what it says, and the lines that meet it stand out. What is

@@ -64,6 +64,18 @@ def test_a_map_says_what_a_statement_says(light: Any, way: str) -> None:
     assert card.is_hidden()
 
 
+@pytest.mark.parametrize("paper", ["linear-attention", "looped-transformers", "hyper-attention", "memorization"])
+def test_no_name_is_wider_than_its_node(light: Any, paper: str) -> None:
+    light.open(f"papers/{paper}.html")
+    beyond = """[...document.querySelectorAll(".claim-map .node")].filter((node) => {
+        const box = node.querySelector("rect").getBBox();
+        return [...node.querySelectorAll("text")].map((text) => text.getBBox()).some((line) => line.x < box.x + 1
+            || line.x + line.width > box.x + box.width - 1 || line.y < box.y
+            || line.y + line.height > box.y + box.height);
+    }).map((node) => node.textContent)"""
+    assert light.page.evaluate(beyond) == []
+
+
 def test_a_node_leads_to_its_claim(light: Any) -> None:
     light.open(CHAPTER)
     light.page.locator('.claim-map a[data-claim="claim-hyper-attention-theorem-4-4"]').click()
