@@ -22,6 +22,7 @@ from attention_theory.in_context_reasoning.scales import Kinds, count_kinds, sca
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.variants import Stack, Training, level_of, stacks
 from attention_theory.randomness import Seed, generator, streams
+from attention_theory.subnormals import subnormals_as_zero
 from attention_theory.validation import ParameterError, require
 
 #: Sentences taken at once: what is worked out for so many stays near the processor.
@@ -215,11 +216,19 @@ def train(
 
 
 def take_step(stack: Stack, sentences: Shared, labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> None:
-    """One step of every run of a stack; of sets, the labels stand as the stacked models do."""
+    """One step of every run of a stack; of sets, the labels stand as the stacked models do.
+
+    Probabilities of a trained model are subnormal by the thousand, and nothing in a sum. The length of a slope is taken
+    with them, for when it underflows is part of an arithmetic.
+    """
     if stack.trained == "scales":
-        stack.step_scales(scale_slope(sentences.kinds, stack, labels, arithmetic))
+        with subnormals_as_zero():
+            slope = scale_slope(sentences.kinds, stack, labels, arithmetic)
+        stack.step_scales(slope)
     else:
-        stack.step(_slopes(stack, sentences.places, labels, arithmetic))
+        with subnormals_as_zero():
+            slopes = _slopes(stack, sentences.places, labels, arithmetic)
+        stack.step(slopes)
 
 
 def _slopes(stack: Stack, pieces: list[Places], labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> Weights:

@@ -21,6 +21,7 @@ from attention_theory.in_context_reasoning.task import Sentences, Task, draw_lab
 from attention_theory.in_context_reasoning.training import MEASURES, History, estimated_gammas, measures
 from attention_theory.in_context_reasoning.variants import Stack, Training, level_of, stacks
 from attention_theory.randomness import Seed, generator, streams
+from attention_theory.subnormals import subnormals_as_zero
 from attention_theory.validation import require
 
 #: The models of Figures 10 to 12.
@@ -132,13 +133,17 @@ def _counted(sentences: Sentences, task: Task, dtype: torch.dtype, device: torch
 def _step(stack: Stack, counted: _Counted, labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> None:
     """One normalised step of every run of a stack."""
     if stack.trained == "scales":
-        stack.step_scales(scale_slope(counted.kinds, stack, labels, arithmetic))
+        with subnormals_as_zero():
+            slope = scale_slope(counted.kinds, stack, labels, arithmetic)
+        stack.step_scales(slope)
         return
     counts = counted.bigrams
-    attended = attend(counts, stack.weights)
-    logits = logits_of(counts, stack.weights, attended)
-    loss = cross_entropy_by(stack.arithmetics(arithmetic), logits, labels)
-    stack.step(slopes(counts, stack.weights, attended, loss.error, stack.trained == "all"))
+    with subnormals_as_zero():
+        attended = attend(counts, stack.weights)
+        logits = logits_of(counts, stack.weights, attended)
+        loss = cross_entropy_by(stack.arithmetics(arithmetic), logits, labels)
+        step = slopes(counts, stack.weights, attended, loss.error, stack.trained == "all")
+    stack.step(step)
 
 
 def _measure(
