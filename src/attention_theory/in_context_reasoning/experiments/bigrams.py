@@ -13,6 +13,7 @@ from functools import cached_property
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import embedding_bag
 
 from attention_theory.in_context_reasoning.model import Pass, Weights
 
@@ -58,17 +59,20 @@ class Bigrams:
 
     def gram(self, vectors: Float[Tensor, "models sentences codes"]) -> Float[Tensor, "models sentences codes"]:
         """``(sum_h x_h x_h^T) v`` for a vector v a model and sentence."""
-        product = self.matrix @ vectors.flatten(1).mT.contiguous()
-        return product.mT.contiguous().view(vectors.shape)
+        rows = vectors.permute(1, 2, 0).contiguous()  # models side by side, as every product here has them
+        return (self.matrix @ rows.flatten(0, 1)).view(rows.shape).permute(2, 0, 1)
 
     def at_last(self, matrix: Float[Tensor, "models codes features"]) -> Float[Tensor, "models sentences features"]:
         """``x_H^T matrix``, a row a sentence."""
-        return matrix[:, self.last[:, 0]] + matrix[:, self.last[:, 1]]
+        rows = matrix.permute(1, 2, 0).contiguous()
+        sums = embedding_bag(self.last, rows.flatten(1), mode="sum")
+        return sums.view(-1, *rows.shape[1:]).permute(2, 0, 1)
 
     def by_last(self, values: Float[Tensor, "models sentences features"]) -> Float[Tensor, "models codes features"]:
         """The sum over the sentences of ``x_H values^T``."""
-        total = values.new_zeros(len(values), self.bounds.shape[1], values.shape[-1])
-        return total.index_add_(1, self.last[:, 0], values).index_add_(1, self.last[:, 1], values)
+        rows = values.permute(1, 2, 0).contiguous()
+        total = rows.new_zeros(self.bounds.shape[1], *rows.shape[1:])
+        return total.index_add_(0, self.last[:, 0], rows).index_add_(0, self.last[:, 1], rows).permute(2, 0, 1)
 
 
 def count_bigrams(tokens: Int[Tensor, "sentences length"], size: int, dtype: torch.dtype = torch.float64) -> Bigrams:
@@ -88,7 +92,7 @@ def count_bigrams(tokens: Int[Tensor, "sentences length"], size: int, dtype: tor
 
 def attend(counts: Bigrams, weights: Weights) -> Float[Tensor, "models sentences codes"]:
     """The attended sums of stacked linear models (Eq. 1; weights in the codes)."""
-    return counts.gram(counts.at_last(weights.query_key))
+    return counts.gram(counts.at_last(weights.query_key)).contiguous()
 
 
 def layers(counts: Bigrams, weights: Weights) -> Pass:
