@@ -1,7 +1,8 @@
 """A papermill engine that gives up on a cell whose output has no end, before it fills memory and disk."""
 
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,21 @@ class CappedEngine(NBClientEngine):
         kwargs["shutdown_kernel"] = (
             "immediate"  # nothing is left to be done in it, and asked politely it takes its time
         )
-        return CappedClient(nb_man, kernel_name=kernel_name, **kwargs).execute()
+        with _saved_at_the_end(nb_man):
+            return CappedClient(nb_man, kernel_name=kernel_name, **kwargs).execute()
+
+
+@contextmanager
+def _saved_at_the_end(nb_man: Any) -> Iterator[None]:
+    """Papermill writes the whole notebook twice a cell, pictures and all; once the cells have ended is enough.
+
+    It does so then however they ended. Of a process that is killed nobody reads the file.
+    """
+    nb_man.save = lambda **_: None
+    try:
+        yield
+    finally:
+        del nb_man.save
 
 
 papermill_engines.register(CAPPED, CappedEngine)
