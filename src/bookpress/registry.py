@@ -2,6 +2,7 @@
 
 from collections import Counter
 from enum import StrEnum
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Self
@@ -196,7 +197,7 @@ class Registry(BaseModel):
     @classmethod
     def load(cls, layout: Layout | None = None) -> "Registry":
         folder = (layout or Layout.here()).claims
-        papers = [load_paper(path) for path in sorted(folder.glob("*.yaml"))]
+        papers = [_paper_unless_changed(path, _state(path)) for path in sorted(folder.glob("*.yaml"))]
         for what, values in (("name", [one.name for one in papers]), ("number", [one.number for one in papers])):
             if twice := [value for value, count in Counter(values).items() if count > 1]:
                 raise RegistryError(f"two claims files have the {what} {twice[0]!r}")
@@ -234,6 +235,17 @@ class Registry(BaseModel):
             for entry in paper.claims
             if entry.notebook == notebook
         }
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """What tells that a file has been changed: its time and its size."""
+    return path.stat().st_mtime_ns, path.stat().st_size
+
+
+@lru_cache
+def _paper_unless_changed(path: Path, state: tuple[int, int]) -> Paper:
+    """A claims file, read again only once it has been changed: every claim of a page asks for all papers."""
+    return load_paper(path)
 
 
 def load_paper(path: Path) -> Paper:
