@@ -67,6 +67,12 @@ class Architecture:
             return powers.div_(powers.sum(dim=-1, keepdim=True))
         return attention_weights(scores, "softmax" if self.attention == "softmax" else "linear")
 
+    def with_full_input(self, values: Tensor, more: Tensor) -> Tensor:
+        """``values + κ more``."""
+        if isinstance(self.full_input, Tensor):
+            return torch.addcmul(values, self.full_input, more)
+        return torch.add(values, more, alpha=self.full_input)
+
     def pull_back(
         self,
         scores: Float[Tensor, "... length"],
@@ -75,7 +81,9 @@ class Architecture:
     ) -> Float[Tensor, "... length"]:
         """The loss's slope in the scores from its slope in the weights; the slope of ReLU at 0 is 0."""
         if self.attention == "relu":
-            return slope * weights.sign()
+            return torch.ops.aten.threshold_backward(
+                slope, weights, 0
+            )  # one pass; ``slope * weights.sign()`` takes two
         if self.attention == "softmax":
             slope = slope if slope.stride() == weights.stride() else slope.contiguous()
             return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
@@ -186,12 +194,12 @@ def gradients(
         of_last = slope.mT @ places.last_codes(slope)
     else:
         of_last = places.by_last(slope).mT.contiguous()
-    return Weights(value, query_key, of_last + architecture.full_input * value)
+    return Weights(value, query_key, architecture.with_full_input(of_last, value))
 
 
 def _together(weights: Weights, architecture: Architecture) -> Float[Tensor, "... out codes"]:
     """What both layers make of the attended sum."""
-    return weights.value + architecture.full_input * weights.feed_forward
+    return architecture.with_full_input(weights.value, weights.feed_forward)
 
 
 def _largest(values: Float[Tensor, "... length"]) -> Float[Tensor, "... 1"]:
