@@ -9,7 +9,7 @@ import torch
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, floor_without_attended, softmax_limit
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.training import History, side_by_side, train
+from attention_theory.in_context_reasoning.training import OUTCOMES, History, side_by_side, train
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.randomness import Seed
 from attention_theory.validation import require
@@ -67,6 +67,7 @@ def train_grid(
     exact: Sequence[str] = (),
     evaluation: int = 1024,
     record_every: int | None = None,
+    measured: Sequence[str] = OUTCOMES,
     device: torch.device | str = "cpu",
 ) -> History:
     """Every named model at every noise level and rate, in float32 as the paper trains them (Section 5).
@@ -78,7 +79,7 @@ def train_grid(
         arithmetic: by subtraction as an ordinary training loop computes slopes, or in the log domain.
         exact: names that are run in the log domain as well, beside the others on the same sentences; these runs are
             ``with_arithmetic("log-domain")`` of the history.
-        evaluation, record_every, device: as for :func:`train`.
+        evaluation, record_every, measured, device: as for :func:`train`; what the cells need is measured unless given.
 
     Raises:
         ParameterError: a name that is none of the models, or a number out of range.
@@ -105,6 +106,7 @@ def train_grid(
                     dtype=torch.float32,
                     evaluation=evaluation,
                     record_every=record_every,
+                    measured=measured,
                     device=device,
                 )
             )

@@ -1,8 +1,9 @@
 """Training the models of Section 5 side by side: every run sees the same sentences, step for step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
@@ -44,6 +45,9 @@ MEASURES = (
     "separated",  # share of sentences that satisfy condition (8)
 )
 
+#: Those that most figures need. Taking these alone saves one pass of three over sentences, and more.
+OUTCOMES = ("population", "unseen", "p_output", "p_noise")
+
 
 @dataclass(frozen=True)
 class History:
@@ -57,12 +61,16 @@ class History:
         """One measure of one run over time, by the model's name, its noise level and its rate.
 
         Raises:
-            ParameterError: no such run, or no such measure.
+            ParameterError: no such run, or a measure that there is not or that was not taken.
         """
-        known = [_describe(run.variant.name, run.noise, run.rate, run.arithmetic) for run in self.runs]
         wanted = _describe(name, noise, rate)
-        require(measure=(measure, MEASURES), run=(wanted, known))
-        return self.values[measure][:, known.index(wanted)]
+        require(measure=(measure, self.values), run=(wanted, self._columns))
+        return self.values[measure][:, self._columns[wanted]]
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        names = [_describe(run.variant.name, run.noise, run.rate, run.arithmetic) for run in self.runs]
+        return {name: index for index, name in reversed(list(enumerate(names)))}  # the first of those with one name
 
     def with_arithmetic(self, arithmetic: Arithmetic) -> "History":
         """The runs that had this arithmetic of their own, which :meth:`of` then finds."""
@@ -171,6 +179,7 @@ def train(
     relu_shift: float = 1e-8,
     evaluation: int = 1024,
     record_every: int | None = None,
+    measured: Sequence[str] = MEASURES,
     device: torch.device | str = "cpu",
 ) -> History:
     """Normalised gradient descent from zero on every run (Section 5), measured on sentences kept apart.
@@ -183,12 +192,14 @@ def train(
         relu_shift: see :class:`Architecture`.
         evaluation: sentences in each of the two evaluation sets.
         record_every: measure every so many steps, and at the end; a twentieth of the steps unless given.
+        measured: which of :data:`MEASURES` to take.
         device: where the models are; sentences are drawn on the CPU and moved, and what is measured comes back to it.
 
     Raises:
-        ParameterError: a noise level that the task does not know, or a number out of range.
+        ParameterError: a noise level that the task does not know, no such measure, or a number out of range.
     """
     require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
+    require(measured=(list(measured), MEASURES))
     levels = sorted({run.noise for run in runs})
     of_batches, of_seen, of_unseen = streams(seed, 3)
     batches = batches or fresh_batches(task, levels, batch, of_batches)
@@ -206,12 +217,12 @@ def train(
         coming, labels = Shared(sentences.tokens.to(device), task, dtype), labels.to(device)
         if step % every == 0 or step == steps:
             marks.append(step)
-            records.append(_measure(group, held_out, shared, task, coming, labels[torch.cat(rows)]))
+            records.append(_measure(group, held_out, shared, task, coming, labels[torch.cat(rows)], measured))
         if step == steps:
             break
         for stack, row in zip(group, rows, strict=True):
             take_step(stack, coming, labels[row], arithmetic)
-    values = {name: torch.stack([record[name] for record in records]).cpu() for name in MEASURES}
+    values = {name: torch.stack([record[name] for record in records]).cpu() for name in measured}
     return History([run for stack in group for run in stack.runs], marks, values)
 
 
@@ -331,11 +342,13 @@ def _measure(
     task: Task,
     coming: Shared,
     labels: Int[Tensor, "runs batch"],
+    measured: Sequence[str],
 ) -> dict[str, Float[Tensor, " runs"]]:
     """The measures of all stacks together, for small operations cost the least when there are few of them."""
     seen, unseen = (layers_of(sentences, group) for sentences in shared)
     runs = [run for stack in group for run in stack.runs]
-    return measures(runs, task, held_out, [seen, unseen], layers_of(coming, group).logits, labels)
+    logits = layers_of(coming, group).logits if "labels" in measured else None
+    return measures(runs, task, held_out, [seen, unseen], logits, labels, measured)
 
 
 def measures(
@@ -343,38 +356,40 @@ def measures(
     task: Task,
     held_out: list[Sentences],
     passes: list[Pass],
-    coming: Float[Tensor, "runs batch tokens"],
+    coming: Float[Tensor, "runs batch tokens"] | None,
     labels: Int[Tensor, "runs batch"],
+    measured: Sequence[str] = MEASURES,
 ) -> dict[str, Float[Tensor, " runs"]]:
-    """Every one of :data:`MEASURES` of stacked runs.
+    """Some of :data:`MEASURES` of stacked runs, or all.
 
     Args:
         held_out, passes: the evaluation sentences, those with trained outputs first, and the layers' logits on them.
-        coming, labels: logits and labels of the coming step.
+        coming, labels: logits and labels of the coming step; the logits are for ``labels`` alone.
     """
     noise = torch.tensor([run.noise for run in runs], dtype=torch.float64, device=labels.device)[:, None]
     seen, unseen = passes
-    output = held_out[0].output
-    log_p = unseen.logits.double().log_softmax(dim=-1)
-    at_noise = log_p[..., task.noise_token].exp() if task.noisy else torch.zeros_like(log_p[..., 0])
-    ff_noise = seen.feed_forward[..., task.noise_token]
-    attention_output, attention_largest = _at(seen.attention, output), seen.attention.amax(dim=-1)
-    ff_largest = seen.feed_forward.amax(dim=-1)
-    per_sentence = {
-        "population": expected_loss(seen.logits.double(), output, task.noise_token, noise),
-        "unseen": expected_loss(unseen.logits.double(), held_out[1].output, task.noise_token, noise),
-        "labels": cross_entropy(coming.double(), labels).losses,
-        "p_output": _at(log_p, held_out[1].output).exp(),
-        "p_noise": at_noise,
-        "attention_output": attention_output,
-        "attention_largest": attention_largest,
-        "feed_forward_noise": ff_noise,
-        "feed_forward_largest": ff_largest,
-        "attention_hits": (seen.attention.argmax(dim=-1) == output).double(),
-        "feed_forward_hits": (seen.feed_forward.argmax(dim=-1) == task.noise_token).double(),
-        "separated": separated(seen, held_out[0], task) if task.noisy else torch.zeros_like(at_noise),
+    output, other = (sentences.output for sentences in held_out)
+    tau, nothing = task.noise_token, torch.zeros_like(unseen.logits[..., 0], dtype=torch.float64)
+
+    @cache
+    def log_p() -> Float[Tensor, "runs sentences tokens"]:
+        return unseen.logits.double().log_softmax(dim=-1)
+
+    ways: dict[str, Callable[[], Tensor]] = {
+        "population": lambda: expected_loss(seen.logits.double(), output, tau, noise),
+        "unseen": lambda: expected_loss(unseen.logits.double(), other, tau, noise),
+        "labels": lambda: cross_entropy(cast(Tensor, coming).double(), labels).losses,
+        "p_output": lambda: _at(log_p(), other).exp(),
+        "p_noise": lambda: log_p()[..., tau].exp() if task.noisy else nothing,
+        "attention_output": lambda: _at(seen.attention, output),
+        "attention_largest": lambda: seen.attention.amax(dim=-1),
+        "feed_forward_noise": lambda: seen.feed_forward[..., tau],
+        "feed_forward_largest": lambda: seen.feed_forward.amax(dim=-1),
+        "attention_hits": lambda: seen.attention.argmax(dim=-1) == output,
+        "feed_forward_hits": lambda: seen.feed_forward.argmax(dim=-1) == tau,
+        "separated": lambda: separated(seen, held_out[0], task) if task.noisy else nothing,
     }
-    return {name: value.double().mean(dim=-1) for name, value in per_sentence.items()}
+    return {name: ways[name]().double().mean(dim=-1) for name in measured}
 
 
 def _at(

@@ -36,6 +36,19 @@ def test_a_run_is_the_same_alone_and_in_company() -> None:
     assert all(torch.equal(together.values[name], again.values[name]) for name in MEASURES)
 
 
+def test_what_is_measured_can_be_chosen() -> None:
+    runs = [Training(VARIANTS[name], 0.2, 0.1) for name in ("Reparam-ReLU-F", "Origin-Softmax-FA")]
+    all_of_them = train(runs, TASK, 6, batch=16, evaluation=32)
+    for measure in MEASURES:
+        alone = train(runs, TASK, 6, batch=16, evaluation=32, measured=[measure])
+        assert list(alone.values) == [measure]
+        assert torch.equal(alone.values[measure], all_of_them.values[measure])
+    with pytest.raises(ParameterError, match="measure must be"):
+        alone.of("labels", "Reparam-ReLU-F", 0.2, 0.1)
+    with pytest.raises(ParameterError, match="each of measured must be"):
+        train(runs, TASK, 6, measured=["weather"])
+
+
 def test_reparameterised_loss_is_its_closed_form() -> None:
     task = Task(14, 1, 3, 16)
     history = train([Training(VARIANTS["Reparam-Linear-FA"], 0.0, 0.1)], task, 30, batch=8, evaluation=16)

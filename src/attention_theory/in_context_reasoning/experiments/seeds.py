@@ -16,7 +16,7 @@ from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.model import Pass
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.training import (
-    MEASURES,
+    OUTCOMES,
     Batches,
     History,
     Shared,
@@ -66,6 +66,7 @@ def train_seeds(
     dtype: torch.dtype = torch.float32,
     evaluation: int = 1024,
     record_every: int = 10,
+    measured: Sequence[str] = OUTCOMES,
     device: torch.device | str = "cpu",
 ) -> list[History]:
     """What ``train`` does with the named models, for several seeds at once: the history of each (Section 5).
@@ -77,6 +78,7 @@ def train_seeds(
         task: its sizes and fillers; with ``noise`` above 0 it must be the noisy one.
         evaluation: sentences in each of the two evaluation sets of a seed.
         record_every: measure every so many steps, and at the end.
+        measured: which measures to take; what figures of losses need unless given.
         device: where the models are; what is measured comes back to the CPU.
 
     Raises:
@@ -86,7 +88,7 @@ def train_seeds(
     require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
     sources = [_Source(task, seed, evaluation, device, partial(block_batches, task, noise, batch)) for seed in seeds]
     runs = [Training(VARIANTS[name], noise, rate) for name in names]
-    return _train(runs, task, sources, steps, arithmetic, dtype, record_every, device)
+    return _train(runs, task, sources, steps, arithmetic, dtype, record_every, measured, device)
 
 
 def train_grid_seeds(
@@ -102,6 +104,7 @@ def train_grid_seeds(
     dtype: torch.dtype = torch.float32,
     evaluation: int = 1024,
     record_every: int = 10,
+    measured: Sequence[str] = OUTCOMES,
     device: torch.device | str = "cpu",
 ) -> list[History]:
     """What :func:`train_grid` gives at each seed, from the same draws, with the seeds side by side.
@@ -119,7 +122,7 @@ def train_grid_seeds(
             runs = [Training(VARIANTS[name], level, rate) for name in names for level in noise for rate in rates]
             batches = partial(fresh_batches, of_kind, noise, batch)
             sources = [_Source(of_kind, seed, evaluation, device, batches) for seed in seeds]
-            parts.append(_train(runs, of_kind, sources, steps, arithmetic, dtype, record_every, device))
+            parts.append(_train(runs, of_kind, sources, steps, arithmetic, dtype, record_every, measured, device))
     return [side_by_side(list(of_seed)) for of_seed in zip(*parts, strict=True)]
 
 
@@ -132,6 +135,7 @@ def _train(
     arithmetic: Arithmetic,
     dtype: torch.dtype,
     record_every: int,
+    measured: Sequence[str],
     device: torch.device | str,
 ) -> list[History]:
     """The history of each source's runs."""
@@ -148,7 +152,7 @@ def _train(
         labels = torch.stack([labels for _, labels in batches], dim=1).to(device)
         if step % record_every == 0 or step == steps:
             marks.append(step)
-            records.append(_measure(group, task, sources, held_out, coming, labels[torch.cat(rows)]))
+            records.append(_measure(group, task, sources, held_out, coming, labels[torch.cat(rows)], measured))
         if step < steps:
             for stack, row in zip(group, rows, strict=True):
                 take_step(stack, coming, labels[row].flatten(0, 1), arithmetic)
@@ -182,16 +186,19 @@ def _measure(
     held_out: list[Shared],
     coming: Shared,
     labels: Int[Tensor, "runs seeds batch"],
+    measured: Sequence[str],
 ) -> list[dict[str, Tensor]]:
     """The measures of each seed's runs, all stacks together."""
     seeds = len(sources)
     runs = [run for stack in group for run in stack.runs[::seeds]]
-    seen, unseen, next_pass = (layers_of(sentences, group) for sentences in (*held_out, coming))
+    seen, unseen = (layers_of(sentences, group) for sentences in held_out)
+    logits = layers_of(coming, group).logits if "labels" in measured else None
     found = []
     for index, source in enumerate(sources):
         mine = slice(index, None, seeds)  # every stack is a multiple of the seeds
         layers = [_of(one, mine) for one in (seen, unseen)]
-        found.append(measures(runs, task, source.held_out, layers, next_pass.logits[mine], labels[:, index]))
+        own = None if logits is None else logits[mine]
+        found.append(measures(runs, task, source.held_out, layers, own, labels[:, index], measured))
     return found
 
 
@@ -202,4 +209,4 @@ def _of(done: Pass, runs: slice) -> Pass:
 
 def _history(runs: list[Training], marks: list[int], records: list[dict[str, Tensor]]) -> History:
     """One seed's part of all records."""
-    return History(runs, marks, {name: torch.stack([record[name] for record in records]).cpu() for name in MEASURES})
+    return History(runs, marks, {name: torch.stack([record[name] for record in records]).cpu() for name in records[0]})

@@ -26,9 +26,8 @@ STEPS = BLOCK + 5
 def test_seeds_side_by_side_are_runs_one_after_the_other(noise: float, arithmetic: Arithmetic) -> None:
     task = Task(14, 2, 3, 16, noisy=noise > 0)
     runs = [Training(VARIANTS[name], noise, 0.1) for name in NAMES]
-    together = train_seeds(
-        NAMES, task, noise, 0.1, STEPS, 8, [3, 5], arithmetic=arithmetic, dtype=torch.float64, evaluation=12
-    )
+    options = {"arithmetic": arithmetic, "dtype": torch.float64, "evaluation": 12, "measured": MEASURES}
+    together = train_seeds(NAMES, task, noise, 0.1, STEPS, 8, [3, 5], **options)
     for seed, found in zip((3, 5), together, strict=True):
         batches = block_batches(task, noise, 8, streams(seed, 3)[0])
         alone = train(
@@ -45,9 +44,10 @@ def test_seeds_side_by_side_are_runs_one_after_the_other(noise: float, arithmeti
 def test_a_grid_of_seeds_is_the_grid_of_each(batch: int) -> None:
     task, levels, rates = Task(14, 2, 3, 16), [0.0, 0.3, 0.8], [0.1, 0.5]
     seeds = streams(4, 3)
-    together = train_grid_seeds(NAMES, task, levels, rates, 12, batch, seeds, evaluation=10, record_every=5)
+    options = {"evaluation": 10, "record_every": 5, "measured": ("unseen", "labels")}
+    together = train_grid_seeds(NAMES, task, levels, rates, 12, batch, seeds, **options)
     for seed, found in zip(seeds, together, strict=True):
-        alone = train_grid(NAMES, task, levels, rates, 12, batch, seed, evaluation=10, record_every=5)
+        alone = train_grid(NAMES, task, levels, rates, 12, batch, seed, **options)
         assert found.steps == alone.steps == [0, 5, 10, 12]
         for name in NAMES:
             for level in levels:
