@@ -56,7 +56,8 @@ levels, rates = [0.0, *noise], [slow, fast]
 
 # %%
 models = ["Reparam-Softmax-F", "Reparam-ReLU-F", "Reparam-Linear-F"]
-sizes = {"evaluation": evaluation, "record_every": max(1, steps // 40), "device": device}
+measured = ("population", "unseen", "attention_output")
+sizes = {"evaluation": evaluation, "record_every": max(1, steps // 40), "measured": measured, "device": device}
 runs = {
     (rule, seed): train_grid(
         models, Task(tokens, length=length, fillers=rule), levels, rates, steps, batch, seed, **sizes
