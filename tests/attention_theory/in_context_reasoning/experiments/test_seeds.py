@@ -1,5 +1,7 @@
 """Seeds side by side against one after the other."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -26,7 +28,7 @@ STEPS = BLOCK + 5
 def test_seeds_side_by_side_are_runs_one_after_the_other(noise: float, arithmetic: Arithmetic) -> None:
     task = Task(14, 2, 3, 16, noisy=noise > 0)
     runs = [Training(VARIANTS[name], noise, 0.1) for name in NAMES]
-    options = {"arithmetic": arithmetic, "dtype": torch.float64, "evaluation": 12, "measured": MEASURES}
+    options: dict[str, Any] = {"arithmetic": arithmetic, "dtype": torch.float64, "evaluation": 12, "measured": MEASURES}
     together = train_seeds(NAMES, task, noise, 0.1, STEPS, 8, [3, 5], **options)
     for seed, found in zip((3, 5), together, strict=True):
         batches = block_batches(task, noise, 8, streams(seed, 3)[0])
@@ -44,7 +46,7 @@ def test_seeds_side_by_side_are_runs_one_after_the_other(noise: float, arithmeti
 def test_a_grid_of_seeds_is_the_grid_of_each(batch: int) -> None:
     task, levels, rates = Task(14, 2, 3, 16), [0.0, 0.3, 0.8], [0.1, 0.5]
     seeds = streams(4, 3)
-    options = {"evaluation": 10, "record_every": 5, "measured": ("unseen", "labels")}
+    options: dict[str, Any] = {"evaluation": 10, "record_every": 5, "measured": ("unseen", "labels")}
     together = train_grid_seeds(NAMES, task, levels, rates, 12, batch, seeds, **options)
     for seed, found in zip(seeds, together, strict=True):
         alone = train_grid(NAMES, task, levels, rates, 12, batch, seed, **options)
