@@ -290,11 +290,13 @@ show.table(
 
 # %% [markdown]
 # From $w_1 = 0.1$ the value passes zero and ends negative, from $0.2$ it ends positive. Somewhere between them a start
-# is not trained to zero loss at all. For while $w_1 = 0$ the loss is at least $2.4$: column 1 of $C\,\mathrm{diag}(w)$
-# is then 0 where 1 is asked, and column 2 cannot make up for it. The loss never rises; so once it is below $2.4$ the
-# sign of $w_1$ stays, and starts near by come below it with the same sign. The starts that come below $2.4$ with a
-# positive $w_1$ are thus an open set, and those with a negative one are another. An interval is no union of two open
-# sets that have no start in common and a start each; so some start between $0.1$ and $0.2$ is in neither.
+# is not trained to zero loss at all. For while $w_1 = 0$, column 1 of $C\,\mathrm{diag}(w)$ is 0 where 1 is asked, and
+# column 2 cannot make up for it: if it is $(a, b)$, the squared errors of the tokens of all four sequences add up to
+# $8 + 2 (a - 2)^2 + 2 (b - 2)^2 + 2 (2b - 2)^2 \ge 8 + 1.6$, and the loss, their sum for a mean sequence, is at least
+# $2.4$. The loss never rises; so once it is below $2.4$ the sign of $w_1$ stays, and starts near by come below it with
+# the same sign. The starts that come below $2.4$ with a positive $w_1$ are thus an open set, and those with a negative
+# one are another. An interval is no union of two open sets that have no start in common and a start each; so some start
+# between $0.1$ and $0.2$ is in neither.
 #
 # What is compared:
 
