@@ -19,9 +19,9 @@
 # Section 4 carries over word by word.
 #
 # Two things are assumed, as there, and both are stated further down. Some layer fits the $B$ training sequences
-# (Assumption G.6). And what has to be versatile is the pair counts: the matrix of $\mathrm{vec}(\Gamma)$ of all
-# sequences that hold a symbol must have rank $|\mathcal S|^2$, where $\mathcal S$ is the set of symbols (Assumption
-# G.10).
+# (Assumption G.6). And what has to be versatile is the pair counts: the matrix $Z_{\mathcal B_\mu}$, whose rows are
+# $\mathrm{vec}(\Gamma)$ of all sequences that hold the symbol $\mu$, must have rank $|\mathcal S|^2$ for every $\mu$,
+# where $\mathcal S$ is the set of symbols (Assumption G.10).
 #
 # <!-- claim hyper-attention/theorem-g-7 -->
 # <blockquote>
