@@ -229,8 +229,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# $\Delta_{\mu\mu} = a$, $\Delta_{\mu\nu} = -a/(L^* - 1)$: invisible at $L^*$, $a\frac{L^* - L}{L^* - 1}$ elsewhere, if
-# no token repeats.
+# $\Delta$ is what is added to $T$. A token $\mu$ of a sequence without repeats meets itself once and $L - 1$ others,
+# which makes $a - (L - 1)\frac{a}{L^* - 1}$. It is tried at several lengths, and with tokens that repeat.
 
 # %%
 amount = 0.7
