@@ -347,7 +347,8 @@ for name, errors_of in (("one-hot", full), ("orthonormal", in_basis)):
     claim.check(f"full tensors, {name} embedding, against the loop, error", cases, "<=", 1e-12)
 above_two = {f"order {order}": ordered[order] for order in orders if order > 2}
 claim.printed("argument of Theorem 3.1 for an ordered layer, error", above_two, "<=", 1e-12, of="proof")
-claim.check("the same for the sum over all tuples, error", in_basis, "<=", 1e-12, of="proof")
+for_all = {f"order {order}": error for order, error in in_basis.items()}
+claim.check("the same for the sum over all tuples, error", for_all, "<=", 1e-12, of="proof")
 claim.check("order 3, rank |S|^2, errors", {name: errors[name] for name in list(errors)[:2]}, "<=", 1e-12)
 claim.control("one term of the factors left out, error", errors["free factors, one term less"], "<=", 1e-12)
 claim.check("order 4, shared keys, symmetric tensor, missed", by_cubes, "<=", 1e-10)
