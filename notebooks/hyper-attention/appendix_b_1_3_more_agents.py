@@ -196,8 +196,8 @@ show.figure(
     name="scores",
     caption="Which scores are not zero, in the product of two sinusoidal codes. Small blocks for effects of looped "
     "differences; a symmetric effect needs still fewer; many more without the loop in x.",
-    alt="Three square images of filled and empty cells: a pattern of small blocks along the diagonal; a thinner "
-    "pattern of points on the diagonal; and a pattern with many more filled cells.",
+    alt="Three square images of filled and empty cells: small blocks on the diagonal and next to it; single cells on "
+    "parts of the diagonal; and short diagonal strokes all over the square, with many more filled cells.",
 )
 
 # %% [markdown]

@@ -247,14 +247,16 @@ show.table(
 
 # %% [markdown]
 # ## Codes that are not orthogonal
-# The theorem asks for $d = |\mathcal S|$ and says nothing else of the embedding; its proof says that one "can freely
-# adopt an orthonormal" one. The lengths of the codes do not matter: if the codes are orthogonal, with squared lengths
-# $k_\mu$, the flow keeps $w_\nu^2 - \sum_\mu C_{\mu\nu}^2 / k_\mu$ in one-hot terms, and no entry of $w$ falls. That
-# they be orthogonal does matter. Take two symbols whose codes have length 1 and the inner product $-0.6$, all four
-# sequences of two tokens, and the target $T^* = \begin{pmatrix} 1 & 1 \\ 1 & 1 \end{pmatrix}$, which counts the tokens.
-# In one-hot terms the flow is $\dot C = -K\, (\partial L/\partial C)\, K$, $\dot w = -K\, \partial L/\partial w$, where
-# $K = \begin{pmatrix} 1 & -0.6 \\ -0.6 & 1 \end{pmatrix}$ holds the inner products of the codes: what pulls one value
-# up pulls the other down. The flow is followed from $C = 0$ and $w = (w_1, 1)$ for several $w_1 > 0$.
+# The theorem asks for $d = |\mathcal S|$ and says nothing else of the embedding. Its proof says that one "can freely
+# adopt an orthonormal" one, and Section 3 that this $d$ "ensures orthogonal domain embeddings", so that these are what
+# the paper means and what is judged here. The lengths of the codes do not matter: if the codes are orthogonal, with
+# squared lengths $k_\mu$, the flow keeps $w_\nu^2 - \sum_\mu C_{\mu\nu}^2 / k_\mu$ in one-hot terms, and no entry of
+# $w$ falls. That they be orthogonal does matter. Take two symbols whose codes have length 1 and the inner product
+# $-0.6$, all four sequences of two tokens, and the target $T^* = \begin{pmatrix} 1 & 1 \\ 1 & 1 \end{pmatrix}$, which
+# counts the tokens. In one-hot terms the flow is $\dot C = -K\, (\partial L/\partial C)\, K$, $\dot w = -K\, \partial
+# L/\partial w$, where $K = \begin{pmatrix} 1 & -0.6 \\ -0.6 & 1 \end{pmatrix}$ holds the inner products of the codes:
+# what pulls one value up pulls the other down. The flow is followed from $C = 0$ and $w = (w_1, 1)$ for several $w_1 >
+# 0$.
 
 
 # %%

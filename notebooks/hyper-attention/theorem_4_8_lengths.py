@@ -141,9 +141,10 @@ show.figure(
 
 # %% [markdown]
 # The steps of the proof. $\Delta$ is what a layer has beside the one that is right at all lengths. Being right at $L^*$
-# means that $\sum_j \Delta_{X(i) X(j)} = 0$ on every sequence of $L^*$ tokens, that is $S_{\mathcal B_\mu} \delta_\mu =
-# 0$ (Eq. 32); with data matrices of full rank that leaves $\Delta = 0$. The first is tried where $\Delta$ is not 0, on
-# sequences without repeats.
+# means that $\sum_j \Delta_{\mathcal X(i) \mathcal X(j)} = 0$ on every sequence of $L^*$ tokens, where $\mathcal X(i)$
+# is the symbol at place $i$. With $\delta_\mu$ for row $\mu$ of $\Delta$ that is $S_{\mathcal B_\mu} \delta_\mu = 0$
+# for the data matrix $S_{\mathcal B_\mu}$ (Eq. 32); with data matrices of full rank that leaves $\Delta = 0$. The first
+# is tried where $\Delta$ is not 0, on sequences without repeats.
 
 # %%
 hidden = unique_run.tensor[0] - with_self

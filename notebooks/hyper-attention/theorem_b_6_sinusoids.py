@@ -395,8 +395,10 @@ axis.legend()
 show.figure(
     fig,
     name="figure-1",
-    caption="Figure 1 of the paper: the diagonal of the score matrix in the sinusoidal code.",
-    alt="A curve that starts at its maximum, falls through zero, swings below and above in shrinking waves to the end.",
+    caption="Figure 1 of the paper: the diagonal of the score matrix in the sinusoidal code. The thin line is that of "
+    "a window twice as wide.",
+    alt="Two curves that start at their maxima, fall through zero and swing below and above in shrinking waves to the "
+    "end; the thin one starts twice as high and swings twice as often.",
 )
 
 # %% [markdown]

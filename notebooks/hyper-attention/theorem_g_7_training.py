@@ -218,11 +218,12 @@ claim.verdict()
 # %% [markdown]
 # ## The flow
 # From $C = 0$ and $w \ge b$. Beside it: the same start with one entry of $w$ at 0, and with half of the entries turned
-# negative. The paper prints the start as $C(t) = 0$, $w_{\alpha\beta}^2(0) \ge b > 0$. The first is a misprint of
-# $C(0) = 0$, as Lemma G.9 has it: the flow leaves $C = 0$ at once. The second allows negative entries, and the theorem
-# is true from them too. But its proof then rests on $w(t) \ge b$ of Lemma G.9, which does not hold. What holds is
+# negative. The paper prints the start as $C(t) = 0$, $w_{\alpha\beta}^2(0) \ge b > 0$. The first is a misprint of $C(0)
+# = 0$, as Lemma G.9 has it: the flow leaves $C = 0$ at once. The second allows negative entries, and the theorem is
+# true from them too. But its proof then rests on $w(t) \ge b$ of Lemma G.9, which does not hold. What holds is
 # $w_p(t)^2 \ge w_p(0)^2$, from the quantity that is conserved, and that is all the proof needs. (The step from there to
-# $b^2 \zeta^2$ is that of Theorem 4.4, and is mended as there.)
+# $b^2 \zeta^2$, a bound for the eigenvalues of $M^\top M$, where $M$ says how the errors change with $C$, is that of
+# Theorem 4.4, and is mended as there.)
 #
 # <details><summary>Proof of Theorem G.7, with its rate, at any order</summary>
 #
