@@ -13,10 +13,10 @@
 # By {doc}`Theorem 4.4 </notebooks/hyper-attention/theorem_4_4_gradient_flow>` gradient flow, which is descent with
 # infinitely small steps, trains a layer of self-attention to zero error. Is it so when tokens act three at a time? In
 # one-hot coordinates a linear layer of HyperAttention of order 3 with one output is $\mathrm{HA}_i = \sum_{\nu\sigma}
-# \Gamma_{\nu\sigma}\, C_{X(i)\nu\sigma}\, w_{\nu\sigma}$. Here $C$ holds the scores, $w_{\nu\sigma}$ is the value of a
-# pair of symbols, and $\Gamma_{\nu\sigma}$ counts the positions $j \le k$ that hold $\nu$ and $\sigma$. This is linear
-# attention with *pairs of symbols* in the place of symbols and pair counts in the place of counts. So the theory of
-# Section 4 carries over word by word.
+# \Gamma_{\nu\sigma}\, C_{\mathcal X(i)\nu\sigma}\, w_{\nu\sigma}$. Here $\mathcal X(i)$ is the symbol at place $i$, $C$
+# holds the scores, $w_{\nu\sigma}$ is the value of a pair of symbols, and $\Gamma_{\nu\sigma}$ counts the positions $j
+# \le k$ that hold $\nu$ and $\sigma$. This is linear attention with *pairs of symbols* in the place of symbols and pair
+# counts in the place of counts. So the theory of Section 4 carries over word by word.
 #
 # Two things are assumed, as there, and both are stated further down. Some layer fits the $B$ training sequences
 # (Assumption G.6). And what has to be versatile is the pair counts: the matrix $Z_{\mathcal B_\mu}$, whose rows are
