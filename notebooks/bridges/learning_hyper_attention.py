@@ -174,18 +174,19 @@ show.table(
 # or not, which the lemma leaves open.
 
 # %%
-reached = {str(kind): found[kind[1] - 1] for kind, found in ranks.items()}
-wanted = {str(kind): hyper_feature_count(*kind) for kind in kinds}
-ordered = [kind for kind in kinds if kind[2] != "all"]
+named = {kind: "d = {}, s = {}, {}".format(*kind) for kind in kinds}
+reached = {name: ranks[kind][kind[1] - 1] for kind, name in named.items()}
+longer = {name: ranks[kind][-1] for kind, name in named.items()}
+wanted = {name: hyper_feature_count(*kind) for kind, name in named.items()}
+one_fewer = {name: ranks[kind][kind[1] - 2] for kind, name in named.items() if kind[2] != "all"}
 
 claim = Claim("bridges/bridge-2-1")
 claim.check("layer written out, against coefficients times features", layer_gap, "<=", 1e-10)
 claim.check("kernel against features", kernel_gap, "<=", 1e-10)
 claim.control("kernel of the next order against features", min(wrong_power.values()), "<=", 1e-10)
 claim.check("rank at n = s", reached, "==", wanted, of="proof")
-claim.check("rank at n = s + 1", {str(k): f[-1] for k, f in ranks.items()}, "==", wanted)
-one_fewer = {str(kind): ranks[kind][kind[1] - 2] for kind in ordered}
-claim.control("ordered sums, rank at n = s - 1", one_fewer, "==", {str(kind): wanted[str(kind)] for kind in ordered})
+claim.check("rank at n = s + 1", longer, "==", wanted)
+claim.control("ordered sums, rank at n = s - 1", one_fewer, "==", {name: wanted[name] for name in one_fewer})
 claim.verdict()
 
 # %% [markdown]

@@ -121,8 +121,8 @@ grid, labelled_grid = 2 * half_grid, 2 * labelled_half_grid
 # P^{-\top}$, and every vector of values with $W^V = P^{-1} w$; the layer is then the sum over *all* $j$.
 #
 # *Without $j = i$.* Take the table $F_{\mu\nu} w_\nu - \frac1L F_{\mu\mu} w_\mu$ and the values 1. A token $\mu$ gets
-# $\sum_j F_{\mu X(j)} w_{X(j)} - L \cdot \frac1L F_{\mu\mu} w_\mu$, which is the sum over $j \ne i$, whatever the other
-# tokens are.
+# $\sum_j F_{\mu \mathcal X(j)} w_{\mathcal X(j)} - L \cdot \frac1L F_{\mu\mu} w_\mu$, which is the sum over $j \ne i$,
+# whatever the other tokens are.
 #
 # *Blocks.* If $f$ is taken around both loops, it is a sum of products of one-dimensional waves, and Theorem B.6 in each
 # coordinate gives $C$ as a sum of Kronecker products of its blocks: cells outside these products of blocks are zero. If
@@ -196,8 +196,8 @@ show.figure(
     name="scores",
     caption="Which scores are not zero, in the product of two sinusoidal codes. Small blocks for effects of looped "
     "differences; a symmetric effect needs still fewer; many more without the loop in x.",
-    alt="Three square images of filled and empty cells: a pattern of small blocks along the diagonal; a thinner "
-    "pattern of points on the diagonal; and a pattern with many more filled cells.",
+    alt="Three square images of filled and empty cells: small blocks on the diagonal and next to it; single cells on "
+    "parts of the diagonal; and short diagonal strokes all over the square, with many more filled cells.",
 )
 
 # %% [markdown]

@@ -131,9 +131,9 @@ show.figure(
 # ## When do two of them meet?
 # Let $i$ move right and $j$ move up, $y$ upwards. They meet at time $t$ where $n^x_i + t = n^x_j$ and $n^y_i = n^y_j +
 # t$. So $n^x_i + n^y_i = n^x_j + n^y_j$, and $t = n^x_j - n^x_i \ge 0$: $i$ starts to the left. The paper has $n^x_i -
-# n^x_j \approx n^y_i - n^y_j$, the other diagonal, and no condition on time; with one head for both directions of the
-# pair, though the condition on time turns round with the pair. (The sign $\approx$ is not explained, and read as
-# equality.)
+# n^x_j \approx n^y_i - n^y_j$, the other diagonal, and no condition on time. So it has one head for both directions of
+# the pair, where the condition on time would need two, as it turns round with the pair. (The sign $\approx$ is not
+# explained, and read as equality.)
 #
 # Its sign is right if $y$ points *down*, as in pictures, so that "up" lowers it. The paper does not say. Both ways are
 # played. With $y$ down the printed condition misses no meeting, and what is wrong are pairs whose meeting lies in the
@@ -252,7 +252,7 @@ claim.verdict()
 # - The printed set of features has positions as $|\mathcal S_r| = N^2$ symbols: $3(8 + N^4)$. Far from $10^6$.
 # - Self-attention needs one symbol for every combination, $2 \cdot 2 \cdot N^2$ of them, and the square of that.
 #
-# <details><summary>Proof of App. F.1 text: about 1e6 against 1e7 parameters, as corrected</summary>
+# <details><summary>Proof of App. F.1 text: about 10⁶ against 10⁷ parameters, as corrected</summary>
 #
 # Each of the four heads has the tables of species and policies, $2 \times 2$ each: $32$ entries in all. The two heads
 # for different policies have a table of the $2N - 1$ values of $n^x + n^y$ and one of the order of $n^x$; the other two
@@ -306,10 +306,10 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# The value of such a game is a sum of products of small tables, and HyperFeatureAttention holds it with about a million
-# and a half numbers where self-attention would take hundreds of billions. What the paper prints is near it: a sign that
-# is right with $y$ downwards, and a time that must not be negative. The advantage that it claims is larger than it
-# says.
+# The value of such a game is a sum of products of small tables, and HyperFeatureAttention holds it, at the paper's
+# size, with about a million and a half numbers where self-attention would take hundreds of billions. What the paper
+# prints is near it: a sign that is right with $y$ downwards, and a time that must not be negative. The advantage of the
+# layer is larger than the paper says.
 #
 # ## To try
 # - Set `size = 20`: meetings are rarer, and the four heads still give every value exactly.

@@ -103,7 +103,8 @@ require(first_bound=(bounds[0], 0.1, 0.4), short=(short, 3, 60), seed=(seed, 0, 
 
 # %% [markdown]
 # ## The linear form against the sum over triples
-# Seven kinds of sum, each by the linear form and by the sum over triples; and Eq. 43 in place of each.
+# Seven kinds of sum, each by the linear form and by the sum over triples; and Eq. 43 in place of each. In the table
+# `le` stands for the pairs with $j_1 \le j_2$, `ge` for $j_1 \ge j_2$ and `lt` for $j_1 < j_2$.
 
 # %%
 SUMS = [("all", False), ("all", True), ("le", False), ("ge", False), ("lt", False), ("ge", True), ("le", True)]

@@ -226,7 +226,7 @@ claim.verdict()
 # width $d = \sum_\phi |\mathcal S_\phi|$: with a fixed number of factors their entries grow as $M^2$, with a factor for
 # each feature as $M^3$. Still nothing against the exponential of plain attention.
 #
-# <details><summary>Proof of Section 5 text: Theta(M) parameters and embedding dimension, as corrected</summary>
+# <details><summary>Proof of Section 5 text: Θ(M) parameters and embedding dimension, as corrected</summary>
 #
 # Let $M$ features have $k$ values each. Side by side their one-hots have $d = kM$ entries, where one symbol for every
 # combination takes $k^M$. A factor reads one feature of $i$ and one of $j$: a table of $k^2$ entries, and $Mk^2$ for

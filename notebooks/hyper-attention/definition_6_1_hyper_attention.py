@@ -201,17 +201,19 @@ claim.verdict()
 #
 # **Section 6 example (Alliances of three)** *Section 6*
 #
-# A payoff $V_i = \sum_{j<k} f(X(i), X(j), X(k))\, w_{X(j) X(k)}$ that asks that $i$ be allied with $j$ and $k$ and that
-# $j$ and $k$ not be allied is one linear HyperAttention layer of order 3, and no linear self-attention layer.
+# A payoff $V_i = \sum_{j<k} f(\mathcal X(i), \mathcal X(j), \mathcal X(k))\, w_{\mathcal X(j) \mathcal X(k)}$ that asks
+# that $i$ be allied with $j$ and $k$ and that $j$ and $k$ not be allied is one linear HyperAttention layer of order 3,
+# and no linear self-attention layer.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # An entity gains from two others if it is allied with both and they are not allied with each other: $V_i = \sum_{j<k}
-# f(X(i), X(j), X(k))\, w_{X(j) X(k)}$ with $f \in \{0, 1\}$. The types stand in a ring, and neighbours are allied.
-# Linear attention sees counts only, so the best it can do is a least-squares fit on own symbol times counts. For
-# comparison there is a task with three bodies and no synergy: $g(X(i), X(j)) + g(X(i), X(k))$ in the place of $f$,
-# which sums to a pairwise interaction.
+# f(\mathcal X(i), \mathcal X(j), \mathcal X(k))\, w_{\mathcal X(j) \mathcal X(k)}$ with $f \in \{0, 1\}$. The types
+# stand in a ring, and neighbours are allied. Linear attention sees counts only, so the best it can do is a
+# least-squares fit on own symbol times counts. For comparison there is a task with three bodies and no synergy:
+# $g(\mathcal X(i), \mathcal X(j)) + g(\mathcal X(i), \mathcal X(k))$ in the place of $f$, which sums to a pairwise
+# interaction.
 
 # %%
 ring = torch.arange(size)

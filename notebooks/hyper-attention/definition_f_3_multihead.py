@@ -219,8 +219,10 @@ excess = [multiplied[a] - 4 * 768**2 for a in (1, 2, 3, 4)]
 
 # %%
 claim = Claim("hyper-attention/remark-f-4")
-claim.check("without value product, width 768", counted, "==", 4 * 768**2)
-claim.check("with value product, width 768", multiplied, "==", {a: (3 + a) * 768**2 for a in (1, 2, 3, 4)})
+plain = {f"order {a}": counted[a] for a in counted}
+with_product = {f"order {a}": multiplied[a] for a in multiplied}
+claim.check("without value product, width 768", plain, "==", 4 * 768**2)
+claim.check("with value product, width 768", with_product, "==", {f"order {a}": (3 + a) * 768**2 for a in multiplied})
 claim.control("order 2 with value product, the count without it", multiplied[2], "==", 4 * 768**2)
 claim.printed("slightly more: excess at order 4 as a share", excess[-1] / (4 * 768**2), "<", 0.1)
 claim.verdict()

@@ -44,8 +44,9 @@
 # language model without that condition reads the token that it is to predict.
 #
 # **No cube.** Written out, the scores of $L$ tokens are $L^3$ numbers. But the score of query $i$ and pair $(j_1, j_2)$
-# is $(Q_i \odot K^1_{j_1}) \cdot K^2_{j_2}$: ordinary attention from lifted queries. The package takes a few $j_1$ at a
-# time, keeps a running softmax, and makes the weights again in the backward pass.
+# is $(Q_i \odot K^1_{j_1}) \cdot K^2_{j_2}$, where $K^1$ and $K^2$ are the keys of the two members, in Definition G.1
+# the same matrix, and $\odot$ multiplies entry by entry: ordinary attention from lifted queries. The package takes a
+# few $j_1$ at a time, keeps a running softmax, and makes the weights again in the backward pass.
 
 # %%
 import math
@@ -224,8 +225,9 @@ claim.verdict()
 # The caption of Table 1 says that HyperAttention has as many parameters as self-attention and, without sharing,
 # slightly more. The definition lists $W^Q, W^K, W^{V^1}, W^{V^2}$ and, for several heads, $W^O$. With one head, as in
 # the table, that is $4 d^2$. (With several, $W^{V^2}$ and $W^O$ are two linear maps in a row; the block here keeps one
-# of them unless it is asked for both.) Without sharing the attention has half as much again, $6 d^2$. Of a whole model
-# at the printed sizes, with its embeddings and perceptron, that is a few parts in a hundred.
+# of them unless it is asked for both.) Without sharing there are two matrices for keys and two for values, and the last
+# one is $W^{V^3}$; the attention then has half as much again, $6 d^2$. Of a whole model at the printed sizes, with its
+# embeddings and perceptron, that is a few parts in a hundred.
 
 # %%
 d = paper_width

@@ -40,18 +40,18 @@
 # the sentence is true. It is not a matter of what the layer can represent: give the allele its 1 from *itself*,
 # $C_{\mu\mu} = 1$. No allele comes twice, so this is exactly 1 at every length. But sequences of one length do not tell
 # the two layers apart, as no token repeats (see the page on length generalisation), and training at one length does not
-# find the second.
+# find the one with the diagonal.
 #
 # **All or any?** With weights $1/m$ the layer returns the *share* of the activators that are present. The text reads as
 # "any of them". In the paper's dictionary every list has one entry, and the readings agree; we keep the share here.
 #
 # **A ReLU layer.** The paper says that a dense layer with ReLU after the attention makes it right at any length. With
-# every list of one entry it does: the printed row made for length $L^*$ returns $L / L^*$ at length $L$, and $\min(1,
-# L^* z) = 1 - \mathrm{relu}(1 - L^* z)$ is 1 for every $L \ge 1$. The factor matters: $\min(1, z)$ alone leaves the
-# shorter strands wrong. The paper excludes repeats; with them a sum can pass 1, and the same layer repairs that too.
-# With longer lists it gives "any of them", as the text has it, if the factor is at least the longest list; the share it
-# cannot give, since an output of $\frac13$ may be an always active allele, of a row made for three places, or one
-# activator of three.
+# every list of one entry it does: the printed row made for length $L^*$ returns $z = L / L^*$ at length $L$, and
+# $\min(1, L^* z) = 1 - \mathrm{relu}(1 - L^* z)$ is 1 for every $L \ge 1$. The factor matters: $\min(1, z)$ alone
+# leaves the shorter strands wrong. The paper excludes repeats; with them a sum can pass 1, and the same layer repairs
+# that too. With longer lists it gives "any of them", as the text has it, if the factor is at least the longest list;
+# the share it cannot give, since an output of $\frac13$ may be an always active allele, of a row made for three places,
+# or one activator of three.
 
 # %%
 from itertools import permutations, product
@@ -234,7 +234,7 @@ claim.verdict()
 # **App. B.2 (One length in training, or several)** *Appendix B.2*
 #
 # A single linear layer that is trained on strands of one length, without repeats, is right at that length and at no
-# other: training does not find the layer that is right at all. On strands of several lengths it does.
+# other: training does not find the layer that is right at every length. On strands of several lengths it does.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -36,10 +36,11 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# **The model.** The paper argues with a softmax, $l = \sum_j e^{f(X(i), X(j))} w_{X(j)} / \sum_j e^{f(X(i), X(j))}$.
-# This page runs linear heads, without the exponential and the division, and softmax heads beside them. Both are a
-# matrix of attention weights times the vectors $w$ of the words, so the same ranks bound both. The paper calls $l$ a
-# distribution; here $w$ is any vector, which makes a failure stronger and a repair weaker.
+# **The model.** The paper argues with a softmax, $l = \sum_j e^{f(\mathcal X(i), \mathcal X(j))} w_{\mathcal X(j)} /
+# \sum_j e^{f(\mathcal X(i), \mathcal X(j))}$, where $\mathcal X(i)$ is the word at place $i$. This page runs linear
+# heads, without the exponential and the division, and softmax heads beside them. Both are a matrix of attention weights
+# times the vectors $w$ of the words, so the same ranks bound both. The paper calls $l$ a distribution; here $w$ is any
+# vector, which makes a failure stronger and a repair weaker.
 #
 # **The remedy.** The paper's is a third word: $f(\text{in}, \text{keep}, \text{deadline})$ with the vector
 # $w_{\text{keep}, \text{deadline}}$ of the two context words. It works where another word tells the two phrases apart.

@@ -439,9 +439,8 @@ claim.verdict()
 # every model beside one that weighs all earlier tokens alike. Here self-attention is clearly better than that, and
 # equal batches make gaps of a few hundredths of a nat visible; their signs, in the table above, are not all those of
 # the paper, and nor are those at the best of four rates, at the foot of the page. They are signs at this size, on this
-# text and after so few steps, and do not settle the paper's table. What
-# is settled is the price: equal parameters are not equal compute, and a model that is still learning fast makes good
-# use of more steps.
+# text and after so few steps, and do not settle the paper's table. What is settled is the price: equal parameters are
+# not equal compute, and a model that is still learning fast makes good use of more steps.
 #
 # ## To try
 # - Set `steps = 100` and `warm_up = 10`: the model without attention is better than self-attention and than the mean of

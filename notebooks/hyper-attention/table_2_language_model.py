@@ -248,7 +248,7 @@ claim.verdict()
 # ## What was learned
 # With three layers, too, a comparison has to wait until attention has been learned: self-attention is then better than
 # a model that weighs all earlier tokens alike. The products of scores are as cheap as the paper says. The gaps that the
-# paper reports are a few hundredths of a nat, about what two runs of one of these small models differ by for their
+# paper reports are a few hundredths of a nat, and by so much two runs of one of these small models can differ for their
 # seeds alone. How much two runs of the paper's large models differ by is not known, and a table of single runs does not
 # say. Pairs of runs with equal batches see more. What they see here is in the table of the gaps, and, with a rate for
 # each model, in that at the foot of the page.

@@ -168,7 +168,7 @@ show.figure(
     fig,
     name="costs",
     caption="Operations and memory against the length. Slopes 1, 2 and 3 on the left. On the right, order 3 in blocks "
-    "has the slope of self-attention, and only the literal form has slope 3.",
+    "has about the slope of self-attention, and only the literal form has slope 3.",
     alt="Two panels with straight lines on logarithmic axes. On the left three groups of slopes one, two and three; on "
     "the right only the literal order 3 is as steep as three.",
 )

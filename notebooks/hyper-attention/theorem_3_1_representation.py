@@ -11,10 +11,10 @@
 # *Ustaomeroglu, Qu: Theorem 3.1, Section 3; Corollary B.1, Appendix B.*
 #
 # What can one layer of attention compute? The paper sees a sequence as a crowd. Every token is a symbol out of a finite
-# set $\mathcal S$, and $X(i)$ is the symbol at place $i$. A symbol $\beta$ does something to a symbol $\alpha$ with a
-# strength $f(\alpha, \beta)$, and it has a weight $w_\beta$ of its own, a number or a vector. An *aggregate pairwise
-# interaction* adds this up: token $i$ gets $\sum_j f(X(i), X(j))\, w_{X(j)}$. Agents that collide are an example, and
-# so are genes that switch each other on.
+# set $\mathcal S$, and $\mathcal X(i)$ is the symbol at place $i$. A symbol $\beta$ does something to a symbol $\alpha$
+# with a strength $f(\alpha, \beta)$, and it has a weight $w_\beta$ of its own, a number or a vector. An *aggregate
+# pairwise interaction* adds this up: token $i$ gets $\sum_j f(\mathcal X(i), \mathcal X(j))\, w_{\mathcal X(j)}$.
+# Agents that collide are an example, and so are genes that switch each other on.
 #
 # In the layer every symbol $\alpha$ is coded by a vector $x(\alpha)$ of $d$ numbers, and the codes of a sequence are
 # the rows of $X$. Without a softmax the layer returns $(X C X^\top) X W^V$: scores from a matrix $C$, values from
@@ -60,7 +60,8 @@
 # <details><summary>Proof of Theorem 3.1, repaired</summary>
 #
 # *Enough.* Let $B$ be invertible, $C = B^{-1} F B^{-\top}$ and $W^V = B^{-1} W$. Row $i$ of the output is $\sum_j
-# (BCB^\top)_{X(i) X(j)} (B W^V)_{X(j)} = \sum_j f(X(i), X(j))\, w_{X(j)}$, at every length.
+# (BCB^\top)_{\mathcal X(i) \mathcal X(j)} (B W^V)_{\mathcal X(j)} = \sum_j f(\mathcal X(i), \mathcal X(j))\,
+# w_{\mathcal X(j)}$, at every length.
 #
 # *Needed.* A layer with one output is the same function as an interaction on all sequences only if
 # $BCB^\top\,\mathrm{diag}(Bv) = F\,\mathrm{diag}(w)$: sequences of one and of two tokens show the entries one by one

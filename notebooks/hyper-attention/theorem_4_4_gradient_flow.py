@@ -55,7 +55,8 @@
 #   equation for each symbol: $w_\alpha(\infty)^2 = \tfrac12\bigl(w_\alpha(0)^2 + \sqrt{w_\alpha(0)^4 +
 #   4\|T^*_{:,\alpha}\|^2}\bigr)$ and $C(\infty) = T^* \mathrm{diag}(1/w(\infty))$.
 #
-# **What is wrong in the proofs.** The results stand. The proof of Theorem 4.4 has two steps that do not.
+# **What is wrong in the proofs.** The results stand, with the orthonormal embedding that the proofs choose. The proof
+# of Theorem 4.4 has two steps that do not.
 #
 # - It uses $\|S^\top y\| \ge \sigma_{\min}(S) \|y\|$, which is false for the wide $S^\top$: $y$ may be orthogonal to
 #   the columns of $S$. What is needed is $u^\top S^\top \mathrm{diag}(s_\mu) S u \ge \|S u\|^2 \ge \zeta^2 \|u\|^2$, as
@@ -197,9 +198,12 @@ show.figure(
 )
 
 # %% [markdown]
-# Along the path the least eigenvalue of $M^\top M$ stays above $b^2\zeta^2$, which is the heart of the proof. The two
-# steps that do not hold: a vector $y$ orthogonal to the columns of $S$, for which $S^\top y = 0$; and the rank of the
-# matrix that moves the residuals. In place of the first: $S^\top \mathrm{diag}(s_\mu) S$ against $\zeta^2$.
+# The errors of all tokens, the residuals, change with $C$ by a matrix $M$ and with $w$ by a matrix $M_2$, and the flow
+# moves them by $M M^\top + M_2 M_2^\top$ (Eq. 21, {doc}`on the page of its lemmas
+# </notebooks/hyper-attention/lemma_c_1_gradients>`). Along the path the least eigenvalue of $M^\top M$ stays above
+# $b^2\zeta^2$, which is the heart of the proof. Two steps do not hold. For the first there is a vector $y$ orthogonal
+# to the columns of $S$, so that $S^\top y = 0$; what takes its place is $S^\top \mathrm{diag}(s_\mu) S$, held against
+# $\zeta^2$. For the second there is the rank of the matrix that moves the residuals.
 
 # %%
 hot = torch.eye(size, dtype=torch.float64)[symbols]
@@ -243,14 +247,16 @@ show.table(
 
 # %% [markdown]
 # ## Codes that are not orthogonal
-# The theorem asks for $d = |\mathcal S|$ and says nothing else of the embedding; its proof says that one "can freely
-# adopt an orthonormal" one. The lengths of the codes do not matter: if they are orthogonal, with squared lengths
-# $k_\mu$, the flow keeps $w_\nu^2 - \sum_\mu C_{\mu\nu}^2 / k_\mu$ in one-hot terms, and no entry of $w$ falls. That
-# they be orthogonal does matter. Take two symbols whose codes have length 1 and the inner product $-0.6$, all four
-# sequences of two tokens, and the target $T^* = \begin{pmatrix} 1 & 1 \\ 1 & 1 \end{pmatrix}$, which counts the
-# tokens. In one-hot terms the flow is $\dot C = -K\, (\partial L/\partial C)\, K$, $\dot w = -K\, \partial L/\partial
-# w$, where $K = \begin{pmatrix} 1 & -0.6 \\ -0.6 & 1 \end{pmatrix}$ holds the inner products of the codes: what pulls
-# one value up pulls the other down. It is followed from $C = 0$ and $w = (w_1, 1)$ for several $w_1 > 0$.
+# The theorem asks for $d = |\mathcal S|$ and says nothing else of the embedding. Its proof says that one "can freely
+# adopt an orthonormal" one, and Section 3 that this $d$ "ensures orthogonal domain embeddings", so that these are what
+# the paper means and what is judged here. The lengths of the codes do not matter: if the codes are orthogonal, with
+# squared lengths $k_\mu$, the flow keeps $w_\nu^2 - \sum_\mu C_{\mu\nu}^2 / k_\mu$ in one-hot terms, and no entry of
+# $w$ falls. That they be orthogonal does matter. Take two symbols whose codes have length 1 and the inner product
+# $-0.6$, all four sequences of two tokens, and the target $T^* = \begin{pmatrix} 1 & 1 \\ 1 & 1 \end{pmatrix}$, which
+# counts the tokens. In one-hot terms the flow is $\dot C = -K\, (\partial L/\partial C)\, K$, $\dot w = -K\, \partial
+# L/\partial w$, where $K = \begin{pmatrix} 1 & -0.6 \\ -0.6 & 1 \end{pmatrix}$ holds the inner products of the codes:
+# what pulls one value up pulls the other down. The flow is followed from $C = 0$ and $w = (w_1, 1)$ for several $w_1 >
+# 0$.
 
 
 # %%
@@ -290,11 +296,14 @@ show.table(
 
 # %% [markdown]
 # From $w_1 = 0.1$ the value passes zero and ends negative, from $0.2$ it ends positive. Somewhere between them a start
-# is not trained to zero loss at all. For while $w_1 = 0$ the loss is at least $2.4$: column 1 of $C\,\mathrm{diag}(w)$
-# is then 0 where 1 is asked, and column 2 cannot make up for it. The loss never rises; so once it is below $2.4$ the
-# sign of $w_1$ stays, and starts near by come below it with the same sign. The starts that come below $2.4$ with a
-# positive $w_1$ are thus an open set, and those with a negative one are another. An interval is no union of two open
-# sets that have no start in common and a start each; so some start between $0.1$ and $0.2$ is in neither.
+# is not trained to zero loss at all. For where $w_1 = 0$, column 1 of $C\,\mathrm{diag}(w)$ is 0 where 1 is asked, and
+# column 2 cannot make up for it: if it is $(p, q)$, the squared errors of the tokens of all four sequences add up to
+# $8 + 2 (p - 2)^2 + 2 (q - 2)^2 + 2 (2q - 2)^2 \ge 8 + 1.6$. The loss is a quarter of this sum, so it is at least
+# $2.4$. And it never rises; so once it is below $2.4$ the sign of $w_1$ stays, and starts near by come below it with
+# the same sign. The starts that come below $2.4$ with a positive $w_1$ are thus an open set, and those with a negative
+# one are another. The two sets have no start in common, the second holds $0.1$ and the first $0.2$. An interval cannot
+# be divided into two such sets; so some start between $0.1$ and $0.2$ is in neither, and its loss stays at $2.4$ or
+# above.
 #
 # What is compared:
 
@@ -345,7 +354,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# Targets that come from pairs are fitted exactly by features $e_{\mathcal X(i)} \otimes s$; random targets are not.
+# Targets that come from pairs are fitted exactly by the features $e_{\mathcal X(i)} \otimes s$, the one-hot of a
+# token's own symbol times the counts; random targets are not.
 
 # %%
 pairs = torch.einsum("nia,nb->niab", hot, counts(symbols, size)).flatten(2).flatten(0, 1)
@@ -388,7 +398,8 @@ claim.verdict()
 #
 # The paper's proof gets there by $\mathrm{Tr}\{C^\top \dot C \Lambda\} = \mathrm{Tr}\{\Lambda \dot w w^\top\}$ for
 # every diagonal $\Lambda$. In one of its displays the transpose is missing; it has $w(t^*) \le b$ where it needs $<$,
-# and $B C B^\top$ for the one-hot form of $\Lambda$, which is $B \Lambda B^\top$.
+# and $B C B^\top$ for the one-hot form of $\Lambda$, which is $B \Lambda B^\top$. (There $B$ has the codes as its
+# rows.)
 
 # %%
 kept = conserved(flow.score, flow.value)

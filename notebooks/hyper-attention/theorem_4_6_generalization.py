@@ -99,7 +99,7 @@ for size, symbols in training.items():
     train[size], test[size] = error_on(symbols, learned[size]), error_on(fresh, learned[size])
     fitted[size] = visible_part(symbols, target)
     fitted_train[size], fitted_test[size] = error_on(symbols, fitted[size]), error_on(fresh, fitted[size])
-require(least_rank_with_the_fewest_sequences=(ranks[samples[-1]], 1, grid - 1))
+require(least_rank_at_the_last_of_samples=(ranks[samples[-1]], 1, grid - 1))
 show.table(
     ["B", "least rank of a data matrix", "descent: training", "test", "least squares: training", "test"],
     [[n, ranks[n], train[n], test[n], fitted_train[n], fitted_test[n]] for n in samples],

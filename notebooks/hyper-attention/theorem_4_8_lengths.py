@@ -141,9 +141,10 @@ show.figure(
 
 # %% [markdown]
 # The steps of the proof. $\Delta$ is what a layer has beside the one that is right at all lengths. Being right at $L^*$
-# means that $\sum_j \Delta_{X(i) X(j)} = 0$ on every sequence of $L^*$ tokens, that is $S_{\mathcal B_\mu} \delta_\mu =
-# 0$ (Eq. 32); with data matrices of full rank that leaves $\Delta = 0$. The first is tried where $\Delta$ is not 0, on
-# sequences without repeats.
+# means that $\sum_j \Delta_{\mathcal X(i) \mathcal X(j)} = 0$ on every sequence of $L^*$ tokens, where $\mathcal X(i)$
+# is the symbol at place $i$. With $\delta_\mu$ for row $\mu$ of $\Delta$ that is $S_{\mathcal B_\mu} \delta_\mu = 0$
+# for the data matrix $S_{\mathcal B_\mu}$ (Eq. 32); with data matrices of full rank that leaves $\Delta = 0$. The first
+# is tried where $\Delta$ is not 0, on sequences without repeats.
 
 # %%
 hidden = unique_run.tensor[0] - with_self
@@ -229,8 +230,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# $\Delta_{\mu\mu} = a$, $\Delta_{\mu\nu} = -a/(L^* - 1)$: invisible at $L^*$, $a\frac{L^* - L}{L^* - 1}$ elsewhere, if
-# no token repeats.
+# $\Delta$ is what is added to $T$. A token $\mu$ of a sequence without repeats meets itself once and $L - 1$ others,
+# which makes $a - (L - 1)\frac{a}{L^* - 1}$. It is tried at several lengths, and with tokens that repeat.
 
 # %%
 amount = 0.7

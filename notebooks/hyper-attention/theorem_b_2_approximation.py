@@ -10,11 +10,15 @@
 # # Theorem B.2 · Narrow embeddings: a bound that is zero where the error is not
 # *Ustaomeroglu, Qu: Theorem B.2, Appendix B.*
 #
-# An embedding with fewer dimensions than there are symbols cannot hold every interaction, and the theorem says how
-# much is lost: about as much as if $F$ and $W$ had been cut to rank $d$. The paper's proof takes the two matrices that
-# a layer makes, $\tilde C = B C B^\top$ and $\tilde W = B W^V$, for free matrices of rank $d$. But both are seen
-# through the *same* embedding $B$, and $F$ is seen through it from both sides. The columns of $B$ have to hold the left
-# singular vectors of $F$, its right singular vectors, and those of $W$.
+# An interaction has a table $F$, how strongly one symbol acts on another, and a table $W$ with a row $w_\nu$ for every
+# symbol $\nu$, what that one passes on in $d_2$ numbers. An embedding codes the symbols by $d$ numbers each, the rows
+# of a matrix $B$. If these are fewer than the symbols, the embedding cannot hold every interaction, and the theorem
+# says how much is lost at a token among $L$: about as much as if $F$ and $W$ had been cut to rank $d$. How bad that is
+# depends on the singular values $\sigma_1 \ge \sigma_2 \ge \dots$ that are cut off.
+#
+# The paper's proof takes the two matrices that a layer makes, $\tilde C = B C B^\top$ and $\tilde W = B W^V$, for free
+# matrices of rank $d$. But both are seen through the *same* embedding $B$, and $F$ is seen through it from both sides.
+# The columns of $B$ have to hold the left singular vectors of $F$, its right singular vectors, and those of $W$.
 #
 # <!-- claim hyper-attention/theorem-b-2 -->
 # <blockquote>
@@ -22,8 +26,9 @@
 # **Theorem B.2 (Narrow embeddings)** *Appendix B*
 #
 # **As printed.** An embedding of dimension $d$ with error at most $\zeta_1 L\,\sigma_{d+1}(F)$, plus $\zeta_2 L
-# \bigl(\sum_{i>d}\sigma_i^2(W)\bigr)^{1/2}$ when $d < d_2$. (The last display of the proof has $\sigma_i$ in that sum.
-# Before Eq. 12 a norm is bounded by itself, where an index may have been lost in the text that was read.)
+# \bigl(\sum_{i>d}\sigma_i^2(W)\bigr)^{1/2}$ when $d < d_2$, with $\zeta_1 = \max_\mu \|w_\mu\|$ and $\zeta_2 = \max
+# |\tilde C_{\mu\nu}|$. (The last display of the proof has $\sigma_i$ in that sum. Before Eq. 12 a norm is bounded by
+# itself, where an index may have been lost in the text that was read.)
 #
 # **Corrected.** For ranks $r$ and $q$ and an embedding of dimension $d = 2r + q \le |\mathcal S|$ there are weights
 # with $\|\mathrm{SA}_i - y_i\| \le L\bigl(\max_\mu \|w_\mu\|\,\sigma_{r+1}(F) + \max|F_r|\,\sigma_{q+1}(W)\bigr)$ for
@@ -84,7 +89,7 @@ identity = torch.eye(size, dtype=torch.float64)
 # $b_1 = 1$ and $b_2 = t$, so that $T = \kappa \begin{pmatrix} 1 & t^2 \\ t & t^3 \end{pmatrix}$, and let no token err
 # by more than $e < \frac12$. Token 1 of $(1, 2)$ gives $\kappa(1 + t^2) \ge 1 - e$, token 2 gives $\kappa |t| (1 + t^2)
 # \le e$, so $|t| \le e/(1 - e) < 1$. The sequence $(1, 1)$ gives $2\kappa \le e$, so $1 + t^2 \ge 2(1 - e)/e > 2$: a
-# contradiction. With $t = 1$ and $\kappa = \frac14$ every token that can err at all errs by $\frac12$.
+# contradiction. With $t = 1$ and $\kappa = \frac14$ every token of every sequence of two errs by exactly $\frac12$.
 
 # %%
 effect_two = torch.tensor([[0.0, 1.0], [0.0, 0.0]], dtype=torch.float64)

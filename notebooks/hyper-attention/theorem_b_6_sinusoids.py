@@ -10,13 +10,16 @@
 # # Theorem B.6 · Sines and cosines as positions
 # *Ustaomeroglu, Qu: Definition B.3, Lemmas B.4 and B.5, Theorem B.6, Remark B.7, Appendix B.1.2; Figure 1.*
 #
-# An effect that depends on the difference $n_i - n_j$ alone is a convolution, and Fourier's basis makes convolutions
-# diagonal. This page follows the paper from the Fourier series to the score matrix of the colliding agents.
+# Agent $i$ stands at the place $n_i$ of a loop of $N$ places, and the place has a code $p_i$, a list of sines and
+# cosines of every frequency that fits the loop. An effect of one agent on another that depends on the difference $n_i -
+# n_j$ alone is a convolution, and Fourier's basis makes convolutions diagonal. This page follows the paper from the
+# Fourier series to the score matrix of the colliding agents.
 #
 # Four slips are misprints: the factor $1/N$ is missing in the definition of the series, though all that follows has it;
 # the code of a position has a factor $1/\sqrt 2$ too many, with which $p_i^\top p_j = \frac N2 \delta_{ij}$ fails; $p_i
 # C p_j^\top$ stands where $p_i$ is a column; and the layer is said to be Eq. 13, which leaves out the agent itself. One
-# thing is a condition that the lemma on the window needs and does not have: $4R + 1 \le N$.
+# thing is a condition that the lemma on the window needs and does not have: $4R + 1 \le N$, that the window of all
+# places at most $2R$ away fits into the loop.
 
 # %%
 import math
@@ -392,8 +395,10 @@ axis.legend()
 show.figure(
     fig,
     name="figure-1",
-    caption="Figure 1 of the paper: the diagonal of the score matrix in the sinusoidal code.",
-    alt="A curve that starts at its maximum, falls through zero, swings below and above in shrinking waves to the end.",
+    caption="Figure 1 of the paper: the diagonal of the score matrix in the sinusoidal code. The thin line is that of "
+    "a window twice as wide.",
+    alt="Two curves that start at their maxima, fall through zero and swing below and above in shrinking waves to the "
+    "end; the thin one starts twice as high and swings twice as often.",
 )
 
 # %% [markdown]

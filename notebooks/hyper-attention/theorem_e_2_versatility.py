@@ -10,14 +10,16 @@
 # # Theorem E.2 · How many sequences are enough?
 # *Ustaomeroglu, Qu: Assumption E.1, Theorem E.2, Remark E.3, Appendix E.*
 #
-# Theorems 4.4 to 4.8 need versatile data: for every symbol $\mu$ the counts of those sequences that hold $\mu$ must
-# have full column rank. The appendix wants to show that random sequences have it, except with a probability that falls
-# exponentially in their number $B$. It asks for a positive definite covariance of the counts.
+# Theorems 4.4 to 4.8 need versatile data: for every symbol $\mu$ the data matrix $S_{\mathcal B_\mu}$, whose rows are
+# the counts $s$ of those sequences that hold $\mu$, must have full column rank. The appendix wants to show that random
+# sequences have it, except with a probability that falls exponentially in their number $B$. It asks for a positive
+# definite covariance of the counts.
 #
-# Sequences of one length do not have that. Their counts add up to $L$, and what does not vary has no variance. But a
-# rank is about the rows as they are, not about their distances from a mean, and the theorem is true for the weaker
-# reason that the second moment $\mathbb E[ss^\top]$ is positive definite. This page proves it with a bound that can be
-# seen at work, and takes the step that the appendix leaves out, from all sequences to those that hold $\mu$.
+# Sequences of one length do not have that. Their counts add up to the length $L$, and what does not vary has no
+# variance. But a rank is about the rows as they are, not about their distances from a mean, and the theorem is true for
+# the weaker reason that the second moment $\mathbb E[ss^\top]$ is positive definite. This page proves it with a bound
+# that can be seen at work, and takes the step that the appendix leaves out, from all sequences to those that hold
+# $\mu$.
 
 # %%
 import math
@@ -60,7 +62,8 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 #
 # **Assumption E.1 (Positive definite covariance of the counts)** *Appendix E*
 #
-# **As printed.** $\mathrm{Cov}(s^{(n)}) \succeq \zeta_{\min}^2 I$ with $\zeta_{\min} > 0$.
+# **As printed.** $\mathrm{Cov}(s^{(n)}) \succeq \zeta_{\min}^2 I$ with $\zeta_{\min} > 0$, and $\|s^{(n)} - \mathbb
+# E[s^{(n)}]\| \le M$.
 #
 # **Corrected.** The counts $s^{(n)}$ are independent, with $\mathbb E[s s^\top] \succeq g I$, $g > 0$, and bounded
 # norm. Uniform sequences of length $L$ have $g = L/|\mathcal S|$.
@@ -137,9 +140,9 @@ claim.verdict()
 #
 # Under Assumption E.1 the count matrix of $B$ independent sequences has rank below $|\mathcal S|$ with a probability
 # that falls exponentially in $B$, at a rate that depends on $M$, $\zeta_{\min}$ and $|\mathcal S|$. So it does if only
-# $\mathbb E[s s^\top] \succeq g I$, as for sequences of one length: it is at most $\mathbb P[\mathrm{Bin}(B, g/L^2) <
-# |\mathcal S|]$. (So are, with the second moment of the sequences that hold $\mu$ and their share, the data matrices of
-# Assumption 4.2, which the appendix does not get to.)
+# $\mathbb E[s s^\top] \succeq g I$, as for sequences of one length $L$: it is at most $\mathbb P[\mathrm{Bin}(B, g/L^2)
+# < |\mathcal S|]$. (So are, with the second moment of the sequences that hold $\mu$ and their share, the data matrices
+# of Assumption 4.2, which the appendix does not get to.)
 #
 # **In the paper's proof.** The rows minus their expectation have the rank of the rows. (One matrix goes by the names
 # $S$, $X$ and $A$.)
@@ -272,7 +275,7 @@ show.figure(
 # are zero, and $\lambda_{\min}(\Sigma) = 0$. The rank is not full either: the vector with $1 - L$ at $\mu$ and 1
 # elsewhere is orthogonal to every row, since the other counts add up to $L - 1$. The smallest example has three symbols
 # and two tokens: the rows are $(1, 1, 0)$ and $(1, 0, 1)$, and there are no others. (With two symbols the other tokens
-# would not vary, as the remark asks.) $\square$
+# could not vary, and the remark asks that they do.) $\square$
 #
 # *Is a near form true?* Three changes come to mind: $\mu$ may come more often, lengths may vary, or the second moment
 # takes the place of the covariance. None is enough alone. If $\mu$ may come more often, the counts still add up to $L$;
@@ -355,8 +358,9 @@ claim.verdict()
 # ## From all sequences to those that hold μ
 # Assumption 4.2 is about $S_{\mathcal B_\mu}$, the rows with $\mu$. Their second moment is another one, with a smaller
 # least eigenvalue: if sequences are short and symbols many, a row with $\mu$ holds it once, and $(1 - L, 1, \dots, 1)$
-# is nearly orthogonal to all such rows. The table has the least eigenvalues in theory, among them those of the paper's
-# experiment, 20 tokens and 360 symbols.
+# is nearly orthogonal to all such rows. The first table has the least eigenvalues in theory, among them those of the
+# paper's experiment, 20 tokens and 360 symbols. The second counts how often drawn data of three symbols and two tokens
+# are not versatile, and has the bound beside it.
 
 # %%
 worlds = [(2, 6), (length, size), (20, 360)]
@@ -374,9 +378,9 @@ for n in small_sizes:
 show.table(["B", "share that is not versatile", "bound"], [[n, missed[n].mean().item(), union[n]] for n in small_sizes])
 
 # %% [markdown]
-# For three symbols and two tokens the probability is known: data are versatile if each of the six unordered pairs
-# has come, three of which have the chance $\frac19$ and three $\frac29$. Beside it the bound as it is, and with $p_\mu$
-# six times as large.
+# For these three symbols and two tokens the probability is known as well: data are versatile if each of the six
+# unordered pairs has come, three of which have the chance $\frac19$ and three $\frac29$. Beside it the bound as it is,
+# and with $p_\mu$ six times as large.
 
 
 # %%
@@ -433,7 +437,7 @@ claim.verdict()
 # The appendix assumes what sequences of one length cannot have, and needs only what they do have: a second moment that
 # is positive definite. Each new sequence then raises the rank with a probability that can be named, and a full rank is
 # missed with a probability that falls exponentially, for all sequences and for those that hold a symbol. The remark
-# that should justify the assumption describes the one scenario where the rank is never full.
+# that should justify the assumption describes a scenario where the rank is never full.
 #
 # ## To try
 # - Set `length = 3`: the failures on the right become more frequent at every $B$.

@@ -11,12 +11,12 @@
 # *Ustaomeroglu, Qu: Theorem G.4, Appendix G.2.*
 #
 # Three together may do what no two of them do. In an interaction of $n$ bodies a token feels the others in tuples of
-# $n - 1$: token $i$ gets $F_i = \sum_{j_1, \dots, j_{n-1}} f(X(i), X(j_1), \dots)\, w_{X(j_1), \dots}$. Here $X(i)$ is
-# the symbol at place $i$, out of a set $\mathcal S$; $f$ says how strongly a tuple acts, and $w$ what it brings, a
-# number or a vector. With $n = 2$ this is the sum over pairs that one layer of self-attention can hold (Theorem 3.1).
-# Theorem G.4 says the same of HyperAttention of order $n$. Such a layer has a tensor $C$ with $n$ axes of length $d$,
-# the dimension of the tokens, from which come the scores of tuples of tokens, and a tensor $W$ for their values; it
-# adds up score times value.
+# $n - 1$: token $i$ gets $F_i = \sum_{j_1, \dots, j_{n-1}} f(\mathcal X(i), \mathcal X(j_1), \dots)\, w_{\mathcal
+# X(j_1), \dots}$. Here $\mathcal X(i)$ is the symbol at place $i$, out of a set $\mathcal S$; $f$ says how strongly a
+# tuple acts, and $w$ what it brings, a number or a vector. With $n = 2$ this is the sum over pairs that one layer of
+# self-attention can hold (Theorem 3.1). Theorem G.4 says the same of HyperAttention of order $n$. Such a layer has a
+# tensor $C$ with $n$ axes of length $d$, the dimension of the tokens, from which come the scores of tuples of tokens,
+# and a tensor $W$ for their values; it adds up score times value.
 #
 # With one symbol a dimension, put $C = f$ and $W = w$: in one-hot coordinates the layer *is* the sum, by the first half
 # of the proof of Theorem 3.1, which needs no repair. In a network the tensors are not stored whole. They are made of
@@ -32,10 +32,10 @@
 # the argument of Theorem 3.1. (No rank is asked for.)
 #
 # **Corrected.** With $d = |\mathcal S|$ a layer of order $n$ that sums over *all* tuples equals $F_i = \sum_{j_1,
-# \dots, j_{n-1}} f(X(i), X(j_1), \dots)\, w_{X(j_1), \dots}$ for every $f$ and $w$, at all lengths at once; factors of
-# rank $R = d^{\,n-1}$ are enough. With shared projections the same holds for $f$ symmetric in its last $n - 1$
-# arguments and $w$ symmetric. (At order 3 either symmetry alone is enough, and with one output none is needed, since a
-# sum over all pairs sees the symmetric part of $f w$ only.)
+# \dots, j_{n-1}} f(\mathcal X(i), \mathcal X(j_1), \dots)\, w_{\mathcal X(j_1), \dots}$ for every $f$ and $w$, at all
+# lengths at once; factors of rank $R = d^{\,n-1}$ are enough. With shared projections the same holds for $f$ symmetric
+# in its last $n - 1$ arguments and $w$ symmetric. (At order 3 either symmetry alone is enough, and with one output none
+# is needed, since a sum over all pairs sees the symmetric part of $f w$ only.)
 #
 # The layer must sum over all tuples as well, and then the argument is right. An ordered layer does it with one output,
 # at one length; with two outputs, from three tokens on, at none.
@@ -347,7 +347,8 @@ for name, errors_of in (("one-hot", full), ("orthonormal", in_basis)):
     claim.check(f"full tensors, {name} embedding, against the loop, error", cases, "<=", 1e-12)
 above_two = {f"order {order}": ordered[order] for order in orders if order > 2}
 claim.printed("argument of Theorem 3.1 for an ordered layer, error", above_two, "<=", 1e-12, of="proof")
-claim.check("the same for the sum over all tuples, error", in_basis, "<=", 1e-12, of="proof")
+for_all = {f"order {order}": error for order, error in in_basis.items()}
+claim.check("the same for the sum over all tuples, error", for_all, "<=", 1e-12, of="proof")
 claim.check("order 3, rank |S|^2, errors", {name: errors[name] for name in list(errors)[:2]}, "<=", 1e-12)
 claim.control("one term of the factors left out, error", errors["free factors, one term less"], "<=", 1e-12)
 claim.check("order 4, shared keys, symmetric tensor, missed", by_cubes, "<=", 1e-10)

@@ -13,15 +13,15 @@
 # By {doc}`Theorem 4.4 </notebooks/hyper-attention/theorem_4_4_gradient_flow>` gradient flow, which is descent with
 # infinitely small steps, trains a layer of self-attention to zero error. Is it so when tokens act three at a time? In
 # one-hot coordinates a linear layer of HyperAttention of order 3 with one output is $\mathrm{HA}_i = \sum_{\nu\sigma}
-# \Gamma_{\nu\sigma}\, C_{X(i)\nu\sigma}\, w_{\nu\sigma}$. Here $C$ holds the scores, $w_{\nu\sigma}$ is the value of a
-# pair of symbols, and $\Gamma_{\nu\sigma}$ counts the positions $j \le k$ that hold $\nu$ and $\sigma$. This is linear
-# attention with *pairs of symbols* in the place of symbols and pair counts in the place of counts. So the theory of
-# Section 4 carries over word by word.
+# \Gamma_{\nu\sigma}\, C_{\mathcal X(i)\nu\sigma}\, w_{\nu\sigma}$. Here $\mathcal X(i)$ is the symbol at place $i$, $C$
+# holds the scores, $w_{\nu\sigma}$ is the value of a pair of symbols, and $\Gamma_{\nu\sigma}$ counts the positions $j
+# \le k$ that hold $\nu$ and $\sigma$. This is linear attention with *pairs of symbols* in the place of symbols and pair
+# counts in the place of counts. So the theory of Section 4 carries over word by word.
 #
 # Two things are assumed, as there, and both are stated further down. Some layer fits the $B$ training sequences
-# (Assumption G.6). And what has to be versatile is the pair counts: the matrix of $\mathrm{vec}(\Gamma)$ of all
-# sequences that hold a symbol must have rank $|\mathcal S|^2$, where $\mathcal S$ is the set of symbols (Assumption
-# G.10).
+# (Assumption G.6). And what has to be versatile is the pair counts: the matrix $Z_{\mathcal B_\mu}$, whose rows are
+# $\mathrm{vec}(\Gamma)$ of all sequences that hold the symbol $\mu$, must have rank $|\mathcal S|^2$ for every $\mu$,
+# where $\mathcal S$ is the set of symbols (Assumption G.10).
 #
 # <!-- claim hyper-attention/theorem-g-7 -->
 # <blockquote>
@@ -218,11 +218,12 @@ claim.verdict()
 # %% [markdown]
 # ## The flow
 # From $C = 0$ and $w \ge b$. Beside it: the same start with one entry of $w$ at 0, and with half of the entries turned
-# negative. The paper prints the start as $C(t) = 0$, $w_{\alpha\beta}^2(0) \ge b > 0$. The first is a misprint of
-# $C(0) = 0$, as Lemma G.9 has it: the flow leaves $C = 0$ at once. The second allows negative entries, and the theorem
-# is true from them too. But its proof then rests on $w(t) \ge b$ of Lemma G.9, which does not hold. What holds is
+# negative. The paper prints the start as $C(t) = 0$, $w_{\alpha\beta}^2(0) \ge b > 0$. The first is a misprint of $C(0)
+# = 0$, as Lemma G.9 has it: the flow leaves $C = 0$ at once. The second allows negative entries, and the theorem is
+# true from them too. But its proof then rests on $w(t) \ge b$ of Lemma G.9, which does not hold. What holds is
 # $w_p(t)^2 \ge w_p(0)^2$, from the quantity that is conserved, and that is all the proof needs. (The step from there to
-# $b^2 \zeta^2$ is that of Theorem 4.4, and is mended as there.)
+# $b^2 \zeta^2$, a bound for the eigenvalues of $M^\top M$, where $M$ says how the errors change with $C$, is that of
+# Theorem 4.4, and is mended as there.)
 #
 # <details><summary>Proof of Theorem G.7, with its rate, at any order</summary>
 #

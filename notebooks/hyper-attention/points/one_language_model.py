@@ -1,6 +1,6 @@
 # %% [markdown]
 # # One language model of Tables 1 and 2
-# *Ustaomeroglu, Qu: Tables 1 and 2, Section 6 and Appendix A.*
+# *Ustaomeroglu, Qu: Tables 1 and 2, Section 7.2.*
 #
 # A model of one layer learns to predict the next token: how low is its loss on text that it has not seen? The tables
 # are rows of such models; a sweep of this notebook trains one after another, each with several seeds.
