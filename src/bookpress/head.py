@@ -95,6 +95,9 @@ def _plain(paragraph: nodes.Element) -> str:
     for child in paragraph.children:
         if isinstance(child, nodes.Element) and _is_badge(child):
             continue
+        if isinstance(child, nodes.inline):  # a formula and the point behind it
+            parts.append(_plain(child))
+            continue
         text = child.astext()
         parts.append(text.translate(str.maketrans("", "", "\\{}$")) if isinstance(child, nodes.math) else text)
     return "".join(parts)
