@@ -132,7 +132,8 @@ show.table(
 #
 # All models have one learning rate here, so that a gap on this page is one at this rate. A fair comparison gives each
 # model its best: at the foot of the page every model is trained twice as long, on twice the batch, at four rates, and
-# a table there sets each at its best rate beside self-attention.
+# a table there sets each at its best rate beside self-attention. (The fourth rate was added when the largest of three
+# had been seen to be the best for nearly all.)
 #
 # Every model is trained from the same seeds. Equal seeds draw equal batches, so two models are compared in pairs, seed
 # by seed. (The order 4 of HyperFeatureAttention in Table 1 can mean four factors, as in Definition 5.1, or three, as

@@ -110,8 +110,9 @@ show.table(
 
 # %% [markdown]
 # All models have one learning rate here. At the foot of the page models twice as wide are trained twice as long, on
-# twice the batch, at four rates, and a table there sets each at its best rate beside self-attention. Equal seeds draw
-# equal batches, so that two models are compared in pairs, seed by seed.
+# twice the batch, at four rates, and a table there sets each at its best rate beside self-attention. (The fourth was
+# added when the largest of three had been seen to be the best.) Equal seeds draw equal batches, so that two models are
+# compared in pairs, seed by seed.
 
 # %%
 training = Training(steps, batch, window, rate, warm_up, micro_batch, evaluate_every, validation_windows)
