@@ -115,7 +115,7 @@ def svg_of(fig: Figure) -> str:
         _label_short_logarithms(axis)
         _tell_apart(axis)
         _keep_clouds_as_pixels(axis)
-    _move_legends_off(fig)
+    _lay_out(fig)
     picture = io.StringIO()
     fig.savefig(picture, format="svg", metadata={"Date": None, "Creator": None})
     return _COORDINATES.sub(lambda found: _LONG_DECIMAL.sub(r"\1", found.group()), picture.getvalue())
@@ -198,16 +198,26 @@ def _marked(line: Line2D) -> bool:
     return line.get_marker() not in ("None", "", " ")
 
 
-def _move_legends_off(fig: Figure) -> None:
-    """A legend for which there is no room between the curves goes beside the axes."""
-    legends = [(axis, legend) for axis in fig.axes if (legend := axis.get_legend())]
-    if legends:
-        fig.canvas.draw()  # legends find their places when they are drawn
-    for axis, legend in legends:
+def _lay_out(fig: Figure) -> None:
+    """Give axes and legends their places for good; saving would look for them once more."""
+    fig.draw_without_rendering()  # legends find their places when they are drawn
+    if _move_legends_off(fig):
+        fig.draw_without_rendering()
+    fig.set_layout_engine("none")
+
+
+def _move_legends_off(fig: Figure) -> bool:
+    """A legend for which there is no room between the curves goes beside the axes. Whether there was one."""
+    moved = False
+    for axis in fig.axes:
+        if not (legend := axis.get_legend()):
+            continue
         box = legend.get_window_extent()
         if axis.bbox.contains(*box.get_points().mean(axis=0)) and any(_crosses(line, box) for line in axis.get_lines()):
             legend.set_loc("center left")
             legend.set_bbox_to_anchor((1.0, 0.5), transform=axis.transAxes)
+            moved = True
+    return moved
 
 
 def _crosses(line: Line2D, box: Any) -> bool:
