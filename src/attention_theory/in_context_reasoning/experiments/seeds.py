@@ -84,8 +84,7 @@ def train_seeds(
     Raises:
         ParameterError: a name that is none of the models, no seed, or a number out of range.
     """
-    require(names=(list(names), VARIANTS), seeds=(len(seeds), 1, None), record_every=(record_every, 1, None))
-    require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
+    _require_numbers(names, len(seeds), record_every, steps, batch, evaluation)
     sources = [_Source(task, seed, evaluation, device, partial(block_batches, task, noise, batch)) for seed in seeds]
     runs = [Training(VARIANTS[name], noise, rate) for name in names]
     return _train(runs, task, sources, steps, arithmetic, dtype, record_every, measured, device)
@@ -112,8 +111,7 @@ def train_grid_seeds(
     Raises:
         ParameterError: a name that is none of the models, no seed, or a number out of range.
     """
-    require(names=(list(names), VARIANTS), seeds=(len(seeds), 1, None), record_every=(record_every, 1, None))
-    require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
+    _require_numbers(names, len(seeds), record_every, steps, batch, evaluation)
     parts = []
     for noisy in (False, True):
         noise = sorted({level for level in levels if (level > 0) == noisy})
@@ -124,6 +122,13 @@ def train_grid_seeds(
             sources = [_Source(of_kind, seed, evaluation, device, batches) for seed in seeds]
             parts.append(_train(runs, of_kind, sources, steps, arithmetic, dtype, record_every, measured, device))
     return [side_by_side(list(of_seed)) for of_seed in zip(*parts, strict=True)]
+
+
+def _require_numbers(
+    names: Sequence[str], seeds: int, record_every: int, steps: int, batch: int, evaluation: int
+) -> None:
+    require(names=(list(names), VARIANTS), seeds=(seeds, 1, None), record_every=(record_every, 1, None))
+    require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
 
 
 @torch.inference_mode()  # no slope is taken of anything here, and small operations cost less
