@@ -193,15 +193,15 @@ show.table(
 # <details><summary>Proof of Remark on seeds (Appendix D.1), as far as there is one</summary>
 #
 # *The loss does not determine what the layers predict.* In an FA model with linear attention the logits of a sentence
-# are $Vs+F(s+x_H)$, where $s$ is the attended sum. A column is $E$ of its word and $\tilde E$ of the word before, all
-# orthonormal. Let $U$ be a matrix that sees $E(y)$ of output words $y$ only. The last word is a trigger, so that
-# $Ux_H=0$, and $V+U$ and $F-U$ give the same logits on every sentence, hence the same loss; attention's own logits
-# change by $Us$. Attended sums hold output words, so $U$ can move the largest of these logits to any word. Two runs may
-# thus end at one loss with layers that predict different words.
+# are $Vs+F(s+x_H)$, where $s$ is the attended sum. An input is $E$ of its word plus $\tilde E$ of the word before, and
+# these codes are orthonormal. Let $U$ be a matrix that sees $E(y)$ of output words $y$ only. The last word is a
+# trigger, so that $Ux_H=0$, and $V+U$ and $F-U$ give the same logits on every sentence, hence the same loss;
+# attention's own logits change by $Us$. Attended sums hold output words, so $U$ can move the largest of these logits to
+# any word. Two runs may thus end at one loss with layers that predict different words.
 #
 # *The paths of fully reparameterised models hang on the seed through the triggers alone.* A step of length $\eta$ moves
 # one number for each trigger. With linear or ReLU attention and FA these numbers depend on the sentences only through
-# how often each trigger comes in a batch (Theorems 3.2 and 4.3), and with a single trigger not at all. $\blacksquare$
+# how often each trigger comes in a batch (Theorems 3.2 and 4.3), and with a single trigger not at all. $\square$
 #
 # </details>
 #

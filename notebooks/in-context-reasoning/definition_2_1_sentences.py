@@ -238,7 +238,7 @@ claim.verdict()
 # Whether output words occur as fillers matters more. If they never do, a model need not look at the trigger at all: the
 # one output word in the sentence is the answer. There are two rules, and all pages of this chapter call them by these
 # names. *Fillers as in the text* (`"neutral"` in the code) are neither triggers nor outputs. *Outputs as fillers*
-# (`"outputs allowed"`) may be outputs too. The page on Table 1 shows that the choice decides a row.
+# (`"outputs allowed"`) may be outputs too. The choice decides a row of {doc}`table_1_thirteen_models`.
 
 # %%
 allowed_task = Task(tokens, triggers, outputs, length, fillers="outputs allowed")

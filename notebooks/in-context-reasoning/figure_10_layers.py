@@ -30,7 +30,7 @@
 # predict $\tau$; at $\alpha=0.8$ the feed-forward layer predicts $\tau$ and attention fails at $y$. At $\alpha=0.5$ a
 # run ends in one of these two ways.
 #
-# At $\alpha=0.2$ by the drawn means, and on every sentence in some runs only; at $\alpha=0.5$ in some runs. The figure
+# By the drawn means at $\alpha=0.2$, and in some runs at $\alpha=0.5$; on every single sentence in no run. The figure
 # shows Origin-Linear-FA, and the comparison is with $\max_j\xi_{F,j}$.
 #
 # </blockquote>
@@ -256,7 +256,8 @@ claim.verdict()
 # What is drawn can be had: at $\alpha = 0.2$ the curves of attention coincide, at $0.8$ those of the feed-forward
 # layer, and at no level do both layers predict their tokens. At $0.5$ the model has two ends, and which of them a run
 # comes to hangs on the sample and the order of its sentences; the paper's figure is one of the two. "Perfectly" is true
-# of drawn means, and on every sentence in some runs only.
+# of drawn means, in all runs at $0.2$ and in some at $0.5$; on every single sentence it is true of no run here, and of
+# none on record.
 #
 # ## To try
 # - Set `passes = 25`: at $\alpha = 0.5$ the feed-forward layer is at $\tau$ in all runs, and attention at $y$ on few

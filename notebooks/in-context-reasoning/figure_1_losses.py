@@ -13,7 +13,7 @@
 #
 # - **The models.** The text names Reparam-Softmax-FA and "original, non-reparameterized models". The five here are
 #   those that the authors' code draws. By Appendix D.2.1 one of them, Reparam-Linear-W-FA, is not in Figure 1 but has
-#   Figure 9 to itself. It is drawn, and its loss on unseen words is judged on the page on Figure 9.
+#   Figure 9 to itself. It is drawn, and its loss on unseen words is judged in {doc}`section_5_2_arithmetic`.
 # - **The fillers.** Section 5 draws the words around the bigrams from $[N]\setminus(\mathcal Q\cup\mathcal O)$,
 #   *fillers as in the text*. In another reading, under which nearly all of Table 1 comes out, they may be outputs:
 #   *outputs as fillers*. The panels of the first two figures here follow the text, those of the last two the other
@@ -216,12 +216,11 @@ for noise, name in ((0.0, "noiseless"), (alpha, "noisy")):
 # **As printed.** For the models that converge to the Bayes risk the rate is linear (Section 5.1; Table 1 counts
 # Origin-Linear-FA among them).
 #
-# **As run here.** For the models that converge to the Bayes risk the rate is linear: the excess of Reparam-Linear-FA
-# over the Bayes risk falls along a straight line of slope $-\eta$, and so does that of Origin-Linear-FA along a line of
-# its own. Reparam-Softmax-FA stays near 2.162.
+# **As run here.** The excess of Reparam-Linear-FA over the Bayes risk falls along a straight line of slope $-\eta$.
+# That of Origin-Linear-FA falls along a line of its own at first. Reparam-Softmax-FA stays near 2.162.
 #
-# So it is for the fully reparameterised model. That of Origin-Linear-FA falls along a line at first, and comes to rest
-# above the Bayes risk, at the batch of this page and at the paper's.
+# The rate is linear for the fully reparameterised model. The loss of Origin-Linear-FA comes to rest above the Bayes
+# risk, at the batch of this page and at the paper's.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -3,10 +3,11 @@
 # *Nguyen, Nguyen-Tang: Figures 11 and 12, and the third panels of Figures 10 to 12; Appendix D.2.2.*
 #
 # In the paper's reparameterisation $V$ is the identity, so that attention votes for words that it attends to, and $F$
-# adds what it attends to on $\tau$ alone. That is enough to tell the layers apart: attention cannot favour $\tau$ in
-# $F$'s place, and $F$ cannot favour $y$. Whether $W$ is trained in full (Figure 11) or as one number (Figure 12),
-# attention is to predict $y$ and the feed-forward layer $\tau$, at every noise level. The appendix calls this
-# separation *perfect*, so it is counted here on every sentence, in every run.
+# adds what it attends to on $\tau$ alone. That should tell the layers apart: $F$ cannot favour $y$, so that attention
+# has to; and attention, which could favour $\tau$ by attending to it, need not, since $F$ does. Whether $W$ is trained
+# in full (Figure 11) or as one number (Figure 12), attention is to predict $y$ and the feed-forward layer $\tau$, at
+# every noise level. The appendix calls this separation *perfect*, so it is counted here on every sentence, in every
+# run.
 #
 # That layers do different things does not mean that they do them well. The figures' third panels show losses, and on
 # words that were never outputs these part the three models.
@@ -88,7 +89,7 @@ others = [train([only_w], other, stream) for stream in of_runs[:other_seeds]]
 
 # %% [markdown]
 # What is left of the way from the plateau of a model that does not know the output, 1, down to the Bayes risk, 0, and
-# the share of sentences with separated layers (condition 8), at the end:
+# the share of sentences with separated layers (condition 8) are taken at the end of every run.
 
 
 # %%
@@ -305,9 +306,9 @@ show.figure(
 )
 
 # %% [markdown]
-# Near is half of the way or more from the plateau of a model that does not know the output, as on the page of Figure 2;
-# to fail is to end above that plateau, and perfect, within a hundredth of the way. The bars are those of other pages of
-# this chapter.
+# Near is half of the way or more from the plateau of a model that does not know the output, as in
+# {doc}`figure_2_finite_sample`; to fail is to end above that plateau, and perfect, within a hundredth of the way. The
+# bars are those of other pages of this chapter.
 
 # %%
 ends = {name: {alpha: left("population", name, alpha) for alpha in levels} for name in LINEAR}

@@ -50,7 +50,7 @@ share = 0.1 * math.sqrt(512 / batch)
 # ## The runs
 # A loss is told by how much is left of the way from the plateau of a model that does not know the output down to the
 # target: 1 on the plateau, 0 at the target. It is near if a tenth is left, or at another batch than the paper's, by
-# convention, $0.1\sqrt{512/\text{batch}}$: the page of Table 1 says more of that.
+# convention, $0.1\sqrt{512/\text{batch}}$: {doc}`table_1_thirteen_models` says more of that.
 
 # %%
 models = ["Origin-Softmax-FA", "Origin-Linear-F", "Origin-ReLU-FA", "Reparam-ReLU-FA", "Origin-ReLU-F"]
@@ -126,7 +126,8 @@ def panels(name, title, caption):
 panels("Origin-Softmax-FA", "Figure 3, by a guess", "Only the larger rate leaves the plateau.")
 
 # %% [markdown]
-# The larger rate must come near the target at every noise level, the smaller one must still have nine tenths to go.
+# The larger rate must have come at least half of the way to the target at every noise level, the smaller one must still
+# have nine tenths to go.
 
 # %%
 claim = Claim("in-context-reasoning/figure-3")
@@ -161,7 +162,7 @@ claim.verdict()
 panels("Origin-Linear-F", "Figure 4, one candidate", "The plateau is never left.")
 
 # %% [markdown]
-# Origin-ReLU-FA learns the trained outputs, and its loss on other words grows.
+# Origin-ReLU-FA learns the trained outputs, and its loss on other words stays above the plateau.
 
 # %%
 panels("Origin-ReLU-FA", "Figure 4, another candidate", "Population losses come down, unseen losses grow.")
@@ -286,7 +287,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# What the larger rate does depends on the model. Origin-Softmax-FA starts on a plateau that steps of 0.1 along the
+# What the larger rate does depends on the model. Origin-Softmax-FA soon comes to a plateau that steps of 0.1 along the
 # slopes of a batch do not leave in the time there is, and steps of 0.5 do. Origin-ReLU-F learns at both, and at the
 # larger rate its loss does not come to rest: with label noise because steps are long, without because slopes are
 # round-off. With exact slopes the noiseless one converges.

@@ -59,8 +59,8 @@ one = torch.ones(1, dtype=torch.float64)
 
 # %% [markdown]
 # ## What attention sees
-# Before the formulas, a picture: the construction of Lemma 4.1 on five sentences. One weight a position, and it is zero
-# everywhere but at the output $y$ that follows the trigger $q$.
+# Before the formulas, a picture: the weights that are built later, in {doc}`lemma_4_1_noisy`, on five sentences of the
+# noisy task. One weight a position, and it is zero everywhere but at the output $y$ that follows the trigger $q$.
 
 # %%
 shown = sample_sentences(task, 5, seeds[3])

@@ -147,10 +147,9 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# The loss is convex in $V$ and in $W$ and not in the pair, as every function is that depends on a product and is not
-# constant along it: changing both signs changes nothing, and the middle is the worst point. That is why the paper fixes
-# $V$ and descends in the scales of $W$, where with linear attention the problem is convex. ReLU attention loses even
-# the convexity in $W$.
+# The loss is convex in $V$ and in $W$, and not in the pair: it depends on a product, so that changing both signs
+# changes nothing, and the middle is the worst point. That is why the paper fixes $V$ and descends in the scales of $W$,
+# where with linear attention the problem is convex. ReLU attention loses even the convexity in $W$.
 #
 # ## To try
 # - Set `scale = 0.1`: the ends are hardly better than the middle, and the hill is nearly flat, but still a hill.

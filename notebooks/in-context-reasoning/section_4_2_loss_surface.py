@@ -7,8 +7,9 @@
 # along a valley whose floor comes nearer and nearer to $\gamma=\ln\frac{\alpha}{1-\alpha}$. That is why the paper does
 # not descend in both, and sets $\gamma$ by counting labels.
 #
-# The paper calls $f_C$ $\frac12$-smooth, with negative partial derivatives. Its curvature is a variance, and grows like
-# $C^2$; and its slope in $\gamma$ has either sign, as it must in a valley.
+# The paper calls $f_C$ $\frac12$-smooth, that is, of curvature at most $\frac12$ in every direction, with negative
+# partial derivatives. Its curvature is a variance, and grows like $C^2$; and its slope in $\gamma$ has either sign, as
+# it must in a valley.
 
 # %%
 import math

@@ -100,8 +100,9 @@ show.table(
 )
 
 # %% [markdown]
-# What is not trained stays at 0 move, bit for bit. The row of Origin-Linear-F has two zeros in places where its name
-# promises training: the saddle. As controls, Origin-Linear-FA is no saddle, and ReLU without the shift does not move.
+# What is not trained does not move at all, bit for bit. The row of Origin-Linear-F has two zeros in places where its
+# name promises training: the saddle. As controls, Origin-Linear-FA is no saddle, and ReLU without the shift does not
+# move.
 
 # %%
 trained = {"all": "F", "query-key": "W", "scales": "W"}

@@ -21,6 +21,14 @@
 # | Reparam-…-W | $V$ and $F$ have that form, and all of $W$ is trained |
 # | Linear, ReLU, Softmax | how scores become weights of attention |
 # | FA, F | the feed-forward layer sees what attention collected (FA), or the last two words alone (F) |
+#
+# Words are vectors. The input $x_h$ at position $h$ has a one at the word there and another one at the word before it,
+# and $x_H$ is the input at the end, where the trigger is. Position $h$ has the score $x_H^\top Wx_h$; scores become
+# weights, and what attention collects is the sum of the $x_h$ by weight. There are $N$ words beside $\tau$. *The form
+# of the lemmas* solves the task by hand. Its $W$ gives the score $\lambda$ to what follows the trigger, but 0 to
+# $\tau$. Its $V$ is the identity, so that the logit of a word is the attention that it gets. Its $F$ is 0 without
+# noise; with noise it speaks for $\tau$ alone, and gives it the logit $\gamma=\ln\frac\alpha{1-\alpha}$; if it sees
+# what attention collected, it adds to this the logit of the output $y$.
 
 # %%
 import math
@@ -84,10 +92,12 @@ show.table(["the sentence", "next"], [[" · ".join(shown), f"{answer}, or *τ*"]
 
 # %% [markdown]
 # ## The picture
-# All thirteen models are trained here in small: shorter sentences, fewer words and steps than in the paper. What is
-# left of the way is told by a share. A model that knows the task and not the output is at 1, the least possible loss is
-# at 0. For unseen words it is the difference of the loss on these from that on the trained ones, in the same unit; so a
-# model that is as bad on the one as on the other is at 0, and has a tick in the paper.
+# All thirteen models are trained here in small: shorter sentences, fewer words and steps than in the paper. Each takes
+# steps of one length along the slopes of the loss (*normalised descent*), at two rates, of which the one with the lower
+# loss counts; with noise at $\alpha=0.2$ and $0.5$, of which the worse one counts. What is left of the way is told by a
+# share. A model that knows the task and not the output is at 1, the least possible loss is at 0. For unseen words it is
+# the difference of the loss on these from that on the trained ones, in the same unit; so a model that is as bad on the
+# one as on the other is at 0, and has a tick in the paper.
 
 # %%
 levels = [0.0, *noise]
@@ -220,7 +230,7 @@ show.table(
 #
 # The reading is ours. The paper gives the reason for the softmax models (question b). It finds that most models which
 # fail with noise have a feed-forward layer that does not see what was attended, and concludes that seeing it is
-# important (question c); it does not say how, and two of the five models that it counts have other reasons. Of a
+# important (question c); it does not say how, and of the five models that it counts this question decides two. Of a
 # "saddle point" it speaks where rates are concerned (question a). Why unseen words are lost it leaves open (question
 # d).
 #
@@ -330,8 +340,8 @@ show.table(
 
 # %% [markdown]
 # In the Origin models unseen words do not just stay as they were. They are pushed *down*: a word that never was the
-# answer can only lose. Its probability is at most $1/N$, in any sentence and at any time, which is what the model gave
-# it before any training.
+# answer can only lose. Its probability is at most what the model gave it before any training, one over the number of
+# all words: at most $1/N$, in any sentence and at any time.
 #
 # <details><summary>Proof for Origin models, softmax and ReLU attention, and for Origin-Linear-F</summary>
 #
@@ -340,8 +350,8 @@ show.table(
 # over sentences, times a positive rate. In the codes of words all these sums have entries of at least 0, as weights of
 # softmax and ReLU attention are not negative. (For Origin-Linear-F the attended sum is 0.) So from zero both rows have
 # no positive entry ever, and the logit of $w$ is at most 0. The slopes in all logits of a sentence add up to 0, so the
-# columns of $V$ and $F$ add up to 0, and so do the $N$ logits of any sentence. Then $\ln\sum_je^{\xi_j}\ge\ln N$ by
-# convexity, and $p_w\le1/N$. $\square$
+# columns of $V$ and $F$ add up to 0, and so do the logits $\xi_j$ of all words in any sentence. There are $N$ of these
+# words, or $N+1$ with $\tau$. Then $\ln\sum_je^{\xi_j}\ge\ln N$ by convexity, and $p_w\le1/N$. $\square$
 #
 # </details>
 #
@@ -377,7 +387,7 @@ def like_print(names, **without):
 
 
 # %% [markdown]
-# Where the rule and the paper differ:
+# All answers, and the cells that follow from them; the last two columns differ in one row alone:
 
 # %%
 SIGN = {True: "✓", False: "–"}

@@ -45,8 +45,8 @@
 #   batches keep a loss farther from its target. The tenth is a round number, chosen before the runs of this page, but
 #   not before other runs with another margin had been seen; so the table is counted with half and twice as much, too.
 #
-# The full-size run on record is of an earlier form of this page, which judged the figures of Appendix D.2.1 as well;
-# they have pages of their own now, and their verdicts there count.
+# On record at full size, with a batch of 512, 2000 steps and five seeds, outputs as fillers give all cells as printed
+# within a tenth of the gap, but for two in the column of the Bayes risk.
 
 # %%
 import math

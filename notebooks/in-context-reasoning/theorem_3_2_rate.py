@@ -364,4 +364,4 @@ claim.verdict()
 #
 # ## To try
 # - Set `triggers = 20`: the path for equal laws has half the slope, and the printed one a quarter.
-# - Set `tokens = 1000`: the losses begin higher, by the logarithm of $N$, and fall with the same slopes.
+# - Set `tokens = 1000`: the losses begin higher, at $\ln N$, and end with the same slopes.

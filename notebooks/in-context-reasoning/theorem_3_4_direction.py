@@ -145,13 +145,13 @@ claim.verdict()
 # has $f\ge\min p_n\,e^{-\max(a_*,0)}/(1+J)$, so $\ln\frac1G\le\max(a_*,0)+\ln\frac{1+J}{\min p_n}$. And
 # $a_*\le\mu\|w\|$.
 #
-# Now $w_{t+1}=w_t-\eta\nabla L$, and let $S_t=\sum_{s<t}\eta G_s$. The first inequality gives $\langle
-# w_t,u\rangle\ge\mu S_t+\langle w_0,u\rangle$. The second, with $\|\nabla L\|\le BG$ and $G\le1$, gives
-# $\|w_{t+1}\|^2\le\|w_t\|^2+2\eta G_t(\mu\|w_t\|+c')$ with $c'=c+\frac12\eta B^2$, hence $\|w_{t+1}\|\le\|w_t\|+\eta
-# G_t(\mu+c'/\|w_t\|)$. If $S_t$ stayed bounded, the steps would be summable, $w_t$ would converge, and $G_t$ would not
-# go to 0: a contradiction. So $S_t\to\infty$. Hence $\|w_t\|\ge\frac12\mu S_t$ from some time on, and $\|w_t\|\le\mu
-# S_t+O(\ln S_t)$. The cosine of $w_t$ and $u$ is at least $(\mu S_t-O(1))/(\mu S_t+O(\ln S_t))\to1$, for every constant
-# rate $\eta$ and every start.
+# Now $w_{t+1}=w_t-\eta\nabla L$ with the slope in $w$, where $\eta$ is twice the rate of $W$, since $w=W^\top x_H$ and
+# $\|x_H\|^2=2$. Let $S_t=\sum_{s<t}\eta G_s$. The first inequality gives $\langle w_t,u\rangle\ge\mu S_t+\langle
+# w_0,u\rangle$. The second, with $\|\nabla L\|\le BG$ and $G\le1$, gives $\|w_{t+1}\|^2\le\|w_t\|^2+2\eta
+# G_t(\mu\|w_t\|+c')$ with $c'=c+\frac12\eta B^2$, hence $\|w_{t+1}\|\le\|w_t\|+\eta G_t(\mu+c'/\|w_t\|)$. If $S_t$
+# stayed bounded, the steps would be summable, $w_t$ would converge, and $G_t$ would not go to 0: a contradiction. So
+# $S_t\to\infty$. Hence $\|w_t\|\ge\frac12\mu S_t$ from some time on, and $\|w_t\|\le\mu S_t+O(\ln S_t)$. The cosine of
+# $w_t$ and $u$ is at least $(\mu S_t-O(1))/(\mu S_t+O(\ln S_t))\to1$, for every constant rate $\eta$ and every start.
 #
 # *Normalised descent* has $\eta/\|\nabla L\|$ in place of $\eta$. As $\mu G\le\|\nabla L\|\le BG$, now $S$ grows by at
 # least $\eta/B$ a step. The squared step $\eta^2$ is at most $B\eta$ times that. So the same follows with
@@ -269,10 +269,10 @@ claim.verdict()
 # $x_H$ stays as it was, and the rest goes to the hard-margin direction. With $m$ outputs the cosine is
 # $1/\sqrt{2(1+1/m)}$. The direction of the limit does not tell all solutions: the loss goes to 0 along $W^*$ too.
 #
-# It shows no such thing. With linear attention and $V$ fixed, the instance, and every other of the data model, *is*
-# such a max-margin problem: the logits are linear in $W$, descent goes to the hard-margin solution, and the loss goes
-# to 0 along every direction of the open cone of positive margins. Of descent on $V$ and $W$ together, and of ReLU
-# attention, neither the theorem nor this page says anything.
+# It shows no such thing. With linear attention and $V$ fixed, the instance, and every other of the data model without
+# noise, *is* such a max-margin problem: the logits are linear in $W$, descent goes to the hard-margin solution, and the
+# loss goes to 0 along every direction of the open cone of positive margins. Of descent on $V$ and $W$ together, and of
+# ReLU attention, neither the theorem nor this page says anything.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -290,12 +290,12 @@ claim.verdict()
 # same minimisation, and its cosine with $W^*$ is $m/\sqrt{2(m+m^2)}$.
 #
 # *A max-margin problem.* With linear attention and $V=I$ the logits of every sentence of Definition 2.1 are linear in
-# $W$, and with the $W$ of Lemma 3.1, all $\lambda_k=1$, the margin of $y$ is $C\ge1$. So training $W$ alone is a
-# separable problem with logistic loss on finitely many sentences, whatever the instance; the proof of Theorem 3.4
-# applies to it, and descent goes to its hard-margin solution. Along a direction $D$ the loss goes to 0 if and only if
-# all margins of $D$ are positive, and these $D$ are an open convex cone. That is the space of optimal solutions of any
-# separable problem, no more complicated. (What the paper proves is that the construction $W^*$ is not the hard-margin
-# solution.) $\square$
+# $W$, and without noise the label is always $y$. With the $W$ of Lemma 3.1, all $\lambda_k=1$, the margin of $y$ is
+# $C\ge1$. So training $W$ alone is a separable problem with logistic loss on finitely many sentences, whatever the
+# instance; the proof of Theorem 3.4 applies to it, and descent goes to its hard-margin solution. Along a direction $D$
+# the loss goes to 0 if and only if all margins of $D$ are positive, and these $D$ are an open convex cone. That is the
+# space of optimal solutions of any separable problem, no more complicated. (What the paper proves is that the
+# construction $W^*$ is not the hard-margin solution.) $\square$
 #
 # </details>
 #

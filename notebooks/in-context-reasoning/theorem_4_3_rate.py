@@ -259,6 +259,6 @@ claim.verdict()
 # integration, though not by the inequality that the paper cites.
 #
 # ## To try
-# - Set `samples = 500`: the curves level off about four times as high, for the divergence goes like $1/M$, and so does
-#   the dashed one.
+# - Set `samples = 500`: the curves level off about four times as high, for the divergence goes like $1/M$, and the
+#   dashed one about five times, since $\varepsilon$ eats into its denominator too.
 # - Set `delta = 0.5`: the bound comes down, and still no data set, or hardly any, is above it.

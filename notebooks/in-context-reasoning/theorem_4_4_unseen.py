@@ -220,6 +220,6 @@ claim.verdict()
 # would notice, because the error of $\hat\alpha$ hides it; for $M\to\infty$ no constant makes the printed rate true.
 #
 # ## To try
-# - Set `alpha = 0.8`: the deviation of the unseen word is smaller by the factor $(1-\alpha)^2$, and so is the ratio on
-#   the right, which grows as before.
+# - Set `alpha = 0.8`: the deviation of the unseen word on the left, which goes like $(1-\alpha)^2$, falls to a
+#   sixteenth, and so does the ratio on the right where $M$ is large. It grows as before.
 # - Set `tokens = 200`: on the left all curves move to the right, and on the right hardly anything changes.

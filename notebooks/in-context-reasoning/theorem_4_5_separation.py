@@ -232,7 +232,7 @@ claim.verdict()
 # The division of labour is written into the construction: attention can only speak of $y$, the feed-forward layer only
 # of $\tau$, and all that is left to wait for is the sign of one number. The theorem's waiting time is right with the
 # bracket of its proof, a strict inequality, and the condition $\varepsilon<\min(\alpha,1-\alpha)$. For $\alpha>\frac12$
-# it waits for nothing, since one step is enough.
+# it is longer than is needed: one step is enough as soon as $\hat\alpha\ge\frac12$.
 #
 # ## To try
 # - Set `rate = 0.5`: everything happens five times sooner, up to the one step that is always needed.
