@@ -165,7 +165,11 @@ panels("Origin-Linear-F", "Figure 4, one candidate", "The plateau is never left.
 # Origin-ReLU-FA learns the trained outputs, and its loss on other words stays above the plateau.
 
 # %%
-panels("Origin-ReLU-FA", "Figure 4, another candidate", "Population losses come down, unseen losses grow.")
+panels(
+    "Origin-ReLU-FA",
+    "Figure 4, another candidate",
+    "Population losses come down, unseen losses stay above the plateau.",
+)
 
 # %% [markdown]
 # Reparam-ReLU-FA does all that is asked, and goes the faster the larger the rate.
@@ -215,7 +219,7 @@ claim.verdict()
 # high a spike is depends on such things, and is not judged beyond the bar.)
 
 # %%
-panels("Origin-ReLU-F", "Figure 5", "With noise the larger rate ends higher; unseen losses grow at both.")
+panels("Origin-ReLU-F", "Figure 5", "With noise the larger rate ends higher; unseen losses stay above the plateau.")
 
 # %% [markdown]
 # The noiseless loss at the larger rate, on a logarithmic axis: with exact slopes it falls for good.

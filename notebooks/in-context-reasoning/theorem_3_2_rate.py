@@ -24,11 +24,11 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 tokens = 60  # N, at least 3
 triggers = 5  # size of Q, at least 2
-rate = 0.1  # eta, from 0.001 to 1
+rate = 0.1  # eta, from 0.001 to 0.4
 steps = 400  # t, at least 200
 
 # %%
-require(tokens=(tokens, 3, None), triggers=(triggers, 2, None), rate=(rate, 1e-3, 1.0), steps=(steps, 200, None))
+require(tokens=(tokens, 3, None), triggers=(triggers, 2, None), rate=(rate, 1e-3, 0.4), steps=(steps, 200, None))
 others, root = tokens - 1, math.sqrt(triggers)
 horizon = max(steps, math.ceil(20 * root / rate))  # at least to λ = 20, where the rate has settled
 require(rate_times_steps=(rate * horizon, 0.0, 700.0))  # the loss itself must not underflow
