@@ -216,12 +216,11 @@ for noise, name in ((0.0, "noiseless"), (alpha, "noisy")):
 # **As printed.** For the models that converge to the Bayes risk the rate is linear (Section 5.1; Table 1 counts
 # Origin-Linear-FA among them).
 #
-# **As run here.** For the models that converge to the Bayes risk the rate is linear: the excess of Reparam-Linear-FA
-# over the Bayes risk falls along a straight line of slope $-\eta$, and so does that of Origin-Linear-FA along a line of
-# its own. Reparam-Softmax-FA stays near 2.162.
+# **As run here.** The excess of Reparam-Linear-FA over the Bayes risk falls along a straight line of slope $-\eta$.
+# That of Origin-Linear-FA falls along a line at first, and then comes to rest. Reparam-Softmax-FA stays near 2.162.
 #
-# So it is for the fully reparameterised model. That of Origin-Linear-FA falls along a line at first, and comes to rest
-# above the Bayes risk, at the batch of this page and at the paper's.
+# So it is for the fully reparameterised model. Origin-Linear-FA comes to rest above the Bayes risk, at the batch of
+# this page and at the paper's.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -411,7 +410,8 @@ show.table(
 # its start, and that of Origin-Linear-FA falls. It stays far above the Bayes risk all the same. So what Section 5.2
 # reads off Figure 1e is so for one of the two. With outputs as fillers the slopes are shown and not judged. On record
 # at full size, what Origin-Softmax-F does in the last half of the run is left open, with noise and without: its loss
-# goes up and down by more than it grows.
+# goes up and down by more than it grows. So it is there for Origin-Linear-FA without noise in an ordinary loop, whose
+# slopes are round-off by then; its loss ends far above its start all the same, and with exact slopes it grows.
 
 # %%
 claim = Claim("in-context-reasoning/figure-1b")
