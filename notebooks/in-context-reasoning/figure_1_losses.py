@@ -410,7 +410,8 @@ show.table(
 # its start, and that of Origin-Linear-FA falls. It stays far above the Bayes risk all the same. So what Section 5.2
 # reads off Figure 1e is so for one of the two. With outputs as fillers the slopes are shown and not judged. On record
 # at full size, what Origin-Softmax-F does in the last half of the run is left open, with noise and without: its loss
-# goes up and down by more than it grows.
+# goes up and down by more than it grows. So it is there for Origin-Linear-FA without noise in an ordinary loop, whose
+# slopes are round-off by then; its loss ends far above its start all the same, and with exact slopes it grows.
 
 # %%
 claim = Claim("in-context-reasoning/figure-1b")

@@ -248,7 +248,8 @@ claim.verdict()
 # $m=1/\sqrt{C_1^{-2}+C_2^{-2}}$, as long as $\eta m<2$.
 #
 # True of the path for one trigger, or for equal laws of $C$; otherwise the path and the exponent depend on the laws.
-# From $\eta m>2$ on a step overshoots: the two scales overtake each other for ever, and the exponent is smaller.
+# From $\eta m>2$ on a step that is off the balance overshoots it: unless the scales are in balance from the start, as
+# under equal laws, they overtake each other for ever, and the exponent is smaller.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -256,8 +257,9 @@ claim.verdict()
 # The paper says that the update needs no knowledge of the sentences' law. For one trigger that is exact: the only unit
 # step is $+\eta$, whatever the fillers and the counts are. For two triggers the terms $e^{-C_q\lambda_q}$ of the loss
 # come into balance, so that $\lambda_q\propto1/C_q$, and a step adds $\eta m$ to both $C_q\lambda_q$. The balance is
-# kept only by steps that do not overshoot it. The limit is $\eta m=2$. Beyond it the scales overtake each other for
-# ever, which costs length, and the loss falls more slowly than the balance would.
+# kept only by steps that do not overshoot it. The limit is $\eta m=2$. Beyond it scales that are not in balance from
+# the start overtake each other for ever, which costs length, and the loss falls more slowly than the balance would.
+# Under equal laws they are in balance from the start, and the exponent is $\eta m$ for every $\eta$.
 #
 # <details><summary>Proof of Section 3.2, knowledge of the law: two triggers</summary>
 #
@@ -290,7 +292,8 @@ claim.verdict()
 # *If $\eta m>2$*, the map has the slope $1-\eta m<-1$ at $\theta^*$, which repels. As $r_t$ is bounded, $C_1\lambda_1$
 # and $C_2\lambda_2$ are both $\kappa t+O(1)$ with the same $\kappa=\kappa_t$, and $\kappa/m$ is the length of
 # $\lambda_t/t$ up to $O(1/t)$. That is $\eta$ times the length of a mean of unit vectors, below $\eta$ where their
-# angles differ. So the exponent is below $\eta m$, unless the angles settle at $\theta^*$ all the same. $\square$
+# angles differ. So the exponent is below $\eta m$, unless the angles settle at $\theta^*$ all the same, as under equal
+# laws, where they are there from the first step. $\square$
 #
 # </details>
 
