@@ -263,8 +263,8 @@ show.table(
 )
 
 # %% [markdown]
-# At $d = 2$ heads are there in half the steps that layers take, whatever $N$. At $d = 4$ the search takes a large start
-# for sixteen heads, since so they end lowest; to a hundredth they are then no sooner than one head.
+# At $d = 2$ many heads are there in about half the steps that layers take, or less, whatever $N$. At $d = 4$ sixteen
+# heads are well ahead of one, but for the smallest set; layers were not run there.
 #
 # ## The judgement
 # Students are compared teacher by teacher, in powers of ten, and every mean over the teachers has a 99 % interval.
