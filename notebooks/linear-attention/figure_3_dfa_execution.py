@@ -101,7 +101,7 @@ require(
 # **Figure 3 (Data against the number of states)** *Section 6.3*
 #
 # The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
-# tokens right grows less than exponentially with the number of states $Q$.
+# tokens right grows less than exponentially with the number of states $Q$: the plots are "suggestive" of it.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -112,7 +112,7 @@ require(
 # **Figure 3 (Data against the length of the word)** *Section 6.3*
 #
 # The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
-# tokens right grows less than exponentially with the length $L$ of the word.
+# tokens right grows less than exponentially with the length $L$ of the word: the plots are "suggestive" of it.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -123,7 +123,7 @@ require(
 # **Figure 3 (Data against the size of the alphabet)** *Section 6.3*
 #
 # The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
-# tokens right grows less than exponentially with the size $V$ of the alphabet.
+# tokens right grows less than exponentially with the size $V$ of the alphabet: the plots are "suggestive" of it.
 #
 # </blockquote>
 # <!-- /claim -->
