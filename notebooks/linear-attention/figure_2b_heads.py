@@ -285,11 +285,24 @@ show.figure(
 # the share that is away must be too small: the control. The share that must be away on orthogonal tables was lowered
 # after a run had been seen, from 0.37 to this 0.21; that run was above 0.37, too.
 
+
 # %%
+def smallest_of_a_draw():
+    """λ_min of another mixture of the same law."""
+    first, second = (sample_memories(samples, d, law, source) for law in ("gaussian", "orthogonal"))
+    mixture = mix_memories(first, second, 0.95, source)
+    return certificate_of(statistics(mixture, mhla(teacher, mixture)).second_moment).smallest
+
+
+# %% [markdown]
+# The printed $\lambda_{\min}$ is that of one draw: ours must agree with it within three standard deviations of a draw.
+
+# %%
+spread = torch.tensor([smallest_of_a_draw() for _ in range(8)]).std().item()
 all_next, some_away = 0.05 ** (1 / 3), 1 - 2 ** (-1 / 3)
 mixture, singular = ends.values()
 claim = Claim("linear-attention/figure-2b")
-claim.number("95% mixture: λ_min", certificates["95% mixture"].smallest, printed=0.06, within=0.1)
+claim.number("95% mixture: λ_min", certificates["95% mixture"].smallest, printed=0.06, within=3 * spread / 0.06)
 claim.check("orthogonal: λ_min", certificates["orthogonal"].smallest, "==", 0)
 for heads in head_counts:
     inside, outside = (of(mixture, heads) <= 0.1).tolist(), (of(singular, heads) > 0.1).tolist()
