@@ -298,11 +298,11 @@ def smallest_of_a_draw():
 # The printed $\lambda_{\min}$ is that of one draw: ours must agree with it within three standard deviations of a draw.
 
 # %%
-spread = torch.tensor([smallest_of_a_draw() for _ in range(8)]).std().item()
+deviation = torch.tensor([smallest_of_a_draw() for _ in range(8)]).std().item()
 all_next, some_away = 0.05 ** (1 / 3), 1 - 2 ** (-1 / 3)
 mixture, singular = ends.values()
 claim = Claim("linear-attention/figure-2b")
-claim.number("95% mixture: λ_min", certificates["95% mixture"].smallest, printed=0.06, within=3 * spread / 0.06)
+claim.number("95% mixture: λ_min", certificates["95% mixture"].smallest, printed=0.06, within=3 * deviation / 0.06)
 claim.check("orthogonal: λ_min", certificates["orthogonal"].smallest, "==", 0)
 for heads in head_counts:
     inside, outside = (of(mixture, heads) <= 0.1).tolist(), (of(singular, heads) > 0.1).tolist()
