@@ -96,6 +96,8 @@ def _picture(one: FigureSweep, number: int, layout: Layout) -> str:
         f"Point by point, {one.sweep.title}: {against}{curves}. A mark is the mean over the seeds "
         f"that are done, a bar its {CONFIDENCE:.0%} interval, where there are two or more."
     )
+    if unknown := table[shown].null_count():
+        caption += f" Not drawn: {unknown} of {len(table)}, in which there is no such number."
     return figure_block(name, {"caption": caption, "alt": against, "photo": ""})
 
 
