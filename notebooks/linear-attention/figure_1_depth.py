@@ -72,7 +72,7 @@ starts = [
 ]  # starts of the search for linear attention, in units of the teacher's deviation, each from 0.01 to 10
 runs = 72  # runs of each kind of linear student, each with a teacher and data of its own, at least 3
 full_runs = 4  # runs of the full transformer, on the first of these teachers, from 3 to runs
-searched = 4  # further runs for the search, and half as many for the transformer, at least 1
+searched = 12  # further runs for the search, and a sixth as many for the transformer, at least 1
 sequences = 256  # N, at least 16
 tokens = 100  # T, at least 2
 hidden = 16  # width of the transformer, at least 2
@@ -180,7 +180,7 @@ taken, of_search = {}, {}
 for width in widths:
     of_search[width] = draw_runs(width, searched, search_seed, passes=max(10, passes // 2), **data_size).to(device)
     for name in (*heads[width], *EQUAL):
-        count, tried = (max(1, searched // 2), [1.0]) if name == FULL else (searched, starts)
+        count, tried = (max(1, searched // 6), [1.0]) if name == FULL else (searched, starts)
         settings = list(product(rates, tried))
         data = of_search[width].first_runs(count)
         found = train(name, data, settings)
