@@ -393,7 +393,8 @@ ratios = {
 lost = slower(first_below(without[TWO], 0.01), first_below(without[MANY], 0.01))
 
 # %% [markdown]
-# The mean must be above zero for every rival, level and $d$. Without a teacher there is nothing to arrive at.
+# The mean must be above zero for every rival, level and $d$. Without a teacher there is nothing to arrive at: neither
+# student ever does, so that what is not known decides, and against heads, as it was meant to.
 
 # %%
 claim = Claim("linear-attention/remark-heads-converge-faster")
