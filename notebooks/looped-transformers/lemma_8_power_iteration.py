@@ -248,7 +248,7 @@ show.figure(
 # %%
 claim = Claim("looped-transformers/algorithm-11")
 claim.check("S from 1e-6 to 2.9: largest relative error", (roots[-1] * small.sqrt() - 1).abs().max(), "<=", 1e-12)
-claim.check("S < 1: steps needed less log_1.5(1/√S) + 6, largest", (needed - allowed)[small < 1].max(), "<=", 0)
+claim.check("S < 1: steps beyond 6 + ln(1/√S) / ln 1.5, largest", (needed - allowed)[small < 1].max(), "<=", 0)
 near_three = inverse_root_iterates(torch.tensor(2.99, dtype=torch.float64), 60) * 2.99**0.5
 claim.control("S = 2.99: steps needed", ((near_three - 1).abs() <= 1e-12).int().argmax(), "<=", 6)
 claim.check("S from 3.01 to 4.61: largest relative distance to -1/√S", other_root, "<=", 1e-12)

@@ -183,7 +183,7 @@ show.figure(
 claim = Claim("looped-transformers/theorem-3")
 claim.check("slope of the root mean square error", mean_slope, "<=", -0.5)
 scaled = max(fit.largest * math.sqrt(m) for m, fit in zip(counts, sharp, strict=True))
-claim.check("largest error times sqrt(m), over all m", scaled, "<=", 2 * constant)
+claim.check("largest error times √m, over all m", scaled, "<=", 2 * constant)
 claim.number("slope of the largest error", largest_slope, printed=-0.5)
 claim.check("largest sum of |gamma|", max(fit.gamma.abs().sum().item() for fit in sharp), "<=", 2 * constant + 1e-9)
 claim.control("sharpness 1: slope of the root mean square error", soft_slope, "<=", -0.5)
