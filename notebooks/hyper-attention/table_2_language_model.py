@@ -259,7 +259,7 @@ claim.verdict()
 # each model, in that at the foot of the page.
 #
 # ## To try
-# - Set `steps = 60` and `warm_up = 6`: the model without attention blocks is better than the mean of the past. Before
-#   attention is learned it is in the way; the control passes, and the claim is left open.
+# - Set `steps = 60` and `warm_up = 6`: on average the model without attention blocks is better than the mean of the
+#   past. Before attention is learned it is in the way; the control is not seen to fail, and the claim is left open.
 # - Set `seeds = [0, 1]`: two pairs of runs give intervals many times as wide, nothing is told from chance, and the
 #   claim is left open.
