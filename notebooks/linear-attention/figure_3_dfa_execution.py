@@ -406,8 +406,9 @@ for panel, name in (("Q", "states"), ("L", "word-length"), ("V", "alphabet")):
 # The points at the foot of this page go on from here: the same decoder with two of the sizes held at 4, as in the
 # paper, sizes up to 8 and ten runs at each, as far as they have been made. Their pictures leave out a run that did not
 # reach the target, and the first run with eight states is one: after 200 000 strings, several times what the power law
-# through the smaller sizes would ask, it looked up little more than half of the states right. One run decides nothing,
-# but it speaks against a slow growth in $Q$ at this width, and panels with such runs have no bend that is known.
+# through the smaller sizes would ask, it looked up little more than half of the states right. The second reached it.
+# Two runs decide nothing, but the first speaks against a slow growth in $Q$ at this width, and panels with such runs
+# have no bend that is known.
 #
 # ## What was learned
 # A decoder that is small enough for a laptop does learn to execute automata whose tables it has never seen, from some
