@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 from papermill.clientwrap import PapermillNotebookClient
@@ -13,8 +14,9 @@ from papermill.engines import NBClientEngine, papermill_engines
 
 CAPPED = "capped"
 
-#: What papermill's notes on a run say of its memory, in MiB.
+#: What papermill's notes on a run say of its memory, in MiB, and of its time on the processor, whatever ran beside it.
 MEMORY = "memory_mb"
+PROCESSOR = "processor_seconds"
 
 #: What one cell may put out: the largest figure of the book takes a quarter of it.
 OUTPUT_BYTES = 4_000_000
@@ -46,15 +48,18 @@ class CappedClient(PapermillNotebookClient):
                 raise Flood(f"stopped after {OUTPUT_BYTES / 1e6:g} MB of output") from None
             raise
         finally:
-            self._note_memory()
+            self._note_use()
 
-    def _note_memory(self) -> None:
-        """Keep with the notebook the most memory that its kernel has held, where the system tells it."""
-        status = Path(f"/proc/{getattr(self.km.provisioner, 'pid', None)}/status")
+    def _note_use(self) -> None:
+        """Keep with the notebook what its kernel has used of the machine, as far as the system tells it."""
+        pid, notes = getattr(self.km.provisioner, "pid", None), self.nb.metadata["papermill"]
         with suppress(OSError):  # no such file system, or the kernel has gone
-            held = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+            held = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
             if held:
-                self.nb.metadata["papermill"][MEMORY] = int(held[1]) // 1024
+                notes[MEMORY] = int(held[1]) // 1024
+        with suppress(psutil.Error):
+            used = psutil.Process(pid).cpu_times()
+            notes[PROCESSOR] = round(used.user + used.system, 2)
 
     def process_message(self, msg: dict[str, Any], *args: Any, **kwargs: Any) -> NotebookNode | None:
         if msg["msg_type"] in _OUTPUTS:

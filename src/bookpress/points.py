@@ -17,8 +17,8 @@ class PointRecord(BaseModel):
     """What one point found: the numbers that it reported and the verdicts of its claims.
 
     A reported number is one value, or one for each of several draws. The numbers of two runs with one fingerprint on
-    one machine are the same to the last bit; ``seconds`` and ``memory_mb`` are of this run. ``seal`` is a hash of all
-    the rest.
+    one machine are the same to the last bit; ``seconds`` (of a core on a CPU, of the clock elsewhere) and ``memory_mb``
+    are of this run. ``seal`` is a hash of all the rest.
     """
 
     model_config = ConfigDict(ser_json_inf_nan="strings")

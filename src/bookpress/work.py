@@ -23,7 +23,7 @@ import psutil
 from pydantic import BaseModel
 
 from bookpress.build import BuildError, Engine, run_graph
-from bookpress.capped import MEMORY
+from bookpress.capped import MEMORY, PROCESSOR
 from bookpress.cluster import last_words
 from bookpress.evidence import Role
 from bookpress.files import HOST, remove_leftovers, write_whole
@@ -36,6 +36,7 @@ from bookpress.provenance import commit_of
 from bookpress.reach import Reach
 from bookpress.record import RecordError, claims_in, environment_in, numbers_in
 from bookpress.runner import Exit, RunFailed, execute
+from bookpress.sweep import DEVICE
 
 
 class Task(BaseModel):
@@ -160,7 +161,7 @@ def _make(layout: Layout, task: Task, plan: Plan, target: Path) -> None:
     started = time.perf_counter()
     settings = Settings(minutes=task.minutes, gpu=task.gpu)
     executed = execute(source, task.parameters, settings, LAPTOP, target, task.own)
-    seconds = time.perf_counter() - started
+    seconds, notes = time.perf_counter() - started, executed.metadata.get("papermill", {})
     settled, numbers = claims_in(executed), numbers_in(executed)
     if same := sorted(numbers.keys() & task.parameters.keys()):
         raise RunFailed(Exit.FAILED_CELL, f"{task.notebook} reports a number by the name of a parameter: {same[0]}")
@@ -170,6 +171,9 @@ def _make(layout: Layout, task: Task, plan: Plan, target: Path) -> None:
         for item in one.evidence
         if item.role is not Role.CONTROL and not isinstance(item.measured, str)
     }
+    environment = environment_in(executed)
+    if environment.get(DEVICE) == "CPU":  # at low priority the clock on the wall tells of what ran beside it
+        seconds = notes.get(PROCESSOR, seconds)
     PointRecord(
         notebook=task.notebook,
         parameters=task.parameters,
@@ -177,9 +181,9 @@ def _make(layout: Layout, task: Task, plan: Plan, target: Path) -> None:
         verdicts={one.claim: one.verdict for one in settled},
         fingerprint=fingerprint,
         commit=commit_of(layout.root),
-        environment=environment_in(executed),
+        environment=environment,
         seconds=round(seconds, 2),
-        memory_mb=executed.metadata.get("papermill", {}).get(MEMORY),
+        memory_mb=notes.get(MEMORY),
     ).write(task.path)
 
 

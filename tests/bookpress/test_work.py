@@ -73,6 +73,14 @@ def test_a_sweep_makes_each_point_once_and_gathers_a_table_and_a_picture(book: A
     assert list((book.layout.build / "plans").iterdir()) == [book.layout.plan("locks")]
 
 
+def test_the_seconds_of_a_point_are_those_of_the_processor(book: Any) -> None:
+    source = book.layout.sources / "demo" / "points" / "point.py"
+    source.write_text(source.read_text().replace("# %%\nend =", "# %%\ntime.sleep(1.5)\nend ="))
+    assert done(book, *SWEEP, "-p", "n=1", "-p", "seed=0", "-p", "wait=0.3")[0] == 0
+    [one] = records(book).values()
+    assert 0.3 <= PointRecord.read(one).seconds < 1.5
+
+
 def test_bad_axes_are_refused_before_anything_is_begun(book: Any) -> None:
     for axes, said in ((["m=1"], "no parameter 'm'"), (["n=0"], "out of its range"), (["n="], "has no values")):
         code, told = done(book, *SWEEP, *(part for axis in axes for part in ("-p", axis)))
