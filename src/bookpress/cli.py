@@ -336,7 +336,10 @@ def verdicts(profile: ProfileName = LAPTOP) -> None:
 @app.command()
 def values(
     beside: Annotated[
-        bool, typer.Option("--beside", help="Widen what is kept: this processor is of another kind, the code the same.")
+        bool,
+        typer.Option(
+            "--beside", help="Widen what is kept: processor or release of Python is another, the code the same."
+        ),
     ] = False,
 ) -> None:
     """Keep the values of the laptop run in results/laptop, with the ranges of the runs under other arithmetic."""

@@ -1,15 +1,16 @@
 """The values of the laptop run, one small file a paper, so that a change in what a notebook finds is seen.
 
-They are what processors of the kinds named in the file found, and no verdict rests on them. Other arithmetic sums in
+They are what was found on the machines named in the file, and no verdict rests on them. Other arithmetic sums in
 another order: a value is the same where it agrees to one part in twenty, at the level of rounding where its order of
 magnitude does, and, where a computation amplifies rounding, within the range that has been found. How much a training
-amplifies it on a processor of a new kind nobody knows beforehand; so values are compared on those that are named.
+amplifies it on a processor of a new kind nobody knows beforehand, and the library of another release of Python is
+another text for the pages that read it; so values are compared on the processors and releases that are named.
 """
 
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bookpress.evidence import ROUNDING, Item, Number
@@ -27,16 +28,28 @@ Kept = Number | Sequence[float]
 
 @dataclass(frozen=True)
 class Laptop:
-    """What is kept of a paper: the kinds of processor, and by notebook, claim and label the values found on them."""
+    """What is kept of a paper: by notebook, claim and label the values, and the machines they were found on.
+
+    Attributes:
+        processors: the kinds of processor.
+        releases: the releases of Python.
+        values: by notebook, claim and label.
+    """
 
     processors: list[str]
+    releases: list[str]
     values: dict[str, dict[str, dict[str, Kept]]]
 
     @classmethod
     def of(cls, layout: Layout, paper: str) -> "Laptop":
         """What is kept of a paper; nothing where there is no file."""
         path = _path(layout, paper)
-        return cls(**json.loads(path.read_text())) if path.is_file() else cls([], {})
+        return cls(**json.loads(path.read_text())) if path.is_file() else cls([], [], {})
+
+    def knows(self, record: Record) -> bool:
+        """Whether the values are of a machine like the one that a record was made on."""
+        made_on = record.environment
+        return made_on.get("processor") in self.processors and made_on.get("python") in self.releases
 
 
 def keep_values(
@@ -44,8 +57,8 @@ def keep_values(
 ) -> list[Path]:
     """Write the values of a run, each with the range over it and ``others`` where that is wider than one in twenty.
 
-    ``beside`` widens the ranges that are kept, and adds the processor, in place of writing both anew: for a run of
-    the same code on a processor of another kind.
+    ``beside`` widens the ranges that are kept, and adds the processor and the release of Python, in place of writing
+    all anew: for a run of the same code on another machine.
     """
     found = list(records)
     elsewhere: dict[str, list[Record]] = {}
@@ -54,15 +67,17 @@ def keep_values(
     written = []
     for paper in sorted({record.notebook.partition("/")[0] for record in found}):
         ours = [record for record in found if record.notebook.startswith(f"{paper}/")]
-        kept = Laptop.of(layout, paper) if beside else Laptop([], {})
+        kept = Laptop.of(layout, paper) if beside else Laptop([], [], {})
         values = {}
         for record in ours:
             seen = [values_of(one) for one in elsewhere.get(record.notebook, [])]
             values[record.notebook] = _with_range(values_of(record), [*seen, *_ends(kept.values, record.notebook)])
-        processors = sorted({*kept.processors, *(record.environment.get("processor", "") for record in ours)} - {""})
+        processors, releases = ({record.environment.get(of, "") for record in ours} for of in ("processor", "python"))
+        laptop = Laptop(
+            sorted({*kept.processors, *processors} - {""}), sorted({*kept.releases, *releases} - {""}), values
+        )
         path = _path(layout, paper)
-        text = json.dumps({"processors": processors, "values": values}, indent=1, ensure_ascii=False, sort_keys=True)
-        write_whole(path, text + "\n")
+        write_whole(path, json.dumps(asdict(laptop), indent=1, ensure_ascii=False, sort_keys=True) + "\n")
         written.append(path)
     return written
 
@@ -75,13 +90,13 @@ def values_of(record: Record) -> dict[str, dict[str, Number]]:
 def differences(layout: Layout, record: Record) -> list[str]:
     """Where a run differs from the values that are kept, in words; all of it, where nothing is.
 
-    On a processor of a kind that is not named there, labels are compared and values are not.
+    On a machine that is not named there, labels are compared and values are not.
     """
     laptop = Laptop.of(layout, record.notebook.partition("/")[0])
     kept = laptop.values.get(record.notebook)
     if kept is None:
         return [f"{record.notebook}: no values are kept"]
-    known = record.environment.get("processor") in laptop.processors
+    known = laptop.knows(record)
     faults = []
     ours = values_of(record)
     for claim in sorted(kept.keys() | ours.keys()):

@@ -48,24 +48,28 @@ def test_values_are_kept_with_the_range_of_other_arithmetic_and_a_change_is_name
     ]
 
 
-def test_on_a_processor_of_another_kind_labels_are_compared_until_its_values_are_kept_beside(toy: Any) -> None:
+@pytest.mark.parametrize("what", ["processor", "python"])
+def test_on_another_machine_labels_are_compared_until_its_values_are_kept_beside(toy: Any, what: str) -> None:
     record = run(toy.add("good"), layout=toy.layout)
     keep_values(toy.layout, [record])
     other = changed(record, 0.7)
     assert differences(toy.layout, other) != []
-    other = other.model_copy(update={"environment": {**record.environment, "processor": "another"}})
+    other = other.model_copy(update={"environment": {**record.environment, what: "another"}})
     assert differences(toy.layout, other) == []
     other.claims[0].evidence.pop()
     assert differences(toy.layout, other) == ["demo/lemma-1: only here or only kept: four is less"]
 
-    other = changed(record, 0.7).model_copy(update={"environment": {**record.environment, "processor": "another"}})
+    other = changed(record, 0.7).model_copy(update={"environment": {**record.environment, what: "another"}})
     keep_values(toy.layout, [other], beside=True)
     laptop = Laptop.of(toy.layout, "demo")
-    assert laptop.processors == sorted([record.environment["processor"], "another"])
+    names = {"processor": laptop.processors, "python": laptop.releases}
+    assert names.pop(what) == sorted([record.environment[what], "another"])
+    assert list(names.values()) == [[record.environment[one]] for one in names]
     assert laptop.values["demo/good"]["demo/lemma-1"] == {"one is less": [0.7, 1 / 3, 0.7], "four is less": 4}
     assert differences(toy.layout, record) == differences(toy.layout, changed(record, 0.5)) == []
     keep_values(toy.layout, [record])
-    assert Laptop.of(toy.layout, "demo").processors == [record.environment["processor"]]
+    laptop = Laptop.of(toy.layout, "demo")
+    assert [laptop.processors, laptop.releases] == [[record.environment[one]] for one in ("processor", "python")]
 
 
 def changed(record: Record, value: float) -> Record:
