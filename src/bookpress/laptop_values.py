@@ -58,7 +58,8 @@ def keep_values(
     """Write the values of a run, each with the range over it and ``others`` where that is wider than one in twenty.
 
     ``beside`` widens the ranges that are kept, and adds the processor and the release of Python, in place of writing
-    all anew: for a run of the same code on another machine.
+    all anew: for a run of the same code on another machine. The value that a range is told from stays the first one:
+    were it the latest, values that drift from machine to machine by less than one in twenty would leave the first out.
     """
     found = list(records)
     elsewhere: dict[str, list[Record]] = {}
@@ -70,8 +71,14 @@ def keep_values(
         kept = Laptop.of(layout, paper) if beside else Laptop([], [], {})
         values = {}
         for record in ours:
+            found_here = values_of(record)
+            first, *ends = _parts(kept.values.get(record.notebook, {}))
+            told_from = {
+                claim: {label: first.get(claim, {}).get(label, value) for label, value in labels.items()}
+                for claim, labels in found_here.items()
+            }
             seen = [values_of(one) for one in elsewhere.get(record.notebook, [])]
-            values[record.notebook] = _with_range(values_of(record), [*seen, *_ends(kept.values, record.notebook)])
+            values[record.notebook] = _with_range(told_from, [found_here, *seen, *ends])
         processors, releases = ({record.environment.get(of, "") for record in ours} for of in ("processor", "python"))
         laptop = Laptop(
             sorted({*kept.processors, *processors} - {""}), sorted({*kept.releases, *releases} - {""}), values
@@ -152,16 +159,15 @@ def _with_range(
     }
 
 
-def _ends(kept: dict[str, dict[str, dict[str, Kept]]], notebook: str) -> list[dict[str, dict[str, Number]]]:
-    """The least and the largest of the values that are kept of a notebook, as if they were those of two runs."""
+def _parts(kept: dict[str, dict[str, Kept]]) -> list[dict[str, dict[str, Number]]]:
+    """Of what is kept of a notebook the values, the least and the largest, as if they were those of three runs."""
 
-    def end(value: Kept, place: int) -> Number:
+    def part(value: Kept, place: int) -> Number:
         return value if isinstance(value, str | bool | int | float) else value[place]
 
-    claims = kept.get(notebook, {})
     return [
-        {claim: {label: end(value, place) for label, value in labels.items()} for claim, labels in claims.items()}
-        for place in (1, 2)
+        {claim: {label: part(value, place) for label, value in labels.items()} for claim, labels in kept.items()}
+        for place in range(3)
     ]
 
 

@@ -65,11 +65,21 @@ def test_on_another_machine_labels_are_compared_until_its_values_are_kept_beside
     names = {"processor": laptop.processors, "python": laptop.releases}
     assert names.pop(what) == sorted([record.environment[what], "another"])
     assert list(names.values()) == [[record.environment[one]] for one in names]
-    assert laptop.values["demo/good"]["demo/lemma-1"] == {"one is less": [0.7, 1 / 3, 0.7], "four is less": 4}
+    assert laptop.values["demo/good"]["demo/lemma-1"] == {"one is less": [1 / 3, 1 / 3, 0.7], "four is less": 4}
     assert differences(toy.layout, record) == differences(toy.layout, changed(record, 0.5)) == []
     keep_values(toy.layout, [record])
     laptop = Laptop.of(toy.layout, "demo")
     assert [laptop.processors, laptop.releases] == [[record.environment[one]] for one in ("processor", "python")]
+
+
+def test_values_that_drift_from_machine_to_machine_leave_none_out(toy: Any) -> None:
+    record = run(toy.add("good"), layout=toy.layout)
+    drifting = [changed(record, value) for value in (0.5, 0.52, 0.54, 0.56)]
+    keep_values(toy.layout, drifting[:1])
+    for later in drifting[1:]:
+        keep_values(toy.layout, [later], beside=True)
+    assert [differences(toy.layout, one) for one in drifting] == [[]] * len(drifting)
+    assert differences(toy.layout, changed(record, 0.7)) != []
 
 
 def changed(record: Record, value: float) -> Record:
