@@ -1,13 +1,22 @@
 """The house style: what is told apart without colour, what lies over what, and what a caption may not say."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from bookpress import show
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """A drawing that is refused stays open otherwise."""
+    yield
+    plt.close("all")
 
 
 def draw(fig: Any, **options: Any) -> str:

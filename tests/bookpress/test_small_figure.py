@@ -1,11 +1,16 @@
 """Small figures: what a record holds is drawn where it belongs, and what it does not hold is refused by name."""
 
+import io
 import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from sphinx.application import Sphinx
 
+from bookpress.origin import record_in_book
+from bookpress.record import Figure, Record
 from bookpress.small_figure import FORMS, DrawingError, Scale, Series, lines, series_of, strips, trail
 
 RECORD: Any = SimpleNamespace(
@@ -107,3 +112,26 @@ def test_a_trail_fills_the_cells_it_passes() -> None:
 def test_a_drawing_is_as_wide_as_a_phones_column(form: str) -> None:
     svg = FORMS[form]([Series("one", [(0.0, 1.0), (5.0, 2.0)])], "t", "at")
     assert 'viewBox="0 0 344 ' in svg
+
+
+@pytest.mark.parametrize(
+    ("figure", "alt", "said"),
+    [
+        ("curve", ":alt: Two < three", 'aria-label="Two &lt; three"><svg'),
+        ("curve", "", "a small figure needs an alt text"),
+        ("curves", ":alt: none", "has no figure 'curves'"),
+    ],
+)
+def test_a_page_draws_from_the_record_beside_it(tmp_path: Path, figure: str, alt: str, said: str) -> None:
+    record = Record.model_construct(
+        notebook="one/first", title="First", profile="laptop", parameters={}, claims=[], fingerprint="", commit="",
+        environment={}, seconds=1.0, figures=[Figure(caption="", alt="", photo=False, **vars(RECORD.figures[0]))],
+    )  # fmt: skip
+    record.write(tmp_path / record_in_book("one/first"))
+    lines = [f".. small-figure:: one/first {figure}", *([f"   {alt}"] if alt else []), "", "   ours = found", ""]
+    (tmp_path / "index.rst").write_text("\n".join(["Page", "====", "", *lines]))
+    heard, out = io.StringIO(), tmp_path / "out"
+    config = {"extensions": ["bookpress.small_figure"], "exclude_patterns": ["out"]}
+    app = Sphinx(tmp_path, None, out, out / "trees", "html", config, status=None, warning=heard)
+    app.build()
+    assert said in (out / "index.html").read_text() + heard.getvalue()

@@ -5,6 +5,7 @@ import torch
 
 from attention_theory.bridges.situations import situations
 from attention_theory.bridges.three_ways import Job, all_ways, by_fleq, by_linear_attention, by_subleq, random_jobs
+from attention_theory.bridges.turing_to_subleq import subleq_of
 from attention_theory.linear_attention.machines.turing import parse_machine
 from attention_theory.validation import ParameterError
 
@@ -31,6 +32,13 @@ def test_all_three_are_right_on_machines_that_halt_and_on_random_ones() -> None:
     assert all(way.right for ways_of_job in ways for way in ways_of_job)
     assert [way.layers for way in ways[0]] == [1, 10, 11]
     assert [way.name for way in ways[1]] == ["linear attention", "SUBLEQ", "FLEQ"]
+
+
+def test_one_job_is_enough_and_its_program_lies_in_the_columns_that_are_counted() -> None:
+    (ways,) = all_ways([job()])
+    source = subleq_of(job().machine, job().tape, job().head).source
+    assert ways[1].tokens == 1 + len(source.memory) + len(source.code)
+    assert all(way.right for way in ways)
 
 
 def test_spoilt_transformers_are_seen_to_be_wrong() -> None:

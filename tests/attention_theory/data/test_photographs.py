@@ -6,6 +6,7 @@ import torch
 from PIL import Image
 
 from attention_theory.data.photographs import digit_images, folder_images, patches, photograph_crops
+from attention_theory.validation import ParameterError
 
 
 def test_crops_are_in_range_and_can_be_made_again() -> None:
@@ -33,6 +34,12 @@ def test_a_folder_of_pictures(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError):
         folder_images(tmp_path / "empty", 8, most=1)
+
+
+@pytest.mark.parametrize(("said", "side", "most"), [("side", 7, 1), ("most", 8, 0)])
+def test_too_small_a_picture_and_no_picture_are_refused(tmp_path: Path, said: str, side: int, most: int) -> None:
+    with pytest.raises(ParameterError, match=said):
+        folder_images(tmp_path, side, most)
 
 
 def test_digits_have_one_colour() -> None:

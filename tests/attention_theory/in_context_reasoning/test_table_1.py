@@ -58,6 +58,11 @@ def test_near_is_a_share_of_the_gap() -> None:
     assert not row(ends, NAME, [0.8], [0.1], 0.1).bayes_loss
 
 
+def test_what_ends_at_the_target_is_near_at_any_share() -> None:
+    exact = history({(level, 0.1): (bayes_risk(level), bayes_risk(level)) for level in (0.0, 0.2)})
+    assert row(exact, NAME, [0.2], [0.1], 0.0) == Cells(True, True, True, True)
+
+
 def test_a_cell_is_split_where_seeds_disagree() -> None:
     first, second = Cells(True, False, True, True), Cells(True, False, False, True)
     assert agreed([first, second]) == (True, False, None, True)

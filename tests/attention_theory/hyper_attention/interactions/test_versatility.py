@@ -37,6 +37,12 @@ def test_ranks_are_exact(samples: int, unique: bool) -> None:
             assert found.least[symbol] == 0
 
 
+def test_a_symbol_in_no_sequence_leaves_nothing_to_see() -> None:
+    found = versatility(torch.tensor([[0, 1], [1, 1], [0, 0]]), 3)
+    assert found.ranks.tolist() == [2, 2, 0]
+    assert found.least.tolist() == [0, 0, 0]
+
+
 def test_the_data_matrix_holds_the_sequences_with_the_symbol() -> None:
     symbols = torch.tensor([[0, 1], [1, 1], [2, 0]])
     assert data_matrix(symbols, 0, 3).tolist() == [[1, 1, 0], [1, 0, 1]]

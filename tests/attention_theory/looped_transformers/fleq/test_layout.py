@@ -44,6 +44,8 @@ def test_a_state_gives_memory_and_counter_back() -> None:
     assert one.counter(state) == 0
     one.rows.of(state, "counter")[0] = one.codes[one.first_instruction + 2]
     assert one.counter(state) == 2
+    one.rows.of(state, "counter")[0, one.codes[one.first_instruction + 2] < 0] = 0.0
+    assert one.counter(state) == 2, "a bit that is not above zero is none"
     one.rows.of(state, "counter")[0] = one.codes[0]
     assert one.counter(state) == -1
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
-from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers, _Known, _runs
+from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers, _Known, _runs, _Units
 from attention_theory.looped_transformers.subleq.language import interpret, random_program, wild_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.rows import Rows
@@ -81,6 +81,16 @@ def test_runs_are_the_numbers() -> None:
         runs = _runs(rows)
         assert [row for run in runs for row in range(run.start, run.stop)] == rows
         assert all(run.stop < other.start for run, other in pairwise(runs))
+
+
+def test_rows_that_their_own_units_clear_or_change_are_found() -> None:
+    """They are many, and what makes the layers fast: missed, they cost time and no result."""
+    machine = SubleqMachine(5, 8)
+    found = [_Units(layer, 1) for layer in machine.dense]
+    cleared = sum(run.stop - run.start for units in found for run in units.cleared)
+    alone = sum(len(units.alone) for units in found)
+    assert cleared > machine.rows.size / 2
+    assert alone > 0
 
 
 def test_a_large_entry_elsewhere_opens_gates_and_changes_nothing() -> None:
