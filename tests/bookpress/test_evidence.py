@@ -85,6 +85,11 @@ def controlled(claim: Claim) -> Claim:
         ("figure", lambda c: controlled(passing(c)).estimate("e", [1, 5, 0.9], "<", 3), Verdict.PARTLY_REPRODUCED),
         ("figure", lambda c: controlled(passing(c)).misprint("m", 3, "<", 2), Verdict.REPRODUCED),
         ("figure", lambda c: passing(c).printed("as the figure reads", 3, "<", 2), Verdict.PARTLY_REPRODUCED),
+        (
+            "figure",
+            lambda c: controlled(passing(c)).estimate("as the figure reads", [1, 5, 0.9], "<", 3, role="printed"),
+            Verdict.PARTLY_REPRODUCED,
+        ),
         ("figure", lambda c: controlled(c).printed("as the figure reads", 3, "<", 2), Verdict.NOT_REPRODUCED),
         ("figure", lambda c: controlled(passing(c)).stand_in("crops"), Verdict.STAND_IN),
         ("table", lambda c: controlled(failing(passing(c))).stand_in("crops"), Verdict.PARTLY_REPRODUCED),
