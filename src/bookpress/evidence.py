@@ -158,8 +158,8 @@ def verdict_of(entry: Entry, evidence: list[Item], stand_in: str | None) -> Verd
     judged = [item.passed for item in about if item.counts and not item.role.must_fail]
     broken = {item.role for item in about if item.role.must_fail and item.passed is False}
     if entry.kind.is_measured:
-        open_as_printed = [None for item in about if item.role is Role.PRINTED and item.passed is None]
-        return _measured(judged + open_as_printed, broken, stand_in)
+        judged += [None for item in about if item.role is Role.PRINTED and item.passed is None]
+        return _measured(judged, broken, stand_in)
     if Role.COUNTEREXAMPLE in broken:
         return Verdict.REFUTED
     if not all(judged):

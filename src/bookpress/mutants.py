@@ -2,8 +2,8 @@
 
 A mutant is one change at one place: a comparison turned round or moved to its boundary, a constant moved by one, an
 operator exchanged, a condition or a returned value negated, a statement left out. None is made where a change is no
-fault of the code: in docstrings, annotations, decorators, ``__all__``, seeds, and what is said where something is
-refused.
+fault of the code: in docstrings, annotations, decorators, ``__all__``, seeds, what is said where something is refused,
+and ``strict`` of a ``zip``, which right code never feels.
 """
 
 import ast
@@ -203,7 +203,7 @@ def _mutable_children(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Call(func=ast.Name(id="isinstance"), args=[value, _]):
             yield value
             return
-        case ast.keyword(arg=str(name)) if "seed" in name or name == "help":
+        case ast.keyword(arg=str(name)) if "seed" in name or name in ("help", "strict"):
             return
         case ast.arguments():
             positional = zip(reversed([*node.posonlyargs, *node.args]), reversed(node.defaults), strict=False)

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from attention_theory.randomness import generator, normal
-from attention_theory.training import Parameters, train_many
+from attention_theory.training import Adam, Parameters, train_many
 from attention_theory.validation import ParameterError
 
 TARGETS = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
@@ -47,6 +47,13 @@ def test_the_start_is_kept_and_the_history_begins_and_ends_with_it() -> None:
     assert torch.equal(trained.history[-1], trained.losses)
     assert torch.equal(trained.losses, loss(trained.parameters, 20))
     assert (trained.losses < trained.history[0]).all()
+
+
+def test_the_cosine_is_half_way_down_at_half_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = []
+    monkeypatch.setattr(Adam, "step", lambda self, gradient, share: shares.append(share))
+    train_many(loss, {"bias": torch.zeros(1, dtype=torch.float64), "weight": torch.ones(1, 2, 2)}, 4, 0.1, "cosine")
+    assert shares[::2] == pytest.approx([1.0, 0.5])
 
 
 def test_bad_arguments_are_refused() -> None:

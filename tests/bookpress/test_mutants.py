@@ -60,6 +60,7 @@ def test_a_change_is_of_one_place(tmp_path: Path, code: str, kind: str, expected
         "Name = Literal[1, 2]",
         "x = isinstance(a, int | float)",
         "x = f(seed=3)",
+        "x = zip(a, b, strict=True)",
         "x = 'a' + b",
         "x = a",
     ],

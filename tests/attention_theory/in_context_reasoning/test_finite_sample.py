@@ -1,5 +1,6 @@
 """Exact sums against simulation, bounds against their guards."""
 
+import itertools
 import math
 
 import numpy as np
@@ -29,6 +30,16 @@ def test_exact_sums_agree_with_simulation() -> None:
     bound = kl_bound(0.3, hoeffding_radius(40, 0.5))
     fails = np.mean([bernoulli_kl(0.3, h / 40) > bound if 0 < h < 40 else True for h in heads[:20_000]])
     assert kl_failure(40, 0.3, 0.5) == pytest.approx(fails, abs=0.01)
+
+
+def test_the_failure_is_that_of_all_samples_one_by_one() -> None:
+    bound = kl_bound(0.4, hoeffding_radius(4, 0.9))
+    chances = [
+        0.4 ** sum(tosses) * 0.6 ** (4 - sum(tosses))
+        for tosses in itertools.product([0, 1], repeat=4)
+        if sum(tosses) in (0, 4) or bernoulli_kl(0.4, sum(tosses) / 4) > bound
+    ]
+    assert kl_failure(4, 0.4, 0.9) == pytest.approx(sum(chances), abs=1e-12)
 
 
 def test_waiting_times() -> None:

@@ -85,3 +85,8 @@ def test_bad_rules_are_refused() -> None:
         Architecture("cosine")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="relu_shift"):
         Architecture("relu", relu_shift=-1)
+
+
+def test_large_scores_that_are_not_contiguous_do_not_overflow() -> None:
+    scores = 1e4 * normal(3, 4, 5, seed=0).permute(2, 0, 1)
+    torch.testing.assert_close(Architecture("softmax").weigh(scores), scores.softmax(dim=-1))

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from attention_theory.in_context_reasoning.places import Places
+from attention_theory.in_context_reasoning.places import Places, _sorted
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
 from attention_theory.randomness import normal
 
@@ -80,3 +80,8 @@ def test_models_abreast_on_several_sets_are_the_models_alone(dtype: torch.dtype)
             for name, given in (("read", lookup), ("write", values), ("at_last", matrix), ("by_last", features)):
                 found, expected = getattr(together, name)(given)[model], getattr(alone, name)(given[model])
                 assert (found - expected).abs().max() < 1e-5, name
+
+
+@pytest.mark.parametrize("largest", [2**15 - 1, 2**15])
+def test_words_are_sorted_by_their_numbers_however_large(largest: int) -> None:
+    assert _sorted(torch.tensor([[largest, 1, 0, 1]])).tolist() == [[2, 1, 3, 0]]

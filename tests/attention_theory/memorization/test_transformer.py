@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.memorization.transformer import Layer, cast, random_attention, random_layer
+from attention_theory.memorization.transformer import Layer, Norm, cast, random_attention, random_layer
 from attention_theory.randomness import normal
 
 
@@ -43,6 +43,12 @@ def test_random_attention_has_no_feed_forward_part() -> None:
     tokens = normal(2, 4, 6, seed=1, dtype=torch.float32)
     assert layer.up is None
     assert torch.allclose(layer.everywhere(tokens)[0], literal(layer, tokens[0], causal=False), atol=1e-5)
+
+
+def test_a_norm_has_mean_zero_and_variance_one() -> None:
+    x = normal(3, 7, seed=0)
+    centred = x - x.mean(dim=1, keepdim=True)
+    torch.testing.assert_close(Norm()(x), centred / centred.square().mean(dim=1, keepdim=True).sqrt())
 
 
 def test_cast_reaches_every_tensor() -> None:

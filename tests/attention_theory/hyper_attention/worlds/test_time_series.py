@@ -34,3 +34,8 @@ def test_as_printed_the_factors_are_ones_and_the_transition_is_not_turned() -> N
 def test_a_delay_longer_than_the_start_is_refused() -> None:
     with pytest.raises(ParameterError, match="delay"):
         roll_out(torch.ones(3, 1, dtype=torch.float64), torch.eye(1, dtype=torch.float64), DELAYS, 1)
+
+
+def test_no_step_leaves_the_start() -> None:
+    start = normal(5, 2, seed=0)
+    assert torch.equal(roll_out(start, torch.eye(2, dtype=torch.float64), DELAYS, 0), start)

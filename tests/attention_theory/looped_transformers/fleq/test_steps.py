@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
-from attention_theory.looped_transformers.fleq.steps import add_to_address, round_signs
+from attention_theory.looped_transformers.fleq.steps import add_to_address, round_signs, route_to_block
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.randomness import generator
 from attention_theory.rows import Rows
@@ -41,3 +41,11 @@ def test_signs_are_rounded(values: list[float], noise: float) -> None:
     round_signs(layer, rows["counter"])
     state = torch.tensor([values], dtype=torch.float64)
     assert torch.allclose(layer.dense.feed_forward(state + noise), state, rtol=0, atol=1e-15)
+
+
+def test_the_counter_is_rounded_on_the_way_to_a_block() -> None:
+    state = torch.zeros(LAYOUT.columns, LAYOUT.rows.size, dtype=torch.float64)
+    counter = LAYOUT.codes[LAYOUT.first_instruction + 1]
+    LAYOUT.rows.of(state, "counter")[0] = 0.9 * counter
+    after = route_to_block(LAYOUT, 100.0).dense.feed_forward(state)
+    torch.testing.assert_close(LAYOUT.rows.of(after, "counter")[0], counter, rtol=0, atol=1e-14)
