@@ -103,6 +103,10 @@ def target_error(columns: Columns, on: Examples, aims: torch.Tensor) -> float:
     return (column_logits(on, columns).softmax(dim=-1) - aims).abs().max().item()
 
 
+# %% [markdown]
+# The first examples get random targets; and the $W$ of the proof is written down by hand as well.
+
+# %%
 first = examples.take(slice(0, context))
 targets = random_targets(context)
 error = target_error(fit_targets(first, targets), first, targets)

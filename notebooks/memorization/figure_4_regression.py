@@ -154,6 +154,11 @@ falls = {
 }
 weaker = exponents[True] - exponents[False]
 ratio = (by_context[False][:, -1] / by_context[True][:, -1]).mean(dim=0)
+
+# %% [markdown]
+# With their intervals:
+
+# %%
 show.table(
     ["over the seeds", "mean", "99 % interval"],
     [
