@@ -83,10 +83,11 @@ require(
 #
 # </details>
 #
-# What is needed of $d_h$ and of the queries is seen with *one shared context* $E$. There $W$ has to satisfy $J E W [e_1
-# \dots e_r] = J [\log\theta_1 \dots \log\theta_r]$, where $J$ takes off the mean, since softmax ignores a number added
-# to all logits. For $r < n$ the right side has rank $r$ for almost all targets, which no $W$ of rank $r-1$ gives, nor
-# dependent queries. For $r = n$ it has rank $n-1$ only, and $d_h=n-1$ is enough.
+# What is needed of $d_h$ and of the queries is seen with *one shared context* $E$. There $W$ has to satisfy $J E W
+# [e^{(1)}, \dots, e^{(r)}] = J [\log\theta^{(1)}, \dots, \log\theta^{(r)}]$, where $J$ takes off the mean, since
+# softmax ignores a number added to all logits. For $r < n$ the right side has rank $r$ for almost all targets, which no
+# $W$ of rank $r-1$ gives, and no $W$ at all if the queries are dependent. For $r = n$
+# it has rank $n-1$ only, and $d_h=n-1$ is enough.
 
 # %%
 examples = sample_examples(examples_count, context, width, shared=False, seed=seed)
@@ -312,8 +313,10 @@ claim.verdict()
 # <!-- /claim -->
 #
 # Adding $c\,W^+$ with large $c$ makes the weights one-hot at the largest entry of $E W^+ e$, whatever else is in $W$.
-# The distance from one-hot falls like $e^{-c\,\gamma}$, where $\gamma$ is the lead of the largest entry: each other
-# weight is at most $e^{\alpha^*_i - \alpha^*_{\max} - c\gamma}$. The paper proves that some $c$ will do; the package
+# The distance from one-hot falls like $e^{-c\,\gamma}$, where $\gamma$ is the lead of the largest entry: with
+# $\alpha^* = EW^*e$, and $w$ the place of the largest entry of $EW^+e$, each other weight is at most
+# $e^{\alpha^*_i - \alpha^*_w - c\gamma}$, the quotient of its exponential and the $w$-th. The paper proves that some
+# $c$ will do; the package
 # gives one in closed form. The largest entry must be unique; the others may coincide.
 
 # %%
@@ -357,17 +360,17 @@ claim.verdict()
 #
 # **As printed.** The targets may be any convex combinations.
 #
-# **Corrected.** Let $R$ hold $r-1$ of the examples. There are $\theta_+^{(t)}$, $t\notin R$, such that for all targets
-# inside the simplex and all $\delta>0$ some head has $\theta^{(t)}=\theta_*^{(t)}$ on $R$ and
-# $\|\theta^{(t)}-\theta_+^{(t)}\|_1\le\delta$ elsewhere.
+# **Corrected.** Under Assumptions 1 and 2, with $r=\min(n,d_h)$, let $R$ hold $r-1$ of the examples. There are
+# $\theta_+^{(t)}$, $t\notin R$, such that for all targets inside the simplex and all $\delta>0$ some head has
+# $\theta^{(t)}=\theta_*^{(t)}$ on $R$ and $\|\theta^{(t)}-\theta_+^{(t)}\|_1\le\delta$ elsewhere.
 #
 # Positive entries, as in Claim 1.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The two matrices are added. On the fresh examples the second is silent, so their weights stay as chosen; in rounded
-# arithmetic its silence is as good as $c$ times the machine epsilon.
+# The two matrices are added. On the examples $R$, the *fresh* ones, the second is silent, so their weights stay as
+# chosen; in rounded arithmetic its silence is as good as $c$ times the machine epsilon.
 #
 # <details><summary>Proof of Claim 2, for targets inside the simplex</summary>
 #

@@ -120,8 +120,8 @@ claim.verdict()
 # <!-- /claim -->
 #
 # A set of $T$ vectors has Kruskal rank at most $T$, so with fewer than $n$ examples the printed assumption cannot hold,
-# and Theorem 1 would be empty for small data sets. The proof uses only groups of $\min(n, T)$ queries, and that is the
-# form that works.
+# and Theorem 1 would be empty for small data sets. The proof uses at most $\min(n,d_h,T)$ of the queries at a time, so
+# that independence of every $\min(n,T)$ is enough.
 
 # %%
 tokens = 4
@@ -148,9 +148,11 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# What a fault in one token costs is seen in the rank of $Z$. With a token that is an *affine* combination of the others
-# (a duplicate, a mean) every head loses one dimension. A token that is a linear combination without being an affine one
-# costs a single dimension in all.
+# What a fault in one token costs is seen in the rank of $Z$, here with one shared context. A head's feature is a mean
+# of the tokens, so it stays in their affine hull, all combinations whose coefficients sum to 1, of $n-1$ dimensions. A
+# token that is such a combination of the others, a duplicate or a mean, lowers that dimension in every head. A token
+# that is the *sum* of the others leaves it as it is, but lets the hull pass through the origin, which costs one
+# dimension in all.
 
 # %%
 n, d, H = 5, 10, 4
@@ -198,8 +200,7 @@ claim.verdict()
 #
 # The test estimates a *share* of subsets, and for the share it is right: on a small set it agrees with full
 # enumeration. It does not decide the assumption, which asks for all subsets, and the paper says so: Kruskal rank "can
-# only be approximately tested in polynomial time". How coarse that is: one dependent subset among the $\binom{60}{6}$
-# of 60 queries is met by 5000 draws with probability one in ten thousand.
+# only be approximately tested in polynomial time". How coarse it is shows below, where one dependent subset is planted.
 
 # %%
 small = integer_vectors(10, 4, seed=seed, largest=1)
@@ -212,11 +213,12 @@ crowd = draw("gaussian", 60, 12, seed=seed)[:, :6]
 crowd[5] = crowd[:5].sum(dim=0)
 crowd_share = satisfied_fraction(crowd, 6, draws, seed)
 chance = 1 - (1 - 1 / comb(60, 6)) ** draws
+dependent = round((1 - exact_share) * len(subsets))
 show.table(
-    ["set", "exact share of independent subsets", f"share of {draws} draws"],
+    ["set", "dependent subsets", f"share of independent ones in {draws} draws"],
     [
-        ("10 vectors of 0 and ±1, four at a time", exact_share, sampled_share),
-        ("60 vectors with one dependent subset, six at a time", 1 - 1 / comb(60, 6), crowd_share),
+        ("10 vectors of 0 and ±1, four at a time", f"{dependent} of {len(subsets)}", sampled_share),
+        ("60 vectors, six at a time", f"1 of {comb(60, 6)}", crowd_share),
     ],
 )
 

@@ -116,7 +116,7 @@ targets = targets / targets.sum(dim=1, keepdim=True)
 error = (column_logits(weak, fit_targets(weak, targets)).softmax(dim=-1) - targets).abs().max().item()
 
 # %% [markdown]
-# The control is that error; the numbers of dimensions are those that generic queries would span.
+# The control is that error. The dimensions that the queries span are one fewer than there are queries, up to $d$.
 
 # %%
 claim = Claim("memorization/remark-1")
@@ -132,7 +132,8 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # The construction survives weak queries: it loses as many examples a head as the queries lose in Kruskal rank. That is
-# a limit of how the heads are built and not of the layer, whose features have full rank for queries on a single line.
+# a limit of how the heads are built and not of the layer, whose features reach the rank $H(n-1)+1$, the most with a
+# shared context, even for queries on a single line.
 #
 # ## To try
 # - Set `context = 3`: only $Q = 2$ lies between the two extremes, and the promised curve has three points.

@@ -58,7 +58,9 @@ readout = random_readout(heads, width, values, outputs, seed + 2)
 # %% [markdown]
 # ## Six equations
 # A head compares the query with every token, turns the comparisons into weights that sum to 1, and returns the weighted
-# mean of the tokens.
+# mean of the tokens. Head $h$ has keys $W_{K_h}$ and queries $W_{Q_h}$, matrices of $d$ rows and $d_h$ columns, and
+# values $W_{V_h}$ of $d$ rows and $d_v$ columns. The output map $W_O$, of $Hd_v$ rows and $d$ columns, joins the heads,
+# and the decoder $W_D$, of $d$ rows and $d_\mathrm{out}$ columns, makes the output.
 #
 # <!-- claim memorization/definition-mha -->
 # <blockquote>
@@ -72,8 +74,8 @@ readout = random_readout(heads, width, values, outputs, seed + 2)
 # </blockquote>
 # <!-- /claim -->
 #
-# Eq. (1) has no factor $1/\sqrt{d_h}$ (which at $d_h = 1$ is 1), and there is no bias, mask or skip connection. The
-# loop below follows the six equations line by line; the package computes all examples and heads at once.
+# (At $d_h = 1$ the usual factor $1/\sqrt{d_h}$, which Eq. (1) does without, is 1.) The loop below follows the six
+# equations line by line; the package computes all examples and heads at once.
 
 # %%
 batched = predict(layer, readout, examples)
@@ -86,7 +88,7 @@ weights = softmax_weights(layer, examples)
 sums = weights.sum(dim=-1)
 
 # %% [markdown]
-# What the heads do with one example: a mixture of its tokens each, from one to all of them.
+# Each head makes a mixture of the tokens of one example; some put nearly all weight on one token, others spread it.
 
 # %%
 fig, axis = show.axes(width=5.2, height=2.6)
@@ -186,7 +188,8 @@ claim.verdict()
 # %% [markdown]
 # ## Counting parameters
 # $W_K, W_Q$ have $2Hdd_h$ entries, $W_V$ and $W_O$ have $Hdd_v$ each, $W_D$ has $dd_\mathrm{out}$. The paper has
-# $Hdd_v$ once. The three settings below the theorem are unharmed: the orders are the same.
+# $Hdd_v$ once. It holds the number against what Theorem 1 promises, $H(\min(n,d_h)-1)+1$ examples ({claim:ref}`its page
+# <memorization/theorem-1>`), in three settings; they are unharmed, for the orders are the same.
 #
 # <!-- claim memorization/remark-parameter-count -->
 # <blockquote>

@@ -8,11 +8,11 @@
 # these weights. All that comes after the averages is linear: values of width $d_v$, an output map that gives a vector
 # $o$ of $d$ numbers, and a decoder, $\hat y=W_D^\top o$.
 #
-# How many examples can such a layer fit exactly, whatever their labels? The $n$ weights of a head sum to 1, so $n-1$ of
-# them are free for each query, and one may hope for $n-1$ examples in each head. If the queries and the tokens are
-# independent enough, that is had: at least $H(\min(n, d_h)-1)+1$ examples. Independent enough means, for the queries,
-# that every $n$ of them are linearly independent (Assumption 1), and for the tokens that the $n$ tokens of each context
-# are (Assumption 2).
+# How many examples can such a layer fit exactly, whatever their labels? The $n$ weights of a head sum to 1, so that
+# with one context for all examples its average moves in $n-1$ dimensions, and one may hope for $n-1$ examples in each
+# head. If the queries and the tokens are independent enough, that is had: at least $H(\min(n, d_h)-1)+1$ examples.
+# Independent enough means, for the queries, that every $n$ of them are linearly independent (Assumption 1), and for the
+# tokens that the $n$ tokens of each context are (Assumption 2).
 #
 # <!-- claim memorization/theorem-1 -->
 # <blockquote>
@@ -34,8 +34,15 @@
 # a matrix $Z$, with a row for each of the $T$ examples. If the rows are linearly independent, the linear part can give
 # each of them any label. The examples are shared out: the first head takes $r = \min(n, d_h)$ of them, every further
 # head $r - 1$. A head gives its own examples softmax weights of its choice, so that their rows of $Z$ leave the span of
-# the others, and is driven into saturation on all other examples, so that those stay put. Then $Z$ has rank $T$, and
-# one linear system gives the read-out.
+# the others, and is driven into saturation on all examples that came before, so that those stay put. Then $Z$ has rank
+# $T$, and one linear system gives the read-out.
+#
+# In symbols: a head's logits on an example with context $E$ and query $e$ are $EWe$ with $W=W_KW_Q^\top$. This matrix
+# has two parts, $W=W^*+cW^+$. The first gives the chosen weights on the head's own examples ({claim:ref}`Claim 1
+# <memorization/claim-1>`). $W^+$ is *silent* on them, its logits being 0, and *decided* on the others: one token, the
+# *winner*, has the largest logit ({claim:ref}`Lemma 3 <memorization/lemma-3>`). With a large $c$ the others are
+# saturated ({claim:ref}`Lemma 4 <memorization/lemma-4>`). Below, $Z_B$ are the rows of the examples $B$, and $Z_B^{+}$
+# is a pseudo-inverse.
 #
 # The test case is the hardest one: a single context shared by all examples, and $T$ exactly at the bound.
 
@@ -142,8 +149,8 @@ print(f"T = {count} examples, largest residual {residual:.1e}")
 # $\theta_\delta^{(t+T')}$ for $\theta_\delta^{(t)}$ and $\mathrm{rank}(Z'_b+A)$ for $Z''_b+A$; the "$n$-step induction"
 # has $n-1$ steps.
 #
-# Each head is one-hot everywhere except on its own block of examples. The first head is the exception: it has one
-# example more and nothing to leave alone.
+# Every head but the first is one-hot everywhere except on its own block of examples. The first has one example more,
+# and there are no earlier ones whose rows it could disturb.
 
 # %%
 largest = softmax_weights(built.heads, kept).amax(dim=-1).T
@@ -155,10 +162,11 @@ fig.colorbar(picture, label="largest softmax weight")
 show.figure(
     fig,
     name="staircase",
-    caption="The largest softmax weight of every head (rows) on every example (columns). The dark staircase is where a "
-    "head chooses its weights; elsewhere it is saturated and bright.",
-    alt="A bright heat map with a dark staircase from the upper left to the lower right; the top row is mixed "
-    "throughout.",
+    caption="The largest softmax weight of every head (rows) on every example (columns). The staircase is where a "
+    "head chooses its weights. Elsewhere heads are saturated; but the first row, whose head comes before all others, "
+    "is left as it falls out.",
+    alt="A heat map, nearly uniform, with a staircase of another shade from the upper left to the lower right; the top "
+    "row is mixed throughout.",
     photo=True,
 )
 
@@ -222,7 +230,7 @@ print(f"{most + 1} shared examples, same heads: largest residual {one_more:.2g};
 # %% [markdown]
 # The other limit is a hypothesis that is missing. The output passes through $\mathbb R^d$ before it is decoded, so the
 # outputs of all examples have rank at most $d$. With $d_\mathrm{out} > d$ labels of full rank are out of reach, however
-# many heads there are: the best layer leaves the singular values beyond $d$.
+# many heads there are: the best layer misses the labels by their singular values beyond the $d$-th.
 #
 # <details><summary>Proof of Theorem 1, with d_out at most d</summary>
 #
@@ -291,9 +299,9 @@ claim.verdict()
 # <!-- /claim -->
 #
 # Rank is decided above by looking at small singular values. It can be proved instead. As saturation grows, $Z$ tends to
-# a limit; with tokens and chosen weights made of whole numbers, $1000$ times the limit is a matrix of whole numbers,
-# whose rank modulo a prime is exact arithmetic and can only be too small. Rank cannot drop on the way from a limit to
-# points near it, so finite weights of that rank exist.
+# a limit; with tokens of whole numbers and chosen weights in thousandths, $1000$ times the limit is a matrix of whole
+# numbers, whose rank modulo a prime is exact arithmetic and can only be too small. Rank cannot drop on the way from a
+# limit to points near it, so finite weights of that rank exist.
 #
 # <details><summary>Why the limit's rank is enough</summary>
 #
@@ -311,8 +319,8 @@ claim.verdict()
 #
 # </details>
 #
-# The winners are found in rounded arithmetic, with a $W^+$ that is silent up to rounding; a lead far above rounding
-# makes them the winners for an exactly silent one beside it too. Rank by itself says little about the construction:
+# The computed $W^+$ is silent only up to rounding. An exactly silent one lies within rounding of it, and has the same
+# winners, because every winner leads by far more than rounding. Rank by itself says little about the construction:
 # almost all weights reach it, random ones too. So the errors of the construction are checked beside it.
 
 # %%
@@ -494,6 +502,6 @@ claim.verdict()
 # one of existence and is right; in rounded arithmetic a coarse tolerance, or fixed blocks, keep it well conditioned.
 #
 # ## To try
-# - Set `head_width = 8`: heads take eight examples instead of sixteen, and the staircase has shorter steps; the same
-#   heads still fail above $H(n-1)+1$.
+# - Set `head_width = 8`: every head but the first takes seven examples instead of fifteen, and the staircase has
+#   shorter steps; the same heads still fail above $H(n-1)+1$.
 # - Set `heads = 20`: the staircase becomes finer, and each head is saturated on a larger part of the examples.
