@@ -21,9 +21,9 @@
 # <!-- /claim -->
 #
 # With one context $E$ for all examples, $Z = \Theta\,(I_H \otimes E)$, where a row of $\Theta$ holds the softmax
-# weights of all heads. Each head's weights sum to 1. So the difference of two heads' sums is zero on every row: $H - 1$
-# null vectors that can be written down, and $\mathrm{rank}\,Z \le Hn - (H - 1)$, whatever the weights. (The proof
-# speaks of a zero eigenvalue of $\Theta_h - \Theta_1$. That matrix is $T$ by $n$; the null vector is meant.)
+# weights of all heads. Each head's weights sum to 1. So the difference of two heads' sums is zero on every row: the
+# $H-1$ vectors with $\mathbf 1_n$ in the place of the first head and $-\mathbf 1_n$ in that of another are null
+# vectors of $\Theta$, and $\mathrm{rank}\,Z \le Hn - (H - 1)$, whatever the weights.
 
 # %%
 import torch
@@ -67,7 +67,7 @@ def trained_to(data: Examples, wanted: torch.Tensor, heads: int, head_width: int
 
 # %% [markdown]
 # ## Four kinds of heads
-# A singular value counts from $10^{-12}$ of the largest on: with $d_h = 1$ the last ones are near $10^{-9}$, those
+# A singular value counts from $10^{-12}$ of the largest on: with $d_h = 1$ the last ones go down to $10^{-9}$, those
 # after the bound near $10^{-16}$.
 
 # %%
@@ -126,7 +126,7 @@ show.figure(
     name="cliff",
     caption=f"H = {H}, n = {n}. With a shared context the singular values fall off a cliff right after H(n - 1) + 1 "
     "(dashed). With a context for each example they run through to Hd.",
-    alt="Two curves; one drops by fifteen orders at the dashed line, the other declines gently to the end.",
+    alt="Two curves; one drops by some fourteen orders at the dashed line, the other declines gently to the end.",
 )
 
 
@@ -240,8 +240,8 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # With one shared context the features of $H$ heads span $H(n-1)+1$ dimensions and never more, since each head's weights
-# sum to 1. That is what fixed heads can do for all labels. Heads that are trained for given labels meet several times
-# as many.
+# sum to 1. That is what fixed heads can do for all labels. Heads that are trained for given labels met more, in the
+# case that was tried at least twice as many.
 #
 # ## To try
 # - Set `sizes = [[2, 5], [3, 5]]`: each head adds four to the rank, after the one of the first.

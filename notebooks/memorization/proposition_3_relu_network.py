@@ -12,7 +12,8 @@
 # $e_1, \dots, e_n$, the first axes of space, for every example, the query is $n$ free numbers behind $d - n$ zeros. On
 # such data the constant part of the input folds into the bias, and what is left is a network with $n$ inputs. It has
 # $(n+1)m + (m+1)d_\mathrm{out}$ parameters. If there are more labels than parameters, almost no labels can be met, and
-# each example has $d_\mathrm{out}$ of them.
+# each example has $d_\mathrm{out}$ of them. (In the proof $W_1'$ and $b_1'$ are the first layer on the whole input, $c$
+# is its constant part, and $b_1$ is the bias after folding.)
 #
 # <!-- claim memorization/proposition-3 -->
 # <blockquote>
@@ -203,8 +204,10 @@ show.table(
 
 # %% [markdown]
 # Away from these data the network is not handicapped. Below, both have some 330 parameters, and what is counted is the
-# rank of the derivative by all of them, above which no number of generic labels can be met: on the hard data of the
-# proof, and on generic data with a context for each example.
+# rank of the derivative by all of them: on the hard data of the proof, and on generic data with a context for each
+# example. No more generic labels can be met than the largest of these ranks over all parameters. For the network, which
+# is of one piece only between its kinks, the largest at three random points is shown, and elsewhere it may be a little
+# larger.
 
 # %%
 H, n, d, m = 4, 4, 8, 8
