@@ -32,7 +32,7 @@
 # <!-- /claim -->
 #
 # It can be proved, with the construction of Theorem 1, and the constant comes out too. With *independent* queries a
-# head can be given weights of its choice; under Assumption 1 that was sure of $n$ examples, and now it is of $d$. The
+# head can be given weights of its choice; under Assumption 1 that was certain for $n$ examples, and now for $d$. The
 # other limit was that each new row of features must leave the span of those before it. The row of an example moves in
 # the span of the differences of its tokens; in general position these differences point in many directions, though not
 # in all.
@@ -158,8 +158,9 @@ show.figure(
     caption=f"H = {heads}, d = {width}. General position promises more than Theorem 1 from two tokens on, far more for "
     "short contexts, and on the worst data the rank is no larger. The dotted line, which Figure 4's caption thinks of, "
     "lies above the promise.",
-    alt="Against the context size: squares on a level line at the top, circles on a rising curve below a dotted level "
-    "line, and a dashed straight line that starts at one and comes near the curve at the right end.",
+    alt="Against the context size: squares, from two tokens on, on a level line at the top, circles on a rising curve "
+    "below a dotted level line, and a dashed straight line that starts at one and comes near the curve at the right "
+    "end.",
 )
 
 # %% [markdown]
@@ -210,10 +211,10 @@ missed = (predict(same_heads, solve_readout(four_heads, wanted, 4, 1), single) -
 
 # %% [markdown]
 # ## The largest T that training fits
-# The promise is for all labels at once with the same keys and queries. Trained for given labels, keys and queries do
-# more. Here models of width 4 with three tokens are trained for labels of $T = Hd, 2Hd, 3Hd, \dots$ examples until one
-# $T$ is missed, with contexts of their own and with one shared context. No $T$ found this way is a bound: another start
-# might fit more.
+# The promise is for all labels at once with the same keys and queries. Trained for given labels, keys and queries
+# mostly do more. Here models of width 4 with three tokens are trained for labels of $T = Hd, 2Hd, 3Hd, \dots$ examples
+# until one $T$ is missed, with contexts of their own and with one shared context. No $T$ found this way is a bound:
+# another start might fit more.
 
 
 # %%
@@ -252,7 +253,8 @@ show.figure(
     name="fitted",
     caption="d = 4, n = 3. The largest T at which one training met the labels, mean and range of the draws, beside Hd "
     "and the promise for all labels.",
-    alt="Two curves that rise with the number of heads, the one for separate contexts higher, over two straight lines.",
+    alt="Two curves that rise with the number of heads, the one for separate contexts higher from two heads on, over "
+    "two straight lines.",
 )
 
 # %% [markdown]

@@ -34,6 +34,10 @@ require(trials=(trials, 10, None), seed=(seed, 0, None))
 # </blockquote>
 # <!-- /claim -->
 #
+# Take $\mathrm{rank}\,A$ independent columns of $A$ and $\mathrm{rank}\,B$ independent ones of $B$, with what stands
+# above or below them. In a relation among these columns the lower rows leave the second kind no coefficient but 0, and
+# then the upper ones the first; so all are independent.
+#
 # The blocks are drawn with few different entries, so that all ranks occur. The inequality is strict where the corner
 # block adds something of its own, as in the smallest example $A = B = 0$, $C = 1$.
 
@@ -101,9 +105,9 @@ claim.verdict()
 #
 # By Weyl's inequality no singular value moves by more than the size of the change. The inequality must be strict: a
 # change of exactly the smallest singular value, along its own direction, removes it. That direction is the worst case,
-# and the one tried here; a generic change of any size only raises the rank of these matrices. Appendix B.2 takes the
-# distance from one-hot below $\delta$, where Claim 2 gives at most $\delta$; with the strict form its bound on $\delta$
-# is enough. The construction takes half of it.
+# and the one tried here; a generic change of any size only raises the rank of these matrices. (In Appendix B.2 the
+# matrices are the features with saturated weights one-hot and nearly so, and the change is bounded by the distance
+# $\delta$ from one-hot. The construction takes $\delta$ half as large as that needs.)
 
 # %%
 safe, exact, generic = [], [], []

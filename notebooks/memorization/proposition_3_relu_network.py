@@ -141,8 +141,8 @@ show.figure(
     fig,
     name="derivative",
     caption=f"Rank of the derivative of all {T} outputs, one for each example. On the hard data it stays left of the "
-    "bound (dashed), on generic data with as many inputs it passes it.",
-    alt="Two groups of bars: ranks for the hard data below the dashed line, for generic data above it.",
+    "bound (dashed), on generic data with as many inputs it passes it at most parameters.",
+    alt="Two groups of bars: ranks for the hard data below the dashed line, for generic data mostly above it.",
 )
 
 # %% [markdown]

@@ -98,7 +98,9 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# The layer's outputs are $e + \bar e$ and $e_i + \bar e$. Times $n$ they are whole numbers.
+# With $\bar e$ for the mean token, the layer's outputs are $e + \bar e$ and $e_i + \bar e$. So the new queries are the
+# sums $\tilde e$, and Assumption 3 on the old data is Assumption 1 on the new; and independent tokens stay independent
+# when their mean is added to each ({claim:ref}`Lemma 2 <memorization/lemma-2>`). Times $n$ all is in whole numbers.
 
 # %%
 after = averaging_layer(class_tokens)
@@ -185,7 +187,7 @@ show.table(
 )
 
 # %% [markdown]
-# The second data set refutes that 3 is weaker than 1. It satisfies Assumption 2 as well, so that the sentence is false
+# The last data set refutes that 3 is weaker than 1. It satisfies Assumption 2 as well, so that the sentence is false
 # as printed too.
 
 # %%
@@ -202,8 +204,8 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # A layer that only averages makes equal class tokens independent, as long as the sums of class token and mean token
-# are; the paper's example of the vision transformer is right. That Assumption 3 is weaker than the other two is not:
-# each of Assumptions 1 and 3 can hold without the other.
+# are; the paper's example of the vision transformer is right. It is not true that Assumption 3 is the weaker one: each
+# of Assumptions 1 and 3 can hold without the other.
 #
 # ## To try
 # - Set `context = 2`: fewer need be independent, and all verdicts stay.

@@ -31,10 +31,10 @@ require(outputs=(outputs, 1, width), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## The layer
-# Section 4.4 adds $f_{\mathcal W}(E, e)$ to the token. A layer that hands tokens on to the next one has
-# $d_\mathrm{out} = d$, and there the sum is what it says: with $W_D = I$, as in Proposition 4, $f_{\mathcal W}$ is $o =
-# W_O^\top[p_1; \dots; p_H]$ of Eq. 5. With $d_\mathrm{out} < d$, where only the read-out is of interest, it is $o$ that
-# the query is added to, before $W_D$ (Appendix C); the decoded numbers could not be added to a token.
+# Section 4.4 adds $f_{\mathcal W}(E, e)$, the layer's output, to the token. A layer that hands tokens on to the next
+# one has $d_\mathrm{out} = d$, and there the sum is what it says: with $W_D = I$, as in Proposition 4, $f_{\mathcal W}$
+# is $o = W_O^\top[p_1; \dots; p_H]$ of Eq. 5. With $d_\mathrm{out} < d$, where only the read-out is of interest, it is
+# $o$ that the query is added to, before $W_D$ (Appendix C); the decoded numbers could not be added to a token.
 #
 # <!-- claim memorization/skip-layer -->
 # <blockquote>

@@ -7,10 +7,11 @@
 # $H(\min(n,d_h)-1)+1$ examples for $H$ heads with keys of width $d_h$. It says what is certain, and cannot say by
 # itself that anything grows, or that anything stops growing. For that an upper bound has to stand beside it.
 #
-# One is at hand. Where the outputs of $T$ examples, as the weights vary, move in fewer than $T$ dimensions, almost no
-# labels can be met. The number of those dimensions, called the *number of labels within reach* here, is the rank of the
-# derivative of the outputs by all weights, and it can be counted. Training can show that given labels are met, and so
-# give lower bounds; that it fails to meet them shows little, since it may not have looked long enough.
+# One is at hand, here for layers with one output. Where the outputs of $T$ examples, as the weights vary, move in fewer
+# than $T$ dimensions, almost no labels can be met. The number of those dimensions, called the *number of labels within
+# reach* here, is the rank of the derivative of the outputs by all weights, and it can be counted. Training can show
+# that given labels are met, and so give lower bounds; that it fails to meet them shows little, since it may not have
+# looked long enough.
 
 # %%
 from itertools import pairwise
@@ -86,7 +87,7 @@ separate_lines = [(separate_by_heads, separate_by_heads.values())]
 separate_lines.append((by_length, [pair[1] for pair in by_length.values()]))
 shared_lines.append((by_width, by_width.values()))
 separate_lines.append((separate_by_width, separate_by_width.values()))
-titles = ["heads H", "context n, two heads", f"key width, H = {heads} and 2"]
+titles = ["heads H", "context n, two heads", f"key width, {heads} and 2 heads"]
 
 # %% [markdown]
 # Drawn side by side:
@@ -103,10 +104,10 @@ panels[0].legend(fontsize=7)
 show.figure(
     fig,
     name="reach",
-    caption="Heads add, with either kind of context. Longer contexts add where they are shared; so do wider keys up to "
-    "n - 1.",
-    alt="Three panels. Left two rising lines. In the middle one rising and one level line. Right one that is level "
-    "from n minus one on and one that rises to the end.",
+    caption="Heads add, with either kind of context. Longer contexts add where they are shared. Wider keys add up to "
+    "n - 1 where they are shared, and up to d where they are not. Dashed: what Theorem 1 promises.",
+    alt="Three panels, each with a low dashed line. Left two rising lines. In the middle one rising and one level "
+    "line. Right one that is level from n minus one on and one that rises to the end.",
 )
 
 # %% [markdown]
@@ -117,8 +118,8 @@ show.figure(
 # **Section 5.2 (More heads)** *Section 5.2*
 #
 # With $d$ fixed, increasing the number of heads $H$ improves memorisation. (Theorem 1, a lower bound, does not show it
-# by itself. Beside the number of labels within reach, an upper bound, it does from $d+1$ times as many heads on; that
-# number grows with every head.)
+# by itself. Beside the number of labels within reach, an upper bound, it does for more than $d+1$ times as many heads;
+# that number grows with every head.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -128,8 +129,8 @@ show.figure(
 # $(d+1)H$ heads. The number of labels within reach grows with every head. Labels of more examples than one head has
 # within reach are met by all heads, trained for them.
 #
-# One start that meets the labels shows that they can be met. There are up to six; it was two until a run with another
-# seed had met none with them. The controls have as many, and fail at every one.
+# One start that meets the labels shows that they can be met. Up to six are tried. The controls have as many, and fail
+# at every one.
 
 
 # %%
@@ -179,8 +180,8 @@ claim.verdict()
 # <!-- /claim -->
 #
 # With a shared context, as in the experiments of the section, every token adds $H(d+1)$ labels within reach. With a
-# context for each example the count does not depend on $n$, from $n = 2$ on. That fits Figure 4, where the dependence
-# on $n$ is weaker.
+# context for each example the count does not depend on $n$, from $n = 2$ on. That fits
+# {claim:ref}`Figure 4 <memorization/figure-4>`, where the dependence on $n$ is weaker.
 
 # %%
 rising, level = ([pair[which] for pair in by_length.values()] for which in (0, 1))
@@ -211,8 +212,8 @@ claim.verdict()
 # With $d$ and $n$ fixed and one shared context, as in the experiments, increasing $d_h$ only helps up to $d_h<n$, and
 # there is no gain in memorisation beyond: logits matter up to a common number only, so a head of any width has the
 # softmax weights of one of width $n-1$. (Theorem 1, a lower bound, does not show it by itself, and for $d_h<n$ it is
-# not tight: with a shared context and $d_h=1$ the rank of $Z$ is already $H(n-1)+1$. With a context for each example a
-# width beyond $n$ adds to the labels within reach.)
+# not tight: with a shared context and $d_h=1$ the rank of $Z$ was already $H(n-1)+1$ where it was tried. With a context
+# for each example a width beyond $n$ adds to the labels within reach.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -240,8 +241,8 @@ claim.verdict()
 # </details>
 #
 # With a shared context a head of any width is matched, weight for weight, by one of width $n - 1$. Below that something
-# real is lost, though not the rank of $Z$, which is full from $d_h = 1$ on: the outputs move in fewer dimensions. Where
-# each example has a context of its own, a width beyond $n$ does help.
+# real is lost, though not the rank of $Z$, which at the sizes tried is full from $d_h = 1$ on: the outputs move in
+# fewer dimensions. Where each example has a context of its own, a width beyond $n$ does help.
 
 # %%
 wide = random_heads(heads, width, width, seed + 2)

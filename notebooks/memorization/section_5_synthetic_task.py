@@ -79,7 +79,7 @@ show.table(
         ("seeds", "five to forty in the book's own runs, as each page says; six in the full profile"),
         ("'non-saturated part' of a curve", "accuracy below 0.95, or an error above 5 % of a constant answer's"),
         ("'monotone' in H or n", "every step a gain, by its 99 % interval over the seeds"),
-        ("'monotone' in d_h", "no step up to n that loses what a column of the keys brings, by such intervals"),
+        ("'monotone' in d_h", "no step up to n that loses much, as the page on Figure 2 says it"),
     ],
 )
 

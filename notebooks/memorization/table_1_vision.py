@@ -186,7 +186,8 @@ repeated_queries = cast(attention, DOUBLE).at(cast(base, DOUBLE).tokens(repeated
 alone = sampled_ranks(repeated_queries, n, 100, seed).max()
 
 # %% [markdown]
-# All rows of the table, each share by its interval:
+# All rows of the table. Shares of subsets in float32 are judged by their intervals; those in float64 are of 20 subsets,
+# or of 100 for Assumption 1, and all of these must be independent up to one in a hundred.
 
 # %%
 claim = Claim("memorization/table-1")
@@ -282,9 +283,10 @@ show.table(["random attention, float32", "n", "d", "last k at 99 %", "k over n",
 
 # %% [markdown]
 # "Slightly larger than $n$" is no number. On the paper's images it is some 1.2; crops of two photographs cannot be
-# expected to give it closely. A factor of 1.5 either way is the band, the same as for Table 3. It was taken when a
-# short list of sizes had been tried, of which 290 was the last to pass, $1.47\,n$; with every $k$ tried, as now, it is
-# more. "Much smaller than $d$" is judged by $d/2$.
+# expected to give it closely. The band is half of the printed ratio either way, as for Table 3. It was taken when a
+# short list of sizes had been tried, of which 290 was the last to pass, at $1.47\,n$; with every size tried, as now,
+# the last one is larger. "Much smaller than $d$" is judged by $d/2$. Both are judged at the size on record. At the
+# small size neither holds, as the first row shows.
 #
 # Not every picture will do: digits cut into single pixels have class tokens of rank below $n = 65$ after random
 # attention, even in float64.
@@ -320,9 +322,9 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # One layer of attention makes the class tokens of different images independent, $n$ at a time, as the paper says; even
-# a random one does. That general position fails is a matter of float32, as in the paper's code: in float64 the same
-# queries pass. How far above $n$ the float32 curve falls depends on $n/d$ and on the images, and is no property of the
-# model alone.
+# a random one does. That general position fails is a matter of float32, as in the paper's code: in float64 the subsets
+# that were drawn of the same queries pass. How far above $n$ the float32 curve falls depends on $n/d$ and on the
+# images, and is no property of the model alone.
 #
 # ## To try
 # - Set `patch = 4` with `heads = 4`: with 65 tokens of width 48 there are more tokens than dimensions, and Assumption 2

@@ -111,7 +111,8 @@ f"{len(source) / 1e6:.1f} million characters; the texts drawn hold {encode.count
 # ## Four places, two precisions
 # As for Table 1, all is computed in float32 and in float64. The paper names no precision; its authors' published code
 # takes ranks in float32. In float32 the first $k$ vectors of many random orders are tested for every $k$ at once, so
-# that the paper's rule, 99 % of the subsets, is applied to hundreds of them. In float64 fewer subsets are drawn.
+# that the paper's rule, 99 % of the subsets, is applied to hundreds of them. In float64 ten subsets are drawn, and five
+# for general position.
 
 
 # %%
@@ -149,7 +150,10 @@ def share_of(passed: list[bool]) -> float:
 
 
 # %% [markdown]
-# The shares of subsets of $d$ queries (of all, where there are fewer), of $n$ queries, and of contexts of full rank:
+# The shares of subsets of $d$ queries (of all, where there are fewer, which is a single set however often it is drawn),
+# of $n$ queries, and of contexts of full rank. "Most independent" is a length in float32, that of the longest
+# independent beginning of a random order, and in float64 the rank of a whole subset, so that the two are not to be
+# compared:
 
 # %%
 show.table(
@@ -209,7 +213,8 @@ show.figure(
 # ## Table 3, judged
 # The paper's crosses and marks for random weights come out, all in float32. The Kruskal rank of random BERT is held
 # against the printed 349 of 512 as a share of $n$: other texts and a smaller model cannot be expected to give it
-# closely, and a factor of 1.5 either way is the band, taken before the share was first computed on these texts.
+# closely, and half of the printed share either way is the band, taken before the share was first computed on these
+# texts.
 
 # %%
 claim = Claim("memorization/table-3")
@@ -284,7 +289,7 @@ show.table(
 )
 
 # %% [markdown]
-# Positions of full rank, learned or drawn, give contexts of full rank; none at all do not.
+# Random positions of full rank give contexts of full rank at both depths. Without any, contexts fail at the embedding.
 
 # %%
 claim = Claim("memorization/remark-appendix-j-explanation")
@@ -310,8 +315,8 @@ claim.verdict()
 # <!-- /claim -->
 #
 # Random weights cannot stand in for it. How many positions can lose their independence before contexts do? The words of
-# a text differ too and fill up what is missing, so a few can, as the next figure shows: and what a random layer does to
-# such contexts says nothing of a trained one.
+# a text differ too and fill up what is missing, so a good part can, as the next figure shows; and what a random layer
+# does to such contexts says nothing of a trained one.
 
 # %%
 left, values, right = torch.linalg.svd(small, full_matrices=False)
@@ -377,8 +382,8 @@ else:
 # ## What was learned
 # The exact failures of Table 3 are at the embedding, where queries coincide. After one layer the crosses for random
 # weights are crosses of float32: the same queries pass in float64, and how far below $n$ the Kruskal rank of BERT comes
-# out depends on the texts. Positions of any independent kind keep the contexts independent; that BERT's are sinusoidal
-# is not so, and what trained GPT-2's are like only its weights can tell.
+# out is not the print's on these texts. Positions of any independent kind keep the contexts independent; that BERT's
+# are sinusoidal is not so, and what trained GPT-2's are like only its weights can tell.
 #
 # ## To try
 # - Set `sentences = 2`: a second segment spreads the class tokens a little, and the float32 curve moves to the right.
