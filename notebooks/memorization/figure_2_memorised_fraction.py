@@ -122,9 +122,10 @@ changing_gain = memorised(ends, 2, steps, epochs, relabel=True).view(3, 2, 2).me
 # What is judged is the line of the mean over the seeds, with an interval by leaving out one seed at a time: the line of
 # a single seed has the seed's scatter in it, which is no bend. Rule, $T$ and number of seeds took the place of others
 # after runs had been seen. Lines of single seeds, and six seeds, left the claim open; with 48 further seeds it was
-# found how many it takes for the interval to be clear of 0.98 in nearly every draw, which is twenty. And $T = 200$,
-# which was here beside 600, can tell nothing: with six heads nearly all is memorised, and through the three points
-# before that the interval was too wide with any number of seeds that was tried.
+# found how many it takes for the interval to be clear of 0.98 in nearly every draw, which is twenty. (The interval is
+# of the jackknife, whose pseudo-values may lie above 1.) And $T = 200$, which was here beside 600, can tell nothing:
+# with six heads nearly all is memorised, and through the three points before that the interval was too wide with any
+# number of seeds that was tried.
 
 # %%
 points = [(H, heads_context, T) for T in heads_examples for H in head_counts]
@@ -244,7 +245,7 @@ claim.verdict()
 # <!-- /claim -->
 #
 # With a shared context width $n - 1$ gives every head that there is, and less width gives fewer
-# ({doc}`/notebooks/memorization/proposition_2_tightness`). What a width beyond $n$ can still change is how fast
+# ({claim:ref}`conclusion (3) <memorization/remark-conclusion-3>`). What a width beyond $n$ can still change is how fast
 # training gets there. Appendix A says that it does, trains this panel for 300 000 steps, and sees the gap close.
 #
 # How small must a gain be to count as none? The paper's own unit is a column of the keys: Theorem 1 counts $H(\min(n,
@@ -253,7 +254,7 @@ claim.verdict()
 # less than one column did before; and on the way up to $n$ no step may lose that much. The fraction that a model names
 # varies a good deal with its seed, so every point is the mean of many models, and each comparison is an interval. This
 # bar and the number of seeds took the place of others after runs had been seen: with a bar of a quarter of the gain and
-# six seeds the outcome hung on the order of a sum, and with twenty seeds one run in four would leave a comparison open.
+# six seeds the outcome changed with the processor, and with twenty seeds one run in four would leave a comparison open.
 # To pay for the seeds the widths 2 and 12 were left out.
 
 # %%

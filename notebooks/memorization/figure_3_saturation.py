@@ -2,11 +2,11 @@
 # # Figure 3 · Which heads are saturated
 # *Mahdavi, Liao, Thrampoulidis: Figure 3, Appendix H.*
 #
-# The proof of Theorem 1 saturates every head on all examples but its own: one softmax weight is almost 1, and the head
-# merely picks a token. Do heads that are trained do the same? The paper trains $H = 4$ heads on $T = 550$ examples and
-# $H = 8$ on $T = 1300$, about the most that it could memorise with them, for 300 000 steps. It calls a head saturated
-# on an example if one of its softmax weights is above 0.99, and finds that most of them are, "with perfect
-# memorization".
+# The proof of Theorem 1 saturates every head but the first on all examples but its own: one softmax weight is almost 1,
+# and the head merely picks a token. Do heads that are trained do the same? The paper trains $H = 4$ heads on $T = 550$
+# examples and $H = 8$ on $T = 1300$, about the most that it could memorise with them, for 300 000 steps. It calls a
+# head saturated on an example if one of its softmax weights is above 0.99, and finds that most of them are, "with
+# perfect memorization".
 #
 # **This page trains a reduced size**, tokens of $d = 16$ numbers, $n = 8$ of them in the context and 20 classes, with
 # several seeds; at the end it shows a run at the full printed size, with one seed, that is on record. As in the paper,
@@ -169,7 +169,8 @@ show.figure(
     fig,
     name="masks",
     caption="Yellow: the head is saturated on the example. Left one trained model of each size. Right the "
-    "construction: these examples belong to its first heads, each free on its own, and all others are saturated.",
+    "construction: these examples belong to its first heads. The very first is free on all of them, each further "
+    "one on its own, and all others are saturated.",
     alt="Four grids of heads by examples. The trained ones are mottled; the built ones are yellow but for a part of "
     "the first rows.",
     photo=True,
@@ -310,7 +311,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# Before the training these weights lie near $1/n$, and afterwards most of what is not in between is piled up at 1.
+# Before the training these weights lie near $1/n$. Afterwards the highest bar by far stands at 1, and the rest is
+# spread in between.
 
 # %%
 fig, line = show.axes(1, 2)
@@ -384,19 +386,18 @@ left.legend()
 show.figure(
     fig,
     name="course",
-    caption="The recorded run. The share of saturated pairs has its peak early and then declines, to about a half.",
+    caption="The recorded run. The share of saturated pairs has its peak early and then declines, to about a half or "
+    "a little more.",
     alt="Two panels against steps: accuracy rises to nearly one; the share of saturated pairs shoots up and then "
     "declines to about a half.",
 )
 
 # %% [markdown]
 # ## What was learned
-# What is pictured as a majority of saturated heads is near one half: clearly above it for eight heads, and no more than
-# it for four, as far as can be told, at the reduced size and on the full-size record alike. Heads are the more
-# saturated the nearer $T$ comes to what they can memorise, so that where every run memorises everything they are less
-# so. Almost all examples keep a free head on the record, and more than nine in ten on this page; but heads that
-# saturate independently of each other would leave as many, so that the figure does not show heads that divide the
-# examples among themselves.
+# What is pictured as a majority of saturated heads lies about one half: clearly above it for eight heads, and no more
+# than it for four, as far as can be told, at the reduced size and on the full-size record alike. Almost all examples
+# keep a free head on the record, and more than nine in ten on this page; but heads that saturate independently of each
+# other would leave as many, so that the figure does not show heads that divide the examples among themselves.
 #
 # ## To try
 # - Set `threshold = 0.9`: with four heads, too, most pairs count as saturated then, and about one example in six or

@@ -107,7 +107,7 @@ show.figure(
     fig,
     name="separate",
     caption=f"Reduced size, mean and spread of the seeds. Left separate contexts against H, n = {heads_context}. Right "
-    f"shared and separate contexts against n, H = {contexts_heads}, T = {contexts_examples[0]} (first curves).",
+    f"shared and separate contexts against n, H = {contexts_heads}, T = {contexts_examples[0]}.",
     alt="Two panels. Left a rising curve. Right two rising curves; the one for separate contexts lies higher.",
 )
 
@@ -133,7 +133,7 @@ show.figure(
 # with other seeds: at 800 examples and from $n = 4$ on the exponents had scattered too much to be told apart. The
 # numbers of seeds were raised after runs with fewer had been seen, and after further seeds had shown how many it takes
 # for a comparison to come out in nearly every draw. What is chosen so is a little too sure of itself. With a line for
-# each seed, whose scatter counts as a bend, the outcome hung on the order of a sum; so the line of the mean is judged.
+# each seed, whose scatter counts as a bend, the outcome changed with the processor; so the line of the mean is judged.
 
 # %%
 n_used = [n for n in contexts if n > 1]

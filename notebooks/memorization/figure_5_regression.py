@@ -7,7 +7,7 @@
 # on labels that are random numbers from $[0, 1]$, one for each query; the mean squared error takes the place of the
 # fraction of right names, so that less is better. A model that always gives the same answer has the variance of the
 # labels as its error, about $1/12$; one that is below that has memorised something. The figure asks again for the
-# effect of the number of heads, of the length of the context and of the width of the keys. **Reduced size**, as there.
+# effect of the number of heads and of the length of the context. **Reduced size**, as there.
 
 # %%
 import torch
@@ -161,8 +161,8 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # Real labels are memorised as classes are. The error falls with every step in $H$ and in $n$ that was tried, to less
-# than half over either sweep; with a single token it stays at that of a constant answer, and so it does, whatever $H$
-# and $n$ are, on labels that change every epoch.
+# than half over either sweep; with a single token it stays at that of a constant answer. On labels that change every
+# epoch it does not fall from one end of a sweep to the other.
 #
 # ## To try
 # - Set `seeds = 3`: the curves look the same, but three seeds leave some of the steps open, and the figure is

@@ -166,5 +166,5 @@ claim.verdict()
 # query twice, and the line after it once.
 #
 # ## To try
-# - Set `outputs = 8`, which is $d$: the two halves of the table become the same.
+# - Set `outputs = 8`, which is $d$: the table has one half only, that for $d_\mathrm{out}=d$.
 # - Set `heads = 1`: with $n$ examples the shift works as well, and the points on the diagonal become few.
