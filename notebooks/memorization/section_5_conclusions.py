@@ -87,7 +87,7 @@ separate_lines = [(separate_by_heads, separate_by_heads.values())]
 separate_lines.append((by_length, [pair[1] for pair in by_length.values()]))
 shared_lines.append((by_width, by_width.values()))
 separate_lines.append((separate_by_width, separate_by_width.values()))
-titles = ["heads H", "context n, two heads", f"key width, {heads} and 2 heads"]
+titles = ["heads H", "context n, two heads", "key width"]
 
 # %% [markdown]
 # Drawn side by side:
@@ -105,7 +105,8 @@ show.figure(
     fig,
     name="reach",
     caption="Heads add, with either kind of context. Longer contexts add where they are shared. Wider keys add up to "
-    "n - 1 where they are shared, and up to d where they are not. Dashed: what Theorem 1 promises.",
+    f"n - 1 where they are shared ({heads} heads), and up to d where they are not (2 heads). Dashed: what Theorem 1 "
+    "promises.",
     alt="Three panels, each with a low dashed line. Left two rising lines. In the middle one rising and one level "
     "line. Right one that is level from n minus one on and one that rises to the end.",
 )
