@@ -351,8 +351,8 @@ claim.check("28 runs, one-hot error less the allowed distance", max(r["excess"] 
 claim.control("duplicate token: exact rank", duplicate.rank, ">=", proved[1].bound)
 beside = as_printed["T"] - as_printed["rank"]
 claim.check("printed construction, one size: examples not in the rank", beside, "==", 0, of="proof")
-left_side, right_side = (heads - 1) * width, built.Z.shape[1]  # of Eq. 9 at the last head
-claim.misprint("Eq. 9: columns on its left less those on its right", left_side - right_side, "==", 0, of="proof")
+left_side, right_side = (int(numerical_rank(Z)) for Z in (built.Z[:, :-width], built.Z))  # of Eq. 9 at the last head
+claim.misprint("Eq. 9: rank of its left side, Z', less that of Z", left_side - right_side, "==", 0, of="proof")
 claim.number("exact rank at (4, 8, 12)", proved[-1].rank)
 claim.number("rank with random heads", random_rank)
 claim.verdict()
