@@ -340,6 +340,19 @@ tied = decisive.clone()
 tied[0, decisive.topk(2).indices[0, 1]] = decisive.max()
 limits, tied_limits = ((fixed + 1e5 / lead * logits).softmax(dim=-1) for logits in (decisive, tied))
 
+
+def second_line(c: float) -> torch.Tensor:
+    """The weights as the second line of the paper's proof writes them, with all sums taken literally."""
+    own = fixed.exp()
+    terms = (fixed[:, None, :] + c * (decisive[:, None, :] - decisive[:, :, None])).exp()
+    others = terms.sum(dim=-1) - terms.diagonal(dim1=1, dim2=2)
+    return own / (own + others)
+
+
+ordinary = [(fixed + float(c) * decisive).softmax(dim=-1) for c in sizes]
+apart = max((second_line(float(c)) - weights).abs().max().item() for c, weights in zip(sizes, ordinary, strict=True))
+in_the_end = (second_line(60 / lead) - limit).abs().max()
+
 # %% [markdown]
 # The control is a tie for the largest entry: then the limit depends on $W^*$.
 
@@ -348,6 +361,8 @@ claim = Claim("memorization/lemma-4")
 claim.check("slope of -log distance over the lead, less 1", (slopes / lead - 1).abs().max(), "<=", 1e-2)
 claim.check("limits of two different W*, distance", limits.diff(dim=0).abs().max(), "<=", 1e-15)
 claim.check("distance at the c in closed form", from_one_hot(enough).max(), "<=", 1e-6)
+claim.check("proof's second line less the softmax, largest entry", apart, "<=", 1e-12, of="proof")
+claim.check("its limits, entry by entry, less one-hot", in_the_end, "<=", 1e-12, of="proof")
 claim.control("tie for the largest: distance of the limits", tied_limits.diff(dim=0).abs().max(), "<=", 1e-15)
 claim.verdict()
 

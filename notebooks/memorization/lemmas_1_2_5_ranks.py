@@ -34,9 +34,9 @@ require(trials=(trials, 10, None), seed=(seed, 0, None))
 # </blockquote>
 # <!-- /claim -->
 #
-# Take $\mathrm{rank}\,A$ independent columns of $A$ and $\mathrm{rank}\,B$ independent ones of $B$, with what stands
-# above or below them. In a relation among these columns the lower rows leave the second kind no coefficient but 0, and
-# then the upper ones the first; so all are independent.
+# The paper states it without a proof; here is one. Take $\mathrm{rank}\,A$ independent columns of $A$ and
+# $\mathrm{rank}\,B$ independent ones of $B$, with what stands above or below them. In a relation among these columns
+# the lower rows leave the second kind no coefficient but 0, and then the upper ones the first; so all are independent.
 #
 # The blocks are drawn with few different entries, so that all ranks occur. The inequality is strict where the corner
 # block adds something of its own, as in the smallest example $A = B = 0$, $C = 1$.
@@ -71,7 +71,9 @@ claim.verdict()
 # <!-- /claim -->
 #
 # The new vectors are the old ones times $I + \frac1n \mathbf 1 \mathbf 1^\top$, whose determinant is 2 for every $n$.
-# Taking the mean away instead gives determinant 0.
+# Taking the mean away instead gives determinant 0. The paper's proof solves $\sum_i b_i e_i' = 0$: it needs
+# $b_i + \bar b = 0$ for all $i$, with $\bar b$ the mean of the $b_i$, and the sum of these equations, $2n\bar b = 0$,
+# leaves only $b = 0$.
 
 # %%
 deviation, kept, lost = [], [], []
@@ -87,6 +89,11 @@ for n in range(1, 21):
 claim = Claim("memorization/lemma-2")
 claim.check("n = 1, ..., 20: determinant less 2", max(deviation), "<=", 1e-12)
 claim.check("n = 1, ..., 20: rank lost", max(kept), "==", 0)
+equations = {n: n * torch.eye(n, dtype=torch.long) + 1 for n in range(1, 21)}  # n (b_i + mean of b), row by row
+summed = max(int((rows.sum(dim=0) - 2 * n).abs().max()) for n, rows in equations.items())
+unsolved = max(n - modular_rank(rows) for n, rows in equations.items())
+claim.check("n = 1, ..., 20: sum of the proof's equations less 2n times the mean", summed, "==", 0, of="proof")
+claim.check("n = 1, ..., 20: dimensions left to their solutions", unsolved, "==", 0, of="proof")
 claim.control("mean taken away: smallest rank lost", min(lost), "==", 0)
 claim.verdict()
 
@@ -110,7 +117,7 @@ claim.verdict()
 # $\delta$ from one-hot. The construction takes $\delta$ half as large as that needs.)
 
 # %%
-safe, exact, generic = [], [], []
+safe, exact, generic, moved = [], [], [], []
 shares = torch.linspace(0.0, 1.3, 14, dtype=torch.float64)
 left = torch.zeros(len(shares))
 for trial in range(trials):
@@ -121,6 +128,9 @@ for trial in range(trials):
     change *= 0.99 * s[4] / torch.linalg.matrix_norm(change, 2)
     generic.append(int(numerical_rank(A + change)))
     worst = s[4] * torch.outer(U[:, 4], Vh[4])
+    for step in (change, 30 * change, worst):
+        moves = (torch.linalg.svdvals(A + step) - s).abs().max() - torch.linalg.matrix_norm(step, 2)
+        moved.append((moves / s[0]).item())
     safe.append(int(numerical_rank(A - 0.99 * worst)))
     exact.append(int(numerical_rank(A - worst)))
     left += (
@@ -150,6 +160,7 @@ show.figure(
 claim = Claim("memorization/lemma-5")
 claim.check("0.99 of the smallest value, along its singular pair: smallest rank", min(safe), ">=", 5)
 claim.check("a random change of that size: smallest rank", min(generic), ">=", 5)
+claim.check("Weyl: largest move of a singular value less the size of the change", max(moved), "<=", 1e-13, of="proof")
 claim.control("exactly the smallest value, along its singular pair: largest rank", max(exact), ">=", 5)
 claim.verdict()
 

@@ -14,8 +14,11 @@
 #
 # **Proposition 2 (One shared context: the bound is tight)** *Section 4.2; Appendix E*
 #
-# If $E^{(t)}=E$ for all $t$, then $\mathrm{rank}\,Z\le H(n-1)+1$ for every choice of keys and queries. (The proof
-# speaks of a zero eigenvalue of $\Theta_h-\Theta_1$, which is not square; it is the null vector $\mathbf 1_n$.)
+# If $E^{(t)}=E$ for all $t$, then $\mathrm{rank}\,Z\le H(n-1)+1$ for every choice of keys and queries.
+#
+# **In the paper's proof.** $\Theta_h-\Theta_1$ "has at least one zero eigenvalue".
+#
+# **Corrected.** It has the null vector $\mathbf 1_n$; a matrix of $T$ rows and $n$ columns has no eigenvalues.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -131,6 +134,33 @@ show.figure(
 
 
 # %% [markdown]
+# The paper's proof goes by the blocks $\Theta_h$ of the weights of single heads: the first has rank at most $n$, and
+# each difference $\Theta_h - \Theta_1$ at most $n - 1$, since its rows sum to zero. It calls this a zero eigenvalue,
+# which a matrix of $T$ rows and $n$ columns has not; a null vector is meant, and the chain of ranks is right.
+
+
+# %%
+def proof_steps(claim: Claim, H: int, n: int) -> None:
+    """The chain of ranks in the proof, for random heads."""
+    heads, examples = random_heads(H, 2 * n, 2 * n, seed + 2), sample_examples(3 * H * n, n, 2 * n, seed=seed)
+    Theta = softmax_matrix(heads, examples)
+    first, *others = Theta.split(n, dim=1)
+    differences = [block - first for block in others]
+    ranks = [int(numerical_rank(block)) for block in (first, *differences)]
+    null = torch.stack(differences).sum(dim=-1).abs().max()
+    Z = int(numerical_rank(features(heads, examples)))
+    claim.check("rows of the differences of two heads, largest sum", null, "<=", 1e-14, of="proof")
+    claim.check("differences, largest rank", max(ranks[1:]), "<=", n - 1, of="proof")
+    claim.check("rank of Z less that of Theta", Z - int(numerical_rank(Theta)), "<=", 0, of="proof")
+    claim.check(
+        "rank of Theta less the sum over the blocks", int(numerical_rank(Theta)) - sum(ranks), "<=", 0, of="proof"
+    )
+    claim.misprint(
+        "a difference, square as a matrix with eigenvalues is: rows", first.shape[0], "==", first.shape[1], of="proof"
+    )
+
+
+# %% [markdown]
 # The controls are contexts that are not shared, and weights that do not sum to 1.
 
 # %%
@@ -142,6 +172,7 @@ claim.check("random heads: rank", dict(zip(bounds, shared_ranks, strict=True)), 
 claim.check("largest rank over its bound, all heads", max(row[3] - row[2] for row in found), "<=", 0)
 claim.control("separate contexts: rank", dict(zip(bounds, separate_ranks, strict=True)), "<=", bounds)
 claim.control("tanh for softmax: rank", dict(zip(bounds, tanh_ranks, strict=True)), "<=", bounds)
+proof_steps(claim, *sizes[-1])
 if sizes == [[3, 4], [4, 6], [5, 8]]:
     thin_ranks = [row[3] for row in found if row[1] == "d_h = 1"]
     for (H, n), rank, thin in zip(sizes, shared_ranks, thin_ranks, strict=True):

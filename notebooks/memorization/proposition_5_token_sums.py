@@ -43,17 +43,24 @@ require(total=(total, 0.1, None), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## Three sizes
-# Null vectors and ranks for tokens of sum $C$, of sum 0, and free ones.
+# Null vectors and ranks for tokens of sum $C$, of sum 0, and free ones; and the steps of the paper's proof, which cuts
+# $Z$ into blocks $Z_h$, one for each head: every row of a block sums to $C$, so those of $Z_h - Z_1$ sum to 0 and its
+# rank is at most $d - 1$, and the rank of $Z$ is at most the sum of that of $Z_1$ and those of the differences.
 
 # %%
 sizes = [(3, 4, 8), (4, 6, 12), (5, 8, 16)]
-rows, nulls, after = [], [], []
+rows, nulls, after, sums, differences, chain = [], [], [], [], [], []
 for H, n, d in sizes:
     examples = sample_examples(H * d + 5, n, d, shared=False, seed=seed)
     layer = random_heads(H, d, d, seed + 1)
     constant = features(layer, with_token_sum(examples, total))
     nulls.append((constant @ block_differences(H, d)).abs().max().item())
     after.append(rank_and_gap(constant, H * (d - 1) + 1)[1])
+    first, *others = constant.split(d, dim=1)
+    sums.append((torch.stack([first, *others]).sum(dim=-1) - total).abs().max().item())
+    block_ranks = [int(numerical_rank(block)) for block in (first, *(block - first for block in others))]
+    differences.append(max(block_ranks[1:]) - (d - 1))
+    chain.append(int(numerical_rank(constant)) - sum(block_ranks))
     ranks = [int(numerical_rank(features(layer, data))) for data in (with_token_sum(examples, 0.0), examples)]
     rows.append((f"({H}, {n}, {d})", H * (d - 1) + 1, int(numerical_rank(constant)), *ranks))
 show.table(["(H, n, d)", "H(d-1)+1", f"rank of Z, sum {total:g}", "sum 0", "free tokens"], rows)
@@ -102,6 +109,9 @@ claim.check("null vectors times Z, largest entry", max(nulls), "<=", 1e-12)
 claim.check("ranks less the bounds", sum(abs(row[2] - row[1]) for row in rows), "==", 0)
 claim.check("singular value after the bound", max(after), "<=", 1e-12)
 claim.check("12 whole tokens, d = 4, sum 3: general position", is_in_general_position(whole_tokens(3)), "==", True)
+claim.check("rows of a head's block: sum less C", max(sums) / total, "<=", 1e-12, of="proof")
+claim.check("difference of two blocks: largest rank less d - 1", max(differences), "<=", 0, of="proof")
+claim.check("rank of Z less the sum over the blocks", max(chain), "<=", 0, of="proof")
 claim.control("12 whole tokens, d = 4, sum 0: general position", is_in_general_position(whole_tokens(0)), "==", True)
 claim.control("free tokens: largest rank less the bound", max(row[4] - row[1] for row in rows), "<=", 0)
 for row in rows:
