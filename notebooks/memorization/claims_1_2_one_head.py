@@ -340,7 +340,12 @@ tied = decisive.clone()
 tied[0, decisive.topk(2).indices[0, 1]] = decisive.max()
 limits, tied_limits = ((fixed + 1e5 / lead * logits).softmax(dim=-1) for logits in (decisive, tied))
 
+# %% [markdown]
+# The paper's proof divides numerator and denominator of each weight by $e^{c\alpha_i^+}$, and takes the limit of what
+# is left. Both are done here as printed.
 
+
+# %%
 def second_line(c: float) -> torch.Tensor:
     """The weights as the second line of the paper's proof writes them, with all sums taken literally."""
     own = fixed.exp()

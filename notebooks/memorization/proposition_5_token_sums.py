@@ -104,6 +104,10 @@ def whole_tokens(sum_of_each: int) -> torch.Tensor:
     return torch.cat([free, sum_of_each - free.sum(dim=1, keepdim=True)], dim=1)
 
 
+# %% [markdown]
+# The controls are tokens of sum 0, which are in no general position, and free tokens, which no such bound holds back.
+
+# %%
 claim = Claim("memorization/proposition-5")
 claim.check("null vectors times Z, largest entry", max(nulls), "<=", 1e-12)
 claim.check("ranks less the bounds", sum(abs(row[2] - row[1]) for row in rows), "==", 0)

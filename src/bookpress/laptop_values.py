@@ -124,10 +124,14 @@ def is_same(ours: Number, kept: Kept) -> bool:
     value, low, high = (kept, kept, kept) if isinstance(kept, int | float) else kept
     if ours == value:
         return True
-    if max(abs(ours), abs(value)) < ROUNDING:
-        return abs(_magnitude(ours) - _magnitude(value)) <= DECADES
+    if any(max(abs(ours), abs(one)) < ROUNDING and _is_near(ours, one) for one in (value, low, high)):
+        return True
     slack = SHARE * max(abs(low), abs(high))
     return low - slack <= ours <= high + slack
+
+
+def _is_near(ours: float, rounding: float) -> bool:
+    return abs(_magnitude(ours) - _magnitude(rounding)) <= DECADES
 
 
 def _magnitude(value: float) -> float:

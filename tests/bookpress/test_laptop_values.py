@@ -28,6 +28,8 @@ from bookpress.runner import run
         (2.0, [1.0, 0.9, 2.1], True),
         (2.3, [1.0, 0.9, 2.1], False),
         (float("inf"), float("inf"), True),
+        (4.5e-13, [0.0, 0.0, 4.5e-13], True),  # rounding on one machine and none on another, both kept
+        (1e-5, [1e-12, 1e-12, 7e-9], False),
     ],
 )
 def test_what_counts_as_the_same(ours: Any, kept: Any, same: bool) -> None:
