@@ -203,7 +203,7 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # A step of a machine is local: a new cell is made from three old ones by four branches. Algorithm 7 prints three of
-# them, one with a slip, and Algorithm 6 copies what a block had loaded in place of what it returned. With the mends,
+# them, with two slips, and Algorithm 6 copies what a block had loaded in place of what it returned. With the mends,
 # every configuration that was tried is right.
 #
 # ## To try

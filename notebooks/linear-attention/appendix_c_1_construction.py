@@ -263,7 +263,7 @@ show.table(
 )
 
 # %% [markdown]
-# The sizes of the lemma, and its last tokens, are more than this construction gives, also when repaired. For words of
+# Even repaired, this construction is larger than the lemma allows, and its last tokens are not the tape. For words of
 # one letter the lemma's order for $H$ doubles when the steps double. With the window $1 + \hat\Phi$ that this
 # construction needs, $H$ grows nearly fourfold. That is a count of our own heads, so it is shown and not judged; the
 # lemma has another proof. What is judged is the construction as it is printed, which fails, and as it is corrected,

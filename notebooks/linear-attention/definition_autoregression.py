@@ -222,8 +222,8 @@ claim.verdict()
 # error $r_t = \|\mathrm{MHLA}_{\hat\Theta}(Z^{t-1}) - y^t\|^2$ and $\varepsilon =
 # \frac1\Phi\sum_{t\le\Phi}\mathbb{E}\,r_t$. Suppose $r_t < \frac14$ for all $t \le \Phi$. Then the model that runs by
 # itself, and rounds each output before it becomes a token, makes the true run: by induction its tokens before step $t$
-# are the true ones, so that its output is off $y^t$ by $r_t < \frac14$, which rounding undoes. By Markov's inequality
-# $\Pr[r_t \ge \frac14] \le 4\,\mathbb{E}\,r_t$, so that
+# are the true ones, so that its output is off $y^t$ by a squared norm $r_t < \frac14$, which rounding undoes. By
+# Markov's inequality $\Pr[r_t \ge \frac14] \le 4\,\mathbb{E}\,r_t$, so that
 #
 # $$\begin{aligned}
 # & \Pr[\text{the run is not the true one}] \\
@@ -294,9 +294,10 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # Section 5 rests on four small definitions. Two of them are right; the loop is misprinted by one step; and rounding has
-# to know the empty value, which costs half of the error that it can undo. An error is undone for certain below $1/4$,
-# and from there come the 4 and the union over steps in Lemma 5.1.
+# to know the empty value, which halves the squared error that it can undo. A squared error below $1/4$ is undone for
+# certain, and from there comes the 4 in Lemma 5.1.
 #
 # ## To try
-# - Set `letters = 2`: random errors above the thresholds now do harm more often, the thresholds stay.
+# - Set `letters = 2`: random errors above the thresholds do more harm to rounding with the empty value, and less among
+#   letters; the thresholds stay.
 # - Set `letters = 12`: with more rows a random error seldom points at one letter, and the curves fall later.

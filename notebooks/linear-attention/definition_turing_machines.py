@@ -119,10 +119,10 @@ claim.verdict()
 # ## The prompt
 # Eq. 59 gives a machine one column a state. The column holds the state and then, for each letter, the letter and the
 # rule for it. In the paper there are two letters, $a_0$ and $a_1$. An alphabet of $|\Sigma|$ letters needs $|\Sigma|$
-# such blocks, and the dimension that Lemma 2.2 gives counts as many. The tape is a column a cell: position, letter, and
-# the state in the column of the head. Two things differ here from Eqs. 59 and 60. The columns of $\#$ are left out,
-# since nothing reads them. And a cell without the head holds a letter of its own for "no state", where Eq. 60 has 0:
-# zero cannot be looked up.
+# such blocks, and the dimension that Lemma 2.2 gives counts as many. Here $\Sigma$ stands for all letters, the blank
+# among them. The tape is a column a cell: position, letter, and the state in the column of the head. Two things differ
+# here from Eqs. 59 and 60. The columns of $\#$ are left out, since nothing reads them. And a cell without the head
+# holds a letter of its own for "no state", where Eq. 60 has 0: zero cannot be looked up.
 #
 # <!-- claim linear-attention/definition-tm-embedding -->
 # <blockquote>
@@ -162,7 +162,7 @@ show.table(
 )
 
 # %% [markdown]
-# One of these prompts, without the working rows, which are empty:
+# One of these prompts. The rows that later tokens work in are empty here, and left out:
 
 # %%
 used = [(name, block) for name, block in universal.rows.blocks.items() if not name.startswith("block")]

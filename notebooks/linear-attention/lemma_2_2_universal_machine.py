@@ -427,8 +427,8 @@ show.table(
         ]
         for q, a, n, phi in large
     ],
-    caption="Without the constant of the O, the order is the product of the bounds. These heads are far below it, and "
-    "those of the paper's construction grow faster.",
+    caption="Without the constant of the O, the order is the product of the bounds. At large bounds these heads are "
+    "far below it, and those of the paper's construction grow faster.",
 )
 
 # %% [markdown]

@@ -94,8 +94,8 @@ fit_gap = relative_error(outputs, target.mT.expand_as(outputs))
 # Take $d = 2$, labels $y = \langle z_1, z_2\rangle z_n$, and standard normal entries. The law of the data does not
 # change when the two feature rows are exchanged, and the labels follow. One head cannot make these labels; two can.
 # From $n = 3$ on a one-head minimiser favours one side, and then its mirror image is another minimiser, of the same
-# loss. The certificate holds all the while. The loss is the exact one over the law, with no sampling; a finite data
-# set that is symmetric in the same way, all inputs with entries -1, 0, 1, stands beside it.
+# loss. The certificate holds all the while. The loss is the exact one over the law, with no sampling; a finite data set
+# that is symmetric in the same way, all inputs with entries -1, 0, 1 ("grid" in the table), stands beside it.
 
 
 # %%
@@ -210,8 +210,8 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # With $d^2$ heads every linear minimiser is a model, so that the certificate decides for labels of any kind. With fewer
-# heads and labels that no such model gives it decides nothing: symmetric data have two minimisers, mirror images of
-# each other, although $\lambda_{\min} > 0$.
+# heads and labels that no such model gives it decides nothing: with one head and three or more tokens the symmetric
+# data here have two minimisers, mirror images of each other, although $\lambda_{\min} > 0$.
 #
 # ## To try
 # - Set `d = 4`: sixteen heads, forty distinct features, and the minimisers agree as before.

@@ -398,11 +398,10 @@ claim.verdict()
 # ## What was learned
 # Models that are nearly optimal on data with a good certificate are nearly the same function, and the squared distance
 # is at most $4\varepsilon\|Z\|_F^6/\lambda_{\min}$, with a 4 that cannot be spared. The paper's proof of Lemma 4.4 goes
-# through with that 4, and its statement has only lost a square. With noise, what counts is the loss above that of least
-# squares; the term for it in the paper has the size of the inputs where the number of coefficients and the size of the
-# noise belong.
+# through with that 4. The statement lacks the square, and both lack the 4. With noise, what counts is the loss above
+# that of least squares; the term for it in the paper has the size of the inputs where the number of coefficients and
+# the size of the noise belong.
 #
 # ## To try
-# - Set `epsilon = 1e-8`: the two curves of the first picture move apart, since the form without the square is off by
-#   $1/\sqrt\varepsilon$.
+# - Set `epsilon = 1e-8`: the printed curve rises a hundredfold, as $1/\sqrt\varepsilon$; the corrected one stays.
 # - Set `d = 1`: with a single feature the corrected ratio comes nearer to 1.

@@ -29,10 +29,11 @@
 # for all $Z$ that occur in runs; least squares finds such a model in polynomial time. Then $\hat\Theta$, with rounding,
 # executes every machine exactly.
 #
-# Data that are histories of embedded machines never have $\lambda_{\min} > 0$: a token names at most one cell, so that
-# $\langle z_j, z_k \rangle = 0$ for the rows of two cells, and the features with it are 0. So the lemma says nothing of
-# them; other data have, of polynomial number at every width. Which outputs the histories determine can be decided one
-# input at a time: all minimisers agree where the features of the input lie in the range of $\Lambda_D$.
+# Data that are histories of embedded machines never have $\lambda_{\min} > 0$: a token has at most one entry in the
+# rows `cell`, so that $\langle z_j, z_k \rangle = 0$ for two of these rows, and the features with it are 0. So the
+# lemma says nothing of them; other data have, of polynomial number at every width. Which outputs the histories
+# determine can be decided one input at a time: all minimisers agree where the features of the input lie in the range of
+# $\Lambda_D$.
 #
 # **In the paper's proof.** The chain has $\|\cdot\| \le \frac{\varepsilon}{\eta} \|Z\|_F^6$, without the square. It
 # ends with a probability over $(M, x) \sim \mathcal{D}$, which the lemma, on all $(M, x)$, does not have.
@@ -57,9 +58,10 @@
 # **A data set that passes, at every width.** Take the inputs with two tokens $x$ and $e_\ell$, where $x$ is one of $0$,
 # $e_j$ and $e_j + e_k$. For fixed $\ell$ write $y(x)$ for the label. The Gram matrices are $x x^\top + e_\ell
 # e_\ell^\top$, so $y(0) = p_{\ell\ell,\ell}$, then $y(e_j) - y(0) = p_{jj,\ell}$, and $y(e_j + e_k) - y(e_j) - y(e_k) +
-# y(0) = p_{jk,\ell}$. The features are thus recovered from the values by a matrix $A$ with rows of squared length 1, 2
-# and 4. So every singular value is at least $1/\|A\|_F$, and over all $N = d(\frac{d(d+1)}{2} + 1)$ inputs
-# $\lambda_{\min}(\Lambda_D) \ge 1/(N \|A\|_F^2) > 0$. $\square$
+# y(0) = p_{jk,\ell}$. So a matrix $A$ with rows of squared length 1, 2 and 4 recovers the coefficients from the labels:
+# $A$ times the matrix whose rows are the features of the inputs is the identity. Hence every singular value of that
+# matrix is at least $1/\|A\|_F$, and over all $N = d(\frac{d(d+1)}{2} + 1)$ inputs $\lambda_{\min}(\Lambda_D) \ge 1/(N
+# \|A\|_F^2) > 0$. $\square$
 #
 # </details>
 #
@@ -183,9 +185,9 @@ print(f"gate {gate:.2g}; largest change there {at_gate.max():.2g}; harm begins a
 
 # %% [markdown]
 # ## Data that do not pass: the histories themselves
-# A token of a history names at most one cell. So the rows of two cells have $\langle z_j, z_k\rangle = 0$ in every
-# history, the features with this product are 0 in all of them, and $\Lambda_D$ is singular, with every machine in the
-# data. For such data the lemma says nothing. What takes its place is the certificate of single inputs: where the
+# A token of a history has at most one entry in the rows `cell`. So two of these rows have $\langle z_j, z_k\rangle = 0$
+# in every history, the features with this product are 0 in all of them, and $\Lambda_D$ is singular, with every machine
+# in the data. For such data the lemma says nothing. What takes its place is the certificate of single inputs: where the
 # features of an input lie in the range of $\Lambda_D$, all minimisers agree there.
 
 # %%

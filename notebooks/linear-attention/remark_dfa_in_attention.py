@@ -158,7 +158,9 @@ show.table(
         [k, one.error, one.bound, one.mismatch, one.determined.double().mean(), models[k].rank, psi(task.width)]
         for k, one in executed.items()
     ],
-    caption=f"d = {task.width}; {len(fresh[0])} runs of {tested} automata that are not in the data.",
+    caption=f"d = {task.width}; {len(fresh[0])} runs of {tested} automata that are not in the data. ε: mean squared "
+    "error on the next token; Φ: tokens of a run; 4 ε Φ: the bound of Lemma 5.1, which comes next. An output is "
+    "determined if all minimisers agree on it.",
 )
 
 # %% [markdown]

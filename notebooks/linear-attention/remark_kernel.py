@@ -165,7 +165,7 @@ claim.verdict()
 # ## What was learned
 # The regression of Algorithm 1 is that of the kernel $\|Z^\top Z'\|_F^2 \langle z_n, z'_n \rangle$. Its cost depends on
 # the number of samples and not on $d^3$, and what it learns is linear attention again. The certificate becomes one for
-# single inputs: inside the span of the data all minimisers agree, outside they do not.
+# single inputs: inside the span of the data all minimisers agree, outside it those with $d^2$ heads do not.
 #
 # ## To try
 # - Set `wide` to 400: there would be eight times as many features, and the labels come back as exactly.

