@@ -217,9 +217,8 @@ show.figure(
     fig,
     name="samples",
     caption="Error over that of always answering zero, against the number of sequences: every run, and the median.",
-    alt="Panels for each width, on the data and on fresh sequences. Layers run level below one thousandth on the data, "
-    "and fall from one hundredth to there on fresh sequences. Heads fall from left to right, those of d squared heads "
-    "to the dashed line of Algorithm 1.",
+    alt="Two panels for each width. Layers run level below one thousandth on the data, and fall from one "
+    "hundredth to there on fresh sequences. Heads fall, d squared of them to the dashed line of Algorithm 1.",
 )
 
 # %% [markdown]
