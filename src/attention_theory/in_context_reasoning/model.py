@@ -40,8 +40,8 @@ class Weights:
 class Attended:
     """What attention does in Eq. (1); leading axes are those of the weights, then the sentences.
 
-    ``scores`` and ``powers`` have an entry a position. ``powers`` are ``σ(score_h)`` times ``total``, where there is one;
-    ``attended`` is ``sum_h σ(score_h) x_h``.
+    ``scores`` and ``powers`` have an entry a position. ``powers`` are ``σ(score_h)`` times ``total``, and ``attended``
+    is ``sum_h σ(score_h) x_h``.
     """
 
     scores: Float[Tensor, "... sentences length"]
@@ -84,7 +84,7 @@ class Architecture:
         return attention_weights(scores, "softmax" if self.attention == "softmax" else "linear")
 
     def attend(self, places: Places, scores: Float[Tensor, "... sentences length"]) -> Attended:
-        """What attention with these scores does; the softmax is divided by its sum where there are codes, not places."""
+        """What attention with these scores does. The softmax is divided by its sum in the codes, which are fewer."""
         powers = (scores - _largest(scores)).exp_() if self.attention == "softmax" else self.weigh(scores)
         attended = places.write(powers).contiguous()
         if self.attention != "softmax":
@@ -176,8 +176,9 @@ def logits_of(
     places = _places(tokens, weights)
     if places.sets or not places.is_abreast(done.attended):
         return done.attended @ _together(weights, architecture).mT + places.at_last(weights.feed_forward.mT)
-    of_last = places.last_codes(weights.feed_forward) @ weights.feed_forward.mT
-    return torch.baddbmm(of_last, done.attended, _together(weights, architecture).mT)
+    return torch.baddbmm(
+        places.rows_at_last(weights.feed_forward.mT), done.attended, _together(weights, architecture).mT
+    )
 
 
 def gradients(

@@ -121,6 +121,12 @@ class Places:
         sums = embedding_bag(self._last, sets.flatten(1), mode="sum")
         return self._by_model(sums, sets, matrix)
 
+    def rows_at_last(self, matrix: Float[Tensor, "... codes features"]) -> Float[Tensor, "... sentences features"]:
+        """:meth:`at_last` of one set of sentences, where each model's numbers lie together in memory."""
+        word, before = self._last.T
+        matrix = matrix.contiguous()
+        return matrix.index_select(-2, word) + matrix.index_select(-2, before)
+
     def by_last(self, values: Float[Tensor, "... sentences features"]) -> Float[Tensor, "... codes features"]:
         """The sum over the sentences of ``x_H values^T``."""
         sets = self._of_sets(values)
