@@ -122,7 +122,8 @@ measured = {size: torch.stack([seen_at(size, t).mean() for t in marks]) for size
 fig, axis = show.axes()
 times = torch.arange(horizon + 1)
 for size, colour in zip(tasks, show.COLOURS, strict=False):
-    axis.plot(times, sigmoid(paths[size][:, 0] - math.log(others)), color=colour, label=f"|Q| = {size}: closed form")
+    closed_form = sigmoid(paths[size][:, 0] - math.log(others))
+    axis.plot(times, closed_form, "-", color=colour, label=f"|Q| = {size}: closed form")
     axis.plot(marks, measured[size], "o", color=colour)
 axis.plot(times, sigmoid(rate * times - math.log(others)), "k--", label="printed bound, any |Q|")
 axis.axhline(0.5, color="0.5", linewidth=0.8)
