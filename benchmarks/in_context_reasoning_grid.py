@@ -48,7 +48,8 @@ def main() -> int:
         rows = labels.repeat_interleave(len(RATES), dim=0).repeat(len(variants), 1)
 
         def gather(stack: Stack = stack, rows: torch.Tensor = rows) -> None:
-            take_step(stack, Shared(sentences.tokens, TASK, torch.float32), rows, "subtraction")
+            with torch.inference_mode():  # as in training
+                take_step(stack, Shared(sentences.tokens, TASK, torch.float32), rows, "subtraction")
 
         codes = embedding(TASK.tokens, WIDTH).to(torch.float32)
         start = Weights(*(torch.zeros(WIDTH, WIDTH, requires_grad=True) for _ in range(3)))
@@ -63,7 +64,7 @@ def main() -> int:
                 for part, slope in zip(weights.matrices, slopes, strict=True):
                     part -= RATES[0] * slope / slope.norm().clamp_min(1e-30)
 
-        fast, slow = least(gather, 8) / len(stack.runs), least(dense, 3)
+        fast, slow = least(gather, 40) / len(stack.runs), least(dense, 10)
         ratios.append(slow / fast)
         memory = [peak_bytes(form) / 2**20 for form in (gather, dense)]
         values = [fast, slow, slow / fast, *memory, GRID_STEPS * fast / 60_000]
