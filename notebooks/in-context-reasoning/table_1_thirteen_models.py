@@ -162,12 +162,17 @@ def above(history, name, alpha):
 def reason(name):
     """Why cells of a model are not as printed."""
     wrong = [k for k, tick in enumerate(PRINTED[name].ticks) if agreed(table[name])[k] is not tick]
+    found = []
+    if name == tried and 1 in wrong:
+        wrong.remove(1)
+        found.append("In a run as short as this the harm of rounding is not yet seen.")
     alphas = {alpha for column in wrong for alpha in (noise if column > 1 else [0.0])}
-    if max(above(history, name, alpha) for history in by_seed for alpha in alphas) >= 2 * share:
-        return "It has not come near in so few steps."
-    if name == tried and wrong == [1]:
-        return "In a run as short as this the harm of rounding is not yet seen."
-    return "It ends near the edge of what counts as near."
+    if alphas:
+        far = max(above(history, name, alpha) for history in by_seed for alpha in alphas) >= 2 * share
+        found.append(
+            "It has not come near in so few steps." if far else "It ends near the edge of what counts as near."
+        )
+    return " ".join(found)
 
 
 # %% [markdown]
