@@ -15,19 +15,10 @@ from collections.abc import Callable
 
 import torch
 
-from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.embedding import Embedding, embedding
-from attention_theory.in_context_reasoning.model import (
-    Architecture,
-    Weights,
-    attend,
-    dense_forward,
-    gradients,
-    logits_of,
-)
-from attention_theory.in_context_reasoning.places import Places
+from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.training import CHUNK
+from attention_theory.in_context_reasoning.training import Shared, take_step
 from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, Training
 from attention_theory.measure import cpu_seconds, peak_bytes
 
@@ -35,17 +26,6 @@ TASK = Task(noisy=True, fillers="outputs allowed")
 WIDTH, BATCH, LEVELS, RATES = 128, 512, (0.2, 0.5, 0.8), (0.1, 0.5)
 GRID_STEPS = 13 * 4 * 2 * 2000
 LEAST = 40
-
-
-def slope_in_pieces(stack: Stack, tokens: torch.Tensor, labels: torch.Tensor) -> Weights:
-    """The slopes of every run of a stack on one batch, piece by piece as in training."""
-    parts = []
-    for piece, targets in zip(tokens.split(CHUNK), labels.split(CHUNK, dim=1), strict=True):
-        places = Places(piece, TASK.tokens)
-        done = attend(places, stack.weights, stack.architecture)
-        error = cross_entropy(logits_of(places, stack.weights, stack.architecture, done), targets, "subtraction").error
-        parts.append(gradients(places, stack.weights, stack.architecture, done, error).matrices)
-    return Weights(*(torch.stack(each).sum(dim=0) for each in zip(*parts, strict=True)))
 
 
 def least(run: Callable[[], object], times: int) -> float:
@@ -68,7 +48,8 @@ def main() -> int:
         rows = labels.repeat_interleave(len(RATES), dim=0).repeat(len(variants), 1)
 
         def gather(stack: Stack = stack, rows: torch.Tensor = rows) -> None:
-            stack.step(slope_in_pieces(stack, sentences.tokens, rows))
+            with torch.inference_mode():  # as in training
+                take_step(stack, Shared(sentences.tokens, TASK, torch.float32), rows, "subtraction")
 
         codes = embedding(TASK.tokens, WIDTH).to(torch.float32)
         start = Weights(*(torch.zeros(WIDTH, WIDTH, requires_grad=True) for _ in range(3)))
@@ -83,7 +64,7 @@ def main() -> int:
                 for part, slope in zip(weights.matrices, slopes, strict=True):
                     part -= RATES[0] * slope / slope.norm().clamp_min(1e-30)
 
-        fast, slow = least(gather, 8) / len(stack.runs), least(dense, 3)
+        fast, slow = least(gather, 40) / len(stack.runs), least(dense, 10)
         ratios.append(slow / fast)
         memory = [peak_bytes(form) / 2**20 for form in (gather, dense)]
         values = [fast, slow, slow / fast, *memory, GRID_STEPS * fast / 60_000]

@@ -3,8 +3,9 @@
 # *Nguyen, Nguyen-Tang: Algorithm 1 and Appendix B.2.1; Section 4.2.*
 #
 # The loss of the noisy task has no least point, so the paper does not descend in $\gamma$ at all: it sets $\gamma$ from
-# the frequency of $\tau$ among the labels and runs normalised descent on $\lambda$ alone. By Lemma C.1 the slope in
-# $\lambda$ is negative everywhere, so $\lambda_t=\eta t$, exactly.
+# the share $\hat\alpha=M_\tau/M$ of labels that are $\tau$ and runs normalised descent on $\lambda$ alone. By Lemma C.1
+# the slope in $\lambda$ is negative everywhere, so $\lambda_t=\eta t$, exactly. Below, $C^{(m)}$ is the count of
+# $(q,y)$ in sentence $m$.
 #
 # The listing has two slips: a sign in the loss, and plain steps where the text of Section 4.2 and Eq. (26) have
 # normalised ones. The first changes no step. The second would: plain steps follow a slope that dies like

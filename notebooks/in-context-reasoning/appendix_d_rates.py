@@ -5,9 +5,9 @@
 # Normalised descent takes steps of length $\eta$, however small the slope. A model that moves one number $\lambda$
 # cannot go astray: it walks to its end, $\eta$ at a time, and a larger rate only brings it there sooner. A model that
 # moves a matrix has directions in which to err, and steps of fixed length along the slopes of a batch keep it erring at
-# a distance that grows with $\eta$. If all three matrices move, they disturb each other as well. So one expects what
-# the appendix reports: the more is reparameterised, the less the rate matters for where a loss ends, and for the fully
-# reparameterised models a larger rate is simply faster.
+# a distance that one expects to grow with $\eta$. If all three matrices move, they disturb each other as well. So one
+# expects what the appendix reports: the more is reparameterised, the less the rate matters for where a loss ends, and
+# for the fully reparameterised models a larger rate is simply faster.
 #
 # **Size**: shorter sentences and fewer words than the paper has. Slopes are those of an ordinary training loop, and
 # fillers are as in Section 5.
@@ -261,9 +261,10 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # What is trained as one number ends in the same place at every rate, and is there the sooner the larger the rate, since
-# its path is known and only its pace changes. Matrices that are trained in full add an error that grows with the rate,
-# or a plateau that a small rate does not leave in time. Whether it matters if all of them are trained or $W$ alone is
-# open: the differences are small, and not of one sign.
+# its path is known and only its pace changes. Where matrices are trained in full the end depends on the rate: too small
+# a rate has not arrived in time, and a larger one mostly leaves an error that grows with it (not in Reparam-ReLU-W-FA,
+# which ends near 0). Whether it matters if all of them are trained or $W$ alone is open: the differences are small, and
+# not of one sign.
 #
 # ## To try
 # - Set `steps = 120`: without label noise no full model comes near its end at the smallest rate; the table has 121.

@@ -237,5 +237,6 @@ claim.verdict()
 #
 # ## To try
 # - Set `steps = 100`: with label noise Origin-Softmax-F is just leaving its plateau at the larger rate, sooner in some
-#   runs than in others, and is named. Origin-Linear-F and Reparam-Linear-W-FA, named here, are not.
-# - Set `batch = 128`: slopes are steadier, and two models are named in place of five, each at one rate.
+#   runs than in others, and is named. Origin-Linear-F and Reparam-Linear-W-FA, named here, are not. Two checks fail,
+#   and the verdict is *undecided here*.
+# - Set `batch = 128`: slopes are steadier, and one or two models, near the bar, are named in place of five.

@@ -3,9 +3,8 @@
 # *Nguyen, Nguyen-Tang: Definition 2.1, Section 2; the sampler of Section 5.*
 #
 # A sentence ends in a trigger word. Somewhere before, the same trigger was followed by an output word, and that word is
-# what comes next. In the noisy task the trigger was also followed by a noise word $\tau$, and with probability $\alpha$
-# it is $\tau$ that comes next. So whoever wants to predict the next word has to look back in the sentence for the
-# trigger, and cannot do it from the frequencies of words alone.
+# what comes next. In the noisy task the trigger may also have been followed by a noise word $\tau$, and with
+# probability $\alpha$ it is $\tau$ that comes next. So in general one has to look back in the sentence for the trigger.
 #
 # The definition leaves the law of the sentences open and asks for conditions only. This page draws sentences, checks
 # every condition on every one of them, and then breaks each condition on its own.
@@ -184,7 +183,8 @@ show.table(
 
 # %% [markdown]
 # Every row has a 1 under the condition that it breaks, and under no other: with any one of the conditions left out, the
-# check would let some break pass. That is the control.
+# check would let some break pass. That is the control. The small shares are sentences in which the overwritten places
+# held $q$ or $y$ of a bigram, so that a second condition breaks.
 
 # %%
 own = {name: seen[name][condition] for name, (_, condition) in breaks.items()}

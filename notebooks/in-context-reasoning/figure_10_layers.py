@@ -13,10 +13,10 @@
 # It is tempting to say that attention looks up $y$ and the feed-forward layer learns $\tau$. But attention and the
 # feed-forward layer both read the attended sum, the sum of the words that attention looks at. The loss sees the sum of
 # their logits and nothing else, so it has no reason to leave $y$ to one and $\tau$ to the other. What does tell the
-# layers apart is small: the feed-forward layer also sees $x_H$, the code of the last word, the trigger. In a model
-# whose three matrices are all trained, which layer comes to predict what is left to the labels and to luck. Figure 10
-# looks at such a model, Origin-Linear-FA: its matrices $V$ and $W$ of attention and $F$ of the feed-forward layer are
-# trained (Origin), its attention has no softmax (Linear), and its feed-forward layer reads attention's sum too (FA).
+# layers apart is small: the feed-forward layer also sees $x_H$, the code of the last word, the trigger. Which layer
+# comes to predict which word is then up to the labels and to luck, if all three matrices are trained. Figure 10 looks
+# at such a model, Origin-Linear-FA: its matrices $V$ and $W$ of attention and $F$ of the feed-forward layer are trained
+# (Origin), its attention has no softmax (Linear), and its feed-forward layer reads attention's sum too (FA).
 #
 # <!-- claim in-context-reasoning/figure-10 -->
 # <blockquote>
@@ -43,8 +43,7 @@
 # right.
 #
 # **Size**: 100 epochs as in the paper, half of its $M=2048$ sentences and of the batch (at full size all of them). The
-# slopes are those of an ordinary training loop, by subtraction in float32. With linear attention a sentence is known by
-# the counts of its bigrams, which makes the training several times faster.
+# slopes are those of an ordinary training loop, by subtraction in float32.
 
 # %%
 from attention_theory.in_context_reasoning.experiments.layer_ends import share, shortfall
@@ -260,6 +259,7 @@ claim.verdict()
 # none on record.
 #
 # ## To try
-# - Set `passes = 25`: at $\alpha = 0.5$ the feed-forward layer is at $\tau$ in all runs, and attention at $y$ on few
-#   sentences. Those that end like the figure turn later.
+# - Set `passes = 25`: at $\alpha = 0.5$ the feed-forward layer is at $\tau$ in all runs with fillers as in the text,
+#   attention at $y$ on few sentences, and the check that a run ends like the figure fails. Those that end like the
+#   figure turn later.
 # - Set `seed = 1`: other samples, and other runs at $\alpha = 0.5$ end the other way.

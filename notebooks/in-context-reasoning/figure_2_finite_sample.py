@@ -184,7 +184,8 @@ show.table(
         for name in names
         for rule, histories in rules.items()
     ],
-    caption="Population loss minus loss on the sentences and labels of the coming step",
+    caption="Loss on fresh sentences minus loss on the training sentences drawn for the next step: mean (least to "
+    "largest)",
 )
 
 # %% [markdown]
@@ -257,10 +258,8 @@ claim.verdict()
 # At $\alpha=0.8$ only every fifth label is an output. So two things happen to the model with all matrices trained, one
 # after the other. It stays for long near the plateau of a model that does not know the output, and then learns the
 # outputs, so that its share falls. But as it learns them it also learns by heart which sentences ended in $\tau$, and
-# the share rises again. The least share over the epochs, which is shown and not judged, tells how near it comes in
-# between. When that is hangs on what is not printed. In trials with 512 sentences a step the share was least, about one
-# half, near epoch 120 at the rate 0.1, and about a quarter near epoch 30 at the rate 0.5. At the paper's 100 epochs it
-# was above one half at both: at 0.1 on its way down, at 0.5 above 1 by then.
+# the share rises again (set `passes = 100`). The least share over the epochs, which is shown and not judged, tells how
+# near it comes in between. Neither the batch nor the rate is printed, and when that is hangs on both.
 #
 # ## On unseen outputs
 # <!-- claim in-context-reasoning/figure-2b -->

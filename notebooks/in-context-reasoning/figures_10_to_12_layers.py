@@ -198,9 +198,9 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# Theorem 4.5 says that the layers of the full reparameterisation are separated as soon as $\eta t > \max(0,
-# -\hat\gamma)$, and its proof gives the logits: $\lambda_t=\eta t$ at $y$, and $\eta t+\hat\gamma$ at $\tau$, where
-# $\hat\alpha=\sigma(\hat\gamma)$ is a whole number of labels over $M$.
+# By the proof of Theorem 4.5 the layers of the full reparameterisation are separated as soon as $\eta t > \max(0,
+# -\hat\gamma)$; their logits are $\lambda_t=\eta t$ at $y$, and $\eta t+\hat\gamma$ at $\tau$, where
+# $\hat\alpha=1/(1+e^{-\hat\gamma})$ is a whole number of labels over $M$.
 
 # %%
 draw(full, "Figure 12", "Straight lines of slope η: λ = η t.")
@@ -258,7 +258,7 @@ for alpha in levels:
     claim.control(f"α = {alpha}: the same before any step", by_run(before(alpha)), "==", 1)
     claim.check(f"α = {alpha}: ξ_A at y over η t", by_run(walk_on_line(alpha)), "==", 1, 1e-2)
     whole = [samples * value - round(samples * value) for value in estimates(alpha)]
-    claim.check(f"α = {alpha}: M σ(ξ_F at τ - ξ_A at y) minus a whole number", by_run(whole), "==", 0, 1e-6)
+    claim.check(f"α = {alpha}: M / (1 + exp(ξ_A at y - ξ_F at τ)) minus a whole number", by_run(whole), "==", 0, 1e-6)
     off = [abs(value - alpha) for value in estimates(alpha)]
     claim.check(f"α = {alpha}: α̂ from it minus α", by_run(off), "<=", radius)
 claim.control("float32, to η t = 60: ξ_A at y over η t", stop, "==", 1, 1e-2)

@@ -119,9 +119,10 @@ def panels(name, title, caption):
 # **Figure 3 (Losses of a model whose caption is lacking (probably Origin-Softmax-FA))** *Appendix D.2.1*
 #
 # "For some models such as Origin-Softmax-FA, larger learning rates are better and seem to allow the model to escape bad
-# saddle points": the larger rate leaves the plateau of a model that knows no output, $H(\alpha)+(1-\alpha)\ln|\mathcal
-# O|$, and the smaller one does not in the time there is. That the figure shows this model is our guess from the text.
-# Its caption is lacking in the text layer that we have; that may be the text layer's fault.
+# saddle points": the larger rate leaves the plateau of a model that knows no output,
+# $L_{\text{Bayes}}+(1-\alpha)\ln|\mathcal O|$, and the smaller one does not in the time there is. That the figure shows
+# this model is our guess from the text. Its caption is lacking in the text layer that we have; that may be the text
+# layer's fault.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -218,10 +219,6 @@ claim.verdict()
 # is a matter of arithmetic. Once the loss is small, slopes by subtraction are round-off, and steps of full length along
 # round-off throw the model off its solution now and then. For comparison the noiseless runs are made with exact slopes
 # as well, and both are made longer, for spikes come late.
-#
-# (In the book's trainings a slope takes numbers below the least normal one as zero, which saves a processor its slow
-# path. The four pages on Figures 1, 3 to 5 and 9 and Table 1 were run without this, too, with the same verdicts; how
-# high a spike is depends on such things, and is not judged beyond the bar.)
 
 # %%
 panels("Origin-ReLU-F", "Figure 5", "With noise the larger rate ends higher; unseen losses stay above the plateau.")
@@ -259,9 +256,8 @@ show.figure(
 # second half of the run, which must be more than a tenth of the way up to the plateau. With label noise nothing is ever
 # quite at rest, and what counts is where the loss ends, in the mean over the noise levels: by at least two hundredths
 # of the way higher than at the smaller rate. How much of that is to be called converged is a matter of the margin, and
-# so the single ends are shown and not judged. All this was settled on when first runs had been seen. That the end at
-# $\alpha = 0.8$ must not be near its target was asked at first, and then no more, since draws and processors differ in
-# it.
+# so the single ends are shown and not judged. These bars were set after first runs, and one was given up: that the end
+# at $\alpha = 0.8$ must not be near its target, in which draws and processors differ.
 
 
 # %%

@@ -12,7 +12,8 @@
 # $$L_{\text{Bayes}} + \alpha\ln\big(1 + (N-1)e^{-\gamma}\big).$$
 #
 # With softmax attention the weights add up to one, so that no logit of an output exceeds 1, and the loss stops far
-# above that even without noise. Nothing in this speaks of which word $y$ is: unseen words fare like the others.
+# above that even without noise. It is least at $\xi_y=1$, where it is $-(1-\alpha)-\alpha\gamma+\ln(e+e^\gamma+N-1)$
+# (without noise $\ln(1+(N-1)/e)$). Nothing in this speaks of which word $y$ is: unseen words fare like the others.
 
 # %%
 import math
@@ -93,6 +94,8 @@ def panels(name, title, caption):
                 axis.axhline(closed_end(name, alpha, tokens), color="grey", linewidth=0.6)
                 axis.plot(first.steps, first.of(measure, name, alpha, eta), label=f"α = {alpha}")
             axis.set(ylabel=f"{measure} loss", title=f"η = {eta}")
+    for axis in axes[1]:
+        axis.set(xlabel="iteration t")
     axes[0, 1].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
     show.figure(
         fig,

@@ -4,9 +4,9 @@
 #
 # The matrix $W=\sum_k\lambda_kE(k)\tilde E(k)^\top$ asks a question: the word I end in, where was it the *previous*
 # word? Every position after the trigger scores $\lambda_q$ and every other position scores zero. With $V=I$ the word at
-# such a position collects the score as its logit, and in a sentence of the data model that word is $y$, all $C$ times.
-# The other $N-1$ words keep logit 0, so the loss is $\ln(1+(N-1)e^{-C\lambda_q})$ and vanishes as $\lambda$ grows.
-# Scores are never negative, so ReLU changes nothing.
+# such a position collects the score as its logit, and in a sentence of the data model that word is $y$, as often as the
+# bigram $(q,y)$ occurs: $C$ times. The other $N-1$ words keep logit 0, so the loss is $\ln(1+(N-1)e^{-C\lambda_q})$ and
+# vanishes as $\lambda$ grows. Scores are never negative, so ReLU changes nothing.
 
 # %%
 import math

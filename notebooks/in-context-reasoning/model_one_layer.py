@@ -3,7 +3,9 @@
 # *Nguyen, Nguyen-Tang: Eq. (1) and (2), Assumption 2.2 and Remark 2.3, Section 2.*
 #
 # One attention layer reads the sentence, a linear layer reads what attention collected, and the sum of their logits
-# names the next word. The codes of words are fixed vectors and never change; what is trained are three matrices.
+# names the next word. The codes of words are fixed vectors and never change; what is trained are three matrices: $W$
+# scores positions, $V$ turns what attention collects into logits, and $F$ is the linear layer. The rows of $U$ are the
+# codes $E(j)$ of all words.
 #
 # With the axes of space as codes, an input $x_h$ is a vector with two ones, at the word and at the word before it. A
 # score is then two look-ups, and the attended sum is a histogram of words. That is the *gather form*, which all
@@ -98,7 +100,7 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# The weights are random, of every kind. The two forms must give the same logits, and the slopes in closed form must be
+# $V$, $W$ and $F$ are drawn at random. The two forms must give the same logits, and the slopes in closed form must be
 # those of central differences of the loss.
 
 # %%
@@ -210,7 +212,7 @@ claim.verdict()
 # <!-- /claim -->
 #
 # Random unit vectors are orthogonal only up to $1/\sqrt d$. With them, the attention scores of the lemmas to come are
-# off by as much. How the error falls with $d$ is told by forty independent slopes.
+# off by as much. How the error falls with $d$ is told by forty fits of its slope on a double logarithmic scale.
 
 # %%
 plain = sample_sentences(noiseless, 10, seeds[5])

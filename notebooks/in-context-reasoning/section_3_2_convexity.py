@@ -153,5 +153,5 @@ claim.verdict()
 #
 # ## To try
 # - Set `scale = 0.1`: the ends are hardly better than the middle, and the hill is nearly flat, but still a hill.
-# - Set `spread = 1.0`: with logits so large the loss is nearly piecewise linear, and few random segments, if any, show
-#   that it is not convex. The first segment still does.
+# - Set `spread = 1.0`: in the middle of a random segment the matrices partly cancel, so logits and loss are smaller
+#   there, and no random segment shows that it is not convex, with ReLU neither. The first segment still does.

@@ -137,7 +137,7 @@ GROUPS = {
         "Origin-ReLU-FA",
         tried,
     ],
-    "d, and fillers": ["Origin-Softmax-F"],
+    "d, and the rest\nof the sentence": ["Origin-Softmax-F"],
     "a  never leaves\nthe start": ["Origin-Linear-F"],
 }
 
@@ -473,10 +473,10 @@ pushed = {name: tokens * probability for name, probability in never.items()}
 
 # %% [markdown]
 # The bounds follow from the proofs, but for that of the losses, which is the table page's. In c the bound is the shift
-# of ReLU, which lets a weight of that size through to $\tau$; it was set when round-off alone had been seen to be too
-# narrow. Reparam-Softmax-F is left out there: softmax leaves a little weight on $\tau$, less as $\lambda$ grows, and
-# question b has decided the model already. Losses are taken at the larger rate without noise, to be far enough down,
-# and at the smaller one with noise, where a large step would swing around the floor.
+# of ReLU, which lets a weight of that size through to $\tau$, and was set after first runs. Reparam-Softmax-F is left
+# out there: softmax leaves a little weight on $\tau$, less as $\lambda$ grows, and question b has decided the model
+# already. Losses are taken at the larger rate without noise, to be far enough down, and at the smaller one with noise,
+# where a large step would swing around the floor.
 
 # %%
 claim = Claim("in-context-reasoning/table-1-causes")

@@ -173,7 +173,7 @@ fall = 1 + eta_m * (1 - 2 * rate) * torch.expm1(-worst) / worst
 ratio = late_slope(loss_apart) / -eta_m
 
 # %% [markdown]
-# In the picture the printed path and the printed rate are dashed.
+# In the picture `printed` marks the paper's path and rate; `C = 1, 2` is the trigger after which the count is 1 or 2.
 
 # %%
 fig, (left, right) = show.axes(1, 2)
@@ -191,9 +191,9 @@ _ = left.legend(), right.legend()
 show.figure(
     fig,
     name="path",
-    caption="Left: with equal laws every λ walks along η t/√|Q|, not along the printed η t/|Q| (dashed); with laws of "
-    "their own the scales part. Right: straight losses, and the printed rate exp(-t) far below them.",
-    alt="Left, rising lines: the path for equal laws above the dashed printed one, and three lines of other slopes. "
+    caption="Left: with equal laws every λ walks along η t/√|Q|, not along the printed η t/|Q|; with laws of their "
+    "own the scales part. Right: straight losses, and the printed rate exp(-t) far below them.",
+    alt="Left, rising lines: the path for equal laws above the printed one, and three lines of other slopes. "
     "Right, straight falling losses on a logarithmic axis, with the printed rate dropping out of the picture at once.",
 )
 
@@ -290,10 +290,10 @@ claim.verdict()
 # L$.
 #
 # *If $\eta m>2$*, the map has the slope $1-\eta m<-1$ at $\theta^*$, which repels. As $r_t$ is bounded, $C_1\lambda_1$
-# and $C_2\lambda_2$ are both $\kappa t+O(1)$ with the same $\kappa=\kappa_t$, and $\kappa/m$ is the length of
-# $\lambda_t/t$ up to $O(1/t)$. That is $\eta$ times the length of a mean of unit vectors, below $\eta$ where their
-# angles differ. So the exponent is below $\eta m$, unless the angles settle at $\theta^*$ all the same, as under equal
-# laws, where they are there from the first step. $\square$
+# and $C_2\lambda_2$ are both $\mu_tt+O(1)$ with the same $\mu_t$, and $\mu_t/m$ is the length of $\lambda_t/t$ up to
+# $O(1/t)$. That is $\eta$ times the length of a mean of unit vectors, below $\eta$ where their angles differ. So the
+# exponent is below $\eta m$, unless the angles settle at $\theta^*$ all the same, as under equal laws, where they are
+# there from the first step. $\square$
 #
 # </details>
 

@@ -116,7 +116,8 @@ marks = range(0, horizon + 1, max(1, horizon // 12))
 measured = {size: torch.stack([seen_at(size, t).mean() for t in marks]) for size in tasks}
 
 # %% [markdown]
-# In the picture the markers are the transformer, the curves the closed form, and the dashed curve is the printed bound.
+# In the picture the markers are the transformer, the coloured curves the closed form, and the dotted black curve is the
+# printed bound.
 
 # %%
 fig, axis = show.axes()
@@ -124,7 +125,7 @@ times = torch.arange(horizon + 1)
 for size, colour in zip(tasks, show.COLOURS, strict=False):
     axis.plot(times, sigmoid(paths[size][:, 0] - math.log(others)), color=colour, label=f"|Q| = {size}: closed form")
     axis.plot(marks, measured[size], "o", color=colour)
-axis.plot(times, sigmoid(rate * times - math.log(others)), "k--", label="printed bound, any |Q|")
+axis.plot(times, sigmoid(rate * times - math.log(others)), "k:", label="printed bound, any |Q|")
 axis.axhline(0.5, color="0.5", linewidth=0.8)
 axis.set(xlabel="step t", ylabel="probability of the unseen word")
 axis.legend()
@@ -132,8 +133,8 @@ show.figure(
     fig,
     name="unseen",
     caption="Probability of a word that was never an output; markers are the transformer. With one trigger it is the "
-    "printed bound (dashed); with more of them it lies far below the bound and reaches one half later.",
-    alt="Two rising S-shaped curves; the one for a single trigger coincides with the dashed bound, the other rises "
+    "printed bound (dotted); with more of them it lies far below the bound and reaches one half later.",
+    alt="Two rising S-shaped curves; the one for a single trigger coincides with the dotted bound, the other rises "
     "later.",
 )
 
@@ -195,5 +196,5 @@ claim.verdict()
 # alone. The bound needs equal laws of the counts, as the path does.
 #
 # ## To try
-# - Set `triggers = 20`: the second curve moves to the right by another factor of two, and the dashed one stays.
+# - Set `triggers = 20`: the second curve moves to the right by another factor of two, and the dotted one stays.
 # - Set `tokens = 200`: all curves rise later, since more words share what $y_{\text{test}}$ does not get.

@@ -9,7 +9,7 @@
 # $W_t$ along $A$ at *every* step. But neutral words occur, so their logits move, and $W_1$ already points elsewhere.
 # The limit comes about in another way. With linear attention the logits are linear in $W$: this is a separable
 # classification with logistic loss, descent goes towards its hard-margin solution, and *that* is $A$. It gets there
-# slowly: its distance falls no faster than about $1/\ln t$.
+# slowly: its distance falls about like $1/\ln t$ in the steps shown.
 
 # %%
 import math
@@ -124,10 +124,10 @@ claim.verdict()
 # *The hard margin.* Let $w=W^\top x_H$. A word $j$ has the logit $\xi_j=\sum_{h:z_h=j}\langle w,x_h\rangle$. It is
 # linear in $w$, and the shortest $W$ with a given $w$ is $x_Hw^\top/\|x_H\|^2$. We look for the shortest $w$ with
 # $\xi_y-\xi_j\ge1$ for all sentences and all $j\ne y$. The output that is absent from a sentence has the logit 0, so
-# $w_{E(y_i)}+w_{\tilde E(q)}\ge1$ for both $i$. The shortest $w$ with these two conditions alone is $\hat
-# w=\frac13(E(y_1)+E(y_2)+2\tilde E(q))$. It satisfies all others: the trigger is followed by nothing but $y$ in the
-# context, so no neutral word and no $q$ meets $\tilde E(q)$, all logits but that of $y$ are 0, and the margin is 1.
-# Hence the solution is $W\propto x_H\hat w^\top\propto A$, and it is unique. Its cosine with $W^*$ is
+# $\langle w,E(y_i)\rangle+\langle w,\tilde E(q)\rangle\ge1$ for both $i$. The shortest $w$ with these two conditions
+# alone is $\hat w=\frac13(E(y_1)+E(y_2)+2\tilde E(q))$. It satisfies all others: the trigger is followed by nothing but
+# $y$ in the context, so no neutral word and no $q$ meets $\tilde E(q)$, all logits but that of $y$ are 0, and the
+# margin is 1. Hence the solution is $W\propto x_H\hat w^\top\propto A$, and it is unique. Its cosine with $W^*$ is
 # $\frac23/(\sqrt2\cdot \sqrt{6}/3)=2/\sqrt{12}$.
 #
 # *Descent goes there.* What follows holds for every finite set of sentences with logits linear in $w$ and positive
@@ -192,7 +192,8 @@ show.figure(
     fig,
     name="cosine",
     caption="Left: the proof's gradient sits on the limit from its first step; the true one starts far below and rises "
-    "towards it. Subtraction loses it once slopes drown in rounding. Right: the gap falls no faster than about 1/ln t.",
+    "towards it. Subtraction loses it once slopes drown in rounding. Right: the gap times ln t hardly changes, so the "
+    "gap falls about like 1/ln t.",
     alt="Left, cosines against steps: two curves rise to a line at 0.577, one lies on it, one rises and then falls. "
     "Right, four curves between 0.04 and 0.2 that change slowly.",
 )

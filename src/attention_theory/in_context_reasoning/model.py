@@ -6,7 +6,7 @@ no tensor of sentences by length by width is ever formed. Models are stacked in 
 the :class:`Places` of these are worked out once.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
@@ -37,6 +37,25 @@ class Weights:
 
 
 @dataclass(frozen=True)
+class Attended:
+    """What attention does in Eq. (1); leading axes are those of the weights, then the sentences.
+
+    ``scores`` and ``powers`` have an entry a position. ``powers`` are ``σ(score_h)`` times ``total``, and ``attended``
+    is ``sum_h σ(score_h) x_h``.
+    """
+
+    scores: Float[Tensor, "... sentences length"]
+    powers: Float[Tensor, "... sentences length"]
+    attended: Float[Tensor, "... sentences codes"]
+    total: Float[Tensor, "... sentences 1"] | float = field(default=1.0, kw_only=True)
+
+    @property
+    def weights(self) -> Float[Tensor, "... sentences length"]:
+        """``σ(score_h)``."""
+        return self.powers / self.total
+
+
+@dataclass(frozen=True)
 class Architecture:
     """What Eq. (1) leaves to choose: how scores become weights, and what the feed-forward layer sees.
 
@@ -62,10 +81,16 @@ class Architecture:
         """σ of the scores."""
         if self.attention == "relu":
             return (scores + self.relu_shift).clamp_min_(0)
-        if self.attention == "softmax" and not scores.is_contiguous():
-            powers = (scores - _largest(scores)).exp_()  # over a last axis that is not last in memory this is faster
-            return powers.div_(powers.sum(dim=-1, keepdim=True))
         return attention_weights(scores, "softmax" if self.attention == "softmax" else "linear")
+
+    def attend(self, places: Places, scores: Float[Tensor, "... sentences length"]) -> Attended:
+        """What attention with these scores does. The softmax is divided by its sum in the codes, which are fewer."""
+        powers = (scores - _largest(scores)).exp_() if self.attention == "softmax" else self.weigh(scores)
+        attended = places.write(powers).contiguous()
+        if self.attention != "softmax":
+            return Attended(scores, powers, attended)
+        total = attended[..., : places.size].sum(dim=-1, keepdim=True)  # every position has one word
+        return Attended(scores, powers, attended / total, total=total)
 
     def with_full_input(self, values: Tensor, more: Tensor) -> Tensor:
         """``values + κ more``."""
@@ -74,32 +99,21 @@ class Architecture:
         return torch.add(values, more, alpha=self.full_input)
 
     def pull_back(
-        self,
-        scores: Float[Tensor, "... length"],
-        weights: Float[Tensor, "... length"],
-        slope: Float[Tensor, "... length"],
-    ) -> Float[Tensor, "... length"]:
-        """The loss's slope in the scores from its slope in the weights; the slope of ReLU at 0 is 0."""
-        if self.attention == "relu":
-            return torch.ops.aten.threshold_backward(
-                slope, weights, 0
-            )  # one pass; ``slope * weights.sign()`` takes two
+        self, places: Places, done: Attended, slope: Float[Tensor, "... sentences codes"]
+    ) -> Float[Tensor, "... sentences length"]:
+        """The loss's slope in the scores from its slope in the attended sum; the slope of ReLU at 0 is 0.
+
+        The mean that the softmax takes away is the same at every position of a sentence, so its words take it along.
+        """
         if self.attention == "softmax":
-            slope = slope if slope.stride() == weights.stride() else slope.contiguous()
-            return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
-        return slope
-
-
-@dataclass(frozen=True)
-class Attended:
-    """What attention does in Eq. (1); leading axes are those of the weights, then the sentences.
-
-    ``scores`` and ``weights`` have an entry a position, and ``attended`` is ``sum_h σ(score_h) x_h``.
-    """
-
-    scores: Float[Tensor, "... sentences length"]
-    weights: Float[Tensor, "... sentences length"]
-    attended: Float[Tensor, "... sentences codes"]
+            mean = (done.attended * slope).sum(dim=-1, keepdim=True)
+            slope = slope / done.total
+            slope[..., : places.size] -= mean / done.total
+            return places.read(slope).mul_(done.powers)
+        of_powers = places.read(slope)
+        if self.attention == "relu":  # one pass; ``of_powers * powers.sign()`` takes two
+            return torch.ops.aten.threshold_backward(of_powers, done.powers, 0)
+        return of_powers
 
 
 @dataclass(frozen=True)
@@ -142,9 +156,7 @@ def in_codes(weights: Weights, codes: Embedding) -> Weights:
 def attend(tokens: Int[Tensor, "sentences length"] | Places, weights: Weights, architecture: Architecture) -> Attended:
     """The attended sum of Eq. (1) in gather form, for one model or for stacked ones (weights as in :func:`forward`)."""
     places = _places(tokens, weights)
-    scores = places.read(places.at_last(weights.query_key))
-    spread = architecture.weigh(scores)
-    return Attended(scores, spread, places.write(spread).contiguous())
+    return architecture.attend(places, places.read(places.at_last(weights.query_key)))
 
 
 def forward(tokens: Int[Tensor, "sentences length"] | Places, weights: Weights, architecture: Architecture) -> Pass:
@@ -154,7 +166,7 @@ def forward(tokens: Int[Tensor, "sentences length"] | Places, weights: Weights, 
     attention = done.attended @ weights.value.mT
     of_last = places.at_last(weights.feed_forward.mT)
     feed_forward = of_last + architecture.full_input * (done.attended @ weights.feed_forward.mT)
-    return Pass(done.scores, done.weights, done.attended, attention, feed_forward)
+    return Pass(done.scores, done.powers, done.attended, attention, feed_forward, total=done.total)
 
 
 def logits_of(
@@ -164,8 +176,9 @@ def logits_of(
     places = _places(tokens, weights)
     if places.sets or not places.is_abreast(done.attended):
         return done.attended @ _together(weights, architecture).mT + places.at_last(weights.feed_forward.mT)
-    of_last = places.last_codes(weights.feed_forward) @ weights.feed_forward.mT
-    return torch.baddbmm(of_last, done.attended, _together(weights, architecture).mT)
+    return torch.baddbmm(
+        places.rows_at_last(weights.feed_forward.mT), done.attended, _together(weights, architecture).mT
+    )
 
 
 def gradients(
@@ -185,8 +198,7 @@ def gradients(
     places = _places(tokens, weights)
     slope = error / len(places)
     to_attended = slope @ _together(weights, architecture)
-    to_scores = architecture.pull_back(done.scores, done.weights, places.read(to_attended))
-    query_key = places.by_last(places.write(to_scores))
+    query_key = places.by_last(places.write(architecture.pull_back(places, done, to_attended)))
     if not layers:
         return Weights(torch.zeros_like(weights.value), query_key, torch.zeros_like(weights.feed_forward))
     value = slope.mT @ done.attended
@@ -204,6 +216,8 @@ def _together(weights: Weights, architecture: Architecture) -> Float[Tensor, "..
 
 def _largest(values: Float[Tensor, "... length"]) -> Float[Tensor, "... 1"]:
     """The largest entry along the last axis, half against half, which are whole blocks where that is not contiguous."""
+    if values.is_contiguous():
+        return values.amax(dim=-1, keepdim=True)
     while (length := values.shape[-1]) > 1:
         half = (length + 1) // 2
         values = torch.maximum(values[..., :half], values[..., length - half :])

@@ -33,7 +33,7 @@ class Places:
         self.codes = 2 * size
         self.sets = tokens.shape[0] if tokens.ndim == 3 else 0  # 0: one set, of all models
         self._rows = tokens.flatten(0, -2)
-        self._size = size
+        self.size = size
         self._in_order = in_order
         self._first = torch.arange(len(self._rows), device=tokens.device)[:, None]
         self._last = torch.stack([self._rows[:, -1], size + self._rows[:, -2]], dim=1)
@@ -49,24 +49,31 @@ class Places:
 
     @cached_property
     def _before(self) -> Int[Tensor, "sentences others"]:
-        return self.codes * self._first + self._size + self._rows[:, :-1]  # the first word has none before it
+        return self.codes * self._first + self.size + self._rows[:, :-1]  # the first word has none before it
 
     @cached_property
     def _pairs(self) -> tuple[Tensor, Tensor]:
         """The codes of every position, one after the other, and where each position's begin."""
-        both = torch.stack([self._words[:, 1:], self._before], dim=2).flatten(1)
-        starts = (2 * torch.arange(self.length, device=both.device) - 1).clamp_min(0)
-        bounds = (starts + (2 * self.length - 1) * self._first).flatten()
-        return torch.cat([self._words[:, :1], both], dim=1).flatten(), pad(
-            bounds, (0, 1), value=both.numel() + len(both)
-        )
+        codes = self._rows.new_empty(len(self._rows), 2 * self.length - 1)
+        torch.add(self._rows, self.codes * self._first, out=codes[:, ::2])
+        torch.add(self._rows[:, :-1], self.codes * self._first + self.size, out=codes[:, 1::2])
+        starts = (2 * torch.arange(self.length, device=codes.device) - 1).clamp_min(0)
+        bounds = codes.new_full((codes.shape[0] * self.length + 1,), codes.numel())
+        torch.add(starts, codes.shape[1] * self._first, out=bounds[:-1].view_as(self._rows))
+        return codes.flatten(), bounds
 
     @cached_property
     def _order(self) -> tuple[Tensor, Tensor]:
         """The positions sorted by their codes, and where each code's begin."""
-        positions = torch.cat([_sorted(self._rows), _sorted(self._rows[:, :-1]) + 1], dim=1)
-        both = torch.cat([self._words, self._before], dim=1)
-        return (self.length * self._first + positions).flatten(), _bounds(both, self.codes * len(self._rows))
+        positions = self._rows.new_empty(len(self._rows), 2 * self.length - 1)
+        before = self.length * self._first
+        torch.add(_sorted(self._rows), before, out=positions[:, : self.length])
+        torch.add(_sorted(self._rows[:, :-1]), before + 1, out=positions[:, self.length :])
+        words = self._rows + self.size * self._first
+        counts = torch.bincount(words.flatten(), minlength=self.size * len(words)).view(len(words), 1, self.size)
+        counts = counts.repeat(1, 2, 1)
+        counts[:, 1].scatter_add_(1, self._rows[:, -1:], counts.new_full((len(words), 1), -1))  # no word comes after it
+        return positions.flatten(), _starts(counts)
 
     @cached_property
     def _by_last(self) -> tuple[Tensor, Tensor]:
@@ -114,6 +121,12 @@ class Places:
         sums = embedding_bag(self._last, sets.flatten(1), mode="sum")
         return self._by_model(sums, sets, matrix)
 
+    def rows_at_last(self, matrix: Float[Tensor, "... codes features"]) -> Float[Tensor, "... sentences features"]:
+        """:meth:`at_last` of one set of sentences, where each model's numbers lie together in memory."""
+        word, before = self._last.T
+        matrix = matrix.contiguous()
+        return matrix.index_select(-2, word) + matrix.index_select(-2, before)
+
     def by_last(self, values: Float[Tensor, "... sentences features"]) -> Float[Tensor, "... codes features"]:
         """The sum over the sentences of ``x_H values^T``."""
         sets = self._of_sets(values)
@@ -143,7 +156,12 @@ def _models_last(values: Tensor) -> Float[Tensor, "rows columns models"]:
 
 def _bounds(groups: Int[Tensor, "..."], count: int) -> Int[Tensor, " bounds"]:
     """Where each of ``count`` groups begins among the sorted ones, and the end of the last."""
-    return pad(torch.bincount(groups.flatten(), minlength=count).cumsum(0), (1, 0))
+    return _starts(torch.bincount(groups.flatten(), minlength=count))
+
+
+def _starts(counts: Int[Tensor, "..."]) -> Int[Tensor, " bounds"]:
+    """Where each of several groups begins that have so many each, and the end of the last."""
+    return pad(counts.flatten().cumsum(0), (1, 0))
 
 
 def _sums(rows: Tensor, order: Int[Tensor, " entries"], bounds: Int[Tensor, " bounds"]) -> Tensor:

@@ -27,7 +27,7 @@ from attention_theory.subnormals import subnormals_as_zero
 from attention_theory.validation import ParameterError, require
 
 #: Sentences taken at once: what is worked out for so many stays near the processor.
-CHUNK = 128
+CHUNK = 256
 
 #: What is measured at each record, each an average over the evaluation sentences.
 MEASURES = (
@@ -243,33 +243,24 @@ def take_step(stack: Stack, sentences: Shared, labels: Int[Tensor, "runs batch"]
 
 
 def _slopes(stack: Stack, pieces: list[Places], labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> Weights:
-    """The slopes of the loss on a batch that is taken in pieces, up to a factor for each run.
-
-    In the log domain every piece has a scale of its own; the largest becomes that of all.
-    """
-    parts, scales = [], []
-    for piece, targets in zip(pieces, labels.split([len(piece) for piece in pieces], dim=-1), strict=True):
-        done = attend(piece, stack.weights, stack.architecture)
-        logits = logits_of(piece, stack.weights, stack.architecture, done)
-        loss = cross_entropy_by(stack.arithmetics(arithmetic), logits, targets)
-        error = loss.error * len(piece) if len(pieces) > 1 else loss.error
-        parts.append(gradients(piece, stack.weights, stack.architecture, done, error, stack.trained == "all"))
-        scales.append(loss.log_scale)
-    if len(parts) == 1:
-        return parts[0]
-    relative = (torch.stack(scales) - torch.stack(scales).amax(dim=0)).exp()[..., None, None]
-    return Weights(
-        _sum([part.value for part in parts], relative),
-        _sum([part.query_key for part in parts], relative),
-        _sum([part.feed_forward for part in parts], relative),
-    )
+    """The slopes of the loss on a batch whose sentences are taken in pieces, up to a factor for each run."""
+    weights, architecture = stack.weights, stack.architecture
+    done = [attend(piece, weights, architecture) for piece in pieces]
+    logits = [logits_of(piece, weights, architecture, one) for piece, one in zip(pieces, done, strict=True)]
+    loss = cross_entropy_by(stack.arithmetics(arithmetic), torch.cat(logits, dim=-2), labels)
+    errors = loss.error.split([len(piece) for piece in pieces], dim=-2)
+    parts = [
+        gradients(piece, weights, architecture, one, error * len(piece), stack.trained == "all").matrices
+        for piece, one, error in zip(pieces, done, errors, strict=True)
+    ]
+    return Weights(*(_sum(each) for each in zip(*parts, strict=True)))
 
 
-def _sum(parts: list[Tensor], factors: Float[Tensor, "parts runs 1 1"]) -> Float[Tensor, "runs rows columns"]:
-    """``sum_i factors[i] * parts[i]``."""
-    total = factors[0] * parts[0]
-    for part, factor in zip(parts[1:], factors[1:], strict=True):
-        total.addcmul_(factor, part)
+def _sum(parts: Sequence[Tensor]) -> Tensor:
+    """The sum of tensors; the first of them is lost."""
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
     return total
 
 
