@@ -138,10 +138,10 @@ def test_only_pages_with_an_instrument_load_its_script(app: Any, monkeypatch: py
     app.add_js_file = lambda name, **options: loaded.append((name, options))
     for markup in (None, "<p>no instrument</p>"):
         page = None if markup is None else nodes.Element("", nodes.raw("", markup, format="html"))
-        _load_instruments(app, "", "", {}, page)  # type: ignore[arg-type]
+        _load_instruments(app, "", "", {}, page)
     assert loaded == []
     page = nodes.Element("", nodes.raw("", '<div data-instrument="a"></div>', format="html"))
-    _load_instruments(app, "", "", {}, page)  # type: ignore[arg-type]
+    _load_instruments(app, "", "", {}, page)
     (style, _), (script, options) = loaded
     assert (style, script) == (instruments.STYLE, instruments.LOADER)
     assert options == {"loading_method": "defer", "data-version": "abc", "data-kilobytes": '{"a": 3}'}
