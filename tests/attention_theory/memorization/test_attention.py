@@ -87,3 +87,10 @@ def test_labels_are_met_up_to_the_rounding_that_is_allowed() -> None:
     assert not memorises(labels + 0.75, labels, within=0.5)
     assert not memorises(labels - 0.75, labels, within=0.5)
     assert not memorises(labels + 1e-9, labels)
+
+
+def test_what_the_theorem_promises_has_a_head_a_token_and_a_key() -> None:
+    assert capacity(1, 1, 1) == 1
+    for sizes, name in (((0, 1, 1), "heads"), ((1, 0, 1), "tokens"), ((1, 1, 0), "head_width")):
+        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+            capacity(*sizes)

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 
@@ -95,3 +97,14 @@ def test_more_draws_give_no_smaller_gap() -> None:
     assert gaps == sorted(gaps)
     assert gaps[0] < gaps[2]
     assert gaps[2] == silent_direction(examples, silent, ~silent, seed=0).gap  # 64, unless more are asked for
+
+
+def test_the_scale_by_hand() -> None:
+    """Three others, each of which must lie ln(6 / 0.5) below the winner; the lead is 2, and one is 1 ahead so far."""
+    fixed = torch.tensor([[0.0, 1.0, 0.0, 0.0]], dtype=torch.float64)
+    decisive = torch.tensor([[2.0, 0.0, 0.0, -5.0]], dtype=torch.float64)
+    assert saturating_scale(fixed, decisive, 0.5) == pytest.approx((1 + math.log(12)) / 2)
+    assert saturating_scale(fixed[:, :1], decisive[:, :1], 0.5) == 0
+    assert saturating_scale(torch.tensor([[90.0, 0.0]]).double(), decisive[:, :2], 0.5) == 0  # it is decided already
+    with pytest.raises(ParameterError, match="distance"):
+        saturating_scale(fixed, decisive, 0.0)
