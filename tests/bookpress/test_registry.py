@@ -68,3 +68,12 @@ def test_verdicts_expected_of_one_notebook_are_found_together() -> None:
     by_notebook = Counter(entry.notebook for paper in registry.papers for entry in paper.claims if entry.notebook)
     for notebook, count in by_notebook.items():
         assert len(registry.of_notebook(notebook)) == count
+
+
+def test_a_chapter_without_a_reference_is_the_books_own(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    text = "name: own\nnumber: 9\ntitle: t\nshort_title: s\nclaims: []\n"
+    path.write_text(text)
+    assert not load_paper(path).is_article
+    path.write_text(text + "authors: a\ncite: c\n")
+    assert load_paper(path).is_article
