@@ -103,3 +103,22 @@ def test_scores_of_width_one_are_outer_products() -> None:
         tensors = random_scores(5, 3, 3, scores, 0).unflatten(1, (3, 3, 3)).double()  # type: ignore[arg-type]
         assert [int(numerical_rank(one.flatten(1))) for one in tensors] == [1] * 5
         assert torch.equal(tensors, tensors.mT) == same
+
+
+def test_a_shared_context_is_drawn_until_its_tokens_are_independent() -> None:
+    """Two tokens of two small whole numbers are dependent in one draw of seven."""
+    assert [exact_rank(1, 2, 2, 2, 5, seed) for seed in range(30)] == [capacity_bound(1, 2, 2, 2)] * 30 == [2] * 30
+    assert exact_rank(1, 1, 1, 2, 1, 0) == 1
+    for tokens, examples, name in ((0, 1, "tokens"), (1, 0, "examples")):
+        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+            exact_rank(1, tokens, 1, 2, examples, 0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"),
+    [((0, 1, 1, 2), "heads"), ((1, 0, 1, 2), "tokens"), ((1, 1, 0, 2), "width"), ((1, 1, 1, 1), "order")],
+)
+def test_a_bound_is_for_sizes_from_one_and_orders_from_two(sizes: tuple[int, int, int, int], name: str) -> None:
+    assert capacity_bound(1, 1, 1, 2) == capacity_bound(1, 1, 1, 2, shared=False) == 1
+    with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        capacity_bound(*sizes)
