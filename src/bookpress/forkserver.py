@@ -51,12 +51,12 @@ LIBRARIES = (
 )
 
 #: Variables that the interpreter and the libraries read once: a kernel that needs others cannot be forked from here.
-READ_ONCE = ("PYTHON", "OMP_", "MKL_", "ATEN_", "OPENBLAS_", "KMP_", "TORCH", "MPLCONFIGDIR", "LD_")
+READ_ONCE = ("PYTHON", "OMP_", "MKL_", "ATEN_", "OPENBLAS_", "KMP_", "TORCH", "MPL", "LD_")
 
 #: The module that a kernel's command runs (``python -m ipykernel_launcher ...``).
 LAUNCHER = "ipykernel_launcher"
 
-#: matplotlib reads its backend when it is imported. This is the one that a kernel chooses for itself.
+#: matplotlib reads its backend when it is imported. This is the one that a kernel chooses where none is set.
 INLINE = "module://matplotlib_inline.backend_inline"
 
 LARGEST_REQUEST = 1 << 20
@@ -121,7 +121,8 @@ def warm_up() -> None:
     Raises:
         RuntimeError: one of them has started a thread, which a fork would leave behind.
     """
-    os.environ["MPLBACKEND"] = INLINE
+    if not os.environ.get("MPLBACKEND"):
+        os.environ["MPLBACKEND"] = INLINE
     for name in LIBRARIES:
         importlib.import_module(name)
     sys.modules["nbformat"].v4.new_markdown_cell("")  # makes what notebooks are validated by, a tenth of a second

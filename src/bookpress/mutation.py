@@ -47,6 +47,9 @@ _MIRROR, _OTHERS, _PAGE, _PAGES = 30, 60, 20, 3
 #: For collecting all tests, and for what has killed mutants on the unchanged copy.
 _WHOLE = 600
 
+#: A package that is started as a program.
+_STARTED = re.compile(r'"-m", "(\w+)"')
+
 #: Made by running, so that no copy needs it.
 _MADE = shutil.ignore_patterns(".*", "build", "_build", "__pycache__", "*.egg-info", "*.aside")
 
@@ -372,10 +375,11 @@ class Nearness:
         return {}
 
     def _imports(self, path: Path) -> set[str]:
-        """The modules of ``src`` that a file names, with those of the ``conftest.py`` beside it."""
+        """The modules of ``src`` that a file names or starts, with those of the ``conftest.py`` beside it."""
         beside = path.with_name("conftest.py")
         codes = [one.read_text(encoding="utf-8") for one in {path, beside} if one.is_file()]
         named = {name for code in codes for name in names_in(code)[0]}
+        named |= {f"{package}.__main__" for code in codes for package in _STARTED.findall(code)}
         return {module for name in named for module in (name, name.rpartition(".")[0]) if module in self._graph.modules}
 
     def _name(self, path: Path) -> str:

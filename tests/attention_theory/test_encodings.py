@@ -1,5 +1,8 @@
 """Codes: orthonormal where they say so, and written as the numbers that they stand for."""
 
+import math
+from collections.abc import Callable
+
 import pytest
 import torch
 from hypothesis import given
@@ -64,3 +67,45 @@ def test_codes_that_do_not_fit_are_refused() -> None:
 def test_an_odd_width_is_not_rotated() -> None:
     with pytest.raises(ParameterError, match="width must be even, got 3"):
         rotate(torch.ones(2, 3))
+
+
+def test_the_codes_by_hand() -> None:
+    assert one_hot(1).tolist() == [[1]]
+    assert sign_code(1).tolist() == [[-1]]
+    assert sign_code(2).tolist() == [[-1], [1]]
+    assert sign_code(3, bits=3).tolist() == [[-1, -1, -1], [-1, -1, 1], [-1, 1, -1]]
+    assert sinusoidal(1, 2).tolist() == [[0, 1]]
+    expected = [[math.sin(p), math.cos(p), math.sin(p / 10), math.cos(p / 10)] for p in range(3)]
+    torch.testing.assert_close(sinusoidal(3, 4, base=100.0), torch.tensor(expected, dtype=torch.float64))
+    torch.testing.assert_close(sinusoidal(3, 3, base=1.0)[:, [0, 2]], sinusoidal(3, 2)[:, [0, 0]])
+    torch.testing.assert_close(sinusoidal(9, 6), sinusoidal(9, 6, base=10_000.0))
+
+
+def test_random_codes_are_drawn_from_all_orthogonal_matrices() -> None:
+    """The first entry is as often positive as negative, as the plain factor of a decomposition is not."""
+    firsts = torch.stack([random_orthonormal(1, 2, seed)[0] for seed in range(200)])
+    assert ((firsts > 0).double().mean(dim=0) - 0.5).abs().max() < 0.15
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: one_hot(0), "symbols"),
+        (lambda: random_orthonormal(0, 1, seed=0), "symbols"),
+        (lambda: sign_code(0), "symbols"),
+        (lambda: sign_code(1, bits=0), "bits"),
+        (lambda: sinusoidal(0, 2), "positions"),
+        (lambda: sinusoidal(1, 1), "width"),
+        (lambda: sinusoidal(1, 2, base=0.5), "base"),
+        (lambda: rotate(torch.ones(1, 2), base=0.5), "base"),
+    ],
+)
+def test_the_ends_of_the_ranges(make: Callable[[], torch.Tensor], name: str) -> None:
+    with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        make()
+
+
+def test_a_base_of_one_turns_all_pairs_alike() -> None:
+    turned = rotate(torch.tensor([[1.0, 1.0, 0.0, 0.0]]), first=2, base=1.0)
+    expected = [math.cos(2), math.cos(2), math.sin(2), math.sin(2)]
+    torch.testing.assert_close(turned, torch.tensor([expected]))

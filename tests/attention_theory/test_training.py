@@ -61,3 +61,21 @@ def test_bad_arguments_are_refused() -> None:
         train_many(loss, start(), steps=0, rate=0.1)
     with pytest.raises(ParameterError, match="schedule must be one of"):
         train_many(loss, start(), steps=1, rate=0.1, schedule="linear")  # type: ignore[arg-type]
+
+
+def test_the_averages_are_those_of_the_library_unless_others_are_given() -> None:
+    for given in ({}, {"betas": (0.5, 0.9)}):
+        ours, value = Adam(torch.zeros(1, 3), 0.1, **given).value, torch.zeros(1, 3, requires_grad=True)  # type: ignore[arg-type]
+        optimiser, mine = torch.optim.Adam([value], lr=0.1, **given), Adam(ours, 0.1, **given)  # type: ignore[arg-type]
+        for step in range(4):
+            gradient = normal(1, 3, seed=step, dtype=torch.float32)
+            value.grad = gradient
+            optimiser.step()
+            mine.step(gradient)
+        torch.testing.assert_close(mine.value, value.detach())
+
+
+def test_losses_are_recorded_fifty_times_or_at_every_step() -> None:
+    assert train_many(loss, start(), steps=1, rate=0.1).steps == [0, 1]
+    assert train_many(loss, start(), steps=3, rate=0.1).steps == [0, 1, 2, 3]
+    assert train_many(loss, start(), steps=150, rate=0.1).steps == list(range(0, 151, 3))

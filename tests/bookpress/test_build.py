@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bookpress.build import _last_fault
+from bookpress.build import Engine, _last_fault
 from bookpress.files import HOST
 from bookpress.layout import Layout
 from bookpress.pairing import write_pairs
@@ -183,3 +183,28 @@ def test_the_newest_log_is_asked_what_is_wrong(tmp_path: Path) -> None:
     assert _last_fault(layout) == "killed (build/site.log)"
     os.utime(site, (0, 0))
     assert _last_fault(layout) == "ERROR: of the pages (build/bind.log)"
+
+
+def options(engine: Engine, cores: str) -> dict[str, str]:
+    """What Snakemake is told, each option with its values."""
+    told = " ".join(engine.arguments(cores)).split("--")[1:]
+    return {name: values.strip() for name, _, values in (one.partition(" ") for one in told)}
+
+
+def test_this_machine_has_one_accelerator_and_another_place_its_own_profile() -> None:
+    here = options(Engine(), "3")
+    assert (here["cores"], here["resources"]) == ("3", "gpu=1")
+    assert "workflow-profile" not in here
+    there = options(Engine(profile=Path("a/profile")), "all")
+    assert there["workflow-profile"] == "a/profile"
+    assert not {"cores", "resources", "jobs"} & there.keys()  # the profile says how many jobs
+    assert options(Engine(profile=Path("a/profile")), "3")["jobs"] == "3"
+
+
+def test_only_graphs_that_share_the_book_run_without_its_lock() -> None:
+    assert "nolock" not in options(Engine(), "all")
+    shared = options(Engine(shared=True), "all")
+    assert "nolock" in shared
+    assert shared["quiet"] == "all"
+    assert "scheduler-subsample" not in shared
+    assert "scheduler-subsample" in options(Engine(in_any_order=True), "all")

@@ -140,3 +140,16 @@ def test_limits_of_another_form_are_refused(content: str, toy: Any) -> None:
     (toy.layout.profiles / "ends.yaml").write_text(content)
     with pytest.raises(ProfileError, match=r"ends\.yaml"):
         load_limits(toy.layout)
+
+
+def test_a_case_leaves_its_outcome_and_an_executed_notebook_only_where_it_failed(notebook: Notebook) -> None:
+    path = notebook.path
+    path.write_text(path.read_text().replace("require(n=(n, 1, 8)", "1 / (8 - n)\nrequire(n=(n, 1, 8)"))
+    anew = Notebook(notebook.name, notebook.layout)
+    done, broken = run_end(anew, "n-least"), run_end(anew, "n-most")
+    assert (done.code, done.parameters["n"], list(done.verdicts)) == (Exit.DONE, 1, ["demo/lemma-1"])
+    assert broken.code is Exit.FAILED_CELL
+    assert "ZeroDivisionError" in broken.said
+    left = {one.name for one in notebook.layout.end(notebook.name, "n-most").parent.iterdir()}
+    assert {name for name in left if name.endswith(".ipynb")} == {"n-most.failed.ipynb"}
+    assert {"n-least.json", "n-most.json"} <= left

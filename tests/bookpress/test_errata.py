@@ -1,8 +1,11 @@
 """How grave a fault in print is, and what the errata of a paper say of it."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from bookpress.errata import GRAVITY, gravity
+from bookpress.errata import GRAVITY, _overview, gravity
 from bookpress.evidence import Item, Part, Role, Settled
 from bookpress.panel import breaking
 from bookpress.registry import ProofMark, Verdict
@@ -43,3 +46,13 @@ def test_the_runs_that_break_the_print_are_told_apart_by_statement_and_proof() -
     )
     assert breaking(settled, Part.STATEMENT) == ["the bound 2, which should be at most 1"]
     assert breaking(settled, Part.PROOF) == ["a step 2, which should be at most 1"]
+
+
+def test_the_overview_counts_by_gravity_and_leaves_out_what_nobody_has() -> None:
+    one, two = (SimpleNamespace(name=name, short_title=name.title()) for name in ("one", "two"))
+    wrong: Any = {"one": [(0, None), (0, None), (4, None)], "two": [(4, None)]}
+    page = _overview([one, two], wrong)  # type: ignore[list-item]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")]
+    assert rows[0] == ["", "[One](errata-one.md)", "[Two](errata-two.md)"]
+    assert rows[1] == ["---", "---:", "---:"]
+    assert [(row[0].split(".")[0], *row[1:]) for row in rows[2:]] == [("**False", "2", ""), ("**Misprint", "1", "1")]

@@ -117,3 +117,13 @@ def test_points_that_come_out_otherwise_are_named(
     ]
     assert tasks_again(found, {"demo/points/point": "other code"}, toy.layout) == []
     assert unlike(found, toy.layout) == {"demo/good, long, n=4,seed=0": "loss is 1.2 today, 1 on record"}
+
+
+def test_sweeps_of_some_pages_are_those_of_these_pages(toy: Any, sweeps: Callable[..., list[FigureSweep]]) -> None:
+    assert len(sweeps()) == 2
+    assert [one.sweep.title for one in figure_sweeps(toy.layout, ["demo/good"])] == ["long", "short"]
+    assert figure_sweeps(toy.layout, ["demo/another"]) == []
+    (toy.layout.profiles / "full.yaml").write_text("demo/good: {cost: a day}\n")
+    assert figure_sweeps(toy.layout) == figure_sweeps(toy.layout, ["demo/good"]) == []
+    (toy.layout.profiles / "full.yaml").unlink()
+    assert figure_sweeps(toy.layout) == []

@@ -98,3 +98,17 @@ def test_no_two_curves_of_a_picture_look_alike() -> None:
     (axis,) = figure.axes
     curves: list[Any] = list(axis.containers)
     assert len({(curve.lines[0].get_color(), curve.lines[0].get_marker()) for curve in curves}) == 9
+
+
+def test_one_value_has_a_bar_of_no_length_and_two_have_one() -> None:
+    for losses, length in (([2.0], 0.0), ([1.0, 3.0], 2 * 63.66)):
+        rows = polars.DataFrame({"n": [1.0] * len(losses), "loss": losses})
+        curve: Any = picture_of(rows, "n", "loss").axes[0].containers[0]
+        low, high = curve.lines[2][0].get_segments()[0][:, 1]
+        assert high - low == pytest.approx(length, rel=1e-3)
+
+
+@pytest.mark.parametrize(("values", "scale"), [([1, 30], "log"), ([1, 29], "linear"), ([0, 100], "linear")])
+def test_an_axis_of_a_large_ratio_is_logarithmic(values: list[int], scale: str) -> None:
+    axis = picture_of(polars.DataFrame({"n": values, "loss": [1.0, 2.0]}), "n", "loss").axes[0]
+    assert axis.get_xscale() == scale

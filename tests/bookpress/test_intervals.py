@@ -78,3 +78,45 @@ def test_intervals_of_many_estimates_are_those_of_each() -> None:
     low, high = student(draws.mean(axis=1), draws.std(axis=1, ddof=1) / 6**0.5, 5)
     for one, ends in zip(draws, zip(low, high, strict=True), strict=True):
         assert interval_of(one.tolist()) == pytest.approx(ends)
+
+
+@pytest.mark.parametrize(
+    ("relation", "interval", "outcome"),
+    [
+        ("<=", (1, 2), True),
+        ("<=", (2, 3), None),
+        (">=", (2, 3), True),
+        (">=", (1, 2), None),
+        ("!=", (2, 3), None),
+        ("!=", (1, 2), None),
+        ("==", (1.5, 2.5), True),
+        ("==", (2.5, 3), None),
+        ("==", (1, 1.5), None),
+        ("==", (2.625, 3), False),
+        ("==", (1, 1.375), False),
+    ],
+)
+def test_an_interval_that_touches_its_bound(relation: str, interval: tuple[float, float], outcome: bool | None) -> None:
+    assert decide(interval, relation, 2.0, 0.5 if relation == "==" else 0.0) is outcome
+
+
+def test_what_is_no_relation_or_no_draw_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown relation '~'"):
+        decide((0, 1), "~", 2.0)
+    for draws in ([], [1.0]):
+        with pytest.raises(ValueError, match=f"at least two draws, got {len(draws)}"):
+            interval_of(draws)
+    with pytest.raises(ValueError, match="finite"):
+        interval_of([1.0, float("inf")])
+    with pytest.raises(ValueError, match="got 2 and 1"):
+        interval_of_difference([1.0, 2.0], [1.0])
+
+
+def test_a_difference_of_sets_without_spread_has_no_width() -> None:
+    assert interval_of_difference([3.0, 3.0], [1.0, 1.0, 1.0]) == (2, 2)
+
+
+def test_a_share_has_the_interval_of_clopper_and_pearson() -> None:
+    for hits, count in ((0, 4), (1, 4), (3, 4), (4, 4), (7, 20)):
+        exact = stats.binomtest(hits, count).proportion_ci(CONFIDENCE, method="exact")
+        assert interval_of([True] * hits + [False] * (count - hits)) == pytest.approx((exact.low, exact.high))

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from bookpress import client, kernels
-from bookpress.forkserver import LAUNCHER, refuse_other_settings
+from bookpress.forkserver import INLINE, LAUNCHER, refuse_other_settings
 from bookpress.kernels import ENVIRONMENT, SERVER_VARIABLE, ForkedKernel, ask_for_kernel
 from bookpress.record import Record
 from bookpress.runner import Exit, RunFailed, run
@@ -131,9 +131,21 @@ def unlike(one: Record, other: Record) -> set[str]:
     return {"seconds"} | {name for name in Record.model_fields if getattr(one, name) != getattr(other, name)}
 
 
-def test_a_forked_kernel_is_in_the_state_of_a_new_one(toy: Any, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(params=["", "agg"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The backend of matplotlib that whoever builds has set: none, as a rule."""
+    monkeypatch.setenv("MPLBACKEND", request.param)
+    return str(request.param)
+
+
+def test_a_forked_kernel_is_in_the_state_of_a_new_one(
+    toy: Any, backend: str, build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
     notebook = toy.add("good", imports=STATE)
+    answers = asked(monkeypatch)
     forked = said(toy, notebook)
+    assert [type(answer) for answer in answers] == [ForkedKernel]
+    assert f"('backend', '{backend or INLINE}')" in "".join(forked)
     monkeypatch.setenv(SERVER_VARIABLE, "")
     assert said(toy, notebook) == [line.replace(str(build.folder), "") for line in forked]
 

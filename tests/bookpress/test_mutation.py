@@ -10,7 +10,18 @@ from rich.console import Console
 from bookpress import cli
 from bookpress.layout import Layout
 from bookpress.mutants import mutants_of
-from bookpress.mutation import Bench, MutationError, Outcome, Report, Trial, chosen_mutants, parts, run_mutants, stale
+from bookpress.mutation import (
+    Bench,
+    MutationError,
+    Nearness,
+    Outcome,
+    Report,
+    Trial,
+    chosen_mutants,
+    parts,
+    run_mutants,
+    stale,
+)
 
 FILES = {
     "pyproject.toml": "[tool.pytest.ini_options]\n",
@@ -130,3 +141,16 @@ def test_the_command_ends_as_a_book_that_is_not_whole(
     with pytest.raises(SystemExit, match="1"):
         cli.main()
     assert "there is nothing to change at nowhere.py:3" in capsys.readouterr().err
+
+
+def test_a_test_reaches_what_it_imports_and_what_it_starts(toy_tree: Layout) -> None:
+    (toy_tree.packages / "toy" / "__main__.py").write_text("from toy.far import least\n\nprint(least(1, 2))\n")
+    (toy_tree.root / "tests/toy/test_other.py").write_text('COMMAND = ["python", "-m", "toy", "one"]\n')
+    reach = Nearness(toy_tree)
+    assert reach.tests("toy.near") == (
+        ["tests/toy/test_near.py"],
+        ["tests/toy/test_far.py", "tests/toy/test_other.py"],
+    )
+    assert reach.tests("toy.__main__") == ([], ["tests/toy/test_other.py"])
+    assert reach.tests("toy.shown") == ([], [])
+    assert (reach.pages("toy.shown"), reach.pages("toy.near")) == (["notebooks/demo/page.py"], [])

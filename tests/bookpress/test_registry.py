@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bookpress.registry import Registry, RegistryError, Verdict, load_paper
+from bookpress.registry import Entry, Kind, ProofMark, Registry, RegistryError, Verdict, load_paper
 
 
 def test_a_claim_is_found_by_name_and_an_unknown_one_refused_with_its_neighbours() -> None:
@@ -68,3 +68,33 @@ def test_verdicts_expected_of_one_notebook_are_found_together() -> None:
     by_notebook = Counter(entry.notebook for paper in registry.papers for entry in paper.claims if entry.notebook)
     for notebook, count in by_notebook.items():
         assert len(registry.of_notebook(notebook)) == count
+
+
+def test_a_chapter_without_a_reference_is_the_books_own(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    text = "name: own\nnumber: 9\ntitle: t\nshort_title: s\nclaims: []\n"
+    path.write_text(text)
+    assert not load_paper(path).is_article
+    path.write_text(text + "authors: a\ncite: c\n")
+    assert load_paper(path).is_article
+
+
+@pytest.mark.parametrize(
+    ("expected", "proof", "owed"),
+    [
+        (Verdict.HOLDS, None, False),
+        (Verdict.REFUTED, ProofMark.FAILS, False),
+        (Verdict.HOLDS_WITH_CORRECTION, None, True),
+        (Verdict.HOLDS, ProofMark.REPAIRED, True),
+    ],
+)
+def test_a_proof_is_owed_of_what_the_page_corrects(expected: Verdict, proof: ProofMark | None, owed: bool) -> None:
+    entry = Entry.model_construct(id="x", label="X", kind=Kind.LEMMA, check="c", expected=expected, proof=proof)
+    assert entry.is_corrected is owed
+
+
+def test_a_proof_that_nothing_is_said_of_is_not_checked() -> None:
+    usual = {"id": "x", "label": "X", "check": "c", "why": "w"}
+    assert Entry(kind=Kind.LEMMA, **usual).expected_proof is ProofMark.NOT_CHECKED  # type: ignore[arg-type]
+    assert Entry(kind=Kind.FIGURE, **usual).expected_proof is None  # type: ignore[arg-type]
+    assert Entry(kind=Kind.FIGURE, **usual).text_layer is False  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bookpress.build import BuildError
-from bookpress.release import make_release, pack, write_checksums
+from bookpress.release import make_release, pack, print_sheet, write_checksums
 
 
 def test_an_archive_is_the_same_twice_and_holds_what_it_was_given(tmp_path: Path) -> None:
@@ -45,3 +45,30 @@ def test_what_is_not_committed_or_not_built_is_refused(toy: Any) -> None:
     subprocess.run([*git, "commit", "-qm", "all"], cwd=root, check=True)
     with pytest.raises(BuildError, match="demo/good has no record of the present code"):
         make_release(toy.layout)
+
+
+def test_a_sheet_is_printed_where_there_is_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    page, sheet = tmp_path / "index.html", tmp_path / "sheet.pdf"
+    assert print_sheet(page, sheet) is False
+    browser = tmp_path / "chromium-browser"
+    browser.write_text(
+        '#!/bin/sh\nfor one in "$@"; do case $one in --print-to-pdf=*) echo "$@" > "${one#*=}";; esac; done\n'
+    )
+    browser.chmod(0o755)
+    assert print_sheet(page, sheet) is True
+    assert page.as_uri() in sheet.read_text()
+    assert "--headless" in sheet.read_text()
+    browser.write_text("#!/bin/sh\nexit 3\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        print_sheet(page, sheet)
+
+
+def test_an_archive_says_nothing_of_who_made_it(tmp_path: Path) -> None:
+    (tmp_path / "one").write_text("1")
+    (tmp_path / "one").chmod(0o600)
+    pack(tmp_path / "all.tar.gz", tmp_path, [tmp_path / "one"], 1_000_000_000)
+    with tarfile.open(tmp_path / "all.tar.gz") as archive:
+        (member,) = archive.getmembers()
+    assert (member.mtime, member.mode) == (1_000_000_000, 0o644)
+    assert (member.uid, member.gid, member.uname, member.gname) == (0, 0, "", "")

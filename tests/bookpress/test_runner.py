@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from bookpress.profile import Settings
 from bookpress.record import Record
-from bookpress.runner import Exit, RunFailed, run
+from bookpress.runner import Exit, RunFailed, clean, run
 
 
 def files(folder: Path) -> set[str]:
@@ -140,3 +141,21 @@ def test_a_notebook_computes_on_one_thread_unless_told_otherwise(chosen: dict[st
     code = "import torch, bookpress; print(torch.get_num_threads())"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == threads
+
+
+def test_what_differs_between_two_runs_is_stripped() -> None:
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    cells = [
+        new_markdown_cell("Words.", id="a", metadata={"tags": ["papermill-error-cell-tag"]}),
+        new_markdown_cell("Words.", id="b", metadata={"papermill": {"duration": 1}}),
+        new_code_cell("1", id="c", metadata={"tags": ["parameters"], "execution": {"iopub.status.busy": "now"}}),
+    ]
+    cleaned = clean(
+        new_notebook(
+            cells=cells,
+            metadata={"papermill": {"duration": 2}, "kernelspec": kernel},
+        )
+    )
+    assert cleaned.metadata == {"kernelspec": kernel}
+    assert [(cell["id"], cell.source) for cell in cleaned.cells] == [("cell-0", "Words."), ("cell-1", "1")]
+    assert [cell.metadata for cell in cleaned.cells] == [{}, {"tags": ["parameters"]}]

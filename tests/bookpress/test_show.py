@@ -158,3 +158,24 @@ def test_a_bar_in_a_text_ends_no_cell_of_a_table(monkeypatch: pytest.MonkeyPatch
     head, _, *rows = shown[0]["text/markdown"].splitlines()
     assert head == r"| \|S\| | share |"
     assert rows == [r"| $\|A\|$ | 0.5 |", r"| tape \|_ | 2 |"]
+
+
+@pytest.mark.parametrize(("drawn", "kept"), [(1, 1), (2000, 2000), (2001, 1001), (4000, 2000), (4001, 1334)])
+def test_a_record_carries_at_most_two_thousand_points_of_a_line_at_equal_steps(drawn: int, kept: int) -> None:
+    fig, axis = show.axes()
+    axis.plot(np.arange(drawn), np.arange(drawn) ** 2, label="squares")
+    (data,) = show._data(fig)
+    (series,) = data["series"]
+    first, last = series["points"][0], series["points"][-1]
+    assert (series["label"], len(series["points"]), first) == ("squares", kept, [0.0, 0.0])
+    assert last[1] == last[0] ** 2
+    assert {b[0] - a[0] for a, b in zip(series["points"], series["points"][1:], strict=False)} <= {-(-drawn // 2000)}
+
+
+def test_a_record_carries_clouds_and_values_that_are_not_finite() -> None:
+    fig, axis = show.axes()
+    axis.plot([0, 1], [np.nan, np.inf])
+    axis.scatter([1, 2], [3, 4], label="cloud")
+    line, cloud = show._data(fig)[0]["series"]
+    assert line["points"] == [[0.0, "nan"], [1.0, "inf"]]
+    assert (cloud["label"], cloud["points"]) == ("cloud", [[1.0, 3.0], [2.0, 4.0]])

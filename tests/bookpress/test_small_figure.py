@@ -135,3 +135,58 @@ def test_a_page_draws_from_the_record_beside_it(tmp_path: Path, figure: str, alt
     app = Sphinx(tmp_path, None, out, out / "trees", "html", config, status=None, warning=heard)
     app.build()
     assert said in (out / "index.html").read_text() + heard.getvalue()
+
+
+def test_axes_are_counted_from_one() -> None:
+    with pytest.raises(DrawingError, match="has 1 axes, not 0"):
+        series_of(RECORD, "curve", 0, {})
+
+
+@pytest.mark.parametrize(
+    ("points", "level", "upright"),
+    [
+        ([(0.0, 3.0), (1.0, 3.0)], 3.0, None),
+        ([(3.0, 0.0), (3.0, 1.0)], None, 3.0),
+        ([(0.0, 3.0), (1.0, 4.0)], None, None),
+        ([(0.0, 3.0), (2.0, 3.0)], None, None),
+        ([(0.0, 3.0), (1.0, 3.0), (2.0, 3.0)], None, None),
+    ],
+)
+def test_only_a_line_through_the_whole_picture_is_level_or_upright(
+    points: list[tuple[float, float]], level: float | None, upright: float | None
+) -> None:
+    assert (Series("", points).level, Series("", points).upright) == (level, upright)
+
+
+@pytest.mark.parametrize(("least", "at_zero"), [(0.0, True), (1.0, True), (3.0, True), (3.5, False), (-3.0, False)])
+def test_an_axis_begins_at_zero_where_its_values_come_near_it(least: float, at_zero: bool) -> None:
+    """A third of the largest value is near; the axis begins at 44 pixels."""
+    svg = lines([Series("one", [(least, 1.0), (9.0, 2.0)])], "t", "e")
+    start = path(svg, "line line-0")[0][0]
+    assert start == pytest.approx(44 + (336 - 44) * least / 9 if at_zero else 44, abs=0.1)
+
+
+@pytest.mark.parametrize(("points", "circles"), [(10, 10), (11, 0)])
+def test_a_line_of_few_points_shows_each(points: int, circles: int) -> None:
+    svg = lines([Series("one", [(float(x), float(x)) for x in range(points)])], "t", "e")
+    assert svg.count("<circle") == circles
+
+
+def test_a_drawing_is_as_high_as_what_stands_in_it() -> None:
+    one, two = Series("one", [(0.0, 1.0), (5.0, 2.0)]), Series("two", [(0.0, 1.0), (5.0, 2.0)])
+
+    def height(svg: str) -> float:
+        return float(re.findall(r'viewBox="0 0 344 ([\d.]+)"', svg)[0])
+
+    for draw in (lines, strips):
+        lower, higher = height(draw([one], "t", "e")), height(draw([one, two], "t", "e"))
+        places = [float(y) for y in re.findall(r' y="([\d.]+)"', draw([one, two], "t", "e"))]
+        assert lower < higher
+        assert max(places) < higher
+    assert height(trail([one], "t", "e")) == 24 + 20 * 3 + 36  # three rows of cells, and two lines of text below
+
+
+def test_what_lies_at_and_below_zero_has_no_power() -> None:
+    svg = lines([Series("one", [(0.0, 0.0), (1.0, 10.0), (2.0, -1.0), (3.0, 1000.0)])], "t", "e", log=True)
+    assert [x for x, _ in path(svg, "line line-0")] == [141.3, 336]
+    assert {"10¹", "10³"} <= set(texts(svg))

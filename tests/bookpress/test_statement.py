@@ -10,6 +10,7 @@ from bookpress.registry import Entry, Registry, RegistryError
 from bookpress.statement import (
     BLOCK,
     StatementError,
+    _wrapped,
     claims_stated,
     heading,
     name_of,
@@ -147,3 +148,12 @@ def test_a_block_left_open_and_a_claim_that_is_not_there_are_refused(toy: object
         restated("# <!-- claim demo/lemma-1 -->\n# Words.\n", registry)
     with pytest.raises(RegistryError, match="demo/lemma-9"):
         restated(SOURCE.replace("lemma-1", "lemma-9"), registry)
+
+
+def test_lines_are_broken_between_words_and_neither_at_hyphens_nor_within_long_words() -> None:
+    hyphened = " ".join(["well-known"] * 30)
+    lines = _wrapped(hyphened).splitlines()
+    assert len(lines) > 1
+    assert all(word == "well-known" for line in lines for word in line.split())
+    assert _wrapped("x" * 200) == "x" * 200
+    assert _wrapped("one\ntwo\n\nthree") == "one two\n\nthree"

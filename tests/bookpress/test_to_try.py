@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from bookpress.book import Book
 from bookpress.layout import Layout
 from bookpress.notebook import Notebook
-from bookpress.to_try import Proposal, proposals
+from bookpress.runner import run
+from bookpress.to_try import Proposal, proposals, to_try_page
 
 
 def test_a_point_names_its_parameters_and_nothing_else_is_set(toy: Any) -> None:
@@ -31,3 +33,16 @@ def test_nearly_every_point_sets_a_parameter() -> None:
     found = {name: proposals(Notebook(name, layout)) for name in layout.notebooks()}
     every = [one for points in found.values() for one in points]
     assert sum(bool(one.settings) for one in every) > 0.95 * len(every)
+
+
+def test_the_page_has_every_point_under_its_theme_and_a_line_where_one_is_set(toy: Any) -> None:
+    toy.add("good")
+    path: Path = toy.layout.source("demo/good")
+    path.write_text(path.read_text() + "\n# %% [markdown]\n# ## To try\n# - Set `n = 5`: a longer line.\n# - Look.\n")
+    run("demo/good", layout=toy.layout)
+    page = to_try_page(Book(toy.layout, "laptop"))
+    assert [line for line in page.splitlines() if line.startswith("## ")] == ["## Theorems and their bounds"]
+    assert "**[Good](/notebooks/demo/good.ipynb)**" in page
+    assert [line for line in page.splitlines() if line.startswith("- ")] == ["- Set `n = 5`: a longer line.", "- Look."]
+    assert page.count("```console") == 1
+    assert "  papermill notebooks/demo/good.ipynb out.ipynb -p n 5\n" in page

@@ -80,3 +80,39 @@ def test_what_does_not_fit_is_refused() -> None:
         lift(normal(1, 5, seed=0), 2, 2)
     with pytest.raises(ParameterError, match="rtol"):
         hyper_heads(normal(1, 6, seed=0), 2, 2, rtol=2.0)
+
+
+def test_one_token_is_the_least() -> None:
+    query, one, none = normal(1, 2, seed=0), normal(1, 1, 2, seed=1), torch.zeros(1, 0, 2, dtype=torch.float64)
+    assert hyper_features(query, one, 2).shape == (1, 6)
+    assert score_value_features(query, one, 2).shape == (1, 4, 2)
+    assert hyper_kernel(query, one, query, one, 2).shape == (1, 1)
+    for refused in (
+        lambda: hyper_features(query, none, 2),
+        lambda: score_value_features(query, none, 2),
+        lambda: hyper_kernel(query, none, query, one, 2),
+    ):
+        with pytest.raises(ParameterError, match=r"^tokens must be an integer, at least 1"):
+            refused()
+    with pytest.raises(ParameterError, match="others"):
+        hyper_kernel(query, one, query, none, 2)
+    with pytest.raises(ParameterError, match="order"):
+        hyper_kernel(query, one, query, one, 1)
+
+
+def test_the_count_of_features_by_hand() -> None:
+    assert [hyper_feature_count(1, order) for order in (2, 5)] == [1, 1]
+    assert hyper_feature_count(2, 3) == 2 * 6  # pairs of three products, the same one twice among them
+    assert hyper_feature_count(2, 3, "le") == 2 * 9
+    with pytest.raises(ParameterError, match="width"):
+        hyper_feature_count(0, 2)
+
+
+def test_heads_are_as_many_as_singular_values_that_count() -> None:
+    tokens = normal(3, 4, 2, seed=0)
+    features = hyper_features(tokens[:, -1], tokens, 2)
+    coefficients = normal(1, features.shape[1], seed=1)
+    assert len(hyper_heads(coefficients, 2, 2, rtol=1.0)) == 0
+    assert len(hyper_heads(coefficients, 2, 2, rtol=0.0)) == len(hyper_heads(coefficients, 2, 2)) == 2
+    with pytest.raises(ParameterError, match="rtol"):
+        hyper_heads(coefficients, 2, 2, rtol=-0.5)

@@ -70,3 +70,35 @@ def test_what_does_not_fit_is_refused() -> None:
         descend(lambda a, b: a, normal(1, 1, seed=0), normal(1, 1, seed=0), normal(1, seed=0), 0, 0.1)
     with pytest.raises(ParameterError, match="rounds"):
         alternate(normal(2, 8, 4, seed=0), normal(1, 1, 4, seed=0), normal(2, seed=0), 0)
+
+
+def test_the_rate_falls_to_a_hundredth_over_the_steps() -> None:
+    """Far from its end a descent by Adam goes by the rate at every step."""
+    start, far = torch.zeros(1, 1, dtype=torch.float64), torch.full((1,), 1e9, dtype=torch.float64)
+    for steps, way in ((1, 1.0), (2, 1 + 0.1), (4, 1 + 0.01**0.25 + 0.1 + 0.01**0.75)):
+        found = descend(lambda scores, values: scores + 0 * values, start, start, far, steps, rate=0.5, every=1)
+        assert found.scores.item() == pytest.approx(0.5 * way, rel=1e-6)
+        assert found.values.item() == 0
+        assert found.losses.shape == (steps + 1, 1)  # one before every step, and the last after all
+        assert found.losses[0].item() == 1e18
+    assert start.item() == 0  # where it starts is left as it was
+
+
+def test_losses_are_kept_every_so_many_steps_and_at_the_end() -> None:
+    start, label = normal(2, 1, seed=0), normal(1, seed=1)
+    every, some = (
+        descend(lambda scores, values: scores * values, start, start, label, 7, 0.1, one).losses for one in (1, 3)
+    )
+    assert torch.equal(some, every[[0, 3, 6, 7]])
+    with pytest.raises(ParameterError, match="every"):
+        descend(lambda scores, values: scores * values, start, start, label, 7, 0.1, 0)
+    with pytest.raises(ParameterError, match="rate"):
+        descend(lambda scores, values: scores * values, start, start, label, 7, 0.0)
+
+
+def test_many_rounds_of_alternating_lower_the_loss_further() -> None:
+    tokens, labels = normal(40, 4, 2, seed=4), normal(40, seed=5)
+    matrix = score_value_features(tokens[:, -1], tokens, 3, "le")
+    few, many = (alternate(matrix, 3 * normal(2, 1, 4, seed=6), labels, rounds) for rounds in (1, 60))
+    losses = [(found - labels).square().mean(dim=1) for found in (few, many)]
+    assert (losses[1] <= losses[0]).all()

@@ -60,3 +60,20 @@ def test_what_does_not_fit_is_refused() -> None:
         sentence_count(noisy)
     with pytest.raises(ParameterError, match="noisy"):
         understood(sentences, noisy)
+
+
+@pytest.mark.parametrize(("sentences", "length", "heads"), [(1, 2, 1), (2, 2, 1), (3, 2, 2), (6, 6, 1), (7, 6, 2)])
+def test_the_heads_that_are_needed_by_hand(sentences: int, length: int, heads: int) -> None:
+    """H heads hold H (n - 1) + 1 sentences of n words."""
+    assert heads_needed(sentences, length) == heads
+    with pytest.raises(ParameterError, match="length"):
+        heads_needed(sentences, 1)
+
+
+def test_the_least_width_is_above_the_length_and_that_of_the_vocabulary() -> None:
+    tokens, labels = torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 1])
+    for words, width in ((2, 3), (4, 4)):
+        made = store(tokens, labels, words, width, 0)
+        assert torch.equal(made.answers(tokens), labels)
+        with pytest.raises(ParameterError, match="width"):
+            store(tokens, labels, words, width - 1, 0)

@@ -50,3 +50,19 @@ def test_spoilt_transformers_are_seen_to_be_wrong() -> None:
 def test_no_job_is_refused() -> None:
     with pytest.raises(ParameterError, match="jobs"):
         all_ways([])
+
+
+def test_random_jobs_start_in_the_middle_of_a_tape_that_is_long_enough() -> None:
+    (job,) = random_jobs(1, 1, 1, 1, seed=0)
+    assert (len(job.tape), job.head, job.steps) == (3, 1, 1)
+    for job in random_jobs(3, 2, 3, 4, seed=0):
+        assert (len(job.tape), job.head, job.steps) == (9, 4, 4)
+        assert (job.machine.states, job.machine.letters) == (("q0", "q1"), "_ab")
+        assert len(job.expected) == 5
+
+
+@pytest.mark.parametrize("name", ["count", "states", "letters", "steps"])
+def test_every_size_of_random_jobs_is_at_least_one(name: str) -> None:
+    sizes = dict.fromkeys(("count", "states", "letters", "steps"), 1) | {name: 0}
+    with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        random_jobs(**sizes, seed=0)

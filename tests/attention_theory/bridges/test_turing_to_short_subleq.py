@@ -51,3 +51,22 @@ def test_a_head_off_the_tape_is_refused() -> None:
     job = random_jobs(1, 1, 1, 1, seed=0)[0]
     with pytest.raises(ParameterError, match="head"):
         short_subleq_of(job.machine, job.tape, 3)
+
+
+@pytest.mark.parametrize(
+    ("states", "letters", "cells", "bounds"), [(1, 1, 1, (15, 13)), (2, 2, 6, (58, 21)), (3, 5, 16, (174, 24))]
+)
+def test_the_bounds_by_hand(states: int, letters: int, cells: int, bounds: tuple[int, int]) -> None:
+    """Two searches, through the cells and through the rules and the end, each of a binary logarithm of tests."""
+    assert short_subleq_bounds(states, letters, cells) == bounds
+
+
+@pytest.mark.parametrize("head", [-1, 3])
+def test_the_head_is_on_the_tape(head: int) -> None:
+    machine = parse_machine("go _ -> go _ S")
+    tape = write_tape(machine, "", 3)
+    with pytest.raises(ParameterError, match="head must be an integer from 0 to 2"):
+        short_subleq_of(machine, tape, head)
+    for place in (0, 2):
+        found = short_subleq_of(machine, tape, place)
+        assert found.read(0, list(found.source.memory)) == situations(machine, tape, place, 0)[0]

@@ -40,3 +40,32 @@ def test_a_head_off_the_tape_is_refused() -> None:
     job: Job = random_jobs(1, 1, 1, 1, seed=0)[0]
     with pytest.raises(ParameterError, match="head"):
         subleq_of(job.machine, job.tape, 3)
+
+
+def test_the_bounds_by_hand() -> None:
+    assert subleq_bounds(1, 1, 1) == (2 + 5, 2)
+    assert subleq_bounds(2, 3, 4) == (64 + 5, 4)
+
+
+@pytest.mark.parametrize("head", [-1, 2])
+def test_the_head_is_on_the_tape(head: int) -> None:
+    machine = parse_machine("go _ -> accept _ S")
+    tape = write_tape(machine, "", 2)
+    with pytest.raises(ParameterError, match="head must be an integer from 0 to 1"):
+        subleq_of(machine, tape, head)
+    for place in (0, 1):
+        found = subleq_of(machine, tape, place).read(0, [0] * 40)
+        assert found is not None
+        assert found.head == place
+
+
+@pytest.mark.parametrize("answer", ["accept", "reject"])
+def test_a_program_of_both_answers_ends_after_one(answer: str) -> None:
+    """The two are written one after the other: what has answered must not run on into the next."""
+    for first, second in (("accept", "reject"), ("reject", "accept")):
+        machine = parse_machine(f"go a -> {first} a S\ngo b -> {second} b S\ngo _ -> {first} a S")
+        word = "a" if answer == first else "b"
+        made = subleq_of(machine, write_tape(machine, word, 1), 0)
+        run = interpret(made.source, 8, 30)
+        assert run.halted
+        assert run.memories[-1, made.cells.stop] == ANSWERS[answer]

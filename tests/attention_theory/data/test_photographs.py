@@ -48,3 +48,48 @@ def test_digits_have_one_colour() -> None:
     assert digits.min() == -1
     assert digits.max() == 1
     assert torch.equal(patches(digits, 1)[0, :, 0], digits[0].flatten())
+
+
+def test_the_ends_of_the_ranges_of_crops() -> None:
+    for smallest in (8, 400):
+        crops, origins = photograph_crops(1, 8, seed=0, smallest=smallest)
+        assert crops.shape == (1, 3, 8, 8)
+        assert origins.shape == (1, 3)
+    for count, side, smallest, name in (
+        (0, 8, 8, "count"),
+        (1, 7, 8, "side"),
+        (1, 8, 7, "smallest"),
+        (1, 8, 401, "smallest"),
+    ):
+        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+            photograph_crops(count, side, seed=0, smallest=smallest)
+
+
+def test_crops_come_from_both_photographs_and_their_centres_from_within() -> None:
+    """The photographs are 640 by 427: what is cut out lies whole in one of them."""
+    _, origins = photograph_crops(300, 8, seed=0, smallest=400)
+    assert set(origins[:, 0].tolist()) == {0, 1}
+    assert origins[:, 1].min() >= 200 / 640 - 1e-6
+    assert origins[:, 1].max() <= 1 - 200 / 640 + 1e-6
+    assert origins[:, 1].max() - origins[:, 1].min() > 0.3
+    assert origins[:, 2].min() >= 200 / 427 - 1e-6
+    assert origins[:, 2].max() <= 1 - 200 / 427 + 1e-6
+
+
+def test_a_picture_is_cut_in_its_middle(tmp_path: Path) -> None:
+    """White but for two black stripes of as many pixels on either side, which a square in the middle leaves out."""
+    wide = np.full((10, 30, 3), 255, dtype=np.uint8)
+    wide[:, :10] = wide[:, 20:] = 0
+    Image.fromarray(wide).save(tmp_path / "a.png")
+    Image.fromarray(wide.transpose(1, 0, 2).copy()).save(tmp_path / "b.png")
+    Image.fromarray(0 * wide).save(tmp_path / "c.png")
+    images = folder_images(tmp_path, 8, most=2)
+    assert torch.equal(images, torch.ones(2, 3, 8, 8, dtype=torch.float64))
+    assert folder_images(tmp_path, 8, most=3).min() == -1
+
+
+def test_patches_that_do_not_fit_are_refused() -> None:
+    image = torch.zeros(1, 3, 4, 4)
+    assert patches(image, 4).shape == (1, 1, 48)
+    with pytest.raises(ParameterError, match="indivisible"):
+        patches(image, 3)

@@ -102,3 +102,35 @@ def test_the_tokenizer_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib, "import_module", absent)
     with pytest.raises(ModuleNotFoundError, match="pip install tiktoken"):
         gpt2_encoding()
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "every", "shard", "name"),
+    [
+        (0, 2, 1, "vocabulary"),
+        (65537, 2, 1, "vocabulary"),
+        (256, 1, 1, "validation_every"),
+        (256, 2, 0, "shard_tokens"),
+    ],
+)
+def test_sizes_out_of_range_are_refused(tmp_path: Path, vocabulary: int, every: int, shard: int, name: str) -> None:
+    with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        write_tokens(["a", "b"], tmp_path, as_bytes, vocabulary, every, shard)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_largest_vocabulary_and_the_smallest_shards(tmp_path: Path) -> None:
+    write_tokens(["a", "b", "c"], tmp_path, lambda text: [65535, ord(text)], 65536, 2, 1)
+    train, validation = open_tokens(tmp_path)
+    assert [shard.tolist() for shard in train.shards] == [[65535, 97], [65535, 99]]
+    assert [shard.tolist() for shard in validation.shards] == [[65535, 98]]
+    with pytest.raises(ParameterError, match="length"):
+        train.windows(1, 0, generator(0))
+
+
+def test_windows_for_validation_are_spread_evenly() -> None:
+    tokens = Tokens([np.arange(21)], 256)
+    assert tokens.every_window(2)[0][:, 0].tolist() == list(range(0, 20, 2))
+    assert tokens.every_window(2, most=3)[0][:, 0].tolist() == [0, 6, 12]
+    assert tokens.every_window(2, most=10)[0][:, 0].tolist() == list(range(0, 20, 2))
+    assert tokens.every_window(2, most=1)[0][:, 0].tolist() == [0]

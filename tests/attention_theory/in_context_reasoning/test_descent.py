@@ -104,3 +104,34 @@ def test_bad_input_is_refused() -> None:
         algorithm_1(sentences, sentences.output, task, 0.1, 3)
     with pytest.raises(ParameterError, match="noisy"):
         algorithm_1(sentences, sentences.output, Task(12, 1, 3, 12), 0.1, 3)
+
+
+def test_no_rate_leaves_the_scales_where_they_are() -> None:
+    law = torch.tensor([1.0], dtype=torch.float64)
+    assert descend_noiseless(law[None], 0.0, 1, 1).tolist() == [[0], [0]]
+    assert descend_noisy(law, 0.2, 0.0, 1, 1).tolist() == [0, 0]
+    assert balanced_exponent([1], 0.0) == 0
+    assert balanced_exponent([1, 1], 1.0) == pytest.approx(0.5**0.5)
+
+
+@pytest.mark.parametrize(
+    ("rate", "steps", "others", "name"), [(-0.1, 1, 1, "rate"), (0.1, 0, 1, "steps"), (0.1, 1, 0, "others")]
+)
+def test_numbers_out_of_range_are_refused(rate: float, steps: int, others: int, name: str) -> None:
+    law = torch.tensor([1.0], dtype=torch.float64)
+    with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        descend_noiseless(law[None], rate, steps, others)
+    task = Task(12, 1, 3, 12, noisy=True)
+    sentences = sample_sentences(task, 2, 0)
+    labels = torch.tensor([task.noise_token, 1])
+    if name != "others":
+        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+            descend_noisy(law, 0.2, rate, steps, 1)
+        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+            algorithm_1(sentences, labels, task, rate, steps)
+    with pytest.raises(ParameterError, match="rate"):
+        balanced_exponent([1], -0.1)
+    with pytest.raises(ParameterError, match="sum_of_law"):
+        descend_noisy(torch.tensor([0.5, 0.6], dtype=torch.float64), 0.2, 0.1, 1, 1)
+    with pytest.raises(ParameterError, match="sum_of_laws"):
+        descend_noiseless(torch.tensor([[0.5, 0.6]], dtype=torch.float64), 0.1, 1, 1)

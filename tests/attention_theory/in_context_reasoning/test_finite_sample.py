@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -73,3 +74,35 @@ def test_separation_is_strict_in_both_layers() -> None:
     done = Pass(attention, attention, attention, attention, ff)
     assert separated(done, sentences, task).tolist() == [True, False, False]
     assert math.isclose(hoeffding_radius(1, 1.0), math.sqrt(math.log(2) / 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: hoeffding_radius(0, 0.5), "samples"),
+        (lambda: hoeffding_radius(1, 1.5), "delta"),
+        (lambda: kl_bound(0.5, -0.1), "radius"),
+        (lambda: kl_bound(1.0, 0.0), "alpha"),
+        (lambda: mean_estimates(2, 0.0), "alpha"),
+        (lambda: separation_time(0.0, 0.0, 0.1), "alpha"),
+        (lambda: separation_time(0.5, -0.1, 0.1), "radius"),
+        (lambda: separation_time(0.5, 0.5, 0.1), "radius"),
+        (lambda: separation_time(0.5, 0.1, 0.0), "rate"),
+        (lambda: separation_time(0.5, 0.1, 0.1, form="another"), "form"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_out_of_range_is_refused(call: Callable[[], object], name: str) -> None:
+    with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        call()
+
+
+def test_two_samples_by_hand() -> None:
+    """One head of two tosses leaves an estimate of one half, whose γ is 0; that of none or two is no number."""
+    alpha, gamma = mean_estimates(2, 0.25)
+    assert (alpha, gamma) == (pytest.approx(0.25), 0)
+    assert kl_bound(0.25, 0.125) == pytest.approx(0.125)
+    assert kl_bound(0.75, 0.0) == 0
+    assert separation_time(0.25, 0.0, 0.1) == pytest.approx(10 * math.log(3))
+    assert separation_time(0.75, 0.125, 0.1) == pytest.approx(10 * math.log(5 / 3))
+    assert separation_time(0.75, 0.0, 2.0, form="printed") == pytest.approx(math.log(3))
+    assert separation_time(0.75, 0.0, 2.0) == 1

@@ -69,3 +69,28 @@ def test_capacity_and_memorises() -> None:
 def test_as_many_tokens_as_the_width_are_refused() -> None:
     with pytest.raises(ParameterError, match="tokens"):
         sample_examples(3, 6, 6)
+
+
+def test_every_size_is_at_least_one() -> None:
+    assert parameter_count(1, 1, 1, 1, 1) == 2 + 2 + 1
+    ones = dict.fromkeys(("heads", "width", "head_width", "value_width", "outputs"), 1)
+    for name in ones:
+        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+            parameter_count(**ones | {name: 0})  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="form"):
+        parameter_count(1, 1, 1, 1, 1, form="another")  # type: ignore[arg-type]
+
+
+def test_labels_are_met_up_to_the_rounding_that_is_allowed() -> None:
+    labels = torch.zeros(2, 1, dtype=torch.float64)
+    assert memorises(labels + 0.5, labels, within=0.5)
+    assert not memorises(labels + 0.75, labels, within=0.5)
+    assert not memorises(labels - 0.75, labels, within=0.5)
+    assert not memorises(labels + 1e-9, labels)
+
+
+def test_what_the_theorem_promises_has_a_head_a_token_and_a_key() -> None:
+    assert capacity(1, 1, 1) == 1
+    for sizes, name in (((0, 1, 1), "heads"), ((1, 0, 1), "tokens"), ((1, 1, 0), "head_width")):
+        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+            capacity(*sizes)

@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from attention_theory.memorization.averaging import (
@@ -8,6 +9,7 @@ from attention_theory.memorization.averaging import (
     whole_mean_shifted_queries,
 )
 from attention_theory.memorization.examples import sample_examples
+from attention_theory.validation import ParameterError
 
 
 def test_every_token_gains_the_mean() -> None:
@@ -36,3 +38,12 @@ def test_equal_queries_stand_first_in_their_contexts() -> None:
     examples = equal_queries(sample_examples(5, 3, 6, shared=False, seed=0))
     assert len(examples.queries.unique(dim=0)) == 1
     assert torch.equal(examples.contexts[:, 0], examples.queries)
+
+
+def test_two_tokens_and_two_examples_are_the_least() -> None:
+    examples = cancelling_examples(sample_examples(2, 2, 6, law="integer", seed=0))
+    shifted = whole_mean_shifted_queries(examples)
+    assert torch.equal(shifted[0], shifted[1])
+    for count, tokens, name in ((1, 2, "examples"), (2, 1, "tokens")):
+        with pytest.raises(ParameterError, match=f"^{name} must be an integer, at least 2"):
+            cancelling_examples(sample_examples(count, tokens, 6, seed=0))

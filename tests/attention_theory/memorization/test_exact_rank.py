@@ -3,6 +3,8 @@ from fractions import Fraction
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attention_theory.memorization.attention import Examples, Heads, features
 from attention_theory.memorization.exact_rank import (
@@ -80,3 +82,27 @@ def test_what_is_out_of_range_is_refused() -> None:
         rank_bound(1, 0, 2, True)
     with pytest.raises(ParameterError, match="columns"):
         modular_ranks_of_blocks(integer_vectors(3, 4, 1), 3)
+
+
+@given(
+    rows=st.lists(st.lists(st.integers(0, 1), min_size=6, max_size=6), min_size=1, max_size=7),
+    width=st.sampled_from([1, 2, 3, 6]),
+)
+def test_block_ranks_of_sparse_matrices(rows: list[list[int]], width: int) -> None:
+    """Where most entries are 0, rows have to be exchanged and columns passed over."""
+    matrix = torch.tensor(rows)
+    expected = [modular_rank(matrix[:, :columns]) for columns in range(width, 7, width)]
+    assert modular_ranks_of_blocks(matrix, width) == expected
+    assert expected[-1] == int(numerical_rank(matrix.double()))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"),
+    [((0, 2, 2, 2), "heads"), ((1, 0, 2, 2), "tokens"), ((1, 2, 0, 2), "width"), ((1, 2, 2, 0), "head_width")],
+)
+def test_every_size_is_at_least_one(sizes: tuple[int, int, int, int], name: str) -> None:
+    with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        exact_ranks(*sizes, True)
+    assert exact_ranks(1, 1, 1, 1, True) == [1]
+    with pytest.raises(ParameterError, match="width"):
+        modular_ranks_of_blocks(integer_vectors(3, 4, 1), 0)

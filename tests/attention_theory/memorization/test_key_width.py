@@ -48,3 +48,42 @@ def test_derivative_against_finite_differences() -> None:
 def test_the_count_is_the_rank(shared: bool, head_width: int) -> None:
     examples = sample_examples(80, 3, 5, shared, "uniform", seed=0)
     assert reachable_dimensions(examples, 2, head_width) == dimension_count(2, 3, 5, head_width, shared)
+
+
+def test_the_count_by_hand() -> None:
+    """H matrices of a rank r, r (rows + d - r) numbers each, and a read-out of the features for each output."""
+    assert dimension_count(1, 2, 3, 1, shared=True) == 1 * (1 + 3 - 1) + (1 + 1)
+    assert dimension_count(2, 3, 5, 2, shared=True, outputs=3) == 2 * 2 * (2 + 5 - 2) + 3 * (2 * 2 + 1)
+    assert dimension_count(2, 3, 5, 2, shared=False, outputs=3) == 2 * 2 * (5 + 5 - 2) + 3 * 2 * 5
+    assert dimension_count(2, 4, 5, 9, shared=True) == dimension_count(2, 4, 5, 3, shared=True)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"),
+    [
+        ((0, 2, 3, 1), "heads"),
+        ((1, 1, 3, 1), "tokens"),
+        ((1, 3, 3, 1), "tokens"),
+        ((1, 2, 3, 0), "head_width"),
+        ((1, 2, 3, 1, True, 0), "outputs"),
+    ],
+)
+def test_sizes_out_of_range_are_refused(sizes: tuple[int, ...], name: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{name} must be"):
+        dimension_count(*sizes, **({} if len(sizes) > 4 else {"shared": True}))  # type: ignore[arg-type]
+
+
+def test_the_ends_of_the_ranges() -> None:
+    examples = sample_examples(4, 3, 6, seed=0)
+    heads = random_heads(2, 6, 6, 1)
+    assert narrowed_heads(heads, examples.contexts, 1).keys.shape == (2, 6, 1)
+    assert narrowed_heads(heads, examples.contexts, 2).keys.shape == (2, 6, 2)
+    with pytest.raises(ParameterError, match="head_width must be an integer from 1 to 2, got 0"):
+        narrowed_heads(heads, examples.contexts, 0)
+    with pytest.raises(ParameterError, match="outputs"):
+        reachable_dimensions(examples, 1, 1, outputs=0)
+
+
+def test_two_outputs_have_two_read_outs() -> None:
+    examples = sample_examples(40, 3, 5, True, "uniform", seed=0)
+    assert reachable_dimensions(examples, 2, 1, outputs=2) == dimension_count(2, 3, 5, 1, True, outputs=2)

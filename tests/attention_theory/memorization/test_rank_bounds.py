@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from attention_theory.memorization.attention import random_heads
@@ -8,6 +9,7 @@ from attention_theory.memorization.rank_bounds import (
     rank_and_gap,
     softmax_matrix,
 )
+from attention_theory.validation import ParameterError
 
 
 def test_block_differences_by_hand() -> None:
@@ -29,3 +31,19 @@ def test_rank_and_gap() -> None:
 def test_unnormalised_features_have_the_shape_of_Z() -> None:
     examples = sample_examples(5, 4, 8, seed=0)
     assert features_of_unnormalised_weights(random_heads(3, 8, 8, 1), examples).shape == (5, 24)
+
+
+def test_the_gap_after_the_last_singular_value_is_to_zero() -> None:
+    matrix = torch.diag(torch.tensor([8.0, 4.0, 2.0]))
+    assert [rank_and_gap(matrix, rank) for rank in (1, 2, 3)] == [(1.0, 0.5), (0.5, 0.25), (0.25, 0.0)]
+    for rank in (0, 4):
+        with pytest.raises(ParameterError, match="rank must be an integer from 1 to 3"):
+            rank_and_gap(matrix, rank)
+
+
+def test_unnormalised_weights_by_hand() -> None:
+    examples = sample_examples(1, 2, 3, seed=0)
+    heads = random_heads(1, 3, 3, 1)
+    query = heads.keys[0] @ heads.queries[0].T @ examples.queries[0]
+    expected = sum(torch.tanh(token @ query) * token for token in examples.context_of_each[0])
+    torch.testing.assert_close(features_of_unnormalised_weights(heads, examples)[0], expected)

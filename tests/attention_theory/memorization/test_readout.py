@@ -26,3 +26,15 @@ def test_skip_labels() -> None:
 def test_fewer_values_than_outputs_are_refused() -> None:
     with pytest.raises(ParameterError, match="values"):
         solve_readout(torch.eye(4).double(), torch.ones(4, 3).double(), heads=1, values=2)
+
+
+def test_values_that_are_not_asked_for_are_zero() -> None:
+    Z, labels = torch.eye(4).double(), torch.tensor([[1.0], [2.0], [3.0], [4.0]]).double()
+    readout = solve_readout(Z, labels, heads=2, values=2)
+    assert readout.values.shape == (2, 2, 2)
+    assert readout.values.flatten(0, 1).tolist() == [[1, 0], [2, 0], [3, 0], [4, 0]]
+    assert readout.output.tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
+    assert readout.decode.tolist() == [[1], [0]]
+    assert solve_readout(Z, labels, heads=1, values=1).values.shape == (1, 4, 1)
+    with pytest.raises(ParameterError, match="heads"):
+        solve_readout(Z, labels, heads=0, values=1)

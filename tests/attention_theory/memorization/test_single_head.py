@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 
@@ -70,3 +72,39 @@ def test_a_direction_silent_on_a_whole_space_is_refused() -> None:
         silent = torch.arange(12) < count
         with pytest.raises(ParameterError, match=name):
             silent_direction(examples, silent, ~silent, seed=0, draws=draws)
+
+
+def test_one_token_is_always_decided() -> None:
+    examples = sample_examples(4, 1, 6, seed=0)
+    assert silent_direction(examples, torch.arange(4) < 2, torch.arange(4) >= 2, seed=0).gap == torch.inf
+
+
+def test_none_to_all_but_one_dimension_can_be_silent() -> None:
+    examples = sample_examples(12, 4, 8, seed=3)
+    for count in (0, 7):
+        silent = torch.arange(12) < count
+        found = silent_direction(examples, silent, ~silent, seed=0, draws=1)
+        assert found.gap > 0
+        assert column_logits(examples, found.columns)[silent].abs().sum() < 1e-12
+    nobody = torch.zeros(12, dtype=torch.bool)
+    assert silent_direction(examples, nobody, nobody, seed=0).gap == torch.inf  # nothing is to be decided
+
+
+def test_more_draws_give_no_smaller_gap() -> None:
+    examples = sample_examples(12, 4, 8, seed=3)
+    silent = torch.arange(12) < 3
+    gaps = [silent_direction(examples, silent, ~silent, seed=0, draws=draws).gap for draws in (1, 8, 64)]
+    assert gaps == sorted(gaps)
+    assert gaps[0] < gaps[2]
+    assert gaps[2] == silent_direction(examples, silent, ~silent, seed=0).gap  # 64, unless more are asked for
+
+
+def test_the_scale_by_hand() -> None:
+    """Three others, each of which must lie ln(6 / 0.5) below the winner; the lead is 2, and one is 1 ahead so far."""
+    fixed = torch.tensor([[0.0, 1.0, 0.0, 0.0]], dtype=torch.float64)
+    decisive = torch.tensor([[2.0, 0.0, 0.0, -5.0]], dtype=torch.float64)
+    assert saturating_scale(fixed, decisive, 0.5) == pytest.approx((1 + math.log(12)) / 2)
+    assert saturating_scale(fixed[:, :1], decisive[:, :1], 0.5) == 0
+    assert saturating_scale(torch.tensor([[90.0, 0.0]]).double(), decisive[:, :2], 0.5) == 0  # it is decided already
+    with pytest.raises(ParameterError, match="distance"):
+        saturating_scale(fixed, decisive, 0.0)

@@ -1,11 +1,12 @@
 import pytest
 import torch
 
-from attention_theory.memorization.attention import Examples, features, predict, random_heads
+from attention_theory.memorization.attention import Examples, Heads, features, predict, random_heads
 from attention_theory.memorization.examples import random_labels, sample_examples
 from attention_theory.memorization.general_position import narrow_contexts
 from attention_theory.memorization.readout import solve_readout
-from attention_theory.memorization.trained_heads import fit_keys_and_queries
+from attention_theory.memorization.trained_heads import _residual, fit_keys_and_queries
+from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 
@@ -54,3 +55,15 @@ def test_a_descent_that_runs_off_gives_the_heads_it_began_with(monkeypatch: pyte
     heads, residual = fit_keys_and_queries(examples, labels, 2, 8, seed=3)
     assert torch.equal(heads.keys, random_heads(2, 8, 8, 3).keys)
     assert 0 < residual < torch.inf
+
+
+def test_which_entry_tokens_share_makes_no_difference() -> None:
+    """Where the shared entry stands first or last, it is taken once: the best fit leaves as much."""
+    narrow = narrow_contexts(10, 2, 4, seed=0)
+    labels = random_labels(10, 1, seed=200)
+    residuals = []
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]):
+        examples = Examples(narrow.contexts[..., order] / 50, narrow.queries[:, order] / 50)
+        heads = Heads(normal(3, 4, 4, seed=1)[:, order], normal(3, 4, 4, seed=2)[:, order])
+        residuals.append(_residual(heads, examples, labels).norm().item())
+    assert residuals == pytest.approx(3 * [residuals[0]], rel=1e-6)

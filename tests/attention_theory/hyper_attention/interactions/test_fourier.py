@@ -69,3 +69,29 @@ def test_a_window_that_meets_itself_is_had_as_printed_only() -> None:
 def test_an_odd_period_is_refused() -> None:
     with pytest.raises(ParameterError, match="period must be even"):
         position_code(7)
+
+
+@pytest.mark.parametrize("period", [4, 6, 20])
+def test_the_printed_code_has_one_wave_too_short(period: int) -> None:
+    """The cosine of frequency N/2 - 1, whose square is then summed to N/4 and not to N/2."""
+    correct, printed = position_code(period), position_code(period, "printed")
+    differing = [column for column in range(period) if not torch.equal(correct[:, column], printed[:, column])]
+    assert differing == [period - 2]
+    torch.testing.assert_close(math.sqrt(2) * printed[:, -2], correct[:, -2])
+    assert printed[:, -2].square().sum().item() == pytest.approx(period / 4)
+
+
+def test_the_code_of_four_positions_by_hand() -> None:
+    half = 1 / math.sqrt(2)
+    expected = [[half, 0, 1, half], [half, 1, 0, -half], [half, 0, -1, half], [half, -1, 0, -half]]
+    torch.testing.assert_close(position_code(4), torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-15)
+
+
+def test_the_ends_of_the_ranges() -> None:
+    assert window_coefficients(2, 0).tolist() == pytest.approx([0.5, 0.5])
+    assert window_coefficients(5, 1).tolist() == pytest.approx([1, 0, 0, 0, 0])  # the window is the whole loop
+    for period, radius, name in ((1, 0, "period"), (4, 1, "radius"), (8, 2, "radius"), (8, -1, "radius")):
+        with pytest.raises(ParameterError, match=name):
+            window_coefficients(period, radius)
+    with pytest.raises(ParameterError, match="radius"):
+        window_coefficients(8, -1, form="printed")

@@ -1,4 +1,5 @@
 import itertools
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -116,3 +117,32 @@ def test_the_diagonal_is_not_bilinear_but_on_one_cell() -> None:
     assert diagonal_residual(3) > 0.5
     with pytest.raises(ParameterError, match="size"):
         value_heads(0)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: feature_sizes(0), "size"),
+        (lambda: sample_worlds(0, 1, 1, 0), "worlds"),
+        (lambda: sample_worlds(1, 0, 1, 0), "entities"),
+        (lambda: sample_worlds(1, 1, 0, 0), "size"),
+        (lambda: value_heads(0), "size"),
+        (lambda: diagonal_residual(0), "size"),
+        (lambda: meetings(sample_worlds(1, 1, 1, 0), 1, "here"), "walls"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_world_has_a_cell_and_somebody_in_it(call: Callable[[], object], name: str) -> None:
+    with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        call()
+
+
+def test_the_smallest_world_and_the_range_of_every_feature() -> None:
+    assert feature_sizes(1) == [2, 2, 1, 1, 1, 1]
+    assert sample_worlds(1, 1, 1, 0)[0, 0, 2:].tolist() == [0, 0, 0, 0]
+    assert diagonal_residual(1) == pytest.approx(0)
+    assert len(value_heads(1)) == 4
+    drawn = sample_worlds(300, 4, 3, 0).flatten(0, 1)
+    for feature, size in enumerate(feature_sizes(3)):
+        assert set(drawn[:, feature].tolist()) == set(range(size))
+    assert torch.equal(drawn[:, RISING], drawn[:, X] + drawn[:, Y])
+    assert torch.equal(drawn[:, FALLING], drawn[:, X] - drawn[:, Y] + 2)

@@ -39,3 +39,18 @@ def test_a_delay_longer_than_the_start_is_refused() -> None:
 def test_no_step_leaves_the_start() -> None:
     start = normal(5, 2, seed=0)
     assert torch.equal(roll_out(start, torch.eye(2, dtype=torch.float64), DELAYS, 0), start)
+
+
+def test_the_score_by_hand() -> None:
+    """Two slots hold one delay; the values' own part is empty."""
+    assert delay_score({1: 3.0}, 2, 1).tolist() == [[0, 0, 0], [0, 0, 0], [0, 3, 0]]
+    assert delay_score({2: 5.0}, 3, 1)[1:, 1:].tolist() == [[0, 0, 0], [0, 0, 0], [5, 0, 0]]
+    assert transition_value(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 1).tolist() == [[1, 3], [2, 4], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("delay", "slots", "width", "name"), [(2, 2, 1, "delay"), (0, 2, 1, "delay"), (1, 2, 0, "width")]
+)
+def test_a_delay_that_does_not_fit_is_refused(delay: int, slots: int, width: int, name: str) -> None:
+    with pytest.raises(ParameterError, match=name):
+        delay_score({delay: 1.0}, slots, width)

@@ -57,3 +57,21 @@ def test_the_fitted_kernel_is_the_one_that_made_the_counts() -> None:
     for shape in ((2, 2), (3, 5)):
         with pytest.raises(ParameterError, match=r"rows|columns"):
             convolve(images, torch.ones(shape, dtype=torch.float64))
+
+
+def test_one_pixel_is_the_least() -> None:
+    assert pattern_score(1, 1, [(0, 0)]).tolist() == [[0, 0], [0, 1]]
+    assert pattern_score(1, 2, [(0, 1)]).tolist() == [[0, 0, 0], [0, 0, 1], [0, 0, 0]]
+    assert colour_value(1).tolist() == [[1], [0]]
+    image = normal(1, 3, 3, seed=0)
+    kernel, bias = fit_kernel(image, 2 * image + 1, 0)
+    assert (kernel.item(), bias.item()) == (pytest.approx(2), pytest.approx(1))
+    assert torch.equal(convolve(image, torch.ones(1, 1, dtype=torch.float64)), image)
+    for call, name in (
+        (lambda: pattern_score(0, 1, [(0, 0)]), "height"),
+        (lambda: pattern_score(1, 0, [(0, 0)]), "width"),
+        (lambda: pattern_score(1, 1, []), "offsets"),
+        (lambda: colour_value(0), "pixels"),
+    ):
+        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+            call()

@@ -55,3 +55,17 @@ def test_single_precision_is_near_and_comes_back_as_double() -> None:
     single = train_heads(data, start, steps=20, rate=0.05, dtype=torch.float32)
     assert single.heads.values.dtype == single.losses.dtype == torch.float64
     assert torch.allclose(single.losses, double.losses, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("steps", "marks"), [(1, [0, 1]), (3, [0, 1, 2, 3]), (120, [*range(0, 121, 2)])])
+def test_losses_are_recorded_fifty_times_or_at_every_step(steps: int, marks: list[int]) -> None:
+    tokens, labels = normal(20, 3, 2, seed=0), normal(20, 2, seed=1)
+    data, start = statistics(tokens, labels), random_heads(1, 2, seed=2, models=(2,))
+    trained = train_heads(data, start, steps, rate=0.05)
+    assert trained.steps == marks
+    assert trained.history.shape == (len(marks), 2)
+    first = (mhla(Heads(start.values[0], start.queries[0]), tokens) - labels).square().sum() / 20
+    assert trained.history[0, 0].item() == pytest.approx(first.item())
+    assert torch.equal(trained.history[-1], trained.losses)
+    with pytest.raises(ParameterError, match="steps"):
+        train_heads(data, start, 0, rate=0.05)

@@ -76,3 +76,12 @@ def test_prompts_hold_table_and_tape() -> None:
     start = universal.read(prompt, 0)
     assert torch.equal(start.letters, tapes)
     assert torch.equal(start.states.argmin(dim=1), places)
+
+
+@pytest.mark.parametrize("step", [-1, 3])
+def test_only_steps_that_are_taken_can_be_read(step: int) -> None:
+    universal = UniversalMachine(2, 2, 3, 2)
+    history = compare(universal, 2, 0).history
+    assert universal.read(history, 2).letters.shape == (2, 3)
+    with pytest.raises(ParameterError, match="step must be an integer from 0 to 2"):
+        universal.read(history, step)

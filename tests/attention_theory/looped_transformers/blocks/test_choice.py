@@ -61,3 +61,11 @@ def test_more_functions_than_a_column_holds_are_refused() -> None:
         run_block(block(functions=5), a, b)
     with pytest.raises(ParameterError, match="width"):
         run_block(block(width=5), a, b)
+
+
+@pytest.mark.parametrize(("functions", "width"), [(1, 1), (4, 4)])
+def test_one_to_as_many_functions_as_a_column_has_entries(functions: int, width: int) -> None:
+    choice = block(functions=functions, width=width)
+    a, b = operands([float(place == functions - 1) for place in range(functions)])
+    a[:, width:] = 0
+    assert (run_block(choice, a, b).result - choice.reference(a, b)).abs().max() < 1e-13

@@ -90,3 +90,41 @@ def test_the_temperature_of_the_proof_is_the_least_that_meets_its_condition() ->
             2.0 ** (bits + address_bits + 6) * lam * address_bits * math.exp(-2 * lam) for lam in (found, found - 0.01)
         ]
         assert noise[0] <= 1 < noise[1]
+
+
+def test_the_law_and_the_bounds_by_hand() -> None:
+    assert temperature_law(1, 1) == pytest.approx(math.log(32) / 2)
+    assert temperature_law(3, 2, adders=2) == pytest.approx((6 * math.log(2) + math.log(32)) / 2)
+    small = math.exp(-2 * 3.0)
+    bounds = {10: 9 * 16 * 3 * 4, 6: 21 * 4 * 3 * 4, 4: 25 * (4 * 2 + 3 * 4)}  # two bits, two of an address, λ = 3
+    for depth, gain in bounds.items():
+        assert noise_bound(2, 2, depth, 3.0) == pytest.approx(gain * small)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"),
+    [
+        ((1, 2, 6, 1.0), "bits"),
+        ((2, 1, 6, 1.0), "address_bits"),
+        ((2, 2, 5, 1.0), "depth"),
+        ((2, 2, 6, 0.0), "temperature"),
+    ],
+)
+def test_noise_is_bounded_for_machines_that_there_are(sizes: tuple[int, int, Depth, float], name: str) -> None:
+    with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        noise_bound(*sizes)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"), [((0, 1, 1), "bits"), ((1, 0, 1), "address_bits"), ((1, 1, 0), "adders"), ((1, 1, 3), "adders")]
+)
+def test_the_law_is_for_one_adder_or_two(sizes: tuple[int, int, int], name: str) -> None:
+    with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        temperature_law(*sizes)
+
+
+def test_at_least_one_cycle_is_looked_at() -> None:
+    machine, source = SubleqMachine(4, 6), program([3], [(0, 2, 0)])
+    assert noise_before_correction(machine, source, 14.0, 1).shape == (1,)
+    with pytest.raises(ParameterError, match="steps"):
+        noise_before_correction(machine, source, 14.0, 0)

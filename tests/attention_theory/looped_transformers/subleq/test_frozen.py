@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 
 from attention_theory.looped_transformers.subleq.conformance import conformance
@@ -31,3 +33,12 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
     for wrong in ({"layers": 5}, {"integers": 0}, {"instructions": 0}, {"bits": 1}, {"temperature": 5.0}):
         with pytest.raises(ParameterError, match=next(iter(wrong))):
             FrozenSubleq(**wrong)
+
+
+@pytest.mark.parametrize(("integers", "instructions"), [(1, 1), (5, 3)])
+def test_the_columns_are_scratchpad_cells_and_instructions(integers: int, instructions: int) -> None:
+    frozen = FrozenSubleq(4, integers=integers, instructions=instructions, bits=2).frozen
+    ends = [0, 1, 1 + 2 + integers, 1 + 2 + integers + instructions + 1]  # two cells are reserved; one instruction ends
+    assert list(frozen.columns.values()) == list(pairwise(ends))
+    assert list(frozen.columns) == ["scratchpad", "cells", "instructions"]
+    assert len(frozen.blank) == ends[-1]

@@ -1,9 +1,12 @@
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.subleq.language import (
     RESERVED,
+    SubleqProgram,
     interpret,
     program,
     random_program,
@@ -61,3 +64,31 @@ def test_wild_programs_go_to_the_limits() -> None:
     assert 0.2 < sum(place == c for place, _, _, c in steps) / len(steps) < 0.45
     with pytest.raises(ParameterError, match="cells"):
         wild_program(0, 8, 5, 0)
+
+
+def test_random_programs_draw_from_the_whole_of_every_range() -> None:
+    """Integers of three bits but the least one, every operand that is allowed, and every target."""
+    sources = [random_program(4, 3, 3, seed) for seed in range(300)]
+    memory = [value for source in sources for value in source.memory[len(RESERVED) :]]
+    assert set(memory) == set(range(-3, 4))
+    assert 0.25 < memory.count(0) / len(memory) < 0.5  # a quarter, and a seventh of the rest
+    a, b, c = (set(one) for one in zip(*(step for source in sources for step in source.code[:-1]), strict=True))
+    assert (a, b, c) == (set(range(6)), set(range(2, 6)), set(range(4)))
+
+
+def test_wild_programs_draw_extremes_more_often() -> None:
+    sources = [wild_program(4, 3, 6, seed) for seed in range(300)]
+    memory = [value for source in sources for value in source.memory[len(RESERVED) :]]
+    extreme = sum(value in (-32, -31, -1, 0, 1, 31) for value in memory) / len(memory)
+    assert 0.45 < extreme < 0.65  # half of them, and six of 64 of the others
+    a, _, c = (set(one) for one in zip(*(step for source in sources for step in source.code[:-1]), strict=True))
+    assert (a, c) == (set(range(6)), set(range(4)))
+
+
+@pytest.mark.parametrize("draw", [random_program, wild_program])
+def test_sizes_out_of_range_are_refused(draw: Callable[..., SubleqProgram]) -> None:
+    assert len(draw(1, 1, 2, 0).memory) == 3
+    assert len(draw(1, 1, 62, 0).code) == 2
+    for sizes, name in (((0, 1, 2), "cells"), ((1, 0, 2), "instructions"), ((1, 1, 1), "bits"), ((1, 1, 63), "bits")):
+        with pytest.raises(ParameterError, match=f"^{name} must be"):
+            draw(*sizes, 0)
