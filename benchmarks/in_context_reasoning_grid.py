@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import torch
 
+from attention_theory.allocation import keep_freed_memory
 from attention_theory.in_context_reasoning.embedding import Embedding, embedding
 from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
@@ -35,6 +36,7 @@ def least(run: Callable[[], object], times: int) -> float:
 
 def main() -> int:
     torch.set_num_threads(1)
+    keep_freed_memory()  # as training does
     sentences = sample_sentences(TASK, BATCH, 0)
     labels = draw_labels(sentences, TASK, torch.tensor(LEVELS, dtype=torch.float64), 1)
     columns = ["gather ms", "dense ms", "ratio", "gather MB", "dense MB", "grid, min"]

@@ -202,10 +202,7 @@ def gradients(
     if not layers:
         return Weights(torch.zeros_like(weights.value), query_key, torch.zeros_like(weights.feed_forward))
     value = slope.mT @ done.attended
-    if places.is_abreast(slope) and not places.sets:
-        of_last = slope.mT @ places.last_codes(slope)
-    else:
-        of_last = places.by_last(slope).mT.contiguous()
+    of_last = places.by_last(slope).mT.contiguous()
     return Weights(value, query_key, architecture.with_full_input(of_last, value))
 
 

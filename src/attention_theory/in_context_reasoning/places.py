@@ -86,10 +86,6 @@ class Places:
         many = values.shape[:-2].numel() >= ABREAST * max(1, self.sets)
         return many and values.dtype == torch.float32 and values.device.type == "cpu"
 
-    def last_codes(self, like: Tensor) -> Float[Tensor, "sentences codes"]:
-        """``x_H`` of every sentence as a row of zeros and two ones, of the type of ``like``."""
-        return like.new_zeros(self.count, self.codes).scatter_(1, self._last, 1.0)
-
     def read(self, lookup: Float[Tensor, "... sentences codes"]) -> Float[Tensor, "... sentences length"]:
         """``<lookup, x_h>`` at every position: the entry at the word plus that at the word before it."""
         rows = len(self._last)

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attention_theory.allocation import keep_freed_memory
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import (
     Arithmetic,
@@ -212,6 +213,7 @@ def train(
     rows = [level_of(stack.runs, levels).to(device) for stack in group]
     every = record_every or max(1, steps // 20)
     marks, records = [], []
+    keep_freed_memory()
     for step in range(steps + 1):
         sentences, labels = batches(step)
         coming, labels = Shared(sentences.tokens.to(device), task, dtype), labels.to(device)

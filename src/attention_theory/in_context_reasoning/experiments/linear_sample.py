@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attention_theory.allocation import keep_freed_memory
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy_by
 from attention_theory.in_context_reasoning.experiments.bigrams import (
     Bigrams,
@@ -69,6 +70,7 @@ def train_linear_on_sample(
     steps = passes * (samples // batch)
     every, labels = record_every or max(1, steps // 20), labels.to(device)
     marks, records = [], []
+    keep_freed_memory()
     for step in range(steps + 1):
         at = next_rows(step).to(device)
         coming, targets = counted[0].pick(at), labels[:, at]

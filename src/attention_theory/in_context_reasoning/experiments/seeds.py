@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from attention_theory.allocation import keep_freed_memory
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.model import Pass
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
@@ -151,6 +152,7 @@ def _train(
         Shared(torch.stack([source.held_out[kind].tokens for source in sources]), task, dtype) for kind in range(2)
     ]
     marks, records = [], []
+    keep_freed_memory()
     for step in range(steps + 1):
         batches = [source.batches(step) for source in sources]
         coming = Shared(torch.stack([sentences.tokens.to(device) for sentences, _ in batches]), task, dtype)
