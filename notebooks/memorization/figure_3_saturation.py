@@ -162,7 +162,8 @@ for line, H in zip(lines, sorted(sizes, reverse=True), strict=True):
     masks = {"trained": trained[H][0], "built": built[H]}
     for axis, (name, one) in zip(line, masks.items(), strict=True):
         mask = one.saturated[:, :first_examples].int()
-        axis.imshow(mask, aspect="auto", vmin=0, vmax=1, interpolation="nearest")
+        edges = (0.5, mask.shape[1] + 0.5, H + 0.5, 0.5)  # examples and heads are counted from 1
+        axis.imshow(mask, aspect="auto", vmin=0, vmax=1, interpolation="nearest", extent=edges)
         axis.set(title=f"{name}, H = {H}", xlabel="example", ylabel="head")
         axis.grid(False)
 show.figure(

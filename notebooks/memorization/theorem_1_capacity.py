@@ -38,10 +38,11 @@
 # $T$, and one linear system gives the read-out.
 #
 # In symbols: a head's logits on an example with context $E$ and query $e$ are $EWe$ with $W=W_KW_Q^\top$. This matrix
-# has two parts, $W=W^*+cW^+$. The first gives the chosen weights on the head's own examples ({claim:ref}`Claim 1
+# has two parts, $W=W^*+cW^+$ (here $^+$ is only a name, and no pseudo-inverse). The first gives the chosen weights on
+# the head's own examples ({claim:ref}`Claim 1
 # <memorization/claim-1>`). $W^+$ is *silent* on them, its logits being 0, and *decided* on the others: one token, the
 # *winner*, has the largest logit ({claim:ref}`Lemma 3 <memorization/lemma-3>`). With a large $c$ the others are
-# saturated ({claim:ref}`Lemma 4 <memorization/lemma-4>`). Below, $Z_B$ are the rows of the examples $B$, and $Z_B^{+}$
+# saturated ({claim:ref}`Lemma 4 <memorization/lemma-4>`). Below, $Z_B$ are the rows of the examples $B$, and $Z_B'^{+}$
 # is a pseudo-inverse.
 #
 # The test case is the hardest one: a single context shared by all examples, and $T$ exactly at the bound.
@@ -155,7 +156,8 @@ print(f"T = {count} examples, largest residual {residual:.1e}")
 # %%
 largest = softmax_weights(built.heads, kept).amax(dim=-1).T
 fig, axis = show.axes(height=2.8)
-picture = axis.imshow(largest, aspect="auto", vmin=1 / context, vmax=1, interpolation="nearest")
+edges = (0.5, count + 0.5, heads + 0.5, 0.5)  # examples and heads are counted from 1
+picture = axis.imshow(largest, aspect="auto", vmin=1 / context, vmax=1, interpolation="nearest", extent=edges)
 axis.set(xlabel="example t", ylabel="head h")
 axis.grid(False)
 fig.colorbar(picture, label="largest softmax weight")
@@ -363,8 +365,8 @@ claim.verdict()
 # is a proof of existence in exact arithmetic, and there it is right. Whoever runs it in rounded arithmetic has to
 # choose a tolerance for that rank; the choice is the runner's, and the table shows what comes of it, from $10^{-2}$
 # down to near rounding. With $d_h < n$ the features have *more* rank than the proof counts on, carried by tiny singular
-# values; a tolerance near rounding takes these for a basis, and the read-out weights grow to millions. Fixed blocks of
-# examples, whose rows are cleared by least squares, ask no such question, and the bound on the rank still adds up.
+# values; a tolerance near rounding takes these for a basis, and the read-out weights grow to $5\cdot10^8$. Fixed blocks
+# of examples, whose rows are cleared by least squares, ask no such question, and the bound on the rank still adds up.
 
 # %%
 size = (8, 8, 16, 4)
