@@ -120,8 +120,9 @@ claim.verdict()
 # <!-- /claim -->
 #
 # A set of $T$ vectors has Kruskal rank at most $T$, so with fewer than $n$ examples the printed assumption cannot hold,
-# and Theorem 1 would be empty for small data sets. The proof uses at most $\min(n,d_h,T)$ of the queries at a time, so
-# that independence of every $\min(n,T)$ is enough.
+# and Theorem 1 would be empty for small data sets. Such data sets are meant to be covered: for $T<H(r-1)+1$ Appendix B
+# says that "we can add extra dummy data points that satisfy Assumptions 1 and 2". The proof uses at most
+# $\min(n,d_h,T)$ of the queries at a time, so that independence of every $\min(n,T)$ is enough.
 
 # %%
 tokens = 4

@@ -225,7 +225,7 @@ for H, T in sizes.items():
     label = f"H = {H}, T = {T}: the share on the first examples, less that on all"
     claim.estimate(label, apart[H], "==", 0.0, tolerance=0.1)
     label = f"H = {H}, T = {T}: share of examples with at least half of the heads saturated"
-    claim.estimate(label, half_saturated[H], ">", 0.5)
+    claim.estimate(label, half_saturated[H], ">", 0.5, role=role)
 claim.control("untrained heads: largest share saturated", before_training, ">", 0.5)
 claim.control("untrained heads: largest share of such examples", half_before, ">", 0.5)
 for H, T in points[2:]:

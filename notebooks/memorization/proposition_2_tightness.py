@@ -16,7 +16,7 @@
 #
 # If $E^{(t)}=E$ for all $t$, then $\mathrm{rank}\,Z\le H(n-1)+1$ for every choice of keys and queries.
 #
-# **In the paper's proof.** $\Theta_h-\Theta_1$ "has at least one zero eigenvalue".
+# **Beside it, as printed.** In the proof, $\Theta_h-\Theta_1$ "has at least one zero eigenvalue".
 #
 # **Corrected.** It has the null vector $\mathbf 1_n$; a matrix of $T$ rows and $n$ columns has no eigenvalues.
 #
@@ -139,7 +139,8 @@ show.figure(
 # %% [markdown]
 # The paper's proof goes by the blocks $\Theta_h$ of the weights of single heads: the first has rank at most $n$, and
 # each difference $\Theta_h - \Theta_1$ at most $n - 1$, since its rows sum to zero. It calls this a zero eigenvalue,
-# which a matrix of $T$ rows and $n$ columns has not; a null vector is meant, and the chain of ranks is right.
+# which a matrix of $T$ rows and $n$ columns has not; a null vector is meant, and the chain of ranks is right. The chain
+# begins with $Z = \Theta\,(I_H \otimes E)$.
 
 
 # %%
@@ -158,8 +159,9 @@ def proof_steps(claim: Claim, H: int, n: int) -> None:
     claim.check(
         "rank of Theta less the sum over the blocks", int(numerical_rank(Theta)) - sum(ranks), "<=", 0, of="proof"
     )
-    claim.misprint(
-        "a difference, square as a matrix with eigenvalues is: rows", first.shape[0], "==", first.shape[1], of="proof"
+    product = Theta @ torch.block_diag(*[examples.context_of_each[0]] * H)
+    claim.check(
+        "Z less Theta times (I ⊗ E)", (features(heads, examples) - product).abs().max(), "<=", 1e-12, of="proof"
     )
 
 
