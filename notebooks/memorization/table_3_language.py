@@ -383,10 +383,10 @@ else:
 # %% [markdown]
 # ## What was learned
 # The exact failures of Table 3 are at the embedding, where queries coincide. After one layer the crosses for random
-# weights are crosses of float32: computed in float64 from the same texts and weights, they pass, and how far below $n$
-# the Kruskal rank of BERT comes out is not the paper's on these texts. Positions of any independent kind keep the
-# contexts independent; that BERT's are sinusoidal is not so, and what trained GPT-2's are like only its weights can
-# tell.
+# weights are crosses of float32: computed in float64 from the same texts and weights, the few subsets drawn pass, and
+# how far below $n$ the Kruskal rank of BERT comes out is not the paper's on these texts. Positions of any independent
+# kind keep the contexts independent; that BERT's are sinusoidal is not so, and what trained GPT-2's are like only its
+# weights can tell.
 #
 # ## To try
 # - Set `sentences = 2`: a second segment spreads the class tokens a little, and the float32 curve moves to the right.
