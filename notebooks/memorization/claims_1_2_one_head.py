@@ -333,11 +333,12 @@ claim.verdict()
 # <!-- /claim -->
 #
 # Adding $c\,W^+$ with large $c$ makes the weights one-hot at the largest entry of $E W^+ e$, whatever else is in $W$.
-# The distance from one-hot falls like $e^{-c\,\gamma}$, where $\gamma$ is the lead of the largest entry: with $\alpha^*
-# = EW^*e$, and $w$ the place of the largest entry of $EW^+e$, each other weight is at most $e^{\alpha^*_i - \alpha^*_w
-# - c\gamma}$, the quotient of its exponential and the $w$-th. The paper proves that some $c$ will do. With $\alpha^+ =
-# EW^+e$, any $c \ge 0$ that is at least $(\alpha^*_i - \alpha^*_w + \log(2(n-1)/\delta))/(\alpha^+_w - \alpha^+_i)$ for
-# all $i \ne w$ brings the distance to $\delta$. The largest entry must be unique; the others may coincide.
+# The distance from one-hot falls like $e^{-c\,\gamma}$, where $\gamma$ is the lead of the largest entry: with
+# $\alpha^* = EW^*e$, and $w$ the place of the largest entry of $EW^+e$, each other weight is at most $e^{\alpha^*_i -
+# \alpha^*_w - c\gamma}$, the quotient of its exponential and the $w$-th. The paper proves that some $c$ will do. With
+# $\alpha^+ = EW^+e$, any $c \ge 0$ that is at least $(\alpha^*_i - \alpha^*_w + \log(2(n-1)/\delta))/(\alpha^+_w -
+# \alpha^+_i)$ for all $i \ne w$ brings the distance to $\delta$. The largest entry must be unique; the others may
+# coincide.
 
 # %%
 fixed = draw("gaussian", 2, 6, seed=seed + 2)  # the logits of two different W*
@@ -470,52 +471,50 @@ show.figure(
 
 
 # %%
-def steps_of_the_proof(head_width: int) -> dict[str, float]:
-    """Eq. 11, the targets, the rest and the rank, of one W for a key width of at most n."""
+STEPS = [  # what is measured, and its bound
+    ("Eq. 11, largest logit of W⁺ on R", 1e-13),
+    ("W* + cW⁺ on R: weights less targets", 1e-12),
+    ("the same W elsewhere: distance from one-hot", 1e-12),
+    ("rank of the same W less d_h", 0),
+]
+
+
+def steps_of_the_proof(head_width: int) -> list[float]:
+    """The steps, of one W for a key width of at most n."""
     own = torch.arange(examples_count) >= examples_count - (head_width - 1)
     R, others, aims = examples.take(own), examples.take(~own), random_targets(head_width - 1)
-    part, silent_plus = fit_targets(R, aims), silent_direction(examples, own, ~own, seed).columns
-    winners = column_logits(others, silent_plus)
-    c = saturating_scale(column_logits(others, part), winners, 1e-13)
-    W = part.matrix + c * silent_plus.matrix
+    part, plus = fit_targets(R, aims), silent_direction(examples, own, ~own, seed).columns
+    winners = column_logits(others, plus)
+    W = part.matrix + saturating_scale(column_logits(others, part), winners, 1e-13) * plus.matrix
     on_R, elsewhere = ((some.contexts @ W @ some.queries[..., None])[..., 0].softmax(dim=-1) for some in (R, others))
-    quiet = (R.contexts @ silent_plus.matrix @ R.queries[..., None]).abs().max().item()
-    return {
-        "Eq. 11, largest logit of W⁺ on R": quiet,
-        "W* + cW⁺ on R: weights less targets": (on_R - aims).abs().max().item(),
-        "the same W elsewhere: distance from one-hot": (elsewhere - one_hot_of_largest(winners))
-        .abs()
-        .sum(-1)
-        .max()
-        .item(),
-        "rank of the same W less d_h": int(numerical_rank(W, rtol=1e-13)) - head_width,
-    }
+    quiet = (R.contexts @ plus.matrix @ R.queries[..., None]).abs().max().item()
+    apart = (elsewhere - one_hot_of_largest(winners)).abs().sum(dim=-1).max().item()
+    return [quiet, (on_R - aims).abs().max().item(), apart, int(numerical_rank(W, rtol=1e-13)) - head_width]
 
 
+# %% [markdown]
+# Both key widths at once:
+
+# %%
 by_hand = {f"d_h = {head_width}": steps_of_the_proof(head_width) for head_width in (context, context - 1)}
+at_corners = [fit_targets(fresh, near_corners(context - 1, corner)).matrix for corner in (1e-8, 1e-16)]
+small, large = (torch.linalg.matrix_norm(matrix, 2).item() for matrix in at_corners)
+on_targets, from_corners = errors(scale)
 
 # %% [markdown]
 # Controls: a second part that is not silent on the fresh examples, and one that is too small.
 
 # %%
 claim = Claim("memorization/claim-2")
-on_targets, from_corners = errors(scale)
 claim.check("c in closed form: distance of the rest from one-hot", from_corners, "<=", 1e-12)
 claim.check("the same c: weights less targets, over max(c, 1)", on_targets / max(scale, 1.0), "<=", 1e-14)
 claim.check(
     "all c: weights less targets, over c", max(e / c for e, c in zip(on_fresh, scales, strict=True)), "<=", 1e-14
 )
-for name, relation, bound in (
-    ("Eq. 11, largest logit of W⁺ on R", "<=", 1e-13),
-    ("W* + cW⁺ on R: weights less targets", "<=", 1e-12),
-    ("the same W elsewhere: distance from one-hot", "<=", 1e-12),
-    ("rank of the same W less d_h", "<=", 0),
-):
-    claim.check(name, {case: found[name] for case, found in by_hand.items()}, relation, bound, of="proof")
+for place, (name, bound) in enumerate(STEPS):
+    claim.check(name, {case: steps[place] for case, steps in by_hand.items()}, "<=", bound, of="proof")
 claim.control("second part not silent, c = 100", loud_error, "<=", 1e-12)
 claim.control("c = 1: distance of the rest from one-hot", on_rest[0], "<=", 1e-12)
-at_corners = [fit_targets(fresh, near_corners(context - 1, corner)).matrix for corner in (1e-8, 1e-16)]
-small, large = (torch.linalg.matrix_norm(matrix, 2).item() for matrix in at_corners)
 claim.printed("corners, met in a limit: size of W for 1e-16 over that for 1e-8", large / small, "<=", 1.1)
 claim.printed("corners have logits: spread for 1e-16 over that for 1e-8", spread, "<=", 1.1, of="proof")
 claim.number("c in closed form", scale)

@@ -204,13 +204,23 @@ show.table(
 )
 before_training = max(one.share for models in untrained.values() for one in models)
 
+# %% [markdown]
+# Now by examples:
 
+
+# %%
 def share_of_examples(one: Saturation, H: int) -> float:
     """The share of examples on which at least half of the heads are saturated."""
     return (one.heads_per_example >= H / 2).double().mean().item()
 
 
 half_saturated = {H: [share_of_examples(one, H) for one in trained[H]] for H in sizes}
+beside = {f"H = {H}, T = {T}, beside: mean share": sum(shares[H, T]) / seeds for H, T in points[2:]}
+for H, T in sizes.items():
+    named_all_of = [share for share, one in zip(shares[H, T], accuracy[H, T], strict=True) if one == 1]
+    if named_all_of:
+        label = f"H = {H}, T = {T}: mean share over the runs that name all labels"
+        beside[label] = sum(named_all_of) / len(named_all_of)
 half_before = max(share_of_examples(one, H) for (H, _), models in untrained.items() for one in models)
 
 # %% [markdown]
@@ -228,13 +238,8 @@ for H, T in sizes.items():
     claim.estimate(label, half_saturated[H], ">", 0.5, role=role)
 claim.control("untrained heads: largest share saturated", before_training, ">", 0.5)
 claim.control("untrained heads: largest share of such examples", half_before, ">", 0.5)
-for H, T in points[2:]:
-    claim.number(f"H = {H}, T = {T}, beside: mean share", sum(shares[H, T]) / seeds)
-for H, T in sizes.items():
-    named_all_of = [share for share, one in zip(shares[H, T], accuracy[H, T], strict=True) if one == 1]
-    if named_all_of:
-        label = f"H = {H}, T = {T}: mean share over the runs that name all labels"
-        claim.number(label, sum(named_all_of) / len(named_all_of))
+for label, share in beside.items():
+    claim.number(label, share)
 for row in on_record.values():
     claim.number(f"on record, full size, one seed, H = {row['heads']}: share saturated", row["share_saturated"])
 claim.verdict()

@@ -216,9 +216,19 @@ show.figure(
 # band, taken before the share was first computed on these texts.
 
 # %%
+single, double = (
+    {(name, depth): row for (name, depth, dtype), row in found.items() if dtype is precision}
+    for precision in (SINGLE, DOUBLE)
+)
+share = largest_satisfied(prefixes) / bert_tokens
+shown = ((GPT, "general position", "general position"), (BERT, "Assumption 1", "assumption 1"))
+few_subsets = {f"{name} L1, float64: share for {what}": double[name, 1][key] for name, what, key in shown}
+
+# %% [markdown]
+# The verdict:
+
+# %%
 claim = Claim("memorization/table-3")
-single = {(name, depth): row for (name, depth, dtype), row in found.items() if dtype is SINGLE}
-double = {(name, depth): row for (name, depth, dtype), row in found.items() if dtype is DOUBLE}
 claim.check("BERT L0: rank of n queries", double[BERT, 0]["rank"], "==", 1)
 claim.check("GPT-2 L0: texts that share their last token with another", texts_alike, ">=", 1)
 claim.check("GPT-2 L0: two such queries, difference", alike.diff(dim=0).abs().max(), "==", 0)
@@ -226,14 +236,12 @@ claim.estimate("GPT-2 L1, float32: share for Assumption 1", single[GPT, 1]["assu
 claim.estimate("BERT L1, float32: share for Assumption 1", single[BERT, 1]["assumption 1"], "<", 0.99)
 for (name, depth), row in single.items():
     claim.estimate(f"{name} L{depth}, float32: share for general position", row["general position"], "<", 0.99)
-for name, what, key in ((GPT, "general position", "general position"), (BERT, "Assumption 1", "assumption 1")):
-    passed = double[name, 1][key]
-    claim.number(f"{name} L1, float64: share for {what}, {len(passed)} subsets", share_of(passed))
+for label, passed in few_subsets.items():
+    claim.number(f"{label}, {len(passed)} subsets", share_of(passed))
 every = {f"{name}, L{depth}, {dtype}": row["assumption 2"] for (name, depth, dtype), row in found.items()}
 claim.check("share for Assumption 2", every, "==", 1)
 claim.estimate("BERT L0: share for Assumption 1", single[BERT, 0]["assumption 1"], ">=", 0.99, role="control")
 claim.control("generic queries in place of GPT-2's: texts alike", texts_count - len(fresh.unique(dim=0)), ">=", 1)
-share = largest_satisfied(prefixes) / bert_tokens
 claim.number("BERT L1, float32: Kruskal rank by the 99 % rule, over n", share, printed=349 / 512, within=0.5)
 claim.stand_in("random weights and Python's standard library for trained weights and Wikipedia; reduced sizes")
 claim.verdict()
