@@ -187,7 +187,7 @@ claim.verdict()
 # The text calls Assumption 3 more relaxed than an earlier one (it prints Assumption 2; 1 must be meant, as they speak
 # of queries). For almost all contexts it is; for all it is not.
 #
-# <details><summary>Proof that Assumption 1 gives Assumption 3 for almost all contexts</summary>
+# <details><summary>Proof of Text after Assumption 3, for almost all contexts</summary>
 #
 # Let the queries satisfy Assumption 1, and take any $n$ of the examples. The Gram determinant of their sums $\tilde
 # e^{(t)}$ is a polynomial in the entries of the contexts. At contexts 0 it is the Gram determinant of the $n$ queries,
