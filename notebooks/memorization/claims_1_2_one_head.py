@@ -13,7 +13,7 @@
 # %%
 import torch
 
-from attention_theory.memorization.attention import Examples
+from attention_theory.memorization.attention import Examples, softmax_weights
 from attention_theory.memorization.examples import draw, sample_examples
 from attention_theory.memorization.single_head import (
     Columns,
@@ -23,6 +23,7 @@ from attention_theory.memorization.single_head import (
     saturating_scale,
     silent_direction,
 )
+from attention_theory.numerics import numerical_rank
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -47,20 +48,24 @@ require(
 #
 # **Claim 1 (Fit r examples in one head)** *Appendix B*
 #
-# **As printed.** The targets may be any convex combinations.
+# **As printed.** The targets may be any convex combinations. (In the proof, "each $\theta$ is derived from applying
+# Softmax nonlinearity on the logits", and footnote 4 has "the existence of some set of logits that produces a convex
+# combination".)
 #
 # **Corrected.** For $r=\min(n,d_h)$ examples with independent queries and contexts of rank $n$, and targets
 # $\theta_*^{(t)}$ inside the simplex, some $W_K,W_Q\in\mathbb R^{d\times d_h}$ give $\theta^{(t)}=\theta_*^{(t)}$ on
 # all of them.
 #
-# All entries of the targets must be positive: a softmax weight is never 0. These targets are dense, so the proof
-# stands.
+# All entries of the targets must be positive: a softmax weight is never 0, and on the boundary of the simplex there are
+# no logits. Targets inside are dense, and with them the proof goes through.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # The paper says *any* convex combination. A softmax weight is never 0, so corners and faces of the simplex are
-# approached and not reached. All points inside are reached.
+# approached and not reached. All points inside are reached. The printed proof errs at the same place: its first
+# sentence has every target derive from logits, and footnote 4 has some logits produce any convex combination. For a
+# target with an entry 0 there are none. With targets inside the simplex the rest of the proof is right.
 #
 # <details><summary>Proof of Claim 1, for targets inside the simplex</summary>
 #
@@ -115,6 +120,10 @@ betas = torch.linalg.pinv(first.contexts) @ targets.log()[..., None]  # E⁺ log
 W = betas[..., 0].T @ torch.linalg.pinv(first.queries.T)
 logits_of_proof = (first.contexts @ W @ first.queries[..., None])[..., 0]
 error_of_proof = (logits_of_proof.softmax(dim=-1) - targets).abs().max().item()
+one_fewer = first.take(slice(0, context - 1))  # d_h = n - 1 < n: as many examples as the head is wide
+narrow_head = fit_targets(one_fewer, targets[:-1]).as_head(context - 1)
+error_one_fewer = (softmax_weights(narrow_head, one_fewer)[:, 0] - targets[:-1]).abs().max().item()
+rank_one_fewer = int(numerical_rank(narrow_head.keys[0] @ narrow_head.queries[0].T, rtol=1e-12))
 
 # %% [markdown]
 # Near the corners: targets whose smallest weight is brought down to $10^{-16}$, the size of the $W$ that meets them,
@@ -137,6 +146,7 @@ def least_size(on: Examples, aims: torch.Tensor) -> float:
 floors = [1e-2, 1e-4, 1e-8, 1e-12, 1e-16]
 near = {floor: near_corners(context, floor) for floor in floors}
 fitted = {floor: fit_targets(first, aims) for floor, aims in near.items()}
+spreads = [(aims.log().amax() - aims.log().amin()).item() for aims in near.values()]  # of the logits that give them
 sizes_of_W = [torch.linalg.matrix_norm(columns.matrix, 2).item() for columns in fitted.values()]
 needed = [least_size(first, aims) for aims in near.values()]
 
@@ -190,6 +200,10 @@ error_dependent = target_error(fit_targets(dependent, aims), dependent, aims)
 claim = Claim("memorization/claim-1")
 claim.check("weights less targets, d_h = n", error, "<=", 1e-13)
 claim.check("the same, of the W that the proof writes down", error_of_proof, "<=", 1e-12, of="proof")
+claim.check("weights less targets, n - 1 examples, d_h = n - 1", error_one_fewer, "<=", 1e-13)
+rank_of_W = int(numerical_rank(W, rtol=1e-12))
+claim.check("rank of that W less n", rank_of_W - context, "<=", 0, of="proof")
+claim.check("d_h = n - 1: rank of W less d_h", rank_one_fewer - (context - 1), "<=", 0, of="proof")
 claim.check("shared context, n examples, d_h = n - 1: weights less targets", error_narrow, "<=", 1e-12)
 claim.check("shared context, n - 1 examples: singular value of the logits beyond d_h = n - 2", missing_rank, ">", 1e-3)
 claim.check("the same: logits of the last one less the sum of the others'", missing_query, ">", 1e-3)
@@ -199,6 +213,8 @@ over = {f"{floor:g}": size / least for floor, size, least in zip(floors, sizes_o
 claim.check("near the corners: size of W over what any W needs", over, ">=", 1)
 growth = sizes_of_W[floors.index(1e-16)] / sizes_of_W[floors.index(1e-8)]
 claim.printed("corners, met in a limit: size of W for 1e-16 over that for 1e-8", growth, "<=", 1.1)
+spread = spreads[floors.index(1e-16)] / spreads[floors.index(1e-8)]
+claim.printed("first sentence, corners have logits: spread for 1e-16 over that for 1e-8", spread, "<=", 1.1, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -211,16 +227,20 @@ claim.verdict()
 # Let all $E^{(t)}$ have rank $n<d$ and the queries Kruskal rank at least $n$. For $m\le n-1$ there is a rank-one $W$
 # with $E^{(t)}We^{(t)}=0$ for $t\le m$ and pairwise distinct entries of $E^{(t)}We^{(t)}$ for $m<t\le T$.
 #
-# **In the paper's proof.** The proof asks that $u$ does not vanish on the queries $m+1\le t\le d$.
+# **In the paper's proof.** The proof asks that $u$ does not vanish on the queries $m+1\le t\le d$, and says of any
+# $t\in[T]$ that one of $a_{m+1}^{(t)},\dots,a_d^{(t)}$ is not 0.
 #
-# **Corrected.** $m+1\le t\le T$: a direction that fulfils the printed condition may vanish on a later example.
+# **Corrected.** $m+1\le t\le T$ in both places: a direction that fulfils the printed condition may vanish on a later
+# example, and for $t\le m$ all these coefficients are 0.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # $W = v u^\top$ with $u$ orthogonal to the queries of the silent examples, and otherwise random. The proof asks for
 # $u^\top e^{(t)} \ne 0$ for all $m < t \le d$; there are $T$ examples, and it must be $t \le T$. A direction that
-# fulfils the printed condition can still be blind to a later example.
+# fulfils the printed condition can still be blind to a later example. (The proof also says of any $t\in[T]$ that one of
+# the coefficients $a_{m+1}^{(t)},\dots,a_d^{(t)}$ of $e^{(t)}$, in a basis that begins with $e^{(1)},\dots,e^{(m)}$, is
+# not 0. For $t \le m$ all of them are 0, and need not be more.)
 #
 # <details><summary>Proof of Lemma 3, for all examples up to T</summary>
 #
@@ -314,10 +334,11 @@ claim.verdict()
 #
 # Adding $c\,W^+$ with large $c$ makes the weights one-hot at the largest entry of $E W^+ e$, whatever else is in $W$.
 # The distance from one-hot falls like $e^{-c\,\gamma}$, where $\gamma$ is the lead of the largest entry: with
-# $\alpha^* = EW^*e$, and $w$ the place of the largest entry of $EW^+e$, each other weight is at most
-# $e^{\alpha^*_i - \alpha^*_w - c\gamma}$, the quotient of its exponential and the $w$-th. The paper proves that some
-# $c$ will do; the package
-# gives one in closed form. The largest entry must be unique; the others may coincide.
+# $\alpha^* = EW^*e$, and $w$ the place of the largest entry of $EW^+e$, each other weight is at most $e^{\alpha^*_i -
+# \alpha^*_w - c\gamma}$, the quotient of its exponential and the $w$-th. The paper proves that some $c$ will do. With
+# $\alpha^+ = EW^+e$, any $c \ge 0$ that is at least $(\alpha^*_i - \alpha^*_w + \log(2(n-1)/\delta))/(\alpha^+_w -
+# \alpha^+_i)$ for all $i \ne w$ brings the distance to $\delta$. The largest entry must be unique; the others may
+# coincide.
 
 # %%
 fixed = draw("gaussian", 2, 6, seed=seed + 2)  # the logits of two different W*
@@ -378,7 +399,7 @@ claim.verdict()
 #
 # **Claim 2 (Fit r - 1 examples, leave the rest alone)** *Appendix B*
 #
-# **As printed.** The targets may be any convex combinations.
+# **As printed.** The targets may be any convex combinations. (The proof takes their logits as Claim 1 does.)
 #
 # **Corrected.** Under Assumptions 1 and 2, with $r=\min(n,d_h)$, let $R$ hold $r-1$ of the examples. There are
 # $\theta_+^{(t)}$, $t\notin R$, such that for all targets inside the simplex and all $\delta>0$ some head has
@@ -445,34 +466,66 @@ show.figure(
 )
 
 # %% [markdown]
+# The proof is also done by hand, for $d_h = n$ and for $d_h = n - 1$: one matrix $W = W^* + cW^+$ is multiplied out and
+# all that the proof says of it is measured.
+
+
+# %%
+STEPS = [  # what is measured, and its bound
+    ("Eq. 11, largest logit of W⁺ on R", 1e-13),
+    ("W* + cW⁺ on R: weights less targets", 1e-12),
+    ("the same W elsewhere: distance from one-hot", 1e-12),
+    ("rank of the same W less d_h", 0),
+]
+
+
+def steps_of_the_proof(head_width: int) -> list[float]:
+    """The steps, of one W for a key width of at most n."""
+    own = torch.arange(examples_count) >= examples_count - (head_width - 1)
+    R, others, aims = examples.take(own), examples.take(~own), random_targets(head_width - 1)
+    part, plus = fit_targets(R, aims), silent_direction(examples, own, ~own, seed).columns
+    winners = column_logits(others, plus)
+    W = part.matrix + saturating_scale(column_logits(others, part), winners, 1e-13) * plus.matrix
+    on_R, elsewhere = ((some.contexts @ W @ some.queries[..., None])[..., 0].softmax(dim=-1) for some in (R, others))
+    quiet = (R.contexts @ plus.matrix @ R.queries[..., None]).abs().max().item()
+    apart = (elsewhere - one_hot_of_largest(winners)).abs().sum(dim=-1).max().item()
+    return [quiet, (on_R - aims).abs().max().item(), apart, int(numerical_rank(W, rtol=1e-13)) - head_width]
+
+
+# %% [markdown]
+# Both key widths at once:
+
+# %%
+by_hand = {f"d_h = {head_width}": steps_of_the_proof(head_width) for head_width in (context, context - 1)}
+at_corners = [fit_targets(fresh, near_corners(context - 1, corner)).matrix for corner in (1e-8, 1e-16)]
+small, large = (torch.linalg.matrix_norm(matrix, 2).item() for matrix in at_corners)
+on_targets, from_corners = errors(scale)
+
+# %% [markdown]
 # Controls: a second part that is not silent on the fresh examples, and one that is too small.
 
 # %%
 claim = Claim("memorization/claim-2")
-on_targets, from_corners = errors(scale)
 claim.check("c in closed form: distance of the rest from one-hot", from_corners, "<=", 1e-12)
 claim.check("the same c: weights less targets, over max(c, 1)", on_targets / max(scale, 1.0), "<=", 1e-14)
 claim.check(
     "all c: weights less targets, over c", max(e / c for e, c in zip(on_fresh, scales, strict=True)), "<=", 1e-14
 )
-W = chosen.matrix + scale * silent_part.matrix  # W* + cW⁺, multiplied out
-left_over = (rest.contexts @ W @ rest.queries[..., None])[..., 0].softmax(dim=-1) - one_hot_of_largest(decided)
-claim.check(
-    "W* + cW⁺ by hand: distance of the rest from one-hot", left_over.abs().sum(dim=-1).max(), "<=", 1e-12, of="proof"
-)
+for place, (name, bound) in enumerate(STEPS):
+    claim.check(name, {case: steps[place] for case, steps in by_hand.items()}, "<=", bound, of="proof")
 claim.control("second part not silent, c = 100", loud_error, "<=", 1e-12)
 claim.control("c = 1: distance of the rest from one-hot", on_rest[0], "<=", 1e-12)
-at_corners = [fit_targets(fresh, near_corners(context - 1, corner)).matrix for corner in (1e-8, 1e-16)]
-small, large = (torch.linalg.matrix_norm(matrix, 2).item() for matrix in at_corners)
 claim.printed("corners, met in a limit: size of W for 1e-16 over that for 1e-8", large / small, "<=", 1.1)
+claim.printed("corners have logits: spread for 1e-16 over that for 1e-8", spread, "<=", 1.1, of="proof")
 claim.number("c in closed form", scale)
 claim.verdict()
 
 # %% [markdown]
 # ## What was learned
 # One head can be given any positive weights on as many examples as it has key width and independent queries, and then
-# driven to one-hot weights on all others without touching these. The paper's "any" weights must be read as weights
-# inside the simplex: corners cost a matrix without bound, and the proof of the theorem does not need them.
+# driven to one-hot weights on all others without touching these. The paper's "any" weights, and the first sentence of
+# its proof, must be read for weights inside the simplex: corners cost a matrix without bound, and the proof of the
+# theorem does not need them.
 #
 # ## To try
 # - Set `examples_count = 300`: there are more examples to be decided, the narrowest lead among them is smaller, and the

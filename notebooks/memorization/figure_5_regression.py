@@ -122,9 +122,8 @@ show.figure(
 # <!-- /claim -->
 #
 # Monotone means step by step. Each step from one $H$ or $n$ to the next is taken seed by seed and judged by its
-# interval. Steps as wide as these, and so many seeds, took the place of others: with one head or one token more at a
-# time, and six seeds, several steps were left open. With eight seeds the step from one head to two still is, in about
-# one draw of five.
+# interval. Sizes, numbers of seeds and bars were chosen after first runs, so an outcome here is a little too sure of
+# itself.
 
 # %%
 panels = [("H", heads_examples, head_counts, by_heads), ("n", contexts_examples, contexts, by_context)]

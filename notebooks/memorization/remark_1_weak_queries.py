@@ -76,9 +76,9 @@ query_ranks = {f"Q = {Q}": int(numerical_rank(data.queries)) for Q, data in summ
 # there are queries, less one, up to $d$.
 #
 # ## What random heads reach
-# The bound is a statement about the *construction*. The layer does better: with random heads the rank of $Z$ reaches
-# $H(n-1)+1$ even where all queries lie on one line, because softmax is not linear in the query. (The logits are made
-# strong, or the last singular values would drown in rounding.)
+# The bound is a statement about the *construction*. On such queries the layer does better: with random heads the rank
+# of $Z$ reaches $H(n-1)+1$ even where all queries lie on one line, because softmax is not linear in the query. (The
+# logits are made strong, or the last singular values would drown in rounding.)
 
 # %%
 drawn = random_heads(heads, width, width, seed + 4)
@@ -131,10 +131,11 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# The construction survives weak queries: it loses as many examples a head as the queries lose in Kruskal rank. That is
-# a limit of how the heads are built and not of the layer, whose features reach the rank $H(n-1)+1$, the most with a
-# shared context, even for queries on a single line.
+# The construction survives weak queries: it loses as many examples a head as the queries lose in Kruskal rank. For the
+# generic queries tried here that is a limit of how the heads are built and not of the layer, whose features reach the
+# rank $H(n-1)+1$, the most with a shared context, even for queries on a single line.
 #
 # ## To try
 # - Set `context = 3`: only $Q = 2$ lies between the two extremes, and the promised curve has three points.
-# - Set `heads = 8`: the promise becomes steeper in $Q$, and the flat line moves up with it.
+# - Set `heads = 6`: the promise becomes steeper in $Q$, and the flat line moves up to 31. (With 8 the last singular
+#   values drown in rounding at $Q = 1$.)

@@ -135,7 +135,8 @@ show.figure(
     fig,
     name="shift",
     caption="What the skip connection adds. Built for the labels as they are, the outputs are off by the query's "
-    "coordinates (dashed diagonal); built for the shifted labels, they are right.",
+    "coordinates (dashed diagonal); built for the shifted labels, they are right; built with the wrong sign, they are "
+    "off by twice as much (triangles).",
     alt="Errors against coordinates of the query: points on the diagonal for unshifted labels, on a steeper line for "
     "the wrong sign, and on zero for the right shift.",
 )

@@ -118,9 +118,10 @@ show.figure(
 #
 # **Section 5.2 (More heads)** *Section 5.2*
 #
-# With $d$ fixed, increasing the number of heads $H$ improves memorisation. (Theorem 1, a lower bound, does not show it
-# by itself. Beside the number of labels within reach, an upper bound, it does for more than $d+1$ times as many heads;
-# that number grows with every head.)
+# With $d$ fixed, increasing the number of heads $H$ improves memorisation: the layers of more heads, taken as a class,
+# meet labels that those of fewer do not. (Theorem 1, a lower bound, does not show it by itself. Beside the number of
+# labels within reach, an upper bound, it does for more than $d+1$ times as many heads; that number grows with every
+# head.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -128,7 +129,7 @@ show.figure(
 # A head more never hurts, since its value weights can be zero. That it helps, both bounds together show for more than
 # $d+1$ times as many heads: $H$ heads have $H(n-1)(d+1)+1$ labels within reach, and Theorem 1 promises as many to
 # $(d+1)H$ heads. The number of labels within reach grows with every head. Labels of more examples than one head has
-# within reach are met by all heads, trained for them.
+# within reach are met by the layer with all its heads, trained for them.
 #
 # One start that meets the labels shows that they can be met. Up to six are tried. The controls have as many, and fail
 # at every one.
@@ -173,9 +174,10 @@ claim.verdict()
 #
 # **Section 5.2 (Longer contexts)** *Section 5.2*
 #
-# With $d$ and $H$ fixed and one shared context, as in the experiments, increasing $n$ improves memorisation. (Theorem 1
-# does not show it by itself; the number of labels within reach grows by $H(d+1)$ with every token. With a context for
-# each example that number does not depend on $n$, for $n\ge2$.)
+# With $d$ and $H$ fixed, increasing the context size $n$ improves memorisation, where all examples share one context,
+# as in the experiments that verify it. (Theorem 1 does not show it by itself; the number of labels within reach grows
+# by $H(d+1)$ with every token. The paper names no kind of context. With one for each example that number does not
+# depend on $n$, for $n\ge2$.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -210,11 +212,16 @@ claim.verdict()
 #
 # **Section 5.2 (Key width beyond n, and below it)** *Section 5.2*
 #
-# With $d$ and $n$ fixed and one shared context, as in the experiments, increasing $d_h$ only helps up to $d_h<n$, and
-# there is no gain in memorisation beyond: logits matter up to a common number only, so a head of any width has the
-# softmax weights of one of width $n-1$. (Theorem 1, a lower bound, does not show it by itself, and for $d_h<n$ it is
-# not tight: with a shared context and $d_h=1$ the rank of $Z$ was already $H(n-1)+1$ where it was tried. With a context
-# for each example a width beyond $n$ adds to the labels within reach.)
+# **As printed.** With $d$ and $n$ fixed, whatever the contexts, increasing $d_h$ only helps up to $d_h<n$, and there is
+# no gain in memorisation beyond.
+#
+# **Corrected.** With $d$ and $n$ fixed and one context shared by all examples, increasing $d_h$ only helps up to
+# $d_h<n$, and there is no gain in memorisation beyond: logits matter up to a common number only, so a head of any width
+# has the softmax weights of one of width $n-1$. (Theorem 1, a lower bound, does not show it by itself, and for $d_h<n$
+# it is not tight: with a shared context and $d_h=1$ the rank of $Z$ was already $H(n-1)+1$ where it was tried.)
+#
+# The contexts must be shared, as in the experiments that verify it. With a context for each example a width beyond $n$
+# adds to the labels within reach, until $d_h=d$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -243,7 +250,8 @@ claim.verdict()
 #
 # With a shared context a head of any width is matched, weight for weight, by one of width $n - 1$. Below that something
 # real is lost, though not the rank of $Z$, which at the sizes tried is full from $d_h = 1$ on: the outputs move in
-# fewer dimensions. Where each example has a context of its own, a width beyond $n$ does help.
+# fewer dimensions. The paper's sentence names no kind of context. Where each example has a context of its own, a width
+# beyond $n$ does help: that is judged as what the printed form would have to satisfy.
 
 # %%
 wide = random_heads(heads, width, width, seed + 2)
@@ -281,7 +289,7 @@ claim.check(f"d_h = n - 1: best residual, T = {beyond_thin}", trained[context - 
 claim.check("H = 4, n = 6, d_h = 1: rank of Z", int(numerical_rank(thin, rtol=1e-12)), "==", bound)
 claim.control("the same with a duplicate token: rank", int(numerical_rank(faulty, rtol=1e-12)), "==", bound)
 gain = separate_by_width[width] - separate_by_width[context]
-claim.control("separate contexts: labels within reach, d_h = d less d_h = n", gain, "==", 0)
+claim.printed("separate contexts: labels within reach, d_h = d less d_h = n", gain, "==", 0)
 claim.number("H = 4, n = 6: singular value at the bound, d_h = 1", rank_and_gap(thin, bound)[0])
 claim.number("H = 4, n = 6: singular value at the bound, d_h = 12", rank_and_gap(thick, bound)[0])
 claim.verdict()
@@ -289,8 +297,10 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # A lower bound does not show what helps. Beside an upper one, the number of labels within reach, the first two
-# conclusions are true for shared contexts, the first for any; and the third is exact: keys wider than $n - 1$ give no
-# head that was not there. With a context for each example, length adds no dimensions and key width does.
+# conclusions come out for shared contexts at the sizes tried: more labels are within reach, and labels beyond the reach
+# of the smaller layer were met by the larger. The third is exact for shared contexts: keys wider than $n - 1$ give no
+# head that was not there. With a context for each example, length adds no dimensions and key width does, so that the
+# third is false as printed.
 #
 # ## To try
 # - Set `context = 6`: the right panel becomes level later, from width 5 on.

@@ -175,11 +175,6 @@ claim.verdict()
 # sizes; no run is stopped early. One core needs less than three times the paper's days. What takes them is Figure 4,
 # with a context for each example: Figures 2, 3 and 5 together take a core eight days.
 #
-# No GPU was at hand for this page, so a table for one is missing. It appears below once the pace is measured:
-#
-# ```shell
-# python benchmarks/memorization_pace.py results/memorization/pace_gpu.json --device cuda --seeds 3
-# ```
 
 # %%
 panels = printed_panels()
@@ -201,7 +196,7 @@ for path in sorted((Layout.here().results / "memorization").glob("pace_*.json"))
 # ## What was learned
 # The task of the experiments is simple to state and is not the theorem's: classes are named by the largest output, and
 # $d_\mathrm{out} > d$. What the paper leaves open is listed above and can be changed. Nothing but the query's row is
-# ever read, so that the layer need be computed at one position only; that is what makes the printed grid affordable.
+# ever read, so that the layer need be computed at one position only.
 #
 # ## To try
 # - Set `classes = 1000`: with twenty examples a class the counts scatter more, and the chi-square statistic and its

@@ -121,7 +121,7 @@ def examine(queries: torch.Tensor, contexts: torch.Tensor) -> dict:
     most, n = min(*queries.shape), contexts.shape[1]
     single = queries.dtype is SINGLE
     prefixes = independent_prefixes(queries, most, draws, seed) if single else sampled_ranks(queries, n, 100, seed)
-    whole = prefixes if single else sampled_ranks(queries, most, 20, seed)
+    whole = prefixes if single else sampled_ranks(queries, most, 600, seed)
     shares = {"general position": (whole >= most).tolist(), "assumption 1": (prefixes >= n).tolist()}
     return shares | {"assumption 2": context_fraction(contexts), "prefixes": prefixes.cpu()}
 
@@ -180,27 +180,27 @@ show.table(
 
 # %%
 embedded = cast(base, DOUBLE).tokens(data)
-assumption_3 = satisfied_fraction(mean_shifted_queries(Examples(embedded, embedded[:, 0])), n, 200, seed)
+assumption_3 = sampled_ranks(mean_shifted_queries(Examples(embedded, embedded[:, 0])), n, 600, seed) == n
 repeated = data[:1].double().expand(200, -1, -1)
 repeated_queries = cast(attention, DOUBLE).at(cast(base, DOUBLE).tokens(repeated), 0)
 alone = sampled_ranks(repeated_queries, n, 100, seed).max()
 
 # %% [markdown]
-# All rows of the table. Shares of subsets in float32 are judged by their intervals; those in float64 are of 20 subsets,
-# or of 100 for Assumption 1, and all of these must be independent up to one in a hundred.
+# All rows of the table. Shares of subsets are judged by their intervals, those in float64 over 600 subsets.
 
 # %%
 claim = Claim("memorization/table-1")
 after = [name for name in places if name != "Embedding"]
 claim.check("embedding: most independent queries, of n", found["Embedding", SINGLE]["prefixes"].max(), "==", 1)
-claim.check("embedding: share for Assumption 3", assumption_3, ">=", 0.99)
+claim.estimate("embedding: share for Assumption 3", assumption_3.tolist(), ">=", 0.99)
 for name in after:
     claim.estimate(f"{name}: share for Assumption 1", found[name, SINGLE]["assumption 1"], ">=", 0.99)
     claim.estimate(f"{name}: share for general position", found[name, SINGLE]["general position"], "<", 0.99)
 every = {f"{name}, {dtype}": row["assumption 2"] for (name, dtype), row in found.items()}
 claim.check("share for Assumption 2", every, ">=", 0.99)
-double = {name: share_of(found[name, DOUBLE]["general position"]) for name in after}
-claim.check("float64: share for general position", double, ">=", 0.99)
+for name in after:
+    label = f"{name}, float64: share for general position"
+    claim.estimate(label, found[name, DOUBLE]["general position"], ">=", 0.99)
 claim.control("one image repeated, random attention: most independent queries, of n", alone, ">=", n)
 if not (checkpoint and pictures):
     claim.stand_in("crops of two photographs for ImageNet, a small transformer trained on them for published weights")
@@ -208,8 +208,9 @@ claim.verdict()
 
 # %% [markdown]
 # So the pattern of Table 1 comes out, and with it what it rests on. "General position fails" is a statement about
-# float32: in float64 the same queries pass. What fails exactly is the embedding row alone, where every query is the
-# same vector. The paper's conclusion that the Kruskal rank is far below $d$ does not follow from its test.
+# float32: computed in float64 from the same images and weights, they pass. What fails exactly is the embedding row
+# alone, where every query is the same vector. The paper's conclusion that the Kruskal rank is far below $d$ does not
+# follow from its test.
 #
 # ## Figure 1: the curve
 # The figure draws the share of independent subsets of $k$ queries against $k$, after random attention. Its caption says
@@ -264,7 +265,8 @@ panels[0].legend()
 show.figure(
     fig,
     name="kruskal",
-    caption="Left the small size, right the recorded run. In float32 the share falls between n and d (dashed).",
+    caption="Left the small size, right the two draws of the recorded run. In float32 the share falls between n and d "
+    "(dashed); squares: float64.",
     alt="Satisfied fraction against k, two panels. Float32 falls from one to zero between the lines, float64 does not.",
 )
 
@@ -282,11 +284,10 @@ rows.append(("authors' published notebook", 197, 768, "about 235", 235 / 197, 23
 show.table(["random attention, float32", "n", "d", "last k at 99 %", "k over n", "k over d"], rows)
 
 # %% [markdown]
-# "Slightly larger than $n$" is no number. On the paper's images it is some 1.2; crops of two photographs cannot be
-# expected to give it closely. The band is half of the printed ratio either way, as for Table 3. It was taken when a
-# short list of sizes had been tried, of which 290 was the last to pass, at $1.47\,n$; with every size tried, as now,
-# the last one is larger. "Much smaller than $d$" is judged by $d/2$. Both are judged at the size on record. At the
-# small size neither holds, as the first row shows.
+# "Slightly larger than $n$" is no number. On the paper's images it is some 1.2. The stand-in does not bear out
+# "slightly": on crops of two photographs it is some 1.7 at the size on record, and much more at the small size, as the
+# first row shows. So the ratio is shown and not judged. "Much smaller than $d$" is judged by $d/2$, at the size on
+# record; at the small size it does not hold.
 #
 # Not every picture will do: digits cut into single pixels have class tokens of rank below $n = 65$ after random
 # attention, even in float64.
@@ -308,10 +309,10 @@ claim.check("small size, float32: largest k of any draw, below d", prefixes.max(
 claim.estimate("recorded, float32: share at k = n", at_n, ">=", 0.99)
 claim.check("recorded, float32: largest k at 99 % over d, 'much smaller'", max(large_k) / large_d, "<=", 0.5)
 mean_k = sum(large_k) / len(large_k)
-claim.number("recorded, float32: largest k at 99 % over n", mean_k / large_n, printed=235 / 197, within=0.5)
-claim.check(
-    "recorded, float64: share at k = d", min(row["float64"][str(large_d)] for row in recorded["data"]), ">=", 0.99
-)
+claim.number("recorded, float32: largest k at 99 % over n", mean_k / large_n, printed=235 / 197)
+in_double = min(row["float64"][str(large_d)] for row in recorded["data"])
+claim.number("recorded, float64: share at k = d, few subsets", in_double)
+claim.estimate("small size, float64: share at k = d", found["Random attention", DOUBLE]["general position"], ">=", 0.99)
 claim.number("small size, float32: largest k at 99 % over n", small_k / n)
 claim.control("digits, one pixel a patch: share at k = n = 65", one_pixel, ">=", 0.99)
 at_embedding = share_of(found["Embedding", DOUBLE]["assumption 1"])
@@ -322,9 +323,9 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # One layer of attention makes the class tokens of different images independent, $n$ at a time, as the paper says; even
-# a random one does. That general position fails is a matter of float32, as in the paper's code: in float64 the subsets
-# that were drawn of the same queries pass. How far above $n$ the float32 curve falls depends on $n/d$ and on the
-# images, and is no property of the model alone.
+# a random one does. That general position fails is a matter of float32, as in the paper's code: computed in float64
+# from the same images and weights, they pass. How far above $n$ the float32 curve falls is not the same at the two
+# sizes, nor for other images.
 #
 # ## To try
 # - Set `patch = 4` with `heads = 4`: with 65 tokens of width 48 there are more tokens than dimensions, and Assumption 2

@@ -10,9 +10,8 @@
 #
 # Neither the texts nor the trained weights come with a book. **The stand-in** is models of the same build with random
 # weights, at reduced size, on the sources of Python's standard library: some two and a half million words of English
-# and code. Each piece begins at a place of its own. BERT keeps its ratio $n/d = 1/2$ of the large model. (Section 4
-# quotes 512/768, the base model's.) A folder with published weights can be named in the parameters; then they are
-# tested too.
+# and code. Each piece begins at a place of its own. BERT keeps its ratio $n/d = 1/2$ of the large model. A folder with
+# published weights can be named in the parameters; then they are tested too.
 #
 # <!-- claim memorization/table-3 -->
 # <blockquote>
@@ -211,15 +210,25 @@ show.figure(
 
 # %% [markdown]
 # ## Table 3, judged
-# The paper's crosses and marks for random weights come out, all in float32. The Kruskal rank of random BERT is held
-# against the printed 349 of 512 as a share of $n$: other texts and a smaller model cannot be expected to give it
-# closely, and half of the printed share either way is the band, taken before the share was first computed on these
-# texts.
+# The paper's crosses and marks for random weights come out, all in float32. The few subsets that are drawn in float64
+# are shown and not judged. The Kruskal rank of random BERT is held against the printed 349 of 512 as a share of $n$:
+# other texts and a smaller model cannot be expected to give it closely, and half of the printed share either way is the
+# band, taken before the share was first computed on these texts.
+
+# %%
+single, double = (
+    {(name, depth): row for (name, depth, dtype), row in found.items() if dtype is precision}
+    for precision in (SINGLE, DOUBLE)
+)
+share = largest_satisfied(prefixes) / bert_tokens
+shown = ((GPT, "general position", "general position"), (BERT, "Assumption 1", "assumption 1"))
+few_subsets = {f"{name} L1, float64: share for {what}": double[name, 1][key] for name, what, key in shown}
+
+# %% [markdown]
+# The verdict:
 
 # %%
 claim = Claim("memorization/table-3")
-single = {(name, depth): row for (name, depth, dtype), row in found.items() if dtype is SINGLE}
-double = {(name, depth): row for (name, depth, dtype), row in found.items() if dtype is DOUBLE}
 claim.check("BERT L0: rank of n queries", double[BERT, 0]["rank"], "==", 1)
 claim.check("GPT-2 L0: texts that share their last token with another", texts_alike, ">=", 1)
 claim.check("GPT-2 L0: two such queries, difference", alike.diff(dim=0).abs().max(), "==", 0)
@@ -227,13 +236,12 @@ claim.estimate("GPT-2 L1, float32: share for Assumption 1", single[GPT, 1]["assu
 claim.estimate("BERT L1, float32: share for Assumption 1", single[BERT, 1]["assumption 1"], "<", 0.99)
 for (name, depth), row in single.items():
     claim.estimate(f"{name} L{depth}, float32: share for general position", row["general position"], "<", 0.99)
-claim.check("GPT-2 L1, float64: share for general position", share_of(double[GPT, 1]["general position"]), "==", 1)
-claim.check("BERT L1, float64: share for Assumption 1", share_of(double[BERT, 1]["assumption 1"]), "==", 1)
+for label, passed in few_subsets.items():
+    claim.number(f"{label}, {len(passed)} subsets", share_of(passed))
 every = {f"{name}, L{depth}, {dtype}": row["assumption 2"] for (name, depth, dtype), row in found.items()}
 claim.check("share for Assumption 2", every, "==", 1)
 claim.estimate("BERT L0: share for Assumption 1", single[BERT, 0]["assumption 1"], ">=", 0.99, role="control")
 claim.control("generic queries in place of GPT-2's: texts alike", texts_count - len(fresh.unique(dim=0)), ">=", 1)
-share = largest_satisfied(prefixes) / bert_tokens
 claim.number("BERT L1, float32: Kruskal rank by the 99 % rule, over n", share, printed=349 / 512, within=0.5)
 claim.stand_in("random weights and Python's standard library for trained weights and Wikipedia; reduced sizes")
 claim.verdict()
@@ -244,8 +252,9 @@ claim.verdict()
 #
 # ## The explanation by positions
 # The appendix explains what it finds by positions. BERT keeps Assumption 2, it says, because its positions are
-# sinusoidal. But the BERT that was examined has *learned* positions, and random ones in their place, as here, keep the
-# contexts independent as well. What is needed is positions of some kind: without any, equal words are equal tokens.
+# sinusoidal. But the authors' published code examines `bert-large-uncased`, and that model has *learned* positions;
+# random ones in their place, as here, keep the contexts independent as well. What is needed is positions of some kind:
+# without any, equal words are equal tokens.
 #
 # <!-- claim memorization/remark-appendix-j-explanation -->
 # <blockquote>
@@ -258,8 +267,9 @@ claim.verdict()
 # **Corrected.** Positions keep the contexts of BERT independent. The Kruskal rank of its queries, though below $n$, is
 # high enough for Remark 1 to promise something.
 #
-# BERT's positions are learned, and random ones in their place keep contexts independent too. By the paper's own 99 %
-# rule the trained Kruskal rank is 297 (quoted from the authors' published notebook, not rerun).
+# The positions of `bert-large-uncased`, which the authors' published code examines, are learned, and random ones in
+# their place keep contexts independent too. By the paper's own 99 % rule the trained Kruskal rank is 297 (quoted from
+# the authors' published notebook, not rerun).
 #
 # </blockquote>
 # <!-- /claim -->
@@ -308,8 +318,8 @@ claim.verdict()
 #
 # **Appendix J (The positions of trained GPT-2)** *Appendix J*
 #
-# The learned positions of trained GPT-2 are observed to have a lower rank, and the tokens of its contexts to be no
-# longer independent after one layer.
+# The learned positional encodings of pre-trained GPT-2 are observed to have a lower rank and to be no longer linearly
+# independent. (Table 3 has Assumption 2 fail for it after one layer, and hold at the embedding.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -381,9 +391,10 @@ else:
 # %% [markdown]
 # ## What was learned
 # The exact failures of Table 3 are at the embedding, where queries coincide. After one layer the crosses for random
-# weights are crosses of float32: the same queries pass in float64, and how far below $n$ the Kruskal rank of BERT comes
-# out is not the print's on these texts. Positions of any independent kind keep the contexts independent; that BERT's
-# are sinusoidal is not so, and what trained GPT-2's are like only its weights can tell.
+# weights are crosses of float32: computed in float64 from the same texts and weights, the few subsets drawn pass, and
+# how far below $n$ the Kruskal rank of BERT comes out is not the paper's on these texts. Positions of any independent
+# kind keep the contexts independent; that BERT's are sinusoidal is not so, and what trained GPT-2's are like only its
+# weights can tell.
 #
 # ## To try
 # - Set `sentences = 2`: a second segment spreads the class tokens a little, and the float32 curve moves to the right.

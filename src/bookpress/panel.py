@@ -191,8 +191,8 @@ def outcome(item: Item, verdict: Verdict) -> str:
     """Passed or failed, and whether it had to. What a paper shows and a reproduction does not had no need to fail."""
     if not item.counts:
         return "shown"
-    if item.role is Role.PRINTED and item.passed is False and verdict in _FALLS_SHORT:
-        return "fails, unlike in the paper"
+    if item.role is Role.PRINTED and item.passed is not True and verdict in _FALLS_SHORT:
+        return "**undecided**, unlike in the paper" if item.passed is None else "fails, unlike in the paper"
     return _OUTCOME[item.role.must_fail, item.passed]
 
 

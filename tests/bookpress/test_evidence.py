@@ -238,6 +238,14 @@ def test_the_panel_says_whether_what_is_printed_had_to_fail(kind: str, words: st
 
 
 @pytest.mark.parametrize(
+    ("kind", "words"), [("lemma", "undecided, where it must fail"), ("figure", "undecided, unlike")]
+)
+def test_the_panel_says_what_an_interval_leaves_open_of_what_is_printed(kind: str, words: str) -> None:
+    settled = controlled(passing(claim_of(kind))).estimate("p", [1.0, 2.0, 3.0], ">", 1.9, role="printed").settle()
+    assert f"[{words}" in panel_text(settled)
+
+
+@pytest.mark.parametrize(
     ("value", "shown"),
     [
         (9999, "9999"),
