@@ -22,7 +22,8 @@
 #
 # Let Algorithm 1 learn from histories of a universal machine on machines and words $(M, x)$ drawn from $\mathcal{D}$,
 # and let $\varepsilon$ be its mean squared error on the next token over the $\Phi$ entries of a true history. Let each
-# output be rounded before it becomes a token, as the proof has it. Then
+# output be rounded before it becomes a token; Eq. 22 has no rounding, but the proof says that "each step rounds to an
+# incorrect set of tokens with probability less than $\varepsilon$". Then
 #
 # $$\begin{aligned}
 # & \Pr\big[\mathrm{CH}_{\hat\Theta}(M, x) \ne \mathrm{CH}_\Theta(M, x)\big] \\
@@ -32,12 +33,12 @@
 # with 4 for a constant, and $\varepsilon$ is as small as wanted with a number of samples polynomial in $d$,
 # $1/\varepsilon$ and $\log(1/\delta)$.
 #
-# **In the paper's proof.** Each step rounds wrongly with probability less than $\varepsilon$.
+# **In the paper's proof.** "each step rounds to an incorrect set of tokens with probability less than $\varepsilon$".
+# For this sentence rounding is read into the loop of Eq. 22.
 #
-# **Corrected.** At most $4\varepsilon$, since a squared error below $1/4$ is undone. (Rounding is not in the loop of
-# Eq. 22. Without it histories of real numbers differ more often; read as tokens, at the end, those of this page do not
-# exceed the bound. The data run over $t \in [\Phi]$, not $[T]$, and the $H \le d^2$ of $\hat\Theta$ is not the $H$ of
-# $\Theta$.)
+# **Corrected.** At most $4\varepsilon$, since a squared error below $1/4$ is undone. (Without rounding in the loop
+# histories of real numbers differ more often; read as tokens, at the end, those of this page do not exceed the bound.
+# The data run over $t \in [\Phi]$, not $[T]$, and the $H \le d^2$ of $\hat\Theta$ is not the $H$ of $\Theta$.)
 #
 # </blockquote>
 # <!-- /claim -->
