@@ -318,6 +318,11 @@ def eliminate(data):
     return solution.mT.double().nan_to_num(nan=inf)
 
 
+# %% [markdown]
+# All of them get the same data set.
+
+
+# %%
 def measure(tokens):
     """λ_min of one data set, and the distance to the teacher of what each solver finds."""
     labels = mhla(teacher, tokens)
@@ -377,10 +382,9 @@ show.figure(
     "$\\lambda_{\\min} = 0$) to the mixture with 95% of them (right end). At the left end least norm finds the teacher "
     "all the same, elimination returns what rounding makes of it, and descent keeps what its start had in the kernel. "
     "Heights above $10^4$ are drawn there.",
-    alt="Two panels of distance against the least eigenvalue. Left: two pairs of falling curves, in float64 near "
-    "1e-12 and in float32 near 1e-4; at eigenvalue zero the two of elimination jump far above 1, the two of "
-    "least norm do not. A curve of singular values lies below them, nearly level. Right: two curves fall from 1 and "
-    "more at zero to 0.2 and below 1e-4.",
+    alt="Two panels of distance against the least eigenvalue. Left: two pairs of falling curves, in float64 near 1e-12 "
+    "and in float32 near 1e-4, and a lower one, nearly level; at eigenvalue zero the two of elimination jump far above "
+    "1, the others do not. Right: two curves fall from 1 and more at zero to 0.2 and below 1e-4.",
 )
 
 # %% [markdown]
