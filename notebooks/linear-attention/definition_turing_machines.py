@@ -20,10 +20,14 @@
 #
 # **Definition (Machines and the words they accept)** *Section 5*
 #
-# A Turing machine $M$ has states $\mathcal{Q}$ with $q_{start}, q_{accept}, q_{reject}$, letters $\Sigma \subseteq
-# \Gamma$ and a transition function $\delta: \mathcal{Q} \times \Gamma \to \mathcal{Q} \times \Gamma \times \{L, R\}$
-# (in the paper on $\Sigma$, which leaves out the blank). The language $A_{TM}$ holds the pairs $(M, x)$ for which $M$
-# reaches $q_{accept}$ on the word $x$.
+# **As printed.** $\delta$ is defined on $\mathcal{Q} \times \Sigma$. That leaves out the blank, which a machine reads
+# at the end of its word, and every other letter that it may write.
+#
+# **Corrected.** A Turing machine $M$ has states $\mathcal{Q}$ with $q_{start}, q_{accept}, q_{reject}$, letters $\Sigma
+# \subseteq \Gamma$ and a transition function $\delta: \mathcal{Q} \times \Gamma \to \mathcal{Q} \times \Gamma \times
+# \{L, R\}$. The language $A_{TM}$ holds the pairs $(M, x)$ for which $M$ reaches $q_{accept}$ on the word $x$.
+#
+# On $\mathcal{Q} \times \Gamma$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -105,13 +109,18 @@ agreeing = sum(
 show.table(["step", *[f"cell {cell}" for cell in range(4)]], [[t, *row] for t, row in enumerate(followed)])
 
 # %% [markdown]
-# The changed machine, one transition of which stays odd, must come to another verdict on 11.
+# The changed machine, one transition of which stays odd, must come to another verdict on 11. In the paper $\delta$ has
+# rules for the letters of the input $\Sigma$ alone, here for 1. Of the three letters that `even` reads on 11 the last
+# one is the blank, for which there would be none.
 
 # %%
+heads_at = [row.index(next(filter(None, row))) for row in followed[:-1]]
+read = [machine.letters[run.letters[step, cell]] for step, cell in enumerate(heads_at)]
 claim = Claim("linear-attention/definition-accept-tm")
 claim.check("verdicts as worked out by hand", sum(row[2] == row[3] for row in rows), "==", len(rows))
 claim.check("the run of 'even' on 11: cells with the state worked out", agreeing, "==", 16)
 claim.check("with too few steps the word is undecided", decide(machine, "11", 4, 2), "==", "undecided")
+claim.misprint("letters that 'even' reads on 11 and that are not in Σ = {1}", len(set(read) - {"1"}), "==", 0)
 claim.control("one transition changed: the verdict on 11", decide(changed, "11", 4, 3), "==", "accept")
 claim.verdict()
 

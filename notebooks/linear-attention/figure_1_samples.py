@@ -28,14 +28,11 @@
 #
 # **Figure 1 (From few sequences to many)** *Figure 1, caption; Section 6.1*
 #
-# **As printed.** It matches Algorithm 1 for varying $N$.
-#
-# **As run here.** For varying numbers $N$ of training sequences and widths $d$, multi-head attention converges faster
-# than multi-layer attention and matches Algorithm 1, and more layers yield no consistent improvement.
-#
-# It matches Algorithm 1 from some four sequences on at $d = 2$, and from some tens on at $d = 4$. On fewer, regression
-# is exact still, as soon as the equations outnumber the coefficients, and gradient descent is not: it is slow in the
-# directions that few sequences hardly show.
+# For varying numbers $N$ of training sequences and widths $d$, multi-head attention converges faster than multi-layer
+# attention and matches Algorithm 1, and more layers yield no consistent improvement. The paper does not say which $N$.
+# Heads match Algorithm 1 from some four sequences on at $d=2$ and from some tens on at $d=4$; it is judged from 64 on.
+# On fewer, which is shown, regression is exact still, as soon as the equations outnumber the coefficients, and gradient
+# descent is not: it is slow in the directions that few sequences hardly show. Layers are run at $d = 2$ alone.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -275,8 +272,10 @@ show.table(
 # - They must be later at a hundredth, in the mean over these $N$. Runs that never got there count against heads: layers
 #   as if they had in the last step, heads as if they needed ten times as long.
 # - That layers improve on one head consistently would mean that they do so at every $N$; for nine teachers in ten, say.
-# - To match Algorithm 1 is to have at most 100 times its root mean square error on the data. The caption asks it for
-#   all $N$. From which $N$ on it was to be expected was seen in trial runs on other teachers.
+# - To match Algorithm 1 is to have at most 100 times its root mean square error on the data. The caption says it of
+#   "varying" $N$, and the paper names none of them. From which $N$ on it was to be expected was seen in trial runs on
+#   other teachers, and from there on it is judged. The smaller ones are shown. At first the smallest, two sequences at
+#   $d = 4$, was judged as well, as if it were one of the paper's, and the verdict was "partly reproduced".
 
 
 # %%
@@ -330,9 +329,8 @@ for width, name in layered:
 for width, count in product(widths, [one for one in counts if one >= enough]):
     label = f"d = {width}, N = {count}: d² heads over Algorithm 1, powers of ten"
     claim.estimate(label, match(width, count), "<=", 2)
-last_width = widths[-1]
-label = f"d = {last_width}, N = {counts[0]}: d² heads over Algorithm 1, powers of ten"
-claim.estimate(label, match(last_width, counts[0]), "<=", 2, role="printed")
+for width, count in product(widths, [one for one in counts if one < enough]):
+    claim.number(f"d = {width}, N = {count}: d² heads over Algorithm 1, powers of ten", match(width, count).mean())
 claim.check("Algorithm 1, d = 8, error on others with more equations than coefficients", knows, "<=", 1e-6)
 claim.control("the same with fewer equations", blind, "<=", 1e-6)
 claim.verdict()

@@ -182,10 +182,37 @@ show.table(
 #
 # A head with $Q = \sum_i e_{k_i} e_{s_i}^\top$ and $V = \sum_j w_j\, e_{d_j} e_{v_j}^\top$ adds $w_j\, G[v_j, k_i]\,
 # z[s_i]$ to row $d_j$ of the next token. So a head reads blocks of $G$, and only from rows that are some head's
-# *source*. These are: at, next, go and five marks that count the work, read letter, read state, pair, move, moved,
-# next state and brought state. Write $T = G[\text{letter}, \text{cell}]$, $S = G[\text{head}, \text{cell}]$,
-# $U = G[\text{read state}, \text{read letter}]$ and $D = G[\text{cell}, \text{move}]$; $e_c$ is the key of cell $c$,
-# zero for a cell off the tape's left end. (With one more entry, 1 at row "at" of cell 0 and column "cell" of cell 0 in
+# *source*. These are: at, next, go and five marks that count the work, read letter, read state, pair, move, moved, next
+# state and brought state. Write $T = G[\text{letter}, \text{cell}]$, $S = G[\text{head}, \text{cell}]$, $U =
+# G[\text{read state}, \text{read letter}]$ and $D = G[\text{cell}, \text{move}]$; $e_c$ is the key of cell $c$, zero
+# for a cell off the tape's left end. These are the heads, "a → b" standing for a source and its key, or a value and its
+# destination, with weight 1 unless another is given; # as a key or a value is the row #:
+#
+# | heads | number | source → key | value → destination |
+# | --- | --- | --- | --- |
+# | of the mark go | 1 | go → #, go → head | # → LOCATE, cell → at |
+# | of LOCATE and READ | 2 | the mark → # | # → READ; # → PAIR |
+# | of PAIR | 1 | PAIR → #, PAIR → head | # → WRITE, cell → cell |
+# | of WRITE | 1 | WRITE → #, WRITE → head | # → LEAVE, cell → cell |
+# | of LEAVE | 1 | LEAVE → # | # → cell 0 of next |
+# | what stands in a cell | 1 | at → cell | letter → read letter, head → read state |
+# | a state carried on | 1 | next state → table of | table of → brought state |
+# | states on the tape | 1 | read state and brought state → table of | table of → head |
+# | the pair, for a letter $a$ | $\hat\Sigma$ | $a$ of read letter → itself | read state → pair $a$ |
+# | the rule, for $a$ | $\hat\Sigma$ | pair $a$ → table of | the list below |
+# | a move $m$ | 3 | $m$ of move → itself, $m$ of moved → # | cell → at, shifted; # → $m$ of move, by $-1$ |
+# | printing a cell | 1 | next → cell, next → # | the list below |
+# | a cell $c$ | $N$ | $c$ of next → $c$ of cell and #, $c$ of at → # | the list below |
+#
+# - The rule: table $a$ letter → letter; table $a$ → $a$ of letter, by $-1$; table $a$ move → move, and → moved; table
+#   $a$ state → next state; table of → read state, by $-1$; table $a$ → $a$ of read letter.
+# - Printing: letters but the blank → themselves; # → the blank; letters but the blank → the blank, by $-1$; head →
+#   state; # → go; all letters → go, by $-1$.
+# - A cell: # → $c$ of cell; all letters → $c$ of cell, by $-1$; all letters → cell $c + 1$ of next, but for the last
+#   $c$.
+#
+# Six heads of marks, three of memory, two for each letter, three of moves, one that prints and one for each cell: $N +
+# 2\hat\Sigma + 13$ for $N$ cells. (With one more entry, 1 at row "at" of cell 0 and column "cell" of cell 0 in
 # the $V$ of the move L, a move to the left of cell 0 gives $e_0$ in place of zero. All else is as below, and the head
 # stays on the tape.)
 #
@@ -219,7 +246,7 @@ show.table(
 # was, a blank longer.
 #
 # *Sizes.* With $N = \hat n + \hat\Phi$ cells, as many as are ever written, there are $H = N + 2\hat\Sigma + 13$ heads,
-# and the rows number
+# by the table, and the rows number
 #
 # $$d = 3N + \hat\Sigma\, (2\hat{\mathcal Q} + \hat\Sigma + 6) + 6\hat{\mathcal Q} + 13 .$$
 #

@@ -33,9 +33,13 @@
 #
 # **Definition (Identifiability)** *Section 4, Eqs. 13 and 14*
 #
-# A model class is identifiable with respect to a data set if all its empirical risk minimisers compute the same
-# function, on inputs of every length. (Eq. 13 names the set of minimisers $\Omega_\Theta$, the text
-# $\Omega_{\mathrm{ERM}}$.)
+# **As printed.** Eq. 13 names the set of minimisers $\Omega_\Theta$, as if it were that of the parameters $\Theta$ of
+# the class. The text before and after it has $\Omega_{\mathrm{ERM}}$.
+#
+# **Corrected.** A model class is identifiable with respect to a data set if all its empirical risk minimisers compute
+# the same function, on inputs of every length.
+#
+# $\Omega_{\mathrm{ERM}}$ in Eq. 13 as well.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -396,11 +400,12 @@ claim.verdict()
 
 # %% [markdown]
 # ## The two definitions, tried
-# Identifiability first: the minimisers found above are held against each other, on inputs of several lengths.
+# Identifiability first: the minimisers found above are held against each other, on inputs of several lengths. Eq. 13
+# calls the set of minimisers $\Omega_\Theta$, as if it held all parameters $\Theta$ of the class. For any two models of
+# the class equal outputs are not meant: here for two random ones.
+
 
 # %%
-
-
 def largest_gap(result, tokens):
     """The largest difference between the outputs of any two of the zero-loss fits on fresh inputs."""
     outputs = coefficients(result["models"]) @ certificate_features(gaussian_tokens(50, tokens, width)).mT
@@ -411,6 +416,8 @@ claim = Claim("linear-attention/definition-identifiability")
 for tokens in (1, 2, 5, 9):
     claim.check(f"λ_min > 0: minimisers on inputs of {tokens}, gap", largest_gap(found[6, 4], tokens), "<=", 1e-10)
 claim.control("λ_min = 0: minimisers on inputs of 5, gap", largest_gap(found[3, 4], 5), "<=", 1e-10)
+anyone = {"models": random_heads(all_heads, width, source, models=(2,))}
+claim.misprint("λ_min > 0: all of Ω in place of the minimisers, gap", largest_gap(anyone, 5), "<=", 1e-10)
 claim.verdict()
 
 # %% [markdown]

@@ -39,7 +39,8 @@
 # destination: two lookups may write one destination, and the later assignment stands. No heads do that. The proof puts
 # a block in the source rows and key columns of $V$, and $B_V$ in the value rows and destination columns of $Q$. It has
 # heads for the lookups alone, and none for line 5 of Algorithm 3, which numbers the new token. The programs meant are
-# those of Algorithm 3; the lemma names Algorithm 6, which is one of them.
+# those of Algorithm 3; the lemma says "written in the form of algorithm 6", which is one of them. To the letter, of
+# programs like Algorithm 6, no counterexample is shown here.
 #
 # **Corrected.** Let every letter of an attribute be a unit vector in rows of its own. For every program of lookups in
 # which no query finds its key in two tokens, and no two lookups find a value for one destination, there are heads, one

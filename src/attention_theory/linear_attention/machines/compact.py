@@ -59,18 +59,22 @@ class CompactMachine:
         words: Int[Tensor, "machines cells"],
         places: Int[Tensor, " machines"],
         dtype: torch.dtype = torch.int8,
+        starts: Int[Tensor, " machines"] | None = None,
     ) -> Num[Tensor, "machines tokens width"]:
         """Machines and words as prompts (Eqs. 59-61): the table's columns, ``#``, then the cells of the word.
 
-        Every machine starts in state 0 with its head at the cell ``places``. Beside the rows of the paper, the cell
-        with the head holds its state once more as memory (``head``), and the last cell starts the run (``go``).
+        Every machine starts with its head at the cell ``places``, in state 0 unless ``starts`` names another. Beside
+        the rows of the paper, the cell with the head holds its state once more as memory (``head``), and the last cell
+        starts the run (``go``).
 
         Raises:
-            ParameterError: machines or words that do not fit this universal machine, or a head off the word.
+            ParameterError: machines or words that do not fit this universal machine, a head off the word, or a start
+                state that it does not have.
         """
-        _check(self, tables, words, places)
         machines, cells = words.shape
         device = tables.device
+        starts = torch.zeros_like(places) if starts is None else starts
+        _check(self, tables, words, places, starts)
         prompt = torch.zeros(machines, self.states + 1 + cells, self.width, dtype=dtype, device=device)
         state, machine = (torch.arange(count, device=device) for count in (self.states, machines))
         prompt[:, state, self.rows.indices("table of", device)] = 1
@@ -85,7 +89,7 @@ class CompactMachine:
         tape[:, cell, self.rows.indices("cell", device)[:cells]] = 1
         tape[machine[:, None], cell, self.rows.indices("letter", device)[words]] = 1
         for name in ("state", "head"):
-            self.rows.of(tape, name)[machine, places, 0] = 1
+            self.rows.of(tape, name)[machine, places, starts] = 1
         self.rows.of(tape, "go")[:, -1] = 1
         return prompt
 
@@ -131,7 +135,7 @@ class CompactMachine:
         return Configurations(_unit(letter), torch.where(empty, self.states, _unit(state)))
 
 
-def _check(machine: CompactMachine, tables: Tensor, words: Tensor, places: Tensor) -> None:
+def _check(machine: CompactMachine, tables: Tensor, words: Tensor, places: Tensor, starts: Tensor) -> None:
     machines, states, letters, _ = tables.shape
     most = torch.tensor([machine.states, machine.letters, len(MOVES)], device=tables.device) - 1
     require(
@@ -139,11 +143,13 @@ def _check(machine: CompactMachine, tables: Tensor, words: Tensor, places: Tenso
         letters=(letters, [machine.letters]),
         words=(len(words), [machines]),
         places=(len(places), [machines]),
+        starts=(len(starts), [machines]),
         cells=(words.shape[1], 1, machine.word),
     )
     require(
         **{"rules of another state, letter or move": (int(((tables < 0) | (tables > most)).sum()), [0])},
         **{"letters off the alphabet": (int(((words < 0) | (words >= letters)).sum()), [0])},
+        **{"start states that there are not": (int(((starts < 0) | (starts >= machine.states)).sum()), [0])},
         **{"heads off the word": (int(((places < 0) | (places >= words.shape[1])).sum()), [0])},
     )
 

@@ -123,19 +123,24 @@ def write_tape(machine: Machine, word: str, window: int, start: int = 0) -> Int[
 
 
 def simulate(
-    table: Int[Tensor, "states letters 3"], tape: Int[Tensor, " window"], head: int, steps: int, stays: bool = False
+    table: Int[Tensor, "states letters 3"],
+    tape: Int[Tensor, " window"],
+    head: int,
+    steps: int,
+    stays: bool = False,
+    start: int = 0,
 ) -> Configurations:
-    """The reference: the machine by itself, one step after another, started in state 0 at cell ``head``.
+    """The reference: the machine by itself, one step after another, started in state ``start`` at cell ``head``.
 
     With ``stays`` a head in the first cell that moves left stays there; else it is lost.
 
     Raises:
-        ParameterError: steps below 0, or a head outside the tape.
+        ParameterError: steps below 0, a head outside the tape, or a start state that the machine does not have.
     """
-    require(steps=(steps, 0, None), head=(head, 0, len(tape) - 1))
+    require(steps=(steps, 0, None), head=(head, 0, len(tape) - 1), start=(start, 0, len(table) - 1))
     nowhere = len(table)
     cells: list[int] = tape.tolist()
-    place, state = head, 0
+    place, state = head, start
     letters, states = [], []
     for _ in range(steps + 1):
         here = 0 <= place < len(cells)

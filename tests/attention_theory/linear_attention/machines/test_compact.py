@@ -12,7 +12,13 @@ from attention_theory.linear_attention.machines.compact import (
     compact_width,
     compare_with_simulator,
 )
-from attention_theory.linear_attention.machines.turing import pad_table, parse_machine, random_inputs, random_tables
+from attention_theory.linear_attention.machines.turing import (
+    pad_table,
+    parse_machine,
+    random_inputs,
+    random_tables,
+    simulate,
+)
 from attention_theory.linear_attention.model.mhla import mhla
 from attention_theory.validation import ParameterError
 
@@ -95,6 +101,23 @@ def test_machines_that_halt_stay_and_run_along_the_edges(name: str) -> None:
     history = universal.run(universal.embed(table[None], torch.tensor([[0, 1, 0]]), torch.tensor([place])), 9)
     run = interpret(table, [0, 1, 0], place, 9)
     assert [written(universal, history, 3, step)[0] for step in range(10)] == run
+
+
+def test_a_machine_may_start_in_any_state() -> None:
+    tables, (words, places) = random_tables(40, 3, 2, 6), random_inputs(40, 2, 3, 7)
+    starts = torch.arange(40) % 3
+    universal = CompactMachine(3, 2, 3, 4)
+    read = list(universal.configurations(universal.embed(tables, words, places, starts=starts), 4))
+    tapes = torch.nn.functional.pad(words, (0, 4))
+    for number in range(40):
+        due = simulate(tables[number], tapes[number], int(places[number]), 4, start=int(starts[number]))
+        for step, one in enumerate(read):
+            assert torch.equal(one.states[number], due.states[step, : 3 + step])
+            assert torch.equal(one.letters[number], due.letters[step, : 3 + step])
+    with pytest.raises(ParameterError, match="start"):
+        universal.embed(tables, words, places, starts=starts + 1)
+    with pytest.raises(ParameterError, match="start"):
+        simulate(tables[0], tapes[0], 0, 1, start=3)
 
 
 def test_the_heads_are_a_layer_of_linear_attention() -> None:
