@@ -48,11 +48,11 @@ class Book:
         self.registry = Registry(papers=PAPERS)
         self.full_size = {"first/one": "not run. A day."}
         self.records: Any = {
-            name: SimpleNamespace(title=title, claims=claims, figures=figures, seconds=seconds, environment=ran_on)
-            for name, title, claims, figures, seconds, ran_on in (
-                ("first/one", "Page one", [self.settled("first/lemma-1")], [], 1.26, {}),
-                ("first/two", "Page two", [self.settled("first/lemma-2")], [FIGURE], 40.0, {}),
-                ("own/three", "Page three", [], [], 2.0, {}),
+            name: SimpleNamespace(title=title, claims=claims, figures=figures, seconds=seconds, environment={})
+            for name, title, claims, figures, seconds in (
+                ("first/one", "Page one", [self.settled("first/lemma-1")], [], 1.26),
+                ("first/two", "Page two", [self.settled("first/lemma-2")], [FIGURE], 40.0),
+                ("own/three", "Page three", [], [], 2.0),
             )
         }
 
