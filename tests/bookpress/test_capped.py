@@ -89,9 +89,9 @@ def run_cell(client: CappedClient, characters: int, monkeypatch: pytest.MonkeyPa
 
 def test_a_flood_is_told_from_a_kernel_that_died(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Flood, match=r"^stopped after 4 MB of output$"):
-        run_cell(Bare(), OUTPUT_BYTES + 1, monkeypatch, dies=True)
+        run_cell(Bare(), 4_000_001, monkeypatch, dies=True)
     with pytest.raises(DeadKernelError, match="Kernel died"):
-        run_cell(Bare(), OUTPUT_BYTES, monkeypatch, dies=True)
+        run_cell(Bare(), 4_000_000, monkeypatch, dies=True)
 
 
 def test_every_cell_may_put_out_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +129,14 @@ def test_the_memory_is_the_most_that_was_held_in_whole_mebibytes(
     client = Bare(os.getpid())
     client._note_use()
     assert list(client.nb.metadata["papermill"]) == [PROCESSOR]
+
+
+def test_the_time_is_that_in_programs_and_in_the_system_to_a_hundredth(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = SimpleNamespace(cpu_times=lambda: SimpleNamespace(user=1.113, system=0.111, idle=9.0))
+    monkeypatch.setattr(psutil, "Process", lambda _: used)
+    client = Bare(1 << 23)
+    client._note_use()
+    assert client.nb.metadata["papermill"] == {PROCESSOR: 1.22}
 
 
 def test_of_a_kernel_that_has_gone_nothing_is_noted() -> None:

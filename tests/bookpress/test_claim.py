@@ -135,6 +135,14 @@ def test_an_infinite_case_is_the_worst() -> None:
     assert item.passed
 
 
+@pytest.mark.parametrize("bounds", [{"a": 1}, {"a": 1, "b": 1, "c": 1}, {"a": 1, "c": 1}, {}])
+def test_bounds_by_case_are_those_of_the_values(bounds: dict[str, int]) -> None:
+    with pytest.raises(EvidenceError, match=r"^x: the bounds must have the cases of the values$"):
+        claim_of().check("x", {"a": 0, "b": 0}, "<", bounds)
+    with pytest.raises(EvidenceError, match=r"^x: no case was given$"):
+        claim_of().check("x", {}, "<", bounds)
+
+
 def test_words_are_compared_as_they_are() -> None:
     (item,) = claim_of().check("c", {"a": "x", "b": "y", "c": "z"}, "==", {"a": "x", "b": "x", "c": "x"}).evidence
     assert (item.worst, item.measured, item.bound) == ("b", "y", "x")

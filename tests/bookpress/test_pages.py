@@ -244,8 +244,9 @@ def test_titles_keep_their_letters_in_the_contents(book: Any, monkeypatch: pytes
 
 def test_a_book_without_runs_is_bound_and_old_pages_go(toy: Any) -> None:
     layout = toy.layout
+    pages.bind_book(layout, "laptop")  # where there is no page yet
     for old in (layout.book / "notebooks", layout.book / "figures", layout.generated):
-        old.mkdir(parents=True)
+        old.mkdir(parents=True, exist_ok=True)
         (old / "old.md").write_text("old")
     said = pages.bind_book(layout, "laptop")
     made = {path.name for path in layout.generated.glob("*.md")}
