@@ -39,6 +39,7 @@ def serve(folder: Path) -> Iterator[Serve]:
 
             def answer() -> None:
                 connection, _ = listener.accept()
+                connection.settimeout(10)  # whoever asks for nothing is hung up on
                 with connection:
                     message, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
                     asked.append(json.loads(message))
@@ -50,6 +51,7 @@ def serve(folder: Path) -> Iterator[Serve]:
 
             listener.bind(str(folder / "socket"))
             listener.listen(1)
+            listener.settimeout(10)
             threads.append(threading.Thread(target=answer, daemon=True))
             threads[0].start()
             return asked
@@ -119,6 +121,7 @@ def test_an_end_before_the_answer_is_told_as_a_signal(
 @pytest.mark.parametrize(("code", "told"), [(0, 0), (2, 2), (-2, 130), (-9, 137)])
 def test_a_signal_is_told_as_a_shell_tells_it(code: int, told: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "forked", lambda *_: code)
+    monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("it becomes another program"))
     assert main([]) == told
 
 

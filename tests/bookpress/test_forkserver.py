@@ -24,6 +24,20 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are for
 NOBODY = 1 << 23
 
 
+@pytest.fixture(autouse=True)
+def _in_a_minute() -> Iterator[None]:
+    """A server that waits for what never comes is a failure."""
+
+    def late(*_: object) -> None:
+        pytest.fail("it still waits after a minute")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pytest.mark.parametrize(
     ("asked", "here"),
     [
