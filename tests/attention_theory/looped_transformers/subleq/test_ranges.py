@@ -32,9 +32,8 @@ FORMS = (["correct", "printed"], ["right"])
 
 
 def batches(**given: Any) -> list[Any]:
-    return list(
-        random_batches(**{"batches": 1, "size": 1, "seed": 0, "depth": 4, "bits": (4, 4), "columns": (8, 8)} | given)
-    )
+    least: dict[str, Any] = {"batches": 1, "size": 1, "seed": 0, "depth": 4, "bits": (4, 4), "columns": (8, 8)}
+    return list(random_batches(**least | given))
 
 
 #: What is called, with what, which argument is moved (and what it is called), to which ends, and beyond them.
