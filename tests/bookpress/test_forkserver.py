@@ -1,6 +1,8 @@
 """The server that forks, piece by piece in this process: what it refuses, and how it takes and tells an end."""
 
 import errno
+import gc
+import importlib
 import json
 import os
 import re
@@ -11,13 +13,27 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
 
 from bookpress import forkserver
-from bookpress.forkserver import Child, Request, answer, reap, refuse_other_settings, serve
+from bookpress.forkserver import (
+    INLINE,
+    Child,
+    Request,
+    answer,
+    become_book,
+    enter,
+    fork,
+    keep_priority,
+    reap,
+    refuse_other_settings,
+    serve,
+    warm_up,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux alone")
 
@@ -292,3 +308,160 @@ def test_the_server_tells_ends_and_ends_what_nobody_waits_for(
     for file in request.files:
         os.close(file)
     os.close(closing)
+
+
+def test_a_new_process_leads_a_group_and_holds_none_of_the_servers_files(
+    ready: selectors.DefaultSelector, ends: Any
+) -> None:
+    ours, _ = ends
+    reading, writing = os.pipe()
+    file = os.open(os.devnull, os.O_RDONLY)
+    other = socket.socket()
+    ready.register(reading, selectors.EVENT_READ)
+    ready.register(other, selectors.EVENT_READ)
+    held = (reading, other.fileno(), ours.fileno(), ready.fileno(), file)
+    pid = fork(ready, ours)
+    if pid == 0:
+        still = [os.path.exists(f"/proc/self/fd/{one}") for one in held]  # noqa: PTH110
+        os._exit(10 + sum(still) if still[-1] and os.getpgid(0) == os.getpid() else 1)
+    assert pid > 0
+    assert os.getpgid(pid) == pid
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 11  # the last alone, which nobody had named
+    other.close()
+    for one in (reading, writing, file):
+        os.close(one)
+
+
+def test_a_process_takes_folder_files_and_environment(tmp_path: Path) -> None:
+    outputs = [os.open(tmp_path / name, os.O_CREAT | os.O_WRONLY) for name in ("out", "err")]
+    pid = os.fork()
+    if pid == 0:
+        enter(Request("book", [], {"ONLY": "this"}, str(tmp_path), outputs))
+        os.write(1, f"{os.getcwd()} {dict(os.environ)} {os.read(0, 1)!r}".encode())  # noqa: PTH109
+        os.write(2, str([os.path.exists(f"/proc/self/fd/{one}") for one in outputs]).encode())  # noqa: PTH110
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    for one in outputs:
+        os.close(one)
+    assert (tmp_path / "out").read_text() == f"{tmp_path} {{'ONLY': 'this'}} b''"
+    assert (tmp_path / "err").read_text() == "[False, False]"
+
+
+class Ended(Exception):
+    pass
+
+
+@pytest.fixture
+def ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of the process is an exception with its code."""
+
+    def end(code: int) -> None:
+        raise Ended(code)
+
+    monkeypatch.setattr(os, "_exit", end)
+
+
+@pytest.mark.usefixtures("ended")
+@pytest.mark.parametrize(
+    ("end", "code", "said"),
+    [
+        (None, 0, ""),
+        (SystemExit(3), 3, ""),
+        (SystemExit(None), 0, ""),
+        (SystemExit("words"), 1, ""),
+        (ValueError("a fault"), 1, "ValueError: a fault"),
+    ],
+)
+def test_a_command_ends_with_its_code(
+    end: BaseException | None, code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    called: list[list[str]] = []
+
+    def main() -> None:
+        called.append(sys.argv)
+        if end:
+            raise end
+
+    monkeypatch.setattr(sys, "argv", ["before"])
+    monkeypatch.setattr(importlib, "import_module", lambda _: SimpleNamespace(main=main))
+    with pytest.raises(Ended) as found:
+        become_book(Request("book", ["run", "a"], {}, "/", []))
+    assert found.value.args == (code,)
+    assert called == [["book", "run", "a"]]
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("backend", [None, "", "agg"])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_libraries_are_imported_and_no_thread_is_left(
+    threads: int, backend: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported: list[str] = []
+    for number in range(threads):
+        (tmp_path / str(number)).touch()
+    monkeypatch.setenv("MPLBACKEND", backend or "")
+    if backend is None:
+        monkeypatch.delenv("MPLBACKEND")
+    monkeypatch.setattr(forkserver, "Path", lambda _: tmp_path)
+    monkeypatch.setattr(importlib, "import_module", imported.append)
+    monkeypatch.setattr(gc, "freeze", lambda: imported.append("frozen"))
+    if threads == 1:
+        warm_up()
+    else:
+        with pytest.raises(RuntimeError, match=f"^{threads} threads after the imports"):
+            warm_up()
+    assert imported == [*forkserver.LIBRARIES, "frozen"]
+    assert os.environ["MPLBACKEND"] == (backend or INLINE)
+
+
+@pytest.mark.usefixtures("ended")
+def test_the_server_clears_its_folder_away_at_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "f"
+    folder.mkdir()
+    monkeypatch.chdir(folder)  # the name of a socket may not be long
+    done: list[str] = []
+    monkeypatch.setattr(sys, "path", ["of this file", "kept"])
+    monkeypatch.setattr(forkserver, "keep_priority", lambda: done.append("priority"))
+    monkeypatch.setattr(forkserver, "warm_up", lambda: done.append("warm"))
+
+    def serving(listener: socket.socket, environment: dict[str, str]) -> None:
+        assert environment == dict(os.environ)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
+            asking.connect("socket")
+        done.append("served")
+
+    monkeypatch.setattr(forkserver, "serve", serving)
+    removed: list[Path] = []
+    monkeypatch.setattr(forkserver.shutil, "rmtree", lambda path, **_: removed.append(path))
+    with pytest.raises(Ended) as found:
+        forkserver.main(Path())
+    assert found.value.args == (0,)
+    assert removed == [Path()]
+    assert done == ["priority", "warm", "served"]
+    assert sys.path == ["kept"]
+
+
+@pytest.mark.parametrize("program", ["kernel", "book"])
+def test_in_the_new_process_the_server_becomes_what_was_asked_for(
+    program: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["of this file"])
+    request = Request(program, [], {}, "/", [])
+    done: list[Any] = []
+    for name in ("keep_priority", "warm_up"):
+        monkeypatch.setattr(forkserver, name, lambda: None)
+    for name in ("enter", "become_kernel", "become_book"):
+        monkeypatch.setattr(forkserver, name, lambda one, name=name: done.append((name, one)))
+    monkeypatch.setattr(forkserver, "serve", lambda *_: request)
+    forkserver.main(Path())
+    assert done == [("enter", request), (f"become_{program}", request)]
+    assert (tmp_path / "socket").exists()
+
+
+def test_the_session_has_the_priority_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forkserver, "Path", lambda _: tmp_path / "autogroup")
+    keep_priority()
+    assert (tmp_path / "autogroup").read_text() == str(os.nice(0))
+    monkeypatch.setattr(forkserver, "Path", lambda _: tmp_path / "none" / "autogroup")
+    keep_priority()  # a system without such a file goes on

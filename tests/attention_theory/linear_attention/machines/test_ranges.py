@@ -9,10 +9,12 @@ import torch
 from attention_theory.linear_attention.export import turing
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer
+from attention_theory.linear_attention.machines.compact import CompactMachine, compare_with_simulator
 from attention_theory.linear_attention.machines.example_programs import random_table, random_walk_prompt
 from attention_theory.linear_attention.machines.if_then import if_then_program
-from attention_theory.linear_attention.machines.programs import copy
+from attention_theory.linear_attention.machines.programs import LookupProgram, copy, run_program
 from attention_theory.linear_attention.machines.recurrent_layer import RecurrentLayer
+from attention_theory.linear_attention.machines.tape_program import Cell, new_tape, run_blocks
 from attention_theory.linear_attention.machines.turing import pad_table, random_inputs, random_tables, simulate
 from attention_theory.linear_attention.machines.universal_heads import UniversalHeads
 from attention_theory.validation import ParameterError
@@ -29,8 +31,22 @@ RUN = {
 PROMPT = torch.ones(1, 1, 1, dtype=torch.int64)
 SIMULATED = {"table": torch.zeros(1, 2, 3, dtype=torch.int64), "tape": torch.zeros(3, dtype=torch.int64)}
 IF_THEN = {"blocks": 2, "cases": 2, "letters": 2, "outcomes": 2}
+COMPACT = CompactMachine(2, 2, 3, 4)
+COMPARED: dict[str, Any] = {
+    "universal": COMPACT,
+    "tables": random_tables(1, 2, 2, 0),
+    "words": torch.zeros(1, 3, dtype=torch.int64),
+    "places": torch.tensor([0]),
+}
+EMBEDDED = COMPACT.embed(COMPARED["tables"], COMPARED["words"], COMPARED["places"])
+COPIES = LookupProgram({"position": 3, "a": 2, "b": 2}, [copy(0, "a", "b", 3)])
 UNIVERSAL = {"states": 2, "letters": 2, "window": 3, "steps": 2, "working_rows": "private", "form": "correct"}
+BLOCKS = {"table": SIMULATED["table"], "tape": [Cell(0, 0)]}
 EXPORTED = {"states": 1, "letters": 1, "word": 1, "steps": 1}
+
+
+def configurations(steps: int) -> list[Any]:
+    return list(COMPACT.configurations(EMBEDDED, steps))
 
 
 def whole(value: int, *shape: int) -> torch.Tensor:
@@ -87,14 +103,24 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any], str, list[Any], list[Any]]
         (random_inputs, {"machines": 2, "letters": 2, "window": 2, "seed": 0}, name, [1], [0])
         for name in ("machines", "letters", "window")
     ],
-    (pad_table, {"table": whole(0, 2, 3, 3), "letters": 3}, "states", [2], [1]),
-    (pad_table, {"table": whole(0, 2, 3, 3), "states": 2}, "letters", [3], [2]),
+    (pad_table, {"table": whole(0, 2, 4, 3), "letters": 4}, "states", [2], [1]),
+    (pad_table, {"table": whole(0, 2, 4, 3), "states": 2}, "letters", [4], [3]),
     *[(UniversalHeads, UNIVERSAL, name, [1], [0]) for name in ("states", "letters", "window", "steps")],
     (UniversalHeads, UNIVERSAL, "working_rows", ["private", "shared"], ["own"]),
     (UniversalHeads, UNIVERSAL, "form", ["correct", "printed"], ["right"]),
     *[(turing, EXPORTED, name, [1], [0, most + 1]) for name, most in (("states", 100), ("letters", 100))],
     *[(turing, EXPORTED, name, [1, 1000], [0, 1001]) for name in ("word", "steps")],
     *[(turing, EXPORTED, name, [100], [101]) for name in ("states", "letters")],
+    (COMPACT.tokens_until, {"cells": 1}, "step", [0, 4], [-1, 5]),
+    (COMPACT.tokens_until, {"step": 1}, "cells", [1, 3], [0, 4]),
+    (configurations, {}, "steps", [0, 4], [-1, 5]),
+    (compare_with_simulator, COMPARED, "steps", [0, 4], [-1, 5]),
+    (compare_with_simulator, COMPARED | {"steps": 1}, "at_once", [1], [0]),
+    (compare_with_simulator, COMPARED | {"steps": 1}, "words=cells", [whole(0, 1, 3)], [whole(0, 1, 4)]),
+    (run_blocks, BLOCKS, "steps", [0], [-1]),
+    (run_blocks, BLOCKS | {"steps": 1}, "form", ["correct", "printed"], ["right"]),
+    (new_tape, BLOCKS, "form", ["correct", "printed"], ["right"]),
+    (run_program, {"program": COPIES, "prompt": [{"a": 1}]}, "steps", [0], [-1]),
     (turing, EXPORTED, "edge", ["lost", "stays"], ["gone"]),
 ]
 

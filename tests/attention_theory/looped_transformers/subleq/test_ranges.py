@@ -75,6 +75,9 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any], str, list[Any], list[Any]]
     (SubleqMachine, {"address_bits": 2, "depth": 4}, "bits", [2, 50], [1, 51]),
     (SubleqMachine, {"address_bits": 2, "bits": 2}, "scratch", [1, 2], [0]),
     (SubleqMachine, {"address_bits": 2, "bits": 2}, "depth", [10, 6, 4], [3, 5, 11]),
+    (SubleqMachine, {"address_bits": 2, "bits": 8, "real": True}, "depth", [4, 5, 6, 7, 8, 9, 10], [3, 11]),
+    (SubleqMachine, {"address_bits": 2, "bits": 8, "real": True, "rounded": False}, "depth", [4], [3, 5]),
+    (SubleqMachine, {"address_bits": 2, "depth": 4, "real": True}, "bits", [2, 12], [1, 13]),
     (
         MACHINE.load,
         {},
