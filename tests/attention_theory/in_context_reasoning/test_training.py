@@ -7,17 +7,22 @@ import torch
 
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss, odds
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
+from attention_theory.in_context_reasoning.model import Pass
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.training import (
     MEASURES,
+    Shared,
     epochs,
     estimated_gammas,
+    layers_of,
     mean_history,
+    measures,
     side_by_side,
     train,
     train_on_sample,
 )
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Training
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Training, stacks
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 TASK = Task(14, 2, 3, 16, noisy=True)
@@ -176,3 +181,57 @@ def test_histories_side_by_side() -> None:
     longer = train(parts[0].runs, TASK, 5, batch=4, evaluation=8)
     with pytest.raises(ParameterError, match="steps"):
         side_by_side([parts[0], longer])
+
+
+@pytest.mark.parametrize("noisy", [True, False])
+def test_measures_are_what_their_names_say(noisy: bool) -> None:
+    """Two runs of random logits, every measure sentence by sentence."""
+    task, count = replace(TASK, noisy=noisy), 7
+    runs = [Training(VARIANTS["Reparam-Linear-FA"], noise, 0.1) for noise in ((0.2, 0.7) if noisy else (0.0, 0.0))]
+    tau = task.noise_token
+    held_out = [sample_sentences(task, count, 1), sample_sentences(task, count, 2, unseen=True)]
+    passes = []
+    for seed, sentences in enumerate(held_out):
+        attention, feed_forward = normal(2, 2, count, task.tokens, seed=seed)
+        for place in range(3):  # some sentences have their largest logits where they should be
+            attention[0, place, sentences.output[place]] += 9
+            feed_forward[0, place, tau] += 9 * (place != 1)
+        nothing = attention[..., :0]
+        passes.append(Pass(nothing, nothing, nothing, attention, feed_forward))
+    coming, labels = normal(2, 5, task.tokens, seed=9), torch.randint(task.tokens, (2, 5), generator=generator(3))
+    found = measures(runs, task, held_out, passes, coming, labels)
+    seen, unseen = passes
+    loss = torch.nn.functional.cross_entropy
+    for run in range(2):
+        alpha = runs[run].noise
+        wanted: dict[str, list[float]] = {name: [] for name in MEASURES}
+        for one in range(count):
+            trained, other = int(held_out[0].output[one]), int(held_out[1].output[one])
+            for name, done, word in (("population", seen, trained), ("unseen", unseen, other)):
+                logits = (done.attention + done.feed_forward)[run, one]
+                at = [loss(logits, torch.tensor(target)).item() for target in (word, tau % task.tokens)]
+                wanted[name].append((1 - alpha) * at[0] + alpha * at[1])
+            probable = (unseen.attention + unseen.feed_forward)[run, one].softmax(dim=0)
+            wanted["p_output"].append(probable[other].item())
+            wanted["p_noise"].append(probable[tau].item() if noisy else 0.0)
+            words, feed = seen.attention[run, one].tolist(), seen.feed_forward[run, one].tolist()
+            wanted["attention_output"].append(words[trained])
+            wanted["attention_largest"].append(max(words))
+            wanted["feed_forward_noise"].append(feed[tau])
+            wanted["feed_forward_largest"].append(max(feed))
+            hits = words.index(max(words)) == trained, feed.index(max(feed)) == tau % task.tokens
+            wanted["attention_hits"].append(float(hits[0]))
+            wanted["feed_forward_hits"].append(float(feed.index(max(feed)) == tau))
+            wanted["separated"].append(float(all(hits)) if noisy else 0.0)
+        wanted["labels"] = [loss(coming[run, one], labels[run, one]).item() for one in range(5)]
+        for name, values in wanted.items():
+            assert found[name][run].item() == pytest.approx(sum(values) / len(values), abs=1e-12), name
+    assert list(measures(runs, task, held_out, passes, None, labels, ["unseen", "p_noise"])) == ["unseen", "p_noise"]
+
+
+def test_of_a_pass_over_stacks_the_layers_logits_alone_are_kept() -> None:
+    names = ("Reparam-Linear-FA", "Origin-Softmax-FA")
+    group = stacks([Training(VARIANTS[name], 0.2, 0.1) for name in names], TASK)
+    done = layers_of(Shared(sample_sentences(TASK, 4, 0).tokens, TASK, torch.float64), group)
+    assert done.attention.shape == done.feed_forward.shape == (2, 4, TASK.tokens)
+    assert done.scores.numel() == done.powers.numel() == done.attended.numel() == 0

@@ -1,5 +1,10 @@
-import pytest
+from typing import Any
 
+import pytest
+import torch
+from torch import Tensor
+
+from attention_theory.memorization import rank_certificate as module
 from attention_theory.memorization.examples import sample_examples, with_faulty_context
 from attention_theory.memorization.rank_certificate import rank_certificate
 from attention_theory.validation import ParameterError
@@ -24,3 +29,27 @@ def test_a_duplicate_token_costs_one_per_head() -> None:
 def test_real_numbers_are_refused() -> None:
     with pytest.raises(ParameterError, match="whole"):
         rank_certificate(sample_examples(13, 4, 6), heads=4)
+
+
+def test_every_head_is_silent_on_its_own_examples_and_saturated_on_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 14 examples four heads with n = 4 fit three each; the first and the one beyond 13 are fitted by none."""
+    masks: list[list[int]] = []
+    find = module.silent_direction
+
+    def noted(examples: Any, silent: Tensor, loud: Tensor, source: torch.Generator) -> Any:
+        assert torch.equal(loud, ~silent)
+        masks.append(silent.nonzero()[:, 0].tolist())
+        found = find(examples, silent, loud, source)
+        logits = module.column_logits(examples, found.columns)
+        assert logits[silent].abs().max() < 1e-6 * logits[loud].abs().max()
+        return found
+
+    monkeypatch.setattr(module, "silent_direction", noted)
+    rank_certificate(sample_examples(14, 4, 6, True, "integer", seed=1), heads=4)
+    assert masks == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]]
+
+
+def test_no_head_is_refused() -> None:
+    with pytest.raises(ParameterError, match="heads must be an integer, at least 1"):
+        rank_certificate(sample_examples(13, 4, 6, True, "integer"), heads=0)
+    assert rank_certificate(sample_examples(13, 4, 6, True, "integer", seed=1), heads=1).bound == 4

@@ -43,3 +43,15 @@ def test_no_data_no_numbers_and_a_negative_tolerance_are_refused() -> None:
         certificate(tokens[:0])
     with pytest.raises(ParameterError, match="moment must be finite"):
         certificate(tokens * float("inf"))
+
+
+def test_an_eigenvalue_at_the_threshold_counts_as_zero() -> None:
+    at_it = certificate_of(torch.diag(torch.tensor([1.0, 0.5], dtype=torch.float64)), rtol=0.5)
+    assert (at_it.smallest, at_it.largest, at_it.rank, at_it.nullity) == (0.0, 1.0, 1, 1)
+    above = certificate_of(torch.diag(torch.tensor([1.0, 0.5], dtype=torch.float64)), rtol=0.4999)
+    assert (above.smallest, above.rank, above.holds) == (0.5, 2, True)
+    for rtol in (0.0, 1.0):  # both ends are taken
+        nothing = certificate_of(torch.zeros(2, 2, dtype=torch.float64), rtol)
+        assert (nothing.smallest, nothing.rank, nothing.nullity) == (0.0, 0, 2)
+    with pytest.raises(ParameterError, match="rtol must be a number from 0"):
+        certificate_of(torch.eye(2, dtype=torch.float64), rtol=1.1)

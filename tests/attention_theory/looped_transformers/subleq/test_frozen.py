@@ -1,4 +1,5 @@
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -42,3 +43,15 @@ def test_the_columns_are_scratchpad_cells_and_instructions(integers: int, instru
     assert list(frozen.columns.values()) == list(pairwise(ends))
     assert list(frozen.columns) == ["scratchpad", "cells", "instructions"]
     assert len(frozen.blank) == ends[-1]
+
+
+def test_the_ends_of_the_ranges() -> None:
+    assert FrozenSubleq(4, integers=1, instructions=1, bits=2, temperature=20.0).temperature == 20.0
+    assert FrozenSubleq(4, integers=1, instructions=1, bits=32, temperature=100.0).machine.bits == 32
+    least: dict[str, Any] = {"integers": 1, "instructions": 1, "bits": 2}
+    beyond = {"integers": 1001, "instructions": 1001, "bits": 33}
+    for name, value in [*beyond.items(), ("temperature", 19.9), ("temperature", 100.1)]:
+        with pytest.raises(ParameterError, match=f"^{name} must be"):
+            FrozenSubleq(4, **least | {name: value})
+    long = FrozenSubleq(4, integers=1000, instructions=1000, bits=2)
+    assert (long.cells, long.instructions) == (1002, 1001)

@@ -1,0 +1,87 @@
+"""Files written whole, hashes of content, and what killed processes have left behind."""
+
+import hashlib
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from bookpress import files
+from bookpress.files import HOST, digest, digest_of_file, remove_leftovers, scratch_folder, write_whole
+
+#: Above the largest number that Linux gives to a process.
+NOBODY = 1 << 23
+
+
+def test_a_hash_is_short_and_of_the_values_alone() -> None:
+    assert len(digest("a")) == 16
+    assert digest({"a": 1, "b": Path("x")}) == digest({"b": Path("x"), "a": 1})
+    assert len({digest(1, 2), digest(2, 1), digest([1, 2]), digest(1), digest("1"), digest()}) == 6
+
+
+def test_the_hash_of_a_file_is_of_its_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"\xff\x00")
+    assert digest_of_file(path) == hashlib.sha256(b"\xff\x00").hexdigest()[:16]
+
+
+def test_a_file_is_written_with_its_folders_and_nothing_lies_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "a.txt"
+    for text in ("first", "s\u00e9cond"):
+        write_whole(path, text)
+        assert path.read_text(encoding="utf-8") == text
+        assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_cannot_be_written_leaves_nothing_aside(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(OSError, match="taken"):
+        write_whole(tmp_path / "taken", "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_while_a_file_is_written_its_name_says_whose_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(Path, "replace", lambda self, target: seen.append(self.name))
+    write_whole(tmp_path / "a.txt", "text")
+    assert seen == [f".a.txt.{HOST}-{os.getpid()}.aside"]
+    assert socket.gethostname().startswith(HOST)
+    assert HOST.strip(".")
+
+
+def test_only_what_ended_processes_of_this_machine_left_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    names = {
+        f"book/deep/.a.md.{HOST}-{NOBODY}.aside": True,
+        f"book/.b.md.{HOST}-{os.getpid()}.aside": False,
+        f"book/.c.md.other-machine-{NOBODY}.aside": False,
+        f"book/.d.md.{HOST}-{NOBODY}.aside.txt": False,
+        f"book/e.md.{HOST}-{NOBODY}.aside": False,
+        f"scratch/book-{NOBODY}-x/inner": True,
+        f"scratch/book-{os.getpid()}-x/inner": False,
+        f"scratch/my-book-{NOBODY}-x/inner": False,
+        f"elsewhere/.f.md.{HOST}-{NOBODY}.aside": False,
+    }
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("text")
+    left = remove_leftovers([tmp_path / "book"])
+    assert {name: not (tmp_path / name).exists() for name in names} == names
+    assert [path.relative_to(tmp_path).as_posix() for path in left] == [
+        f"book/deep/.a.md.{HOST}-{NOBODY}.aside",
+        f"scratch/book-{NOBODY}-x",
+    ]
+    assert not left[1].exists()
+    assert remove_leftovers([tmp_path / "book"]) == []
+
+
+def test_a_scratch_folder_tells_whose_it_is_and_goes_at_the_end() -> None:
+    with scratch_folder() as folder:
+        found = files._OWNER.search(Path(folder).name)
+        assert found is not None
+        assert found[1] == str(os.getpid())
+    assert not Path(folder).exists()
