@@ -66,7 +66,7 @@ class Record(BaseModel):
             if seal is not None and seal != digest(content):
                 raise ValueError("its content is not what was written")
             return cls.model_validate(content)
-        except (ValueError, AttributeError) as error:  # not UTF-8, not JSON, no object, not of the schema
+        except (ValueError, AttributeError, TypeError) as error:  # not UTF-8, not JSON, no object, not of the schema
             raise RecordError(f"{path.name} is damaged: {str(error).splitlines()[0]}") from error
 
     @classmethod

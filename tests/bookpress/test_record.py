@@ -75,6 +75,7 @@ def test_a_record_of_the_first_edition_has_no_seal(tmp_path: Path) -> None:
         (lambda text: text.replace('"seal": "', '"seal": "0'), "its content is not what was written"),
         (lambda text: text[:-20], "Unterminated|Expecting|delimiter"),
         (lambda text: "1", "int"),
+        (lambda text: "[]", "pop"),
         (lambda text: '{"notebook": "demo/page"}', "validation error"),
         (lambda text: "\x00", "Expecting value"),
     ],
