@@ -14,6 +14,7 @@ from attention_theory.in_context_reasoning.direction import (
     hard_margin,
     instance,
     last_input,
+    reduced_descend,
 )
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward
@@ -57,6 +58,19 @@ def test_several_starts_descend_as_each_alone(normalised: bool) -> None:
     together = descend(case, 0.1, 30, normalised, start=starts)
     alone = [descend(case, 0.1, 30, normalised, start=start) for start in starts]
     assert (together - torch.stack(alone, dim=1)).abs().max() < 1e-12
+
+
+def test_the_printed_gradient_goes_along_the_mean_feature_of_y_and_slows_down() -> None:
+    """At v = 0 it takes y to have the probability 1/N; the more of it v holds, the shorter the steps."""
+    case = instance(4, 4)
+    path = reduced_descend(case, 0.5, 3)
+    of_y = case.features[torch.arange(2), case.sentences.output]
+    mean = case.probability @ of_y
+    assert torch.equal(path[0], torch.zeros(8, dtype=torch.float64))
+    assert (path[1] - 0.5 * (3 / 4) * mean).abs().max() < 1e-15
+    steps = (path[1:] - path[:-1]).norm(dim=1)
+    assert (steps[1:] < steps[:-1]).all()
+    assert (2 * of_y @ path[-1] > 0).all()
 
 
 def test_hard_margin_agrees_with_a_general_solver() -> None:
