@@ -821,7 +821,7 @@ def condition_and_excess(width, scaling, preconditioned=True):
     most = sketched_steps(1, accuracies[-1])
     found = sketched_regression(features, answers, most, source, preconditioned=preconditioned)
     of_one_size = features / features.norm(dim=0)
-    best = of_one_size @ torch.linalg.lstsq(of_one_size, answers).solution
+    best = of_one_size @ torch.linalg.lstsq(of_one_size, answers, driver="gelsd").solution
     above_least = (features @ found.coefficients.mT - best).square().sum(dim=-1).mean(dim=-1)
     by_triangle = torch.linalg.solve_triangular(found.triangle, features, upper=True, left=False)
     return torch.linalg.cond(by_triangle).item(), above_least.tolist()

@@ -38,8 +38,8 @@ def sparse_embedding(
     source, count, block = generator(seed), len(features), rows // nonzeros
     sketch = features.new_zeros(block * nonzeros, features.shape[1])
     for first in range(0, block * nonzeros, block):
-        places = first + torch.randint(block, (count,), generator=source).to(features.device)
-        signs = 2 * torch.randint(2, (count, 1), generator=source).to(features.device) - 1
+        places = first + torch.randint(block, (count,), generator=source, device=source.device).to(features.device)
+        signs = 2 * torch.randint(2, (count, 1), generator=source, device=source.device).to(features.device) - 1
         sketch.index_add_(0, places, signs * features)
     return sketch / nonzeros**0.5
 
