@@ -29,7 +29,7 @@ from attention_theory.linear_attention.experiments.one_layer_students import stu
 from attention_theory.linear_attention.experiments.search_spaces import best_settings, rounding_floor
 from attention_theory.linear_attention.experiments.teacher_task import teacher_task, teacher_tasks
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
+from ends_of_ranges import hold_ends
 
 TINY = torch.finfo(torch.float64).tiny
 ONE = StringForm(1, 1, 1)
@@ -132,12 +132,7 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any], str, list[Any], list[Any]]
 def test_the_ends_are_taken_and_what_is_beyond_is_refused_by_name(
     call: Callable[..., Any], given: dict[str, Any], argument: str, taken: list[Any], refused: list[Any]
 ) -> None:
-    name, _, said = argument.partition("=")
-    for value in taken:
-        call(**given | {name: value})
-    for value in refused:
-        with pytest.raises(ParameterError, match=rf"(?m)^(each of )?{said or name} must"):
-            call(**given | {name: value})
+    hold_ends(call, given, argument, taken, refused)
 
 
 def test_how_decoders_are_trained_and_how_large_they_are_by_default() -> None:

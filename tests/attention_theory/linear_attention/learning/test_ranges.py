@@ -26,7 +26,7 @@ from attention_theory.linear_attention.model.features import cubic_features, psi
 from attention_theory.linear_attention.model.mhla import random_heads
 from attention_theory.linear_attention.model.parameters import antisymmetric_twin, coefficients, heads_from_matrix
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
+from ends_of_ranges import hold_ends
 
 DATA = statistics(normal(20, 3, 2, seed=0), normal(20, 1, seed=1))
 RUNS = normal(3, 5, 2, seed=0)
@@ -109,9 +109,4 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any], str, list[Any], list[Any]]
 def test_the_ends_are_taken_and_what_is_beyond_is_refused_by_name(
     call: Callable[..., Any], given: dict[str, Any], argument: str, taken: list[Any], refused: list[Any]
 ) -> None:
-    name, _, said = argument.partition("=")
-    for value in taken:
-        call(**given | {name: value})
-    for value in refused:
-        with pytest.raises(ParameterError, match=rf"(?m)^(each of )?{said or name} must"):
-            call(**given | {name: value})
+    hold_ends(call, given, argument, taken, refused)

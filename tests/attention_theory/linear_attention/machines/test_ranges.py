@@ -17,7 +17,7 @@ from attention_theory.linear_attention.machines.recurrent_layer import Recurrent
 from attention_theory.linear_attention.machines.tape_program import Cell, new_tape, run_blocks
 from attention_theory.linear_attention.machines.turing import pad_table, random_inputs, random_tables, simulate
 from attention_theory.linear_attention.machines.universal_heads import UniversalHeads
-from attention_theory.validation import ParameterError
+from ends_of_ranges import hold_ends
 
 ZERO = torch.tensor([0])
 HEADS = [BlockHead(ZERO, ZERO, ZERO, ZERO)]
@@ -129,9 +129,4 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any], str, list[Any], list[Any]]
 def test_the_ends_are_taken_and_what_is_beyond_is_refused_by_name(
     call: Callable[..., Any], given: dict[str, Any], argument: str, taken: list[Any], refused: list[Any]
 ) -> None:
-    name, _, said = argument.partition("=")
-    for value in taken:
-        call(**given | {name: value})
-    for value in refused:
-        with pytest.raises(ParameterError, match=rf"(?m)^(each of )?{said or name} must"):
-            call(**given | {name: value})
+    hold_ends(call, given, argument, taken, refused)

@@ -31,7 +31,7 @@ from attention_theory.looped_transformers.blocks.transpose import (
     transpose_in_groups,
     transpose_vectorised,
 )
-from attention_theory.validation import ParameterError
+from ends_of_ranges import hold_ends
 
 EYE = torch.eye(2, dtype=torch.float64)
 POINTS = torch.linspace(-1, 1, 5, dtype=torch.float64)
@@ -94,9 +94,4 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any], str, list[Any], list[Any]]
 def test_the_ends_are_taken_and_what_is_beyond_is_refused_by_name(
     call: Callable[..., Any], given: dict[str, Any], argument: str, taken: list[Any], refused: list[Any]
 ) -> None:
-    name, _, said = argument.partition("=")
-    for value in taken:
-        call(**given | {name: value})
-    for value in refused:
-        with pytest.raises(ParameterError, match=rf"(?m)^(each of )?{said or name} must"):
-            call(**given | {name: value})
+    hold_ends(call, given, argument, taken, refused)

@@ -17,7 +17,7 @@ from attention_theory.looped_transformers.fleq.frozen import FrozenFleq
 from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
-from attention_theory.validation import ParameterError
+from ends_of_ranges import hold_ends
 
 BLOCKS = [SumBlock("add"), TransposeBlock()]
 LAYOUT = {"size": 3, "cells": 6, "instructions": 3, "blocks": BLOCKS, "temperature": 30.0}
@@ -58,9 +58,4 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any], str, list[Any], list[Any]]
 def test_the_ends_are_taken_and_what_is_beyond_is_refused_by_name(
     call: Callable[..., Any], given: dict[str, Any], argument: str, taken: list[Any], refused: list[Any]
 ) -> None:
-    name, _, said = argument.partition("=")
-    for value in taken:
-        call(**given | {name: value})
-    for value in refused:
-        with pytest.raises(ParameterError, match=rf"(?m)^(each of )?{said or name} must"):
-            call(**given | {name: value})
+    hold_ends(call, given, argument, taken, refused)

@@ -33,7 +33,7 @@ from attention_theory.looped_transformers.programs.power_iteration import (
 )
 from attention_theory.looped_transformers.programs.regression import sgd_program, unrolled_program
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
+from ends_of_ranges import hold_ends
 
 MATRIX = torch.tensor([[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 0.7]], dtype=torch.float64)
 ONE = torch.tensor(1.0, dtype=torch.float64)
@@ -102,9 +102,4 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any], str, list[Any], list[Any]]
 def test_the_ends_are_taken_and_what_is_beyond_is_refused_by_name(
     call: Callable[..., Any], given: dict[str, Any], argument: str, taken: list[Any], refused: list[Any]
 ) -> None:
-    name, _, said = argument.partition("=")
-    for value in taken:
-        call(**given | {name: value})
-    for value in refused:
-        with pytest.raises(ParameterError, match=rf"(?m)^(each of )?{said or name} must"):
-            call(**given | {name: value})
+    hold_ends(call, given, argument, taken, refused)
