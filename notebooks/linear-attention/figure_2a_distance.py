@@ -362,8 +362,8 @@ show.table(
 )
 
 # %% [markdown]
-# On the left are the solvers that go to the end, on the right those that stop early. Six curves fall as
-# $\lambda_{\min}$ grows, at different heights. That of the singular values stays near $10^{-14}$ from end to end.
+# On the left are the solvers that go to the end, on the right those that stop early. Where $\lambda_{\min} > 0$, six
+# curves fall as it grows, at different heights. That of the singular values stays near $10^{-14}$ from end to end.
 
 # %%
 fig, panels = show.axes(1, 2, width=9, height=3.6, sharey=True)
