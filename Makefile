@@ -87,7 +87,7 @@ bench: $(READY) ## the benchmarks: fast forms beside literal ones
 	@for file in $(BENCHMARKS); do echo "== $$file"; python $$file || exit 1; done
 
 mutants: $(READY) ## small wrong changes, and whether the tests notice (an hour); SEED=1 makes others, ONLY=file.py:line one
-	@book mutants --seed $(SEED) --count $(COUNT) $(ONLY)
+	@book mutants --seed $(SEED) --count $(COUNT) --cores $(CORES) $(ONLY)
 
 # In order of cost; what is done is not done again, and what is begun is kept point by point.
 gpu-records: $(READY) ## what the book lacks for want of an accelerator, within HOURS

@@ -5,6 +5,7 @@ files that were written aside, a record that is cut short. That is put right fir
 """
 
 import fcntl
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -181,6 +182,11 @@ class Engine:
         if self.in_any_order:
             found += ["--scheduler-subsample", "16"]
         return found
+
+
+def count_of(cores: str) -> int:
+    """How many cores are meant by a number, or by ``all``."""
+    return (os.cpu_count() or 1) if cores == "all" else int(cores)
 
 
 def run_graph(layout: Layout, targets: list[str], cores: str, engine: Engine = Engine(), **config: str) -> bool:

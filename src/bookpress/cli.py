@@ -52,7 +52,14 @@ errors = Console(stderr=True, highlight=False)
 NotebookName = Annotated[str, typer.Argument(help="a notebook as PAPER/NAME; `book list` shows them all")]
 ProfileName = Annotated[str, typer.Option("--profile", help=f"'{LAPTOP}' for the defaults, '{FULL}' for full size")]
 
-CoreCount = Annotated[str, typer.Option("--cores", help="how many cores to use, or 'all'")]
+
+def _core_count(given: str) -> str:
+    if given != "all" and not (given.isdecimal() and int(given)):
+        raise typer.BadParameter(f"{given!r} is neither a whole number from 1 on nor 'all'")
+    return given
+
+
+CoreCount = Annotated[str, typer.Option("--cores", help="how many cores to use, or 'all'", callback=_core_count)]
 Hours = Annotated[float | None, typer.Option(help="begin nothing after so many hours", min=0.0)]
 
 
@@ -231,9 +238,10 @@ def mutants(
     only: Annotated[str, typer.Argument(help="FILE:LINE or a part of it: these mutants, in place of chosen ones")] = "",
     seed: Annotated[int, typer.Option(help="chooses the mutants")] = 0,
     count: Annotated[int, typer.Option(help="how many, in equal shares for the parts of the package", min=1)] = 105,
+    cores: CoreCount = "all",
 ) -> None:
     """Make small wrong changes in a copy of the package, and see whether tests and pages notice each."""
-    run_mutants(Layout.here(), seed, count, only, console)
+    run_mutants(Layout.here(), seed, count, only, cores, console)
 
 
 @app.command()

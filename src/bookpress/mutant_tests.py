@@ -25,7 +25,7 @@ from typing import Any
 PROFILE = "first-failure"
 
 #: A run that waits takes no processor: it ends after so many times its seconds by the clock, on a busy machine too.
-PATIENCE = 20
+PATIENCE = 4
 
 
 def main() -> None:

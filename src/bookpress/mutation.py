@@ -15,11 +15,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Literal, Self
 
@@ -29,6 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bookpress import forkserver, mutant_tests
+from bookpress.build import count_of
 from bookpress.files import scratch_folder, write_whole
 from bookpress.layout import Layout
 from bookpress.mutants import Mutant, choose, mutants_of
@@ -105,28 +108,22 @@ class Report(BaseModel):
         return self.count("killed") / differ if differ else 1.0
 
 
-def run_mutants(layout: Layout, seed: int, count: int, only: str, console: Console) -> None:
+def run_mutants(layout: Layout, seed: int, count: int, only: str, cores: str, console: Console) -> None:
     """Make ``count`` mutants chosen by ``seed``, or those whose ``file:line`` contains ``only``, and try to kill each.
+
+    As many copies of the book are at work as there are ``cores``.
 
     Raises:
         MutationError: fewer than the goal are killed, or something fails without any mutant.
     """
     chosen = chosen_mutants(layout, seed, count, only)
-    known = {(one.file, one.was, one.now): one.why for one in load_equivalent(layout)}
     report = Report(seed=seed, trials=[])
-    with scratch_folder() as folder, Bench(layout, Path(folder) / "book") as bench:
-        for part, mutant in chosen:
-            begun = time.monotonic()
-            trial = Trial(part=part, **{name: getattr(mutant, name) for name in ("file", "line", "kind", "was", "now")})
-            if why := known.get((mutant.file, mutant.was, mutant.now)):
-                trial.outcome, trial.by = "equivalent", why
-            elif by := bench.killer(mutant):
-                trial.outcome, trial.by = "killed", by
-            trial.seconds = round(time.monotonic() - begun, 1)
+    with scratch_folder() as folder, Benches(layout, Path(folder), min(count_of(cores), len(chosen))) as benches:
+        for trial in benches.trials(chosen):
             report.trials.append(trial)
             console.print(f"{len(report.trials)}/{len(chosen)} {told(trial)}", markup=False, soft_wrap=True)
             write_whole(layout.build / "mutants" / f"seed_{seed}.json", report.model_dump_json(indent=1) + "\n")
-        idle = bench.idle_killers()
+        idle = benches.idle_killers()
     show(report, console)
     if idle:
         raise MutationError(f"these fail without any mutant, so that the run says nothing: {', '.join(idle)}")
@@ -316,6 +313,52 @@ class Bench:
         for line in self._output.read_text(errors="replace").splitlines():
             if found := re.match(r"(?:FAILED|ERROR) (tests/.*?)(?: - |$)", line):
                 yield found[1]
+
+
+class Benches:
+    """Several copies of the book in ``folder``, each at work at one mutant at a time."""
+
+    def __init__(self, layout: Layout, folder: Path, number: int) -> None:
+        self._known = {(one.file, one.was, one.now): one.why for one in load_equivalent(layout)}
+        self._all = [Bench(layout, folder / str(index) / "book") for index in range(number)]
+        self._free: SimpleQueue[Bench] = SimpleQueue()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as entered:
+            self._pool = entered.enter_context(ThreadPoolExecutor(len(self._all)))
+            for bench in self._pool.map(entered.enter_context, self._all):
+                self._free.put(bench)
+            self._entered = entered.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._entered.close()
+
+    def trials(self, chosen: list[tuple[str, Mutant]]) -> Iterator[Trial]:
+        """What became of each mutant, in the order given."""
+        yield from self._pool.map(self._trial, chosen)
+
+    def idle_killers(self) -> list[str]:
+        """What has killed a mutant on any of the copies and proves nothing."""
+        return sorted({name for names in self._pool.map(Bench.idle_killers, self._all) for name in names})
+
+    def _trial(self, one: tuple[str, Mutant]) -> Trial:
+        part, mutant = one
+        begun = time.monotonic()
+        trial = Trial(part=part, **{name: getattr(mutant, name) for name in ("file", "line", "kind", "was", "now")})
+        if why := self._known.get((mutant.file, mutant.was, mutant.now)):
+            trial.outcome, trial.by = "equivalent", why
+            return trial
+        bench = self._free.get()
+        try:
+            if by := bench.killer(mutant):
+                trial.outcome, trial.by = "killed", by
+        finally:
+            self._free.put(bench)
+        trial.seconds = round(time.monotonic() - begun, 1)
+        return trial
 
 
 class Nearness:

@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 from pydantic import BaseModel
 
-from bookpress.build import BuildError, Engine, run_graph
+from bookpress.build import BuildError, Engine, count_of, run_graph
 from bookpress.capped import MEMORY, PROCESSOR
 from bookpress.cluster import last_words
 from bookpress.evidence import Role
@@ -110,7 +110,7 @@ def work_off(
         tasks={f"{number:05}": task for number, task in enumerate(tasks)},
         read_at=time.time_ns(),
         fingerprints={name: reach.fingerprint(Notebook(name, layout)) for name in notebooks},
-        cores=(os.cpu_count() or 1) if cores == "all" else int(cores),
+        cores=count_of(cores),
         until=until,
     )
     with _plan_folder(layout, plan) as folder:

@@ -81,13 +81,13 @@ def test_what_fails_anyway_kills_nothing(toy_tree: Layout, monkeypatch: pytest.M
         "from toy import near\n\n\ndef test_it() -> None:\n    assert 0\n"
     )
     with pytest.raises(MutationError, match=r"test_near\.py::test_it"):
-        run_mutants(toy_tree, 0, 1, "toy/near.py:2:", Console(quiet=True))
+        run_mutants(toy_tree, 0, 1, "toy/near.py:2:", "1", Console(quiet=True))
 
 
 def test_the_run_names_survivors_and_leaves_out_what_is_known(toy_tree: Layout) -> None:
     console = Console(quiet=True)
     with pytest.raises(MutationError, match=r"66\.7% of the mutants are killed, fewer than 92%"):
-        run_mutants(toy_tree, 0, 3, "toy/near.py:2:", console)
+        run_mutants(toy_tree, 0, 3, "toy/near.py:2:", "2", console)
     kept = Report.model_validate_json((toy_tree.build / "mutants" / "seed_0.json").read_text())
     (survivor,) = [one for one in kept.trials if one.outcome == "survived"]
     assert (survivor.file, survivor.line, survivor.was, survivor.now) == (
@@ -98,7 +98,7 @@ def test_the_run_names_survivors_and_leaves_out_what_is_known(toy_tree: Layout) 
     )
     known = toy_tree.root / "tests" / "mutants_equivalent.yaml"
     known.write_text("[{file: toy/near.py, was: return a < b, now: return a <= b, why: Nobody asks about equals.}]")
-    run_mutants(toy_tree, 0, 3, "toy/near.py:2:", console)
+    run_mutants(toy_tree, 0, 3, "toy/near.py:2:", "2", console)
     assert stale(toy_tree) == []
     (toy_tree.packages / "toy" / "near.py").write_text("def smaller(a: int, b: int) -> bool:\n    return b > a\n")
     assert stale(toy_tree) == ["toy/near.py: return a <= b"]
@@ -130,7 +130,7 @@ def test_a_part_without_anything_to_change_takes_no_share(toy_tree: Layout) -> N
 
 def test_where_nothing_can_be_changed_the_run_says_so(toy_tree: Layout) -> None:
     with pytest.raises(MutationError, match=r"nothing to change at nowhere\.py:3"):
-        run_mutants(toy_tree, 0, 1, "nowhere.py:3", Console(quiet=True))
+        run_mutants(toy_tree, 0, 1, "nowhere.py:3", "all", Console(quiet=True))
 
 
 def test_the_command_ends_as_a_book_that_is_not_whole(
