@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bookpress.build import Engine, _last_fault
+from bookpress.build import Engine, _last_fault, count_of
 from bookpress.files import HOST
 from bookpress.layout import Layout
 from bookpress.pairing import write_pairs
@@ -22,6 +22,11 @@ Edit = Callable[[Path, str, str], None]
 
 #: Takes the place of jupyter-book, which would take most of the time.
 SITE = "#!/bin/sh\nmkdir -p _build/html && echo page > _build/html/index.html\n"
+
+
+def test_cores_are_a_number_or_all_that_there_are() -> None:
+    assert count_of("3") == 3
+    assert count_of("all") == os.cpu_count()
 
 
 @pytest.fixture

@@ -100,6 +100,14 @@ def test_a_full_size_record_is_kept(toy: Any, monkeypatch: pytest.MonkeyPatch) -
     assert json.loads(toy.layout.kept("demo/good").read_text())["parameters"] == {"n": 2}
 
 
+@pytest.mark.parametrize("cores", ["0", "-1", "two", "1.5", ""])
+def test_no_number_of_cores_is_wrong_usage(
+    cores: str, toy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert book("ends", "--cores", cores, monkeypatch=monkeypatch) == 2
+    assert "whole number from 1 on" in " ".join(capsys.readouterr().err.replace("│", "").split())
+
+
 def test_help_names_the_commands_and_the_exit_codes() -> None:
     program = Path(sys.executable).with_name("book")
     done = subprocess.run([program, "--help"], capture_output=True, text=True, check=True)

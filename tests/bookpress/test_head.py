@@ -1,13 +1,15 @@
 """Descriptions of pages, and where their edit buttons lead."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from docutils import nodes
 from docutils.core import publish_doctree
+from matplotlib.image import imread
 
-from bookpress.head import first_words, lead_edits_to_sources, use_repository_if_known
+from bookpress.head import CARD, draw_card, first_words, lead_edits_to_sources, use_repository_if_known
 
 
 def page(text: str) -> nodes.document:
@@ -58,3 +60,28 @@ def test_an_edit_button_leads_to_what_is_edited(name: str, leads: str | None) ->
     lead_edits_to_sources(app, name, "page.html", context, None)
     urls = [one["url"] for one in context["header_buttons"][0]["buttons"] if one["label"] == "source-edit-button"]
     assert urls == ([leads] if leads else [])
+
+
+def card_app(folder: Path, builder: str = "html") -> Any:
+    return SimpleNamespace(
+        outdir=str(folder), builder=SimpleNamespace(name=builder), config=SimpleNamespace(html_title="A Book")
+    )
+
+
+def test_the_card_shows_a_tape_on_which_a_number_grows_by_one(tmp_path: Path) -> None:
+    for _ in range(2):  # a second build finds the folder there
+        draw_card(card_app(tmp_path), None)
+    pixels = imread(tmp_path / CARD)
+    assert pixels.shape == (630, 1200, 4)
+    rows = [int(630 * (0.57 + 0.33 * (row + 0.5) / 8)) for row in range(8)]
+    columns = [int(1200 * (0.07 + 0.86 * (bit + 0.5) / 24)) for bit in range(24)]
+    numbers = [int("".join(str(int(pixels[y, x, 0] > 0.5)) for x in columns), 2) for y in rows]
+    assert numbers == list(range(23, 31))
+    assert pixels[: rows[0] - 60].max(axis=2).max() == 1  # the white title over it
+    assert (pixels[0, 0, :3] < 0.3).all()
+
+
+@pytest.mark.parametrize(("failure", "builder"), [(ValueError(), "html"), (None, "linkcheck")])
+def test_what_is_no_site_gets_no_card(failure: Exception | None, builder: str, tmp_path: Path) -> None:
+    draw_card(card_app(tmp_path, builder), failure)
+    assert list(tmp_path.iterdir()) == []

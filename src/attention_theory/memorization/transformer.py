@@ -122,7 +122,8 @@ def random_layer(
     Raises:
         ParameterError: no head, or a width that the heads do not divide.
     """
-    require(width=(width, heads, None), heads=(heads, 1, None), indivisible=(width % heads, {0}))
+    require(heads=(heads, 1, None))
+    require(width=(width, heads, None), indivisible=(width % heads, {0}))
     draw = generator(seed)
 
     def affine(inputs: int, outputs: int) -> Affine:

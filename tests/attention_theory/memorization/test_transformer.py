@@ -78,6 +78,6 @@ def test_maps_of_a_random_layer_have_their_spread() -> None:
     for part in (layer.query, layer.up, layer.down):
         assert part.weight.std().item() == pytest.approx(0.5, rel=0.05)
         assert not part.bias.any()
-    for width, heads, name in ((6, 4, "indivisible"), (2, 3, "width")):
+    for width, heads, name in ((6, 4, "indivisible"), (2, 3, "width"), (6, 0, "heads")):
         with pytest.raises(ParameterError, match=name):
             random_layer(width, heads, seed=0)

@@ -1,4 +1,5 @@
 import itertools
+from typing import Literal
 
 import pytest
 import torch
@@ -43,7 +44,7 @@ def random_entities(seed: int) -> Tensor:
     return torch.stack([torch.randint(size, (2, 5), generator=draw) for size in SIZES], dim=-1)
 
 
-def by_loops(entities: Tensor, heads: list[CoupledHead]) -> Tensor:
+def by_loops(entities: Tensor, heads: list[CoupledHead], weights_at: Literal["j", "i"] = "j") -> Tensor:
     out = torch.zeros(len(entities), dtype=torch.float64)
     for i, j in itertools.product(range(len(entities)), repeat=2):
         for head in heads:
@@ -51,7 +52,7 @@ def by_loops(entities: Tensor, heads: list[CoupledHead]) -> Tensor:
             for factor in head.factors:
                 term = term * factor.table[entities[i, factor.query], entities[j, factor.key]]
             for weight in head.weights:
-                term = term * weight.table[entities[j, weight.feature]]
+                term = term * weight.table[entities[j if weights_at == "j" else i, weight.feature]]
             out[i] += term
     return out
 
@@ -81,6 +82,8 @@ def test_weights_at_the_wrong_entity_give_another_function() -> None:
     head, entities = random_head(2, 1, 0), random_entities(0)
     at_i = coupled_interaction(entities, [head], weights_at="i")
     assert (at_i - coupled_interaction(entities, [head])).abs().max() > 0.1
+    expected = torch.stack([by_loops(one, [head], "i") for one in entities])
+    torch.testing.assert_close(at_i, expected, rtol=1e-11, atol=1e-11)
 
 
 def test_product_symbols_tell_all_combinations_apart() -> None:

@@ -51,6 +51,16 @@ def test_lengths() -> None:
     assert len(translate(code, [0], short=True).code) == 1 + 2 + 1
 
 
+def test_random_machines_have_two_additions_for_every_three_subtractions() -> None:
+    code, registers = random_minsky(500, 10_000, seed=0)
+    assert sum(isinstance(one, Add) for one in code) == pytest.approx(4000, abs=5 * 49)  # five standard deviations
+    assert {one.register for one in code} == set(range(500))
+    targets = {one.target for one in code if isinstance(one, Sub)}
+    assert min(targets) < 50
+    assert 9_950 < max(targets) <= 10_000
+    assert set(registers) == set(range(5))
+
+
 def test_bad_machines_are_refused() -> None:
     with pytest.raises(ParameterError, match="register"):
         translate([Add(1)], [0])
