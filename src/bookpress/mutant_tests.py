@@ -1,10 +1,10 @@
 """A server that runs tests and notebooks: it has imported the libraries once, and every run begins without them.
 
-A program of its own (``python mutant_tests.py LIBRARIES``) that imports nothing of ``src``, so that each run meets the
-code as it is on disk at that time. A request is a line of JSON on standard input, with ``arguments`` for pytest or the
-file of a ``notebook``, the ``seconds`` of a processor that it may take, the file for its ``output``, and whether what
-it imports may be ``kept`` compiled. The answer is a line too: the exit code, which is ``-SIGXCPU`` where these seconds
-were used up, or ``null`` for a run that only waited.
+A program of its own (``python mutant_tests.py LIBRARIES``) that imports nothing of ``src`` before a run, so that each
+meets the code as it is on disk at that time. A request is a line of JSON on standard input, with ``arguments`` for
+pytest or the file of a ``notebook``, the ``seconds`` of a processor that it may take, the file for its ``output``, and
+whether what it imports may be ``kept`` compiled. The answer is a line too: the exit code, which is ``-SIGXCPU`` where
+these seconds were used up, or ``null`` for a run that only waited.
 Linux alone has what this needs.
 """
 
@@ -68,7 +68,7 @@ def become(request: dict[str, Any]) -> None:
     code: object = 1
     try:
         if "notebook" in request:
-            runpy.run_path(request["notebook"], run_name="__main__")
+            run_page(request["notebook"])
             code = 0
         else:
             import hypothesis
@@ -87,6 +87,35 @@ def become(request: dict[str, Any]) -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(code if isinstance(code, int) else 1)
+
+
+def run_page(file: str) -> None:
+    """Run a notebook to its end, and hold what it found against the values that are kept, as the book's tests do.
+
+    On a machine that the file of values does not name, labels alone are compared.
+
+    Raises:
+        AssertionError: it found something else; the message says what.
+    """
+    import IPython.display
+
+    shown: list[Any] = []
+    IPython.display.display = lambda *objects, **_: shown.extend(objects)
+    runpy.run_path(file, run_name="__main__")
+
+    from bookpress.evidence import CLAIM_MIME, Settled
+    from bookpress.laptop_values import differences
+    from bookpress.layout import Layout
+    from bookpress.record import Record
+
+    if found := [one[CLAIM_MIME] for one in shown if CLAIM_MIME in one]:
+        record = Record.model_construct(
+            notebook=Path(file).relative_to("notebooks").with_suffix("").as_posix(),
+            claims=[Settled.model_validate(one["settled"]) for one in found],
+            environment=found[-1]["environment"],
+        )
+        faults = differences(Layout.here(), record)
+        assert not faults, "\n".join(faults)
 
 
 if __name__ == "__main__":

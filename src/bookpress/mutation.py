@@ -2,8 +2,9 @@
 
 A copy of the book is changed, never the book. The tests that reach the changed module are tried in order of their
 nearness: the one that mirrors it, the others that import it, those that reach it through other modules; then the pages
-that import it, whose evidence stops them. The first that fails has killed the mutant. In the end everything that has
-killed one is run once more on the unchanged copy, where it has to pass.
+that import it, which are stopped by their evidence, or by a value that is not the one kept. The first that fails has
+killed the mutant. In the end everything that has killed one is run once more on the unchanged copy, where it has to
+pass.
 """
 
 import json

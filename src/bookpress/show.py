@@ -203,7 +203,8 @@ def _lay_out(fig: Figure) -> None:
     fig.draw_without_rendering()  # legends find their places when they are drawn
     if _move_legends_off(fig):
         fig.draw_without_rendering()
-    fig.set_layout_engine("none")
+    with plt.rc_context({"figure.constrained_layout.use": False}):
+        fig.set_layout_engine(None)
 
 
 def _move_legends_off(fig: Figure) -> bool:

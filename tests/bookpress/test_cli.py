@@ -27,12 +27,16 @@ def test_run_show_list_and_verdicts_of_a_good_notebook(
     toy.add("good")
     assert book("show", "demo/good", monkeypatch=monkeypatch) == 0
     assert "not run yet" in capsys.readouterr().out
+    assert book("list", monkeypatch=monkeypatch) == 0
+    assert "not run" in capsys.readouterr().out
     assert book("run", "demo/good", monkeypatch=monkeypatch) == 0
     assert "four is less: 4 < 3" in capsys.readouterr().out
     assert book("show", "demo/good", monkeypatch=monkeypatch) == 0
     assert "at least 1" in capsys.readouterr().out
     assert book("list", monkeypatch=monkeypatch) == 0
-    assert "demo/good" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "demo/good" in listed
+    assert "not run" not in listed
     assert book("verdicts", monkeypatch=monkeypatch) == 0
     assert "1 holds" in capsys.readouterr().out
 

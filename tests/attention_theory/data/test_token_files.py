@@ -38,6 +38,13 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert train.vocabulary == 256
 
 
+def test_a_file_is_closed_as_soon_as_it_is_full(tmp_path: Path) -> None:
+    write_tokens(["aa", "b", "cc", "ddd", "e"], tmp_path, as_bytes, 256, validation_every=2, shard_tokens=6)
+    train, validation = open_tokens(tmp_path)
+    assert [len(shard) for shard in train.shards] == [6, 2]  # a document has one token more than letters, for its end
+    assert [len(shard) for shard in validation.shards] == [6]
+
+
 def test_faulty_folders_and_tokens_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"tokens\.json"):
         open_tokens(tmp_path)

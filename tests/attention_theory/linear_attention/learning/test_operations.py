@@ -11,7 +11,7 @@ from attention_theory.linear_attention.learning.operations import (
     steps_to,
 )
 from attention_theory.linear_attention.learning.regression import statistics
-from attention_theory.linear_attention.model.features import cubic_features
+from attention_theory.linear_attention.model.features import cubic_features, psi
 from attention_theory.linear_attention.model.literal import block_design, literal_regression
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
@@ -61,6 +61,12 @@ def test_steps_are_those_of_the_loop(epsilon: float) -> None:
 
 def test_direct_solver_is_of_degree_nine() -> None:
     assert direct_multiplications(1, 200, 2) / direct_multiplications(1, 100, 2) == pytest.approx(2**9, rel=0.1)
+
+
+def test_the_direct_solver_by_hand() -> None:
+    features = psi(2)
+    rows = 5 * (4 * 3 + features + features**2 + 2 * features)
+    assert direct_multiplications(5, 2, 3) == rows + features**3 + 2 * features**2
 
 
 def test_bad_accuracy_is_named() -> None:
