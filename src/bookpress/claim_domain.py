@@ -19,7 +19,7 @@ from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
-from bookpress.claim_map import node_label
+from bookpress.claim_map import node_labels
 from bookpress.findings import FINDINGS, Finding, Findings
 from bookpress.layout import Layout
 from bookpress.panel import PROVED_HERE, proof_class, verdict_class
@@ -71,11 +71,13 @@ class ClaimDirective(SphinxDirective):
         path = Path(self.env.srcdir, FINDINGS)
         self.env.note_dependency(str(path))
         findings = Findings.read(path)
+        registry = cast(ClaimDomain, self.env.get_domain("claim")).registry
         note = nodes.container(classes=["claim-note", "sidenote"])  # the theme clears the margin for a side note
         self.state.nested_parse(self.content, self.content_offset, note)
         for relation, claims in bound_up.items():
             if claims:
-                badges = [self._kin(claim, findings[claim]) for claim in claims]
+                labels = node_labels([registry.entry(claim) for claim in claims])
+                badges = [self._kin(claim, label, findings[claim]) for claim, label in zip(claims, labels, strict=True)]
                 note += _line(relation, badges[:_SHOWN])
                 if more := badges[_SHOWN:]:
                     opening = f"<details><summary>and {len(more)} more</summary>"
@@ -83,9 +85,7 @@ class ClaimDirective(SphinxDirective):
                     note += nodes.raw("", "</details>", format="html")
         return note if note.children else None
 
-    def _kin(self, claim: str, found: Finding) -> nodes.Node:
-        entry = cast(ClaimDomain, self.env.get_domain("claim")).registry.entry(claim)
-        label = node_label(entry)
+    def _kin(self, claim: str, label: str, found: Finding) -> nodes.Node:
         badge = nodes.inline("", label, classes=["verdict", verdict_class(found.verdict)])
         badge += nodes.inline("", f": {found.verdict.value}", classes=["visually-hidden"])
         return link_to_claim(claim, badge, self.env.docname) if found.notebook else badge

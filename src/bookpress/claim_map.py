@@ -7,6 +7,7 @@ page itself, so that its nodes are links and take the colours of the page; a lis
 
 import re
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
@@ -238,6 +239,15 @@ def node_label(entry: Entry) -> str:
     for long, short in (("Appendix", "App."), ("Section", "Sec."), ("Proposition", "Prop."), ("Assumption", "Assump.")):
         label = label.replace(long, short)
     return label
+
+
+def node_labels(entries: Sequence[Entry]) -> list[str]:
+    """The short names of claims that stand beside each other; those of the same name have their titles behind it."""
+    labels = [node_label(entry) for entry in entries]
+    return [
+        f"{label}: {_plain(entry.title)}" if entry.title and labels.count(label) > 1 else label
+        for label, entry in zip(labels, entries, strict=True)
+    ]
 
 
 def _path(paper: str, line: Line) -> str:

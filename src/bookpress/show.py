@@ -24,9 +24,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
 from bookpress.evidence import FIGURE_MIME, format_number
+from bookpress.panel import set_powers
 
 #: Okabe and Ito's colours, which remain distinct for colour-blind readers, without the yellow that fades on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -237,7 +238,7 @@ def _label_short_logarithms(axis: Axes) -> None:
         line.set_minor_formatter(NullFormatter())
         if low > 0 and math.log10(high / low) < 2:
             line.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            line.set_major_formatter(StrMethodFormatter("{x:g}"))
+            line.set_major_formatter(FuncFormatter(lambda value, _: set_powers(format_number(value))))
 
 
 def _data(fig: Figure) -> list[dict[str, Any]]:

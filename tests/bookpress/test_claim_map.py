@@ -8,7 +8,17 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from bookpress.claim_domain import kin
-from bookpress.claim_map import Marks, citations, layout, map_page, node_label, node_lines, page_map, small_maps
+from bookpress.claim_map import (
+    Marks,
+    citations,
+    layout,
+    map_page,
+    node_label,
+    node_labels,
+    node_lines,
+    page_map,
+    small_maps,
+)
 from bookpress.registry import Entry, Kind, Paper, ProofMark, Registry, Verdict
 
 EVERY = Registry.load().papers
@@ -112,6 +122,15 @@ def test_labels_fit_their_nodes() -> None:
     assert node_label(entry("a", label="Definition (Accept TM), eq (3)")) == "Accept TM"
     assert node_label(entry("a", label="Assumption 4.2 (Versatility)")) == "Assump. 4.2"
     assert node_label(entry("a", label="Lemma 1 (= Lemma 5)")) == "Lemma 1"
+
+
+def test_claims_of_one_name_are_told_apart_by_their_titles() -> None:
+    beside = [
+        entry("a", label="Figure 3 (panel: states)", title="Data against $Q$"),
+        entry("b", label="Lemma 1", title="The base"),
+        entry("c", label="Figure 3 (panel: length)"),
+    ]
+    assert node_labels(beside) == ["Figure 3: Data against Q", "Lemma 1", "Figure 3"]
     long = entry("a", label="Remark (Finite automata in linear attention)")
     assert node_lines(long) == ["Finite", "automata in", "linear", "attention"]
     lines = [line for paper in EVERY for one in paper.claims for line in node_lines(one)]

@@ -151,6 +151,37 @@ def test_axes_are_open_and_their_grid_lies_below_the_curves() -> None:
     assert "<text" not in svg  # text is drawn, so that it looks alike without its fonts
 
 
+def ticks(low: float, high: float) -> list[str]:
+    """What stands at the ticks of a logarithmic axis."""
+    fig, axis = show.axes()
+    axis.plot([low, high], [low, high])
+    axis.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    draw(fig)
+    assert not any(tick.get_text() for tick in axis.get_xticklabels(minor=True))
+    assert [one.get_text() for one in axis.get_xticklabels()] == [one.get_text() for one in axis.get_yticklabels()]
+    texts = zip(axis.get_xticklabels(), axis.get_xticks(), strict=True)
+    return [text.get_text() for text, place in texts if low <= place <= high]
+
+
+def test_a_short_logarithmic_axis_has_numbers_at_one_two_and_five() -> None:
+    assert ticks(3e-7, 4e-6) == ["5·10⁻⁷", "10⁻⁶", "2·10⁻⁶"]
+    assert ticks(0.04, 0.6) == ["0.05", "0.1", "0.2", "0.5"]
+    assert ticks(100, 9_999) == ["100", "200", "500", "1000", "2000", "5000"]
+
+
+def test_a_long_one_has_powers_of_ten_alone() -> None:
+    assert all("10^" in text for text in ticks(1, 100))
+    assert len(ticks(1, 100)) == 3
+
+
+def test_ticks_that_a_page_has_set_stay() -> None:
+    fig, axis = show.axes()
+    axis.set(xscale="log", xlim=(1, 20))
+    axis.set_xticks([1, 4, 16], ["one", "four", "sixteen"])
+    draw(fig)
+    assert [one.get_text() for one in axis.get_xticklabels()] == ["one", "four", "sixteen"]
+
+
 def test_a_bar_in_a_text_ends_no_cell_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[dict[str, str]] = []
     monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
