@@ -330,8 +330,8 @@ claim.verdict()
 # trained is the teacher, and where it is silent, it ends elsewhere. But its high bars are of two kinds, and hang on the
 # number of steps, which the paper does not name. With one head they are runs that are stuck or have not arrived, for
 # the teacher is the only minimiser; with two and four heads they are for a good part slow training, and most of these
-# runs are at the teacher after 8000 steps. With eight heads they are what the certificate warns of: other functions,
-# and no loss that tells.
+# runs are at the teacher after 8000 steps. With eight heads none has arrived after 2000 steps; what arrives later is
+# what the certificate warns of: other functions, and no loss that tells.
 #
 # ## To try
 # - Set `spread = 0.35`, the other reading of the paper's start: from smaller starts the runs on orthogonal tables end

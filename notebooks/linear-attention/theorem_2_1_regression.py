@@ -602,10 +602,10 @@ claim.verdict()
 # gradient descent on Eq. 10, started at 0: the product of every $\mathcal{X}(Z_i)$ with $W$, and the sum of residual
 # times $\mathcal{X}(Z_i)$, take $d^4$ multiplications a sample each, and the proven bound on the number of steps goes
 # as $1/\varepsilon$. But on badly scaled data it takes many more steps. The theorem says that there *is* an algorithm
-# with this time, so that two solvers without it deny nothing. There is one with it, on any data: conjugate gradients,
-# on features that a random sketch of them has brought to one scale. First gradient descent is run, then the direct
-# solver is counted, and then this third one is run. Below, `torch` itself counts the multiplications of one step of
-# gradient descent.
+# with this time, so that two solvers without it deny nothing. There is one with it, whatever the scaling of the data,
+# if the labels are no larger than exponential in $n_{\max}/\varepsilon$: conjugate gradients, on features that a random
+# sketch of them has brought to one scale. First gradient descent is run, then the direct solver is counted, and then
+# this third one is run. Below, `torch` itself counts the multiplications of one step of gradient descent.
 #
 # <!-- claim linear-attention/theorem-2-1-runtime -->
 # <blockquote>
@@ -616,20 +616,17 @@ claim.verdict()
 # $\log\frac1\delta$ be $O(n_{\max}/\varepsilon)$. There is a solver for the regression of Algorithm 1 with which the
 # algorithm runs in time $O(N d^4 n_{\max} \varepsilon^{-1})$, whatever the scaling of the data, and ends at most
 # $\varepsilon$ above the least loss, with probability $1 - \delta$ over the solver's own draw. It is a random sketch of
-# the features, its QR factorisation as a preconditioner, and conjugate gradients.
-#
-# **In the paper's proof.** The proof says that the regression reaches its optimum to the error $\varepsilon$ in time
-# $O(\frac1\varepsilon d^4 N)$, for any data, and names no solver. It is the time of $1/\varepsilon$ steps of gradient
-# descent.
-#
-# **Corrected.** Gradient descent on Eq. 10 from $W = 0$ takes up to $1 + \lambda_{\max}\|W^\star\|_F^2/(4\varepsilon)$
-# steps of $2Nd^4$ multiplications, where $W^\star$ is the least-norm minimiser and $\lambda_{\max}$ the largest
-# eigenvalue of the second moment of the features. That is within the time if $\lambda_{\max} \|W^\star\|_F^2 =
-# O(n_{\max})$; on badly scaled data the number of steps is far above $n_{\max}/\varepsilon$. A direct solver, in the
-# $\psi$ distinct features, takes $O(N(d^2 n_{\max} + \psi^2) + \psi^3)$, which is within the time on any data if
-# $\varepsilon \le n_{\max}/d^2$. With the sketch $O(\log(P/\varepsilon))$ steps are enough on any data. Its QR
+# the features, its QR factorisation as a preconditioner, and $O(\log(P/\varepsilon))$ steps of conjugate gradients. The
 # factorisation is within the time by fast matrix multiplication; by the classical product it is if $\varepsilon^2 d
-# \log(\psi/\delta) = O(n_{\max})$.
+# \log(\psi/\delta) = O(n_{\max})$. The print asks for no more than $N$; whether there is a solver without the bounds on
+# $P$ and $\delta$ is open here.
+#
+# *Two other solvers.* Gradient descent on Eq. 10 from $W = 0$ takes up to $1 +
+# \lambda_{\max}\|W^\star\|_F^2/(4\varepsilon)$ steps of $2Nd^4$ multiplications, where $W^\star$ is the least-norm
+# minimiser and $\lambda_{\max}$ the largest eigenvalue of the second moment of the features. That is within the time if
+# $\lambda_{\max} \|W^\star\|_F^2 = O(n_{\max})$; on badly scaled data the number of steps is far above
+# $n_{\max}/\varepsilon$. A direct solver, in the $\psi$ distinct features, takes $O(N(d^2 n_{\max} + \psi^2) +
+# \psi^3)$, which is within the time on any data if $\varepsilon \le n_{\max}/d^2$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -666,12 +663,13 @@ one_step = {case: 2 * 50 * int(case[-1]) ** 4 for case in counted}
 # O(n/\varepsilon)$, this is $O(N d^4 n/\varepsilon)$.
 #
 # *QR factorisation.* Let $SA = QR$. (If columns of $SA$ are dependent, those of $A$ are as well, since $\|SAx\| = 0$
-# only where $\|Ax\| = 0$. Then columns are left out until the others are independent; the best fit stays the same.) In
-# blocks of $\psi$ rows, one after another, it takes $O(L)$ factorisations of matrices of order $\psi$, each of which
-# takes $O(\psi^{\omega + \eta})$ for any $\eta > 0$ by the theorem of Demmel, Dumitriu and Holtz (2007), if matrices
-# are multiplied in time $\psi^\omega$. With $\omega < 2.38$ (Coppersmith and Winograd 1990) this is $O(L d^{7.2}) =
-# O(d^8 n/\varepsilon)$, which is $O(Nd^4n/\varepsilon)$ as $N \ge d^4$. With the classical product it is $O(L\psi^3) =
-# O(L d^9)$. As $N \ge d^4/\varepsilon$, that is within $O(Nd^4n/\varepsilon)$ if $\varepsilon^2 d L = O(n)$.
+# only where $\|Ax\| = 0$. Then those that depend on others are left out, and the best fit stays the same. Which they
+# are is found in the time of a factorisation by the theorem of Ibarra, Moran and Hui (1982).) In blocks of $\psi$ rows,
+# one after another, it takes $O(L)$ factorisations of matrices of order $\psi$, each of which takes $O(\psi^{\omega +
+# \eta})$ for any $\eta > 0$ by the theorem of Demmel, Dumitriu and Holtz (2007), if matrices are multiplied in time
+# $\psi^\omega$. With $\omega < 2.38$ (Coppersmith and Winograd 1990) this is $O(L d^{7.2}) = O(d^8 n/\varepsilon)$,
+# which is $O(Nd^4n/\varepsilon)$ as $N \ge d^4$. With the classical product it is $O(L\psi^3) = O(L d^9)$. As $N \ge
+# d^4/\varepsilon$, that is within $O(Nd^4n/\varepsilon)$ if $\varepsilon^2 d L = O(n)$.
 #
 # *Conjugate gradients.* For all $u$, $\|SAR^{-1}u\| = \|Qu\| = \|u\|$, so that $\frac12\|u\| \le \|AR^{-1}u\| \le
 # 2\|u\|$: the condition number of $AR^{-1}$ is at most 4. Conjugate gradients on the normal equations of $AR^{-1}$,
@@ -679,11 +677,12 @@ one_step = {case: 2 * 50 * int(case[-1]) ** 4 for case in counted}
 # \le \|y_a\|$. So the loss is at most $4\,(3/5)^{2k}P$ above the least, which is at most $\varepsilon$ for every $k \ge
 # 1$ with $k \ge \log(4P/\varepsilon)/(2\log\frac53)$. With $\log P = O(n/\varepsilon)$ and $\log\frac1\varepsilon \le
 # \frac1\varepsilon$ some $k = O(n/\varepsilon)$ will do. A step multiplies by $A$, its transpose, $R^{-1}$ and its
-# transpose, for each of $d$ outputs: $d\,(2N\psi + \psi^2) \le 3Nd^4$, as $\psi \le d^3 \le N$. All steps take
-# $O(Nd^4n/\varepsilon)$.
+# transpose, for each of $d$ outputs, and numbers by vectors: $d\,(2N\psi + \psi^2 + 2N + 4\psi) \le 3Nd^4$ for $d \ge
+# 2$, as $\psi \le \frac34d^3 \le N$. All steps take $O(Nd^4n/\varepsilon)$.
 #
-# *The heads.* The singular value decomposition of a $d^2 \times d^2$ matrix takes $O(d^6)$, within $Nd^4$. All parts
-# together are $O(Nd^4n/\varepsilon)$. The rest is on the two solvers that the proof in the paper may have meant.
+# *The heads.* The singular value decomposition of a $d^2 \times d^2$ matrix takes $O(d^6)$, within $Nd^4$. (Exactly,
+# and without any: $W = \sum_h We_h\,e_h^\top$ is $d^2$ heads.) All parts together are $O(Nd^4n/\varepsilon)$. The rest
+# is on the two solvers that one thinks of first.
 #
 # *Steps of gradient descent.* Let $M$ be the second moment of the $d^3$ features that Eq. 10 has for each output,
 # $\lambda_i$ and $u_i$ its eigenvalues and eigenvectors, $\lambda$ the largest. The gradient of the loss at $W$ (as $d$
@@ -771,7 +770,7 @@ show.figure(
 # So gradient descent takes the printed time, multiplied by $\lambda_{\max}\|W^\star\|_F^2/n_{\max}$ where that factor
 # is above one. The direct solver has no such factor. For $\varepsilon \le n_{\max}/d^2$ and as many samples as the
 # theorem asks for it is within the printed time whatever the data; for a fixed $\varepsilon$ and large $d$ it is not,
-# by its $N d^6$ and $d^9$. On badly scaled data with $n_{\max}/d^2 < \varepsilon \le 1$ neither is within it.
+# by its $N d^6$ and $d^9$. On badly scaled data neither is within it where $\varepsilon d^2/n_{\max}$ is large.
 
 # %%
 descent_ratio, badly_scaled, over_bound = {}, {}, {}
@@ -780,8 +779,8 @@ for (width, scaling, epsilon), taken in steps.items():
     over_printed = descent_multiplications(2000, width, n, taken) / printed_time(2000, width, n, epsilon)
     descent_ratio[case] = over_printed / max(1, size(problems[width, scaling], width) / n)
     over_bound[case] = taken / bounds[width, scaling, epsilon]
-    if scaling == scalings[-1]:
-        badly_scaled[case] = over_printed
+    if scaling == scalings[-1] and epsilon == accuracies[-1]:
+        badly_scaled[f"d = {width}"] = over_printed
 
 # %% [markdown]
 # The direct solver has no steps to count, and its ratio is a formula.
@@ -812,9 +811,9 @@ direct = {
 
 
 # %%
-def condition_and_excess(width, scaling, preconditioned=True):
+def condition_and_excess(width, scaling, preconditioned=True, tokens=n):
     """The condition number of the features on which the steps run, and the loss above the least after each step."""
-    drawn = torch.randn(2000, n, width, generator=source, dtype=torch.float64)
+    drawn = torch.randn(2000, tokens, width, generator=source, dtype=torch.float64)
     answers = drawn[:, -1].sign() / width**0.5
     drawn[:, :, -1] *= scaling
     features = certificate_features(drawn)
@@ -823,7 +822,7 @@ def condition_and_excess(width, scaling, preconditioned=True):
     of_one_size = features / features.norm(dim=0)
     best = of_one_size @ torch.linalg.lstsq(of_one_size, answers, driver="gelsd").solution
     above_least = (features @ found.coefficients.mT - best).square().sum(dim=-1).mean(dim=-1)
-    by_triangle = torch.linalg.solve_triangular(found.triangle, features, upper=True, left=False)
+    by_triangle = torch.linalg.solve_triangular(found.triangle, features[:, found.columns], upper=True, left=False)
     return torch.linalg.cond(by_triangle).item(), above_least.tolist()
 
 
@@ -869,28 +868,28 @@ time_ratio = {
     for name, (width, _, epsilon) in named_cases.items()
 }
 without = {f"d = {width}": losses[-1] / accuracies[-1] for width, losses in plain.items()}
+one_token = {width: condition_and_excess(width, 1.0, tokens=1) for width in (2, 3, 4)}
+dependent = {f"d = {width}": losses[-1] / accuracies[-1] for width, (_, losses) in one_token.items()}
 
 # %% [markdown]
 # The control takes the preconditioner away: the same number of conjugate gradient steps, on features of which some are
 # scaled by $10^{-9}$, must end more than $\varepsilon = 10^{-5}$ above the least loss at $d = 3$ and 4. (At $d = 2$
-# there are $\psi = 6$ features, and conjugate gradients are done after six steps on any of them.) Of the paper's proof,
-# which names no solver, gradient descent is judged: it keeps to twice its own order, and on the badly scaled inputs it
-# exceeds the printed time and $n_{\max}/\varepsilon$ steps must not do. The direct solver has a formula, which is
-# shown.
+# there are $\psi = 6$ features, and conjugate gradients are done after six steps on any of them.) Inputs of a single
+# token are tried as well, since most of their features depend on others. The other two solvers are held against what is
+# said of them. The paper's proof names no solver and gives no argument for the time, so that there is nothing of it to
+# check.
 
 # %%
 claim = Claim("linear-attention/theorem-2-1-runtime")
 claim.check("condition number of the preconditioned features", conditions, "<=", 4)
 claim.check("after the steps of the proof: loss above the least, over ε", excess_ratio, "<=", 1)
 claim.check("multiplications with the sketch over N d⁴ n / ε", time_ratio, "<=", 1)
+claim.check("one token, dependent features: the same loss over ε = 1e-5", dependent, "<=", 1)
 claim.control("no preconditioner, last entries times 0.001: the same loss over ε = 1e-5", without, "<=", 1)
-allowed = {f"ε = {epsilon:g}": n / epsilon for epsilon in accuracies}
-needed = {f"ε = {epsilon:g}": steps[3, 0.1, epsilon] for epsilon in accuracies}
-claim.check("a step of gradient descent, counted by torch, and 2 N d⁴", counted, "==", one_step, of="proof")
-claim.check("steps of gradient descent over their bound", over_bound, "<=", 1, of="proof")
-claim.check("its multiplications over N d⁴ n max(1, κ) / ε", descent_ratio, "<=", 2, of="proof")
-claim.printed("last entries times 0.1: its multiplications over N d⁴ n / ε", badly_scaled, "<=", 2, of="proof")
-claim.printed("last entries times 0.1: its steps against n / ε", needed, "<=", allowed, of="proof")
+claim.check("a step of gradient descent, counted by torch, and 2 N d⁴", counted, "==", one_step)
+claim.check("steps of gradient descent over their bound", over_bound, "<=", 1)
+claim.check("its multiplications over N d⁴ n max(1, κ) / ε", descent_ratio, "<=", 2)
+claim.control("last entries times 0.1, ε = 1e-5: its multiplications over N d⁴ n / ε", badly_scaled, "<=", 2)
 claim.number("direct solver, ε up to n / d²: multiplications over N d⁴ n / ε, largest", max(direct.values()))
 claim.number("λ_max ‖W*‖², d = 3", size(problems[3, 1.0], 3))
 claim.number("λ_max ‖W*‖², d = 3, last entries times 0.1", size(problems[3, 0.1], 3))
@@ -902,8 +901,9 @@ claim.verdict()
 # number of heads, and $N = \psi$ exact samples determine the function. The rate $1/N$ with the constant $d\psi$ is real
 # for inputs of light tails and is lost for heavy ones, even with labels $\pm 1$. The time in the theorem is that of
 # gradient descent on data that are well scaled, and of a direct solver for small $\varepsilon$. The proof names no
-# solver, and neither of these has that time on all data; one with a sketch for a preconditioner has, so that the
-# theorem's word holds.
+# solver, and neither of these has that time on all data. One with a sketch for a preconditioner has, whatever the
+# scaling, so that the theorem's word holds where labels are at most exponentially large in $n_{\max}/\varepsilon$.
+# Whether any solver has it for larger labels is open.
 #
 # ## To try
 # - Set `d = 2`: everything is faster, the threshold moves to $\psi = 6$, and heavy inputs slow the rate as much.

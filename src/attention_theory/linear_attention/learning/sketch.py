@@ -3,14 +3,15 @@
 A sparse embedding adds the N rows of features up, with random signs, to a few times ψ rows, and changes the norm of no
 combination of the features by more than a factor. The triangle R of the sketch's QR factorisation then preconditions
 the features: those times ``R⁻¹`` have a small condition number, and conjugate gradients need a number of steps that is
-logarithmic in the accuracy.
+logarithmic in the accuracy. Columns that depend on others are left out before; the best fit stays the same.
 """
 
 import math
 from dataclasses import dataclass
 
+import scipy.linalg
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.linear_attention.model.features import psi
@@ -20,10 +21,14 @@ from attention_theory.validation import require
 
 @dataclass(frozen=True)
 class Sketched:
-    """Coefficients after every number of steps, the first of them 0, and the triangle that preconditioned them."""
+    """Coefficients after every number of steps, the first of them 0, and the triangle that preconditioned them.
+
+    ``columns`` are those of the features that are independent; the coefficients of the others are 0.
+    """
 
     coefficients: Float[Tensor, "steps_and_one out psi"]
-    triangle: Float[Tensor, "psi psi"]
+    triangle: Float[Tensor, "rank rank"]
+    columns: Int[Tensor, " rank"]
 
 
 def sparse_embedding(
@@ -56,7 +61,7 @@ def sketched_regression(
     """Least squares by conjugate gradients from 0, for every output by itself, on features preconditioned by a sketch.
 
     Args:
-        features: A, one sample a row, of full column rank.
+        features: A, one sample a row, of any rank.
         labels: y_i.
         steps: steps of conjugate gradients, at least 1.
         seed: of the sketch.
@@ -68,10 +73,14 @@ def sketched_regression(
         ParameterError: no step, or a sketch with fewer rows than features.
     """
     require(steps=(steps, 1, None), oversampling=(oversampling, 1, None))
-    count = features.shape[1]
-    triangle = torch.eye(count, dtype=features.dtype, device=features.device)
+    every = features.shape[1]
+    columns = torch.arange(every, device=features.device)
+    triangle = torch.eye(every, dtype=features.dtype, device=features.device)
     if preconditioned:
-        triangle = torch.linalg.qr(sparse_embedding(features, oversampling * count, nonzeros, seed), mode="r").R
+        sketch = sparse_embedding(features, oversampling * every, nonzeros, seed)
+        columns = independent_columns(sketch)
+        triangle = torch.linalg.qr(sketch[:, columns], mode="r").R
+    features, count = features[:, columns], len(columns)
 
     def solved(right: Tensor, transposed: bool) -> Tensor:
         """``R⁻¹`` or its transpose, times columns."""
@@ -88,7 +97,22 @@ def sketched_regression(
         following = solved(features.mT @ residual, transposed=True)
         direction = following + _ratio(following.square().sum(dim=0), gradient.square().sum(dim=0)) * direction
         gradient = following
-    return Sketched(torch.stack(found).mT, triangle)
+    coefficients = features.new_zeros(steps + 1, labels.shape[1], every)
+    coefficients[..., columns] = torch.stack(found).mT
+    return Sketched(coefficients, triangle, columns)
+
+
+def independent_columns(matrix: Float[Tensor, "rows columns"], tolerance: float = 1e-10) -> Int[Tensor, " rank"]:
+    """Columns that are independent and span the others, whatever their scales, in their order.
+
+    Args:
+        matrix: of any rank.
+        tolerance: what is left of a column of length 1 beside the others, below which it depends on them.
+    """
+    of_one_size = matrix / matrix.norm(dim=0).clamp(min=torch.finfo(matrix.dtype).tiny)
+    triangle, order = scipy.linalg.qr(of_one_size.cpu().numpy(), mode="r", pivoting=True)
+    rank = int((abs(triangle.diagonal()) > tolerance).sum())
+    return torch.as_tensor(order[:rank], dtype=torch.long, device=matrix.device).sort().values
 
 
 def sketched_steps(power: float, epsilon: float) -> int:
@@ -106,13 +130,19 @@ def sketched_steps(power: float, epsilon: float) -> int:
 def sketched_multiplications(
     samples: int, width: int, tokens: int, steps: int, oversampling: int = 8, nonzeros: int = 4
 ) -> int:
-    """Features, sketch, its QR, then steps: ``N (d² n + ψ + s ψ) + r ψ³ + d T (2 N ψ + ψ²)``, with r the oversampling.
+    """``N (d² n + ψ + s ψ) + r ψ³ + d T (2 N ψ + ψ² + 2 N + 4 ψ)``, with s the nonzeros and r the oversampling.
 
-    A QR factorisation with the classical product of matrices is counted, and the signs of the sketch as factors.
+    That is: features, sketch, its QR factorisation with the classical product of matrices, then steps. The signs of the
+    sketch are counted as factors.
     """
     features = psi(width)
     rows = samples * (width**2 * tokens + features + nonzeros * features)
-    return rows + oversampling * features**3 + width * steps * (2 * samples * features + features**2)
+    return (
+        rows
+        + oversampling * features**3
+        + width * steps * (2 * samples + features) * features
+        + width * steps * (2 * samples + 4 * features)
+    )
 
 
 def _ratio(first: Tensor, second: Tensor) -> Tensor:

@@ -1,7 +1,10 @@
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from attention_theory.linear_attention.learning.sketch import (
+    independent_columns,
     sketched_multiplications,
     sketched_regression,
     sketched_steps,
@@ -66,9 +69,37 @@ def test_exact_labels_end_in_zeros_and_not_in_nan() -> None:
     assert rows.abs().max() == 0
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_dependent_features_are_left_out_and_the_fit_is_the_best(scale: float) -> None:
+    tokens = normal(1500, 1, 3, seed=0)  # one token: the features are the cubic forms of its entries, 10 of 18
+    labels = tokens[:, -1].sign()
+    tokens[..., -1] *= scale
+    features = certificate_features(tokens)
+    found = sketched_regression(features, labels, sketched_steps(3, 1e-8), seed=0)
+    assert len(found.columns) == 10
+    left_out = sorted(set(range(18)) - set(found.columns.tolist()))
+    assert found.coefficients[..., left_out].abs().max() == 0
+    assert excesses(features, labels, found.coefficients)[-1] <= 1e-8
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10_000), st.integers(1, 5), st.integers(0, 3))
+def test_independent_columns_span_the_others_whatever_their_scales(seed: int, rank: int, nothing: int) -> None:
+    scales = 10.0 ** normal(7, seed=seed).mul(4)
+    matrix = normal(20, rank, seed=seed + 1) @ normal(rank, 7, seed=seed + 2) * scales
+    matrix[:, :nothing] = 0
+    kept = independent_columns(matrix)
+    assert len(kept) == min(rank, 7 - nothing)
+    assert kept.tolist() == sorted(kept.tolist())
+    rest = matrix / matrix.norm(dim=0).clamp(min=1e-300)
+    basis = torch.linalg.qr(rest[:, kept]).Q
+    assert (rest - basis @ (basis.mT @ rest)).abs().max() < 1e-8
+
+
 def test_what_is_counted() -> None:
     assert sketched_multiplications(10, 2, 3, 0) == 10 * (12 + 6 + 24) + 8 * 6**3
-    assert sketched_multiplications(10, 2, 3, 5) - sketched_multiplications(10, 2, 3, 4) == 2 * (2 * 10 * 6 + 36)
+    step = 2 * (2 * 10 * 6 + 36 + 2 * 10 + 4 * 6)
+    assert sketched_multiplications(10, 2, 3, 5) - sketched_multiplications(10, 2, 3, 4) == step
 
 
 def test_bad_parameters_are_named() -> None:
