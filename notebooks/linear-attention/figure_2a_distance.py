@@ -427,6 +427,8 @@ def slopes(name):
 nearest = {name: min(run[name] for run in runs[1.0]) for name in solvers}
 farthest = {name: max(run[name] for run in runs[0.95]) for name in solvers}
 of_gaussian = {name: max(run[name] for run in gaussian_alone) for name in solvers[2:]}
+farthest_of_all = max(run[SINGULAR] for found in runs.values() for run in found)
+spread = stdev(run["λ_min"] for run in runs[0.95])
 level, (least, most) = slopes(SINGULAR), interval_of(slopes(SINGULAR))
 print(f"{SINGULAR}: slope {sum(level) / len(level):.2f}, interval {least:.2f} to {most:.2f}")
 
@@ -435,7 +437,6 @@ print(f"{SINGULAR}: slope {sum(level) / len(level):.2f}, interval {least:.2f} to
 # draw of the data: ours must agree with it within three standard deviations of a draw.
 
 # %%
-spread = stdev(run["λ_min"] for run in runs[0.95])
 beside = {"printed": 0.06, "within": 3 * spread / 0.06} if d == 4 else {}
 claim = Claim("linear-attention/figure-2a")
 claim.number("95% orthogonal: λ_min", middle[0.95]["λ_min"], **beside)
@@ -449,7 +450,6 @@ claim.check("orthogonal alone: least distance, by solver", {name: nearest[name] 
 claim.control("Gaussian alone: largest distance, by solver", of_gaussian, ">=", 0.5)
 for name in solvers[:2]:
     claim.number(f"orthogonal alone: least distance, {name}", nearest[name])
-farthest_of_all = max(run[SINGULAR] for found in runs.values() for run in found)
 claim.number(f"{SINGULAR}: largest distance on any mixture", farthest_of_all)
 claim.number(f"{EQ_27}: slope of distance in λ_min, mean of the data sets", sum(slopes(EQ_27)) / repeats)
 for share in (0.95, 0.995):
