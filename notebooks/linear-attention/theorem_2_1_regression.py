@@ -681,8 +681,13 @@ one_step = {case: 2 * 50 * int(case[-1]) ** 4 for case in counted}
 # 2$, as $\psi \le \frac34d^3 \le N$. All steps take $O(Nd^4n/\varepsilon)$.
 #
 # *The heads.* The singular value decomposition of a $d^2 \times d^2$ matrix takes $O(d^6)$, within $Nd^4$. (Exactly,
-# and without any: $W = \sum_h We_h\,e_h^\top$ is $d^2$ heads.) All parts together are $O(Nd^4n/\varepsilon)$. The rest
-# is on the two solvers that one thinks of first.
+# and without any: $W = \sum_h We_h\,e_h^\top$ is $d^2$ heads.) All parts together are $O(Nd^4n/\varepsilon)$.
+#
+# *From the training loss to the risk.* Let $W$ be what the solver returns, $\hat P$ the exact minimiser, and let
+# $\Lambda \preceq 2\hat\Lambda$, as in the proof above. The training loss of $W$ is $\mathrm{tr}\,(W - \hat
+# P)\hat\Lambda(W - \hat P)^\top \le \varepsilon$ above the least, so that $\mathrm{tr}\,(W - \hat P)\Lambda(W - \hat
+# P)^\top \le 2\varepsilon$, and the excess risk of $W$ is at most twice that of $\hat P$ and $4\varepsilon$ more. The
+# rest is on the two solvers that one thinks of first.
 #
 # *Steps of gradient descent.* Let $M$ be the second moment of the $d^3$ features that Eq. 10 has for each output,
 # $\lambda_i$ and $u_i$ its eigenvalues and eigenvectors, $\lambda$ the largest. The gradient of the loss at $W$ (as $d$

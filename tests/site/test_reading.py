@@ -10,8 +10,8 @@ CHAPTER = "papers/hyper-attention.html"
 
 def test_the_picture_on_the_front_page_moves_and_stops(light: Any) -> None:
     light.open("index.html")
+    light.page.get_by_role("button", name="Pause", disabled=False).wait_for()
     said = light.page.locator(".counter-said")
-    said.wait_for()
     before = said.inner_text()
     light.page.wait_for_function("text => document.querySelector('.counter-said').innerText !== text", arg=before)
     light.page.get_by_role("button", name="Pause").click()
@@ -24,7 +24,7 @@ def test_the_picture_on_the_front_page_moves_and_stops(light: Any) -> None:
 def test_the_picture_stands_still_for_readers_who_ask_for_less_motion(light: Any) -> None:
     light.page.emulate_media(reduced_motion="reduce")
     light.open("index.html")
-    light.page.get_by_role("button", name="Play").wait_for()
+    light.page.get_by_role("button", name="Play", disabled=False).wait_for()
     before = light.page.locator(".counter-said").inner_text()
     light.page.wait_for_timeout(1_500)
     assert light.page.locator(".counter-said").inner_text() == before
@@ -34,7 +34,7 @@ def test_the_machine_on_the_front_page_counts(light: Any) -> None:
     """Where the head is back at the mark, the number on the tape is one more than the time before."""
     light.page.emulate_media(reduced_motion="reduce")
     light.open("index.html")
-    light.page.get_by_role("button", name="Play").wait_for()
+    light.page.get_by_role("button", name="Play", disabled=False).wait_for()
     light.page.evaluate("() => { const set = window.setInterval; window.setInterval = (act) => set(act, 1); }")
     light.page.get_by_role("button", name="Play").click()
     script = """() => new Promise((done) => {

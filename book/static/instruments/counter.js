@@ -9,6 +9,7 @@ window.instruments.counter = (room) => {
   const tape = make("div", { class: "counter-tape", role: "img", "aria-label": "The tape of a machine that counts." });
   const said = make("p", { class: "counter-said" });
   const counting = player({ word: "Play", every: PAUSE, step: advance });
+  counting.button.disabled = true;
   room.append(tape, make("div", { class: "counter-foot" }, counting.button, said));
 
   let core, layer, machine, history, step, rows;
@@ -51,6 +52,7 @@ window.instruments.counter = (room) => {
     layer = core.layer(window.instruments.data.turing.turing);
     begin();
     for (let count = 0; count < SHOWN - 1; count += 1) advance();
+    counting.button.disabled = false;
     if (!calm()) counting.start();
   });
 };
