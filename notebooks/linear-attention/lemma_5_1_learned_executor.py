@@ -316,7 +316,9 @@ for rules, kinds, _, wrong in back.values():
     claim.number(f"{rules} of {kinds} rules kept back: share of runs wrong", share_wrong(wrong))
 for name, (_, wrong) in few.items():
     claim.estimate(f"{name}: runs wrong", wrong.any(dim=1).tolist(), "<=", 0.1, role="control")
-claim.printed("in the plane, a step rounds wrongly at most as often as ε, less ε", plane_missed - plane_error, "<=", 0, of="proof")
+claim.printed(
+    "in the plane, a step rounds wrongly at most as often as ε, less ε", plane_missed - plane_error, "<=", 0, of="proof"
+)
 if least_missed:
     claim.check("least squared error of an output that is missed", min(least_missed), ">=", 0.25, of="proof")
 claim.number("in the plane, a step rounds wrongly at most as often as 4 ε, less 4 ε", plane_missed - 4 * plane_error)

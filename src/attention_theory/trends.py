@@ -35,8 +35,8 @@ def line_of_the_mean(x: Float[Tensor, " points"], values: Float[Tensor, "points 
     """
     seeds = values.shape[1]
     require(seeds=(seeds, 3, None))
-    whole = linear_fit_r2(x, values.mean(dim=1))
-    rest = [(values.sum(dim=1) - values[:, seed]) / (seeds - 1) for seed in range(seeds)]
+    total = values.sum(dim=1)  # as straight as the mean
+    whole, rest = linear_fit_r2(x, total), [total - values[:, seed] for seed in range(seeds)]
     return [seeds * whole - (seeds - 1) * linear_fit_r2(x, one) for one in rest]
 
 

@@ -50,7 +50,7 @@ class Claim:
 
     def __init__(self, claim: str, registry: Registry | None = None) -> None:
         self.name = claim
-        self.entry: Entry = (registry or Registry.load()).entry(claim)
+        self.entry: Entry = (registry or Registry.of_claim(claim)).entry(claim)
         self.evidence: list[Item] = []
         self._stand_in: str | None = None
 

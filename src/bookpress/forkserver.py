@@ -46,6 +46,7 @@ LIBRARIES = (
     "sklearn.datasets",
     "threadpoolctl",
     "torch",
+    "torch._dynamo",  # which the first optimiser of a page imports, for a second
     "typer",
     "yaml",
 )

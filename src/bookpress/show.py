@@ -201,11 +201,16 @@ def _marked(line: Line2D) -> bool:
 
 def _lay_out(fig: Figure) -> None:
     """Give axes and legends their places for good; saving would look for them once more."""
-    fig.draw_without_rendering()  # legends find their places when they are drawn
+    _place_axes(fig)
     if _move_legends_off(fig):
-        fig.draw_without_rendering()
+        _place_axes(fig)
     with plt.rc_context({"figure.constrained_layout.use": False}):
         fig.set_layout_engine(None)
+
+
+def _place_axes(fig: Figure) -> None:
+    if (engine := fig.get_layout_engine()) is not None:
+        engine.execute(fig)
 
 
 def _move_legends_off(fig: Figure) -> bool:

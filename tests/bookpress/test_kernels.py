@@ -35,14 +35,15 @@ CLIENT = [sys.executable, "-S", client.__file__]
 BOOK_RUN = [sys.executable, "-c", "from bookpress.cli import main; main()", "run"]
 
 #: What a notebook could find changed in an interpreter that has imported the libraries before it was forked.
-#: scikit-learn sets variables of OpenMP (KMP) when it is imported, for its own threads.
+#: When they are imported, scikit-learn sets variables of OpenMP (KMP) for its own threads, and torch where it compiles.
 STATE = """\
 import importlib, os, sys, warnings
 from bookpress.forkserver import LIBRARIES
 for name in LIBRARIES: importlib.import_module(name)
 import matplotlib, numpy, torch
+OTHERS = "JPY", "JUPYTER", "KMP", "TORCHINDUCTOR"
 print(sys.path, sys.argv[1:2], os.getcwd(), os.getpgid(0) == os.getpid(), torch.get_num_threads())
-print(sorted((name, value) for name, value in os.environ.items() if not name.startswith(("JPY", "JUPYTER", "KMP"))))
+print(sorted((name, value) for name, value in os.environ.items() if not name.startswith(OTHERS)))
 print(torch.get_default_dtype(), hash("a"), numpy.geterr(), sorted(matplotlib.rcParams.items()))
 print(sorted(str(filter) for filter in warnings.filters))
 print(sorted(name for name in sys.modules if name.startswith(("bookpress", "attention_theory", "toy"))))

@@ -53,6 +53,11 @@ def test_lines_that_differ_in_colour_alone_get_dashes_in_the_legend_too() -> Non
     assert [handle._dash_pattern for handle in legend.legend_handles] == [line._dash_pattern for line in lines]
 
 
+def test_every_dash_begins_with_a_whole_stroke() -> None:
+    assert show.DASHES[0] == "-"
+    assert all(offset == 0 and len(strokes) % 2 == 0 for offset, strokes in show.DASHES[1:])
+
+
 def test_lines_with_markers_get_markers_of_their_own() -> None:
     fig, axis = show.axes()
     lines = [axis.plot([0, 1], [0, slope], "o-", label=f"slope {slope}")[0] for slope in range(5)]

@@ -108,6 +108,17 @@ def test_a_trail_fills_the_cells_it_passes() -> None:
     assert svg.count('class="cell"') == 2 * 4
 
 
+@pytest.mark.parametrize("far", [3.0, 40.0])
+def test_the_cells_of_a_trail_fit_into_its_width(far: float) -> None:
+    svg = trail([Series("one", [(0.0, 0.0), (far, 1.0)])], "cell", "step")
+    cells = [
+        tuple(map(float, one))
+        for one in re.findall(r'<rect class="cell" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', svg)
+    ]
+    assert len(cells) == 2 * (far + 2)
+    assert all(x + width <= 344 for x, width in cells)
+
+
 @pytest.mark.parametrize("form", sorted(FORMS))
 def test_a_drawing_is_as_wide_as_a_phones_column(form: str) -> None:
     svg = FORMS[form]([Series("one", [(0.0, 1.0), (5.0, 2.0)])], "t", "at")

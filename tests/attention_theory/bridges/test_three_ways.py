@@ -9,6 +9,7 @@ from attention_theory.bridges.situations import situations
 from attention_theory.bridges.three_ways import Job, all_ways, by_fleq, by_linear_attention, by_subleq, random_jobs
 from attention_theory.bridges.turing_to_subleq import subleq_of
 from attention_theory.linear_attention.machines.turing import parse_machine
+from attention_theory.looped_transformers.subleq.language import interpret
 from attention_theory.validation import ParameterError
 
 
@@ -44,6 +45,14 @@ def test_one_job_is_enough_and_its_program_lies_in_the_columns_that_are_counted(
     source = subleq_of(job().machine, job().tape, job().head).source
     assert ways[1].tokens == 1 + len(source.memory) + len(source.code)
     assert all(way.right for way in ways)
+
+
+def test_the_passes_of_subleq_are_the_instructions_up_to_the_last_situation() -> None:
+    one = subleq_of(job().machine, job().tape, job().head)
+    counters = [0, *interpret(one.source, 16, 100).counters.tolist()]
+    situations_at = [step for step, counter in enumerate(counters) if counter in one.entries]
+    (way,) = by_subleq([job()])
+    assert way.passes == situations_at[way.situations - 1]
 
 
 def test_spoilt_transformers_are_seen_to_be_wrong() -> None:
