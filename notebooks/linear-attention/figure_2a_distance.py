@@ -410,7 +410,8 @@ show.figure(
 # rounding of the processor. Where the certificate holds, every exact solver would return the teacher, and what a curve
 # shows is how much rounding, or an early stop, the small eigenvalue magnifies. The labels of Eq. 27 are another way to
 # a falling curve: no heads give them on Gaussian tables, least squares has to settle between the two kinds of table,
-# and the settlement is nearer to the teacher where there are more Gaussian ones. All this is shown and not judged.
+# and the settlement is nearer to the teacher where there are more Gaussian ones. (Without any, at $\lambda_{\min} = 0$,
+# the solution of least norm is nearest of all.) All this is shown and not judged.
 
 # %%
 certified = [share for share in shares if min(run["λ_min"] for run in runs[share]) > 0]
@@ -464,7 +465,7 @@ claim.verdict()
 # float32, and with descent, because a small eigenvalue of $\Lambda_D$ magnifies the rounding or the early stop of such
 # a solver. A singular value decomposition of the features, which makes next to no error on any mixture, hardly has it.
 # So with the teacher's labels a curve shows a solver's error, and its height tells of the solver. With the labels that
-# Eq. 27 prints exact least squares has a falling curve, too, at heights that one can see.
+# Eq. 27 prints exact least squares has a falling curve, too, where $\lambda_{\min} > 0$, at heights that one can see.
 # At $\lambda_{\min} = 0$ the data leave the choice to the solver, and the one of least norm happens to choose the
 # teacher: a silent certificate decides nothing, not even that learning fails.
 #

@@ -251,9 +251,9 @@ for counts in ([1] * 16 + [2] * 16, [4] * 8 + [8] * 8):
 show.table(columns, [row(going_on, "orthogonal", heads) for heads in head_counts], caption=f"After {longer} steps.")
 
 # %% [markdown]
-# So the bars hang on the number of steps. Training on such tables is slow: what was far after 2000 steps was in many
-# runs of one, two and four heads on its way to the teacher, and is there after 8000. With one head some are stuck, and
-# with eight most have arrived, but elsewhere. Loss and distance of the runs of two and of eight heads, beside those of
+# So the bars hang on the number of steps. Training on such tables is slow: of new runs with four times the steps, and a
+# cosine as long, many more with one, two and four heads end at the teacher. With one head some are stuck, and with
+# eight most have arrived, but elsewhere. Loss and distance of the runs of two and of eight heads, beside those of
 # the first ones:
 
 # %%
@@ -329,8 +329,8 @@ claim.verdict()
 # The figure comes out after 2000 steps, from the start that was chosen here: where the certificate holds, what is
 # trained is the teacher, and where it is silent, it ends elsewhere. But its high bars are of two kinds, and hang on the
 # number of steps, which the paper does not name. With one head they are runs that are stuck or have not arrived, for
-# the teacher is the only minimiser; with two and four heads they are for a good part slow training, and most of these
-# runs are at the teacher after 8000 steps. With eight heads none has arrived after 2000 steps; what arrives later is
+# the teacher is the only minimiser; with two and four heads they are for a good part slow training, and of new runs of
+# 8000 steps most are at the teacher. With eight heads none has arrived after 2000 steps; what arrives later is
 # what the certificate warns of: other functions, and no loss that tells.
 #
 # ## To try

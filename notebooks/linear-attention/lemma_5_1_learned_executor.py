@@ -36,9 +36,10 @@
 # **In the paper's proof.** "each step rounds to an incorrect set of tokens with probability less than $\varepsilon$".
 # For this sentence rounding is read into the loop of Eq. 22.
 #
-# **Corrected.** At most $4\varepsilon$, since a squared error below $1/4$ is undone. (Without rounding in the loop
-# histories of real numbers differ more often; read as tokens, at the end, those of this page do not exceed the bound.
-# The data run over $t \in [\Phi]$, not $[T]$, and the $H \le d^2$ of $\hat\Theta$ is not the $H$ of $\Theta$.)
+# **Corrected.** At step $t$ at most $4\varepsilon_t$, with the error $\varepsilon_t$ at that step, since a squared
+# error below $1/4$ is undone; all $\Phi$ steps together at most $4\varepsilon\Phi$, as $\varepsilon$ is the mean of the
+# $\varepsilon_t$. (Without rounding in the loop this argument does not apply. The data run over $t \in [\Phi]$, not
+# $[T]$, and the $H \le d^2$ of $\hat\Theta$ is not the $H$ of $\Theta$.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -60,7 +61,9 @@
 # $\Phi$ tokens gives $\Pr[\mathrm{CH}_{\hat\Theta} \ne \mathrm{CH}_\Theta] \le 4 \sum_t \varepsilon_t = 4 \varepsilon
 # \Phi$, which is the $O(\varepsilon\Phi)$ of Eq. 24. $\square$
 #
-# The paper has a probability below $\varepsilon$ for each step; this is off by the factor 4, which the $O$ takes in.
+# The paper has a probability below $\varepsilon$ for each step. A single step can be missed with probability
+# $4\varepsilon_t$, and all of the error can lie at one step; together they have no more than $4\varepsilon\Phi$, which
+# the $O$ takes in.
 #
 # *Without rounding in the loop.* The definition of rounding (Appendix D) and the proof, in which "each step rounds to
 # an incorrect set of tokens", speak of tokens; Eq. 22 feeds the outputs back as they are. Then errors add up and grow
@@ -89,13 +92,15 @@ letters = 2  # letters of the alphabet at the smallest size, from 2 to 3
 word = 2  # cells of the word, from 1 to 2
 counts = [40, 80, 160, 320]  # training machines, twice as many at the second size, each from 2 to 400
 held_out = 200  # machines that are not in the training data, from 100 to 500
+back_draws = 5  # draws of rules that are kept back from the training data, from 1 to 20
 draws = 20  # training sets drawn for the growth with 1/δ, from 20 to 200
 long_counts = [60, 240]  # training machines of two steps, each from 2 to 300
 seed = 0  # seed of every draw, at least 0
 
 # %%
 require(states=(states, 2, 3), letters=(letters, 2, 3), word=(word, 1, 2), counts=(counts, 2, 400))
-require(held_out=(held_out, 100, 500), draws=(draws, 20, 200), long_counts=(long_counts, 2, 300), seed=(seed, 0, None))
+require(held_out=(held_out, 100, 500), back_draws=(back_draws, 1, 20))
+require(draws=(draws, 20, 200), long_counts=(long_counts, 2, 300), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## Three sizes
@@ -222,7 +227,7 @@ show.table(
 
 # %%
 def kept_back(share, stream):
-    """Trained without runs that read certain rules: how many rules, machines, and which runs that read one go wrong."""
+    """Trained without runs that read certain rules, and on as many runs of all: which runs that read one go wrong."""
     universal = CompactMachine(*sizes[0])
     first = universal.states + 1 + word
     training_tables, given, training = histories(universal, max(40, *counts), stream)
@@ -231,21 +236,31 @@ def kept_back(share, stream):
     kinds, kind = torch.unique(rules, dim=0, return_inverse=True)
     back = torch.randperm(len(kinds), generator=generator(stream + 20))[: max(1, round(share * len(kinds)))]
     seen, asked = ~torch.isin(kind[: len(training)], back), torch.isin(kind[len(training) :], back)
-    training, fresh = training[seen], fresh[asked][:held_out]
-    (outputs,) = learning_curve(training, fresh, first, [len(training)])
-    return len(back), len(kinds), len(training), missed(outputs, fresh[:, first:])
+    fresh, used = fresh[asked][:held_out], int(seen.sum())
+    wrong = []
+    for some in (training[seen], training[:used]):
+        (outputs,) = learning_curve(some, fresh, first, [used])
+        wrong.append(share_wrong(missed(outputs, fresh[:, first:])))
+    return len(back), len(kinds), used, *wrong
 
 
-back = {share: kept_back(share, streams(seed, 7)[6]) for share in (1 / 6, 1 / 2)}
+back = {
+    share: torch.tensor([kept_back(share, stream) for stream in streams(seed, 7 + back_draws)[7:]])
+    for share in (1 / 6, 1 / 2)
+}
 show.table(
-    ["rules kept back", "of", "training machines", "runs that read one", "wrong"],
-    [[rules, kinds, used, len(wrong), int(wrong.any(dim=1).sum())] for rules, kinds, used, wrong in back.values()],
+    ["rules kept back", "of", "machines, mean", "share wrong, mean", "largest", "as many machines, all rules: mean"],
+    [
+        [*one[0, :2].int(), one[:, 2].mean(), one[:, 3].mean(), one[:, 3].max(), one[:, 4].mean()]
+        for one in back.values()
+    ],
+    caption=f"{back_draws} draws of machines and of rules; up to {held_out} runs each that read a rule kept back.",
 )
 
 # %% [markdown]
-# With a sixth of the rules kept back next to no run goes wrong, and with half of them many do. So what is learned is
-# not a list of rules, one by one. It can be read so: a rule is letters, states and a move, and these are seen in other
-# rules. How far that reaches, the table says.
+# With a sixth of the rules kept back few runs go wrong or none, and with half of them many do, far more than with as
+# many machines and all rules. So more is learned than a list of rules. A possible reason: a rule consists of letters,
+# states and a move, and these are seen in other rules. How far that reaches, the table says.
 #
 # The share of wrong runs lies below the bound $4 \varepsilon \Phi$ everywhere; the bound is far from sharp.
 
@@ -259,7 +274,7 @@ for colour, size in zip(show.COLOURS, sizes, strict=False):
     bottom.plot(steps_bound, steps_wrong, "o", color=colour, markersize=3)
 bottom.plot([0, 1], [0, 1], "--", color="grey", label="4 ε at the step")
 top.set(xlabel="training machines", ylabel="share of new machines run wrongly")
-bottom.set(xlabel="4 ε at the step", ylabel="share missed at the step", xlim=(-0.05, 4))
+bottom.set(xlabel="4 ε at the step", ylabel="share missed at the step", xscale="symlog")
 top.legend(fontsize=8)
 bottom.legend(fontsize=8, loc="lower right")
 show.figure(
@@ -272,25 +287,30 @@ show.figure(
 
 # %% [markdown]
 # The constant 1 of the paper's proof needs a look at a single step. The step is about any model with error
-# $\varepsilon$, and a task in the plane is enough, in which Algorithm 1 learns from one example. The prompt is the
-# token $(\cos\vartheta, \pm\sin\vartheta)$, each sign half of the time, and the token behind it is $(1, 0)$; a single
-# head writes it as $z_1^3/\cos^3\vartheta$. Let the example be the prompt with the plus. The solution of least norm
-# gives 1 there, and $\langle z, z' \rangle^3 = \cos^3 2\vartheta$ at the other prompt. With $\cos^3 2\vartheta = 0.49$
-# this is rounded to 0, so half of the outputs are missed, while $\varepsilon = 0.51^2/2 = 0.13$.
+# $\varepsilon$, and a task in the plane is enough. A prompt is one token: $e_1$, $e_2$ or $p = (\cos 46°, \sin 46°)$,
+# each a third of the time. Behind $e_1$ and behind $p$ the token $e_1$ is due, behind $e_2$ the token $e_2$; some heads
+# do that, for a cubic form that is given at $e_1$ and $e_2$ can take any value at $p$. Let Algorithm 1 learn from the
+# prompts $e_1$ and $e_2$, at which all features but $z_1^3$ and $z_2^3$ are 0. So the solution of least norm, in any
+# scaling of the features, gives $(\cos^3 46°, \sin^3 46°) = (0.34, 0.37)$ at $p$. Rounded entry by entry this is 0, and
+# by its largest entry it is $e_2$: wrong either way. A third of the outputs are missed, and $\varepsilon = 0.19$.
 
 # %%
-angle = math.acos(0.49 ** (1 / 3)) / 2
-prompts = torch.tensor([[math.cos(angle), sign * math.sin(angle)] for sign in (1, -1)], dtype=torch.float64)
-plane = torch.stack([prompts, torch.eye(2, dtype=torch.float64)[[0, 0]]], dim=1)
-(plane_outputs,) = learning_curve(plane[:1], plane, 1, [1])
+ends = torch.eye(2, dtype=torch.float64)
+angle = math.radians(46)
+prompts = torch.stack([*ends, torch.tensor([math.cos(angle), math.sin(angle)], dtype=torch.float64)])
+plane = torch.stack([prompts, ends[[0, 1, 0]]], dim=1)
+(plane_outputs,) = learning_curve(plane[:2], plane, 1, [2])
 plane_missed = missed(plane_outputs, plane[:, 1:]).double().mean().item()
+plane_largest = (plane_outputs[:, 0].argmax(dim=1) != plane[:, 1].argmax(dim=1)).double().mean().item()
 plane_error = (plane_outputs - plane[:, 1:]).square().sum(dim=-1).mean().item()
 
 # %% [markdown]
-# The shares of misses at the steps of the learned machines:
+# What fails is the step of the proof, for a model as such. On the learned machines of this page the share of outputs
+# missed at a step is set beside its own $\varepsilon_t$, too:
 
 # %%
 per_step = torch.stack([wrong.double().mean(dim=0) - 4 * errors for errors, wrong in learned.values()])
+per_error = torch.stack([wrong.double().mean(dim=0) - errors for errors, wrong in learned.values()])
 by_step = torch.stack(
     [wrong.int().cummax(dim=1).values.double().mean(dim=0) - 4 * errors.cumsum(0) for errors, wrong in learned.values()]
 )
@@ -307,13 +327,16 @@ few = {f"{named[size]}, {of[0]} machines": learned[size, of[0]] for size, of in 
 # %%
 claim = Claim("linear-attention/lemma-5-1")
 claim.number("share of outputs missed at a step, less 4 ε there", per_step.max())
+claim.number("share of outputs missed at a step, less ε there", per_error.max())
 claim.number("share of runs wrong by a step, less 4 Σ ε", by_step.max())
 claim.number("steps with 4 ε below 1 and a miss", telling)
 for name, (_, wrong) in last.items():
     claim.estimate(f"{name}: runs of new ones wrong", wrong.any(dim=1).tolist(), "<=", 0.1)
     claim.number(f"{name}: runs of {len(wrong)} new ones wrong", wrong.any(dim=1).sum())
-for rules, kinds, _, wrong in back.values():
-    claim.number(f"{rules} of {kinds} rules kept back: share of runs wrong", share_wrong(wrong))
+for one in back.values():
+    claim.number(
+        f"{one[0, 0]:g} of {one[0, 1]:g} rules kept back: share of runs wrong, mean of draws", one[:, 3].mean()
+    )
 for name, (_, wrong) in few.items():
     claim.estimate(f"{name}: runs wrong", wrong.any(dim=1).tolist(), "<=", 0.1, role="control")
 claim.printed(
@@ -321,6 +344,7 @@ claim.printed(
 )
 if least_missed:
     claim.check("least squared error of an output that is missed", min(least_missed), ">=", 0.25, of="proof")
+claim.printed("in the plane, by the largest entry: the same", plane_largest - plane_error, "<=", 0, of="proof")
 claim.number("in the plane, a step rounds wrongly at most as often as 4 ε, less 4 ε", plane_missed - 4 * plane_error)
 claim.verdict()
 
@@ -379,7 +403,7 @@ claim.verdict()
 # *Eqs. 23 and 24.* Inside there is no error and no wrong token. So histories differ with probability at most $q$, and
 # $\varepsilon \le q\,\|W^\star\|_F^2 \max\|Z\|_F^6$. By Lemma 2.2 entries are $-1$, 0 or 1, and there are $O(d^2)$
 # tokens, so that $\|Z\|_F^2 = O(d^3)$; and $\|W^\star\|_F \le \sum_h\|V_h\|_F\|Q_h\|_F \le Hd^2$. As $q$ falls below
-# any $\eta$ for some $N = O\big(\frac1\eta(r\ln\frac1\eta + \ln\frac1\delta)\big)$, with $r \le \psi \le d^3$, the
+# any $\eta$ for some $N = O\big(\frac1\eta(r\ln\frac e\eta + \ln\frac1\delta)\big)$, with $r \le \psi \le d^3$, the
 # number of runs is polynomial in $d$, $1/\varepsilon$ and $\log(1/\delta)$. $\square$
 #
 # </details>
@@ -393,8 +417,9 @@ first = states + 2
 _, _, judges = histories(small, held_out, streams(seed, 9)[8])
 _, _, known = histories(small, max(counts), streams(seed, 9)[7])
 prefixes = [judges[:, :length] for length in range(first, judges.shape[1])]
-unrounded = {}
-for count in counts:
+unrounded, summed = {}, {}
+for count, outputs in zip(counts, learning_curve(known, judges, first, counts), strict=True):
+    summed[count] = (outputs - judges[:, first:]).square().sum(dim=-1).mean(dim=0).sum().item()
     model = learn_runs(known[:count], first)
     outside = torch.stack([model.outside(prefix) > OUTSIDE for prefix in prefixes], dim=1).any(dim=1)
     own = autoregress(model, judges[:, :first], len(prefixes))
@@ -409,9 +434,9 @@ for count in counts:
 
 # %%
 show.table(
-    ["machines", "rank", "share outside", "differ by 1e-9", "wrong, rounded at the end", "wrong, rounded in the loop"],
+    ["machines", "rank", "share outside", "differ by 1e-9", "wrong, rounded at the end", "in the loop", "4 ε Φ"],
     [
-        [count, rank, outside.double().mean(), (~exact).double().mean(), at_end, in_loop]
+        [count, rank, outside.double().mean(), (~exact).double().mean(), at_end, in_loop, 4 * summed[count]]
         for count, (rank, outside, exact, in_loop, at_end) in unrounded.items()
     ],
 )
@@ -455,9 +480,9 @@ show.figure(
 
 # %% [markdown]
 # With the smallest number of machines nearly all training sets must fail: that is the control. The numbers of machines
-# were chosen after first runs, to lie where $\varepsilon$ comes below $0.1$. With fewer it falls more slowly: between
-# 45 and 100 machines as $N^{-0.8}$. What is not judged is the exponent of $d$, for the three widths lie too near each
-# other. The number of machines is set beside the number of features in its place.
+# were chosen after first runs, to lie where $\varepsilon$ comes below $0.1$. What is not judged is the exponent of $d$,
+# for the three widths lie too near each other. The number of machines is set beside the number of features in its
+# place.
 
 # %%
 enough = {
@@ -487,7 +512,7 @@ claim.verdict()
 
 # %% [markdown]
 # On these runs $\varepsilon$ falls faster than $1/N$ from 100 machines on, and the number of machines hardly depends on
-# $\delta$.
+# $\delta$, as far as so many training sets and so coarse a grid of numbers can tell.
 #
 # ## The configuration at every step
 # Now runs of two steps, in which the learned model reads what it has written itself. It runs alone from the prompt,
@@ -609,8 +634,9 @@ claim.verdict()
 # machines whose tables it has never seen. A run of one step reads one rule of the table, and most of these had occurred
 # in training, with the same word and place; but they need not have: runs are right that read rules kept back from the
 # training data, as long as these are few. The bound $O(\varepsilon\Phi)$ has the constant 4 and is far from sharp. When
-# the runs are already right, the rank of the data is a small part of the number $\psi$ of features, as the last table
-# shows, so that most of the function is still undetermined: least norm and rounding do more than the bound tells.
+# runs are already right, not all that is asked is determined: with half of the machines, in the table of the smallest
+# one, nearly every new run has features outside the span of the data, and nearly all are right. There least norm and
+# rounding do more than the bound tells.
 #
 # ## To try
 # - Set `counts` to `[2, 5, 10, 20]`: hardly any run is right, and the bound is far above 1.
