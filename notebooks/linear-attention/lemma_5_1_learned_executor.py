@@ -227,27 +227,43 @@ show.table(
 
 # %%
 def kept_back(share, stream):
-    """Trained without runs that read certain rules, and on as many runs of all: which runs that read one go wrong."""
+    """Runs that read no rule kept back, runs that read one, as many of all rules as of the first; numbers of rules."""
     universal = CompactMachine(*sizes[0])
-    first = universal.states + 1 + word
     training_tables, given, training = histories(universal, max(40, *counts), stream)
     fresh_tables, inputs, fresh = histories(universal, 8 * held_out, stream + 10)
     rules = torch.cat([rules_and_runs(training_tables, *given)[0], rules_and_runs(fresh_tables, *inputs)[0]])
     kinds, kind = torch.unique(rules, dim=0, return_inverse=True)
     back = torch.randperm(len(kinds), generator=generator(stream + 20))[: max(1, round(share * len(kinds)))]
     seen, asked = ~torch.isin(kind[: len(training)], back), torch.isin(kind[len(training) :], back)
-    fresh, used = fresh[asked][:held_out], int(seen.sum())
+    few = training[seen]
+    return few, fresh[asked][:held_out], training[: len(few)], (len(back), len(kinds))
+
+
+# %% [markdown]
+# Both models are asked for the same runs: the one that never saw these rules read, and one that learned from as many
+# machines with all rules.
+
+
+# %%
+def kept_back_and_wrong(share, stream):
+    """How many rules are kept back, and of how many; the machines left; the share of runs that each model misses."""
+    few, fresh, as_many, numbers = kept_back(share, stream)
+    first = sizes[0][0] + 1 + word
     wrong = []
-    for some in (training[seen], training[:used]):
-        (outputs,) = learning_curve(some, fresh, first, [used])
+    for training in (few, as_many):
+        (outputs,) = learning_curve(training, fresh, first, [len(training)])
         wrong.append(share_wrong(missed(outputs, fresh[:, first:])))
-    return len(back), len(kinds), used, *wrong
+    return *numbers, len(few), *wrong
 
 
-back = {
-    share: torch.tensor([kept_back(share, stream) for stream in streams(seed, 7 + back_draws)[7:]])
-    for share in (1 / 6, 1 / 2)
-}
+shares = (1 / 6, 1 / 2)
+drawn = streams(seed, 7 + back_draws)[7:]
+back = {share: torch.tensor([kept_back_and_wrong(share, stream) for stream in drawn]) for share in shares}
+
+# %% [markdown]
+# A row for each share:
+
+# %%
 show.table(
     ["rules kept back", "of", "machines, mean", "share wrong, mean", "largest", "as many machines, all rules: mean"],
     [
@@ -300,9 +316,12 @@ angle = math.radians(46)
 prompts = torch.stack([*ends, torch.tensor([math.cos(angle), math.sin(angle)], dtype=torch.float64)])
 plane = torch.stack([prompts, ends[[0, 1, 0]]], dim=1)
 (plane_outputs,) = learning_curve(plane[:2], plane, 1, [2])
-plane_missed = missed(plane_outputs, plane[:, 1:]).double().mean().item()
-plane_largest = (plane_outputs[:, 0].argmax(dim=1) != plane[:, 1].argmax(dim=1)).double().mean().item()
+plane_missed = {
+    "entry by entry": missed(plane_outputs, plane[:, 1:]).double().mean().item(),
+    "by the largest entry": (plane_outputs.argmax(dim=-1) != plane[:, 1:].argmax(dim=-1)).double().mean().item(),
+}
 plane_error = (plane_outputs - plane[:, 1:]).square().sum(dim=-1).mean().item()
+more_often = min(plane_missed.values()) - plane_error
 
 # %% [markdown]
 # What fails is the step of the proof, for a model as such. On the learned machines of this page the share of outputs
@@ -334,18 +353,15 @@ for name, (_, wrong) in last.items():
     claim.estimate(f"{name}: runs of new ones wrong", wrong.any(dim=1).tolist(), "<=", 0.1)
     claim.number(f"{name}: runs of {len(wrong)} new ones wrong", wrong.any(dim=1).sum())
 for one in back.values():
-    claim.number(
-        f"{one[0, 0]:g} of {one[0, 1]:g} rules kept back: share of runs wrong, mean of draws", one[:, 3].mean()
-    )
+    claim.number(f"{one[0, 0]:g} of {one[0, 1]:g} rules kept back: share of runs wrong", one[:, 3].mean())
 for name, (_, wrong) in few.items():
     claim.estimate(f"{name}: runs wrong", wrong.any(dim=1).tolist(), "<=", 0.1, role="control")
 claim.printed(
-    "in the plane, a step rounds wrongly at most as often as ε, less ε", plane_missed - plane_error, "<=", 0, of="proof"
+    "in the plane, by either rounding: a step misses at most as often as ε, less ε", more_often, "<=", 0, of="proof"
 )
 if least_missed:
     claim.check("least squared error of an output that is missed", min(least_missed), ">=", 0.25, of="proof")
-claim.printed("in the plane, by the largest entry: the same", plane_largest - plane_error, "<=", 0, of="proof")
-claim.number("in the plane, a step rounds wrongly at most as often as 4 ε, less 4 ε", plane_missed - 4 * plane_error)
+claim.number("in the plane, the share of misses less 4 ε", max(plane_missed.values()) - 4 * plane_error)
 claim.verdict()
 
 # %% [markdown]
