@@ -189,9 +189,9 @@ claim.verdict()
 #
 # **Corrected.** $\hat\alpha=M_\tau/M$ is an unbiased estimate of $\alpha$.
 #
-# $\hat\gamma$ is infinite with positive probability, so it has no mean; given $0<\hat\alpha<1$ its bias is not 0 but
-# for $\alpha=\frac12$, and falls like $\frac{2\alpha-1}{2\alpha(1-\alpha)M}$. No estimate of $\gamma$ from $M$ labels
-# is unbiased.
+# $\hat\gamma$ is infinite with positive probability, so it has no mean; given $0<\hat\alpha<1$ its bias at a fixed
+# $\alpha$ is $\frac{2\alpha-1}{2\alpha(1-\alpha)M}$ and terms of order $M^{-2}$, so for $\alpha\ne\frac12$ it is not 0
+# once $M$ is large. No estimate of $\gamma$ from $M$ labels is unbiased.
 #
 # </blockquote>
 # <!-- /claim -->

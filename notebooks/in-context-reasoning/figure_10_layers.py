@@ -38,9 +38,8 @@
 #
 # The paper draws mean logits over the sentences: $\xi_{A,y}$ beside $\max_j\xi_{A,j}$, and $\xi_{F,\tau}$ beside
 # $\max_j\xi_{F,j}$. Where the two curves coincide, a layer is said to have learnt to predict its token. A mean hides on
-# how many sentences it does, so those are counted here too. The text names Origin-*Softmax*-FA where the figure shows
-# Origin-*Linear*-FA, and writes $\max_j\xi_{F,\tau}$ for $\max_j\xi_{F,j}$; the figure's caption and the axes put both
-# right.
+# how many sentences it does, so those are counted here too. The text names Origin-*Softmax*-FA where the caption has
+# Origin-*Linear*-FA, and writes $\max_j\xi_{F,\tau}$ for $\max_j\xi_{F,j}$.
 #
 # **Size**: 100 epochs as in the paper, half of its $M=2048$ sentences and of the batch (at full size all of them). The
 # slopes are those of an ordinary training loop, by subtraction in float32.

@@ -219,8 +219,8 @@ for noise, name in ((0.0, "noiseless"), (alpha, "noisy")):
 # **As run here.** The excess of Reparam-Linear-FA over the Bayes risk falls along a straight line of slope $-\eta$.
 # That of Origin-Linear-FA falls along a line of its own at first. Reparam-Softmax-FA stays near 2.162.
 #
-# The rate is linear for the fully reparameterised model. The loss of Origin-Linear-FA comes to rest above the Bayes
-# risk, at the batch of this page and at the paper's.
+# The rate is linear for the fully reparameterised model. The loss of Origin-Linear-FA falls along a line at first and
+# then ever more slowly, and ends above the Bayes risk, at the batch of this page and at the paper's.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -344,7 +344,8 @@ claim.verdict()
 # **Figure 1 (Unseen outputs, noiseless)** *Section 5; Section 5.2*
 #
 # The loss of Reparam-Linear-FA on unseen outputs goes to 0 with its population loss; that of the original models
-# diverges.
+# diverges. (In the short run of the book. At the paper's size growth is left open in an ordinary loop, and seen for
+# Origin-Linear-FA with exact slopes.)
 #
 # </blockquote>
 # <!-- /claim -->

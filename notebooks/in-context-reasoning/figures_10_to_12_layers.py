@@ -116,7 +116,7 @@ def by_run(values):
 # **Figure 11 (The layers of Reparam-Linear-W-FA)** *Appendix D.2.2*
 #
 # Attention predicts $y$ and the feed-forward layer $\tau$ at every noise level, on every sentence. (So it is with
-# fillers as in the text. With outputs as fillers attention loses $y$ on some sentences at $\alpha=0.8$.)
+# fillers as in the text. With outputs as fillers attention loses $y$ on some sentences at $\alpha=0.5$ and 0.8.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -274,7 +274,7 @@ claim.verdict()
 # On trained outputs the losses of Reparam-Linear-FA and Reparam-Linear-W-FA come near the Bayes risk. On unseen words
 # the first stays there, the second ends higher, and Origin-Linear-FA highest of all, above a model that does not know
 # the output. (Neither captions nor text say what these panels show; by the authors' code it is the two losses. At
-# $\alpha=0.8$ Origin-Linear-FA does not come near on trained outputs either.)
+# $\alpha=0.8$, and in this short run at 0.5 too, Origin-Linear-FA does not come near on trained outputs either.)
 #
 # </blockquote>
 # <!-- /claim -->

@@ -200,8 +200,8 @@ claim.verdict()
 # **Appendix A.1 (Any activation that is linear on the right)** *Appendix A.1*
 #
 # Lemma 3.1 and the logits of Lemma 4.1 hold for every activation with $\sigma(x)=cx$ for $x\ge0$, $c>0$, whatever it
-# does on the left: the scores are never negative, so that $c\lambda$ takes the place of $\lambda$. In Theorem 3.2 the
-# path stays as it is, and the exponent is multiplied by $c$.
+# does on the left: the scores are never negative, so that $c\lambda$ takes the place of $\lambda$. In Theorem 3.2,
+# under equal laws of the counts, the path stays as it is, and the exponent is multiplied by $c$.
 #
 # </blockquote>
 # <!-- /claim -->

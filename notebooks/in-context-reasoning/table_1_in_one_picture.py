@@ -215,12 +215,13 @@ show.table(
 #
 # **Table 1 (Four questions that decide the table)** *Table 1; Sections 5.1 and 5.2*
 #
-# Our own reading. Four questions decide every row of Table 1 but that of Origin-Softmax-F. (a) Does descent from zero
-# move $W$? For Origin-Linear-F it does not. (b) Can the logit of the output grow without bound? Under softmax attention
-# with $V$ fixed it is at most 1. (c) Can the logit of $\tau$ follow it? Where $F$ sees $x_H$ alone and has the form of
-# Lemma 4.1 it cannot. (d) Is a word that never was an output treated as an output is? By models that train one number a
-# trigger it is; Origin models with softmax or ReLU attention give it a probability of at most $1/N$ at all times. A
-# loss of 0 takes (a) and (b), the Bayes risk (c) as well, unseen words (d).
+# Our own reading. Four questions decide every row of Table 1 but that of Origin-Softmax-F, and but one cell of
+# Reparam-Linear-W-FA, without noise on unseen words, which round-off decides. (a) Does descent from zero move $W$? For
+# Origin-Linear-F it does not. (b) Can the logit of the output grow without bound? Under softmax attention with $V$
+# fixed it is at most 1. (c) Can the logit of $\tau$ follow it? Where $F$ sees $x_H$ alone and has the form of Lemma 4.1
+# it cannot. (d) Is a word that never was an output treated as an output is? By models that train one number a trigger
+# it is; Origin models with softmax or ReLU attention give it a probability of at most $1/N$ at all times. A loss of 0
+# takes (a) and (b), the Bayes risk (c) as well, unseen words (d).
 #
 # The paper gives (b) as the reason for the softmax models. It says that what the feed-forward layer sees is important,
 # and not why; why unseen words are lost is left open.
@@ -501,10 +502,11 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# Four questions decide the table but for one row: whether training leaves the start, whether the logit of the output
-# can grow, whether that of the noise word can follow, and whether words are learned one by one. Only the last is about
-# unseen words, and there a trained $V$ does worse than to learn nothing: it pushes words down that never were answers.
-# The row that is left, Origin-Softmax-F, hangs on the rest of the sentence: how long it is, and what fills it.
+# Four questions decide the table but for one row, and one cell that hangs on round-off: whether training leaves the
+# start, whether the logit of the output can grow, whether that of the noise word can follow, and whether words are
+# learned one by one. Only the last is about unseen words, and there a trained $V$ does worse than to learn nothing: it
+# pushes words down that never were answers. The row that is left, Origin-Softmax-F, hangs on the rest of the sentence:
+# how long it is, and what fills it.
 #
 # ## To try
 # - Set `length = 128`: in longer sentences the row of Origin-Softmax-F is full in all columns, as the paper prints it,

@@ -248,8 +248,8 @@ claim.verdict()
 # $m=1/\sqrt{C_1^{-2}+C_2^{-2}}$, as long as $\eta m<2$.
 #
 # True of the path for one trigger, or for equal laws of $C$; otherwise the path and the exponent depend on the laws.
-# From $\eta m>2$ on a step that is off the balance overshoots it: unless the scales are in balance from the start, as
-# under equal laws, they overtake each other for ever, and the exponent is smaller.
+# From $\eta m>2$ on a step near the balance lands farther from it, on the other side: unless the scales are in balance
+# from the start, as under equal laws, they overtake each other for ever, and the exponent is smaller.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -257,9 +257,9 @@ claim.verdict()
 # The paper says that the update needs no knowledge of the sentences' law. For one trigger that is exact: the only unit
 # step is $+\eta$, whatever the fillers and the counts are. For two triggers the terms $e^{-C_q\lambda_q}$ of the loss
 # come into balance, so that $\lambda_q\propto1/C_q$, and a step adds $\eta m$ to both $C_q\lambda_q$. The balance is
-# kept only by steps that do not overshoot it. The limit is $\eta m=2$. Beyond it scales that are not in balance from
-# the start overtake each other for ever, which costs length, and the loss falls more slowly than the balance would.
-# Under equal laws they are in balance from the start, and the exponent is $\eta m$ for every $\eta$.
+# kept only by steps that do not lead farther away from it. The limit is $\eta m=2$. Beyond it scales that are not in
+# balance from the start overtake each other for ever, which costs length, and the loss falls more slowly than the
+# balance would. Under equal laws they are in balance from the start, and the exponent is $\eta m$ for every $\eta$.
 #
 # <details><summary>Proof of Section 3.2, knowledge of the law: two triggers</summary>
 #

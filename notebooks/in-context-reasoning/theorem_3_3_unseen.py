@@ -77,7 +77,7 @@ def sigmoid(gap: torch.Tensor | float) -> torch.Tensor:
 # $t\ge\sqrt{|\mathcal Q|}\,\ln(N-1)/\eta$ on.
 #
 # $\eta$ must be $\eta/\sqrt{|\mathcal Q|}$ throughout, under equal laws of $C$ as in Theorem 3.2; with unequal laws the
-# bound fails for the triggers whose scale lags behind. As printed it is true for one trigger only.
+# bound can fail, as on sentences whose count is rare after their trigger. As printed it is true for one trigger only.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -193,7 +193,7 @@ claim.verdict()
 # ## What was learned
 # An unseen output is predicted as surely as a known one, because the construction never asks which word it is. The time
 # it takes is that of the scales, $\sqrt{|\mathcal Q|}\,\ln(N-1)/\eta$, and the printed time holds for one trigger
-# alone. The bound needs equal laws of the counts, as the path does.
+# alone. Equal laws of the counts are enough for the bound, as for the path; for some others it fails.
 #
 # ## To try
 # - Set `triggers = 20`: the second curve moves to the right by another factor of two, and the dotted one stays.

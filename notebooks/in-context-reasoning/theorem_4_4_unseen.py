@@ -8,9 +8,10 @@
 # $N^2e^{-2\eta t}$ for the second term: from (33) to (34) its proof drops the first-order term of $1/(1+x)$ and keeps
 # the second-order one.
 #
-# Does it matter? Where the second term is small beside the first, it does not. For $M=2048$, as in the experiments, the
-# printed bound is true at every $t$ with a constant below 2. But a rate is a statement about all $M$, and as $M$ grows
-# a window of steps opens in which the deviation is far above the printed bound, by a factor of order $M^{1/4}$.
+# Does it matter? Where the second term is small beside the first, it does not. For $M=2048$, as in the experiments, and
+# the $\alpha$ and $\delta$ of this page the printed bound is true at every $t$ with a constant below 2. But a rate is a
+# statement about all $M$, and as $M$ grows a window of steps opens in which the deviation is far above the printed
+# bound, by a factor of order $M^{1/4}$.
 
 # %%
 import math
@@ -82,8 +83,8 @@ def predict(scale: float, gamma: float, full_input: float = 1.0) -> torch.Tensor
 #
 # $O\big(\sqrt{\ln(1/\delta)/M}+N e^{-\eta t}\big)$: the first-order term does not vanish. The printed form fails as $M$
 # grows. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$ the deviation exceeds it by a factor of order
-# $M^{1/4}$, so that no constant will do; at $M=2048$ the factor is below 2 at every $t$, and the first term hides the
-# fault. $(q,y)$, $y_{\text{test}}$, $C_{q,y_{\text{test}}}$.
+# $M^{1/4}$, so that no constant will do; at $M=2048$, $\alpha=0.2$ and $\delta=0.05$ the factor is below 2 at every
+# $t$, and the first term hides the fault. $(q,y)$, $y_{\text{test}}$, $C_{q,y_{\text{test}}}$.
 #
 # </blockquote>
 # <!-- /claim -->

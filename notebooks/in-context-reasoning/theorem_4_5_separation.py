@@ -134,9 +134,10 @@ claim.verdict()
 # $|\hat\alpha-\alpha|= \varepsilon$ and concludes from $\eta t\ge-\hat\gamma$; at equality and $C=1$ the logits of the
 # feed-forward layer are all 0, a tie.
 #
-# *The condition is needed.* Let $1-\alpha\le\varepsilon<\alpha$. Then all labels may be $\tau$, with a probability of
-# more than $\delta$: at $\alpha=0.99$, $M=50$ and $\delta=\frac12$, where $\varepsilon=0.118$, it is $0.99^{50}=0.605$.
-# There is no model then, as $\hat\gamma=\infty$. $\square$
+# *What the condition is for.* The waiting time is defined for $\varepsilon<\alpha$. Where there is a model, that is
+# enough for the proof above; the other half is there for the model. Let $1-\alpha\le\varepsilon<\alpha$. Then all
+# labels may be $\tau$, with a probability of more than $\delta$: at $\alpha=0.99$, $M=50$ and $\delta=\frac12$, where
+# $\varepsilon=0.118$, it is $0.99^{50}=0.605$. There is no model then, as $\hat\gamma=\infty$. $\square$
 #
 # </details>
 #

@@ -65,7 +65,7 @@ from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context
 from attention_theory.memorization.rank_certificate import rank_certificate
 from attention_theory.memorization.readout import solve_readout
-from attention_theory.memorization.roles import blocks, printed_roles
+from attention_theory.memorization.roles import Roles, blocks, printed_roles
 from attention_theory.memorization.single_head import one_hot_of_largest
 from attention_theory.numerics import numerical_rank
 from attention_theory.validation import require
@@ -277,15 +277,18 @@ out_of_reach = values[3:].norm().item()  # no outputs of rank d come nearer
 # $\mathrm{rank}\,Z'$ is exactly $k=H'(n-1)+1$ after $H'$ heads, and any tolerance tells it from rounding. The rows that
 # depend on the $k$ are cleared by $C$; what the new head adds to them, $Z''_b+A_+$ at the saturated limit, must have
 # rank $r-1$; and Eq. 13 says that its smallest singular value is larger than the change $\Delta_\delta$ that finite
-# weights make.
+# weights make. Which of the dependent rows a head is built for, rounding decides, so its own choice is read from the
+# construction.
 
 
 # %%
-def induction_step(Z: torch.Tensor, data: Examples, weights: torch.Tensor, done: int) -> dict[str, float]:
-    """What the printed induction says of the head after ``done`` others, measured."""
+def induction_step(
+    Z: torch.Tensor, data: Examples, weights: torch.Tensor, done: int, roles: Roles | None = None
+) -> dict[str, float]:
+    """What the printed induction says of the head after ``done`` others, measured; by the roles it was built for."""
     n, d = data.tokens, data.width
     before, new = Z[:, : done * d], Z[:, done * d : (done + 1) * d]
-    roles = printed_roles(before, n, 1e-9)
+    roles = roles or printed_roles(before, n, 1e-9)
     limit = one_hot_of_largest(weights[:, done]) @ data.contexts
     in_the_limit = new[roles.fresh] + roles.C @ limit[roles.earlier]
     change = new[roles.fresh] + roles.C @ new[roles.earlier] - in_the_limit
@@ -309,9 +312,9 @@ for H, n, d in [(3, 4, 8), (4, 5, 9), (4, 6, 12)]:
         data, case = sample_examples(capacity(H, n, d), n, d, seed=data_seed), f"{(H, n, d)}, seed {data_seed}"
         made = build_heads(data, H, d, seed=data_seed + 2, form="printed", rank_tolerance=1e-9)
         drawn = random_heads(H, d, d, data_seed + 3)
-        for layer, found in ((made.heads, steps), (drawn, random_steps)):
+        for layer, found, roles in ((made.heads, steps, made.roles), (drawn, random_steps, [None] * (H - 1))):
             Z, weights = features(layer, data), softmax_weights(layer, data)
-            found += [induction_step(Z, data, weights, done) for done in range(1, H)]
+            found += [induction_step(Z, data, weights, done, roles[done - 1]) for done in range(1, H)]
         wanted = random_labels(data.count, 3, data_seed + 1)
         out = predict(made.heads, solve_readout(made.Z, wanted, H, 3), data)
         proof_residuals[case] = (out - wanted).abs().max().item()

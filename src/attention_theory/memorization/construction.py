@@ -58,11 +58,18 @@ class HeadReport:
 
 @dataclass(frozen=True)
 class Construction:
-    """The heads, their feature matrix and a report on each."""
+    """The heads, their feature matrix and a report on each.
+
+    Attributes:
+        heads, Z: with ``Z`` the matrix that they make of the examples.
+        reports: one for each head.
+        roles: of the examples in the step of each head after the first. In the printed form rounding decides them.
+    """
 
     heads: Heads
     Z: Float[Tensor, "examples heads_times_width"]
     reports: list[HeadReport]
+    roles: list[Roles]
 
 
 def build_heads(
@@ -105,6 +112,7 @@ def build_heads(
     built: list[Heads] = []
     reports: list[HeadReport] = []
     parts: list[Tensor] = []
+    steps: list[Roles] = []
     gram = examples.queries.new_zeros(examples.count, examples.count)
     for index, block in enumerate(blocks(examples.count, heads, together, further)):
         if index == 0:
@@ -115,6 +123,7 @@ def build_heads(
                 if form == "correct"
                 else printed_roles(torch.cat(parts, 1), together, rank_tolerance)
             )
+            steps.append(roles)
             needed = len(roles.fresh) > 0
             head, report = (
                 _add_head(examples, roles, head_width, source) if needed else _idle_head(examples, head_width)
@@ -125,7 +134,7 @@ def build_heads(
         parts.append(features(head, examples))
         gram += parts[-1] @ parts[-1].T
     keys, queries = (torch.cat([getattr(head, name) for head in built]) for name in ("keys", "queries"))
-    return Construction(Heads(keys, queries), torch.cat(parts, dim=1), reports)
+    return Construction(Heads(keys, queries), torch.cat(parts, dim=1), reports, steps)
 
 
 def _add_head(examples: Examples, roles: Roles, head_width: int, source: torch.Generator) -> tuple[Heads, HeadReport]:
