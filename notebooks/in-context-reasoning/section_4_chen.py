@@ -69,8 +69,8 @@ def holds_bigram(sentences: Sentences) -> torch.Tensor:
 # model in Chen et al.".
 #
 # **Corrected.** In the data model of Chen et al. what follows the trigger is $\tau$ with probability $\alpha$ and $y$
-# otherwise, in the context as at its end. What is Bayes-optimal for Definition 2.1 is so there on every context in
-# which $(q,y)$ occurs, and in general on no other.
+# otherwise, in the context as at its end. What is Bayes-optimal for Definition 2.1 under every law of its sentences is
+# so there on every context in which $(q,y)$ occurs, and in general on no other.
 #
 # On contexts that hold the bigram $(q,y)$. Section 2 says itself that those of the other model need not. Without it the
 # best prediction is $\alpha$ for $\tau$ and $(1-\alpha)/|\mathcal O|$ for each output, while Lemma 4.1 predicts

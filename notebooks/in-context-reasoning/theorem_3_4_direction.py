@@ -263,16 +263,17 @@ claim.verdict()
 # **Remark 3.5 (What the limit says of the solutions)** *Section 3.2*
 #
 # **As printed.** The theorem "shows that the space of optimal solutions for this in-context reasoning problem is much
-# more complicated than that of the max-margin problems trained with logistic loss".
+# more complicated than that of the max-margin problems trained with logistic loss in Ji and Telgarsky [38], Huang et
+# al. [34]".
 #
 # **Corrected.** From a Gaussian $W_0$, as from any other, the direction of $W_t$ has the same limit: what lies across
 # $x_H$ stays as it was, and the rest goes to the hard-margin direction. With $m$ outputs the cosine is
 # $1/\sqrt{2(1+1/m)}$. The direction of the limit does not tell all solutions: the loss goes to 0 along $W^*$ too.
 #
 # It shows no such thing. With linear attention and $V$ fixed, the instance, and every other of the data model without
-# noise, *is* such a max-margin problem: the logits are linear in $W$, descent goes to the hard-margin solution, and the
-# loss goes to 0 along every direction of the open cone of positive margins. Of descent on $V$ and $W$ together, and of
-# ReLU attention, neither the theorem nor this page says anything.
+# noise, *is* a max-margin problem, of several classes: the logits are linear in $W$, descent goes to the hard-margin
+# solution, and the loss goes to 0 along every direction of the open cone of positive margins. Of descent on $V$ and $W$
+# together, and of ReLU attention, neither the theorem nor this page says anything.
 #
 # </blockquote>
 # <!-- /claim -->
