@@ -25,7 +25,7 @@ from bookpress import Claim, show
 tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 256  # H, at least 16
 batch = 64  # sentences a step, at least 16; the paper has 512
-steps = 600  # T, at least 200; the paper has 2000
+steps = 500  # T, at least 200; the paper has 2000
 noiseless_steps = 1500  # T of the noiseless runs of Figure 5, at least 400
 evaluation = 64  # sentences in each evaluation set, at least 64
 seeds = 1  # runs of every model, at least 1; the paper has 5

@@ -25,9 +25,11 @@
 #
 # Of thirteen models, nine reach loss 0 in the noiseless task and seven the Bayes risk in the noisy one. Only the fully
 # reparameterised ones do as well on unseen outputs; Reparam-Linear-FA and Reparam-ReLU-FA alone have all four ticks.
-# The table comes out, but for cells near the edge of what counts as near, with outputs as fillers. With fillers as in
-# the text of Section 5, words that are neither triggers nor outputs, Origin-Softmax-F reaches 0 and the Bayes risk,
-# where the table has dashes.
+# (So it is with outputs as fillers. How near a loss must come is not said: on record at full size, five of the seven
+# end above the Bayes risk by up to 0.17 of the way from a model that does not know the output. That Reparam-Linear-W-FA
+# loses the unseen words without noise is round-off, and is seen in a run of the paper's length alone. With fillers as
+# in the text of Section 5, words that are neither triggers nor outputs, Origin-Softmax-F reaches 0 and the Bayes risk
+# too, where the table has dashes.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -41,13 +43,15 @@
 # - **Arithmetic.** An ordinary training loop computes the slope $p - 1$ by subtraction, in float32, where it rounds to
 #   zero once the loss is small. The table is made in this way. In the log domain the slope is exact at any size.
 # - **Near.** The paper does not say how near to its target a loss must be. A model that knows the task and not the
-#   output stays $(1-\alpha)\ln|\mathcal O|$ above the target. Here a loss is near within a tenth of that gap; at
-#   another batch than 512 within $0.1\sqrt{512/\text{batch}}$, since steps of fixed length along the slopes of smaller
-#   batches keep a loss farther from its target. The tenth is a choice, made after other runs had been seen; so the
-#   table is counted with half and twice as much, too.
+#   output stays $(1-\alpha)\ln|\mathcal O|$ above the target. In the table that is drawn here a loss is near within a
+#   tenth of that gap; at another batch than 512 within $0.1\sqrt{512/\text{batch}}$, since steps of fixed length along
+#   the slopes of smaller batches keep a loss farther from its target. The tenth is a choice, made after other runs had
+#   been seen. So the table is counted with half and twice as much, too, and no cell is charged to the paper that hangs
+#   on this choice.
 #
 # On record at full size, with a batch of 512, 2000 steps and five seeds, outputs as fillers give all cells as printed
-# within a tenth of the gap, but for two in the column of the Bayes risk.
+# within a tenth of the gap, but for two in the column of the Bayes risk: these end up to 0.17 of the gap above it.
+# Within a fifth of the gap all but one cell are as printed.
 
 # %%
 import math
@@ -64,8 +68,8 @@ tokens = 60  # size of the vocabulary with the noise token, at least 15
 length = 256  # H, at least 16
 batch = 64  # sentences a step, at least 16; the paper has 512
 steps = 500  # T, at least 200; the paper has 2000
-text_steps = 800  # T where fillers are as in the text, at least 200
-evaluation = 256  # sentences in each evaluation set, at least 64
+text_steps = 1_200  # T where fillers are as in the text, at least 200
+evaluation = 128  # sentences in each evaluation set, at least 64
 seeds = 1  # runs of every model, at least 1; the paper has 5
 text_seeds = 1  # of these, with fillers as in the text, at least 1
 device = "cpu"  # where the models are, one of "cpu", "cuda"
@@ -124,15 +128,21 @@ def factor(first, second, alpha, eta):
 
 
 # %% [markdown]
-# With fillers as in the text two models are trained: one whose row changes, and the one to which rounding matters most.
+# With fillers as in the text the model is trained whose row changes, and beside it, for as many steps, with outputs as
+# fillers: at the larger rate, for at the smaller one it does not leave its plateau in the time there is. What becomes
+# there of the one to which rounding matters most is told by {doc}`section_5_2_arithmetic`.
 
 # %%
-changed = ["Origin-Softmax-F", tried]
+changed = "Origin-Softmax-F"
+fast = rates[1:]
 text = Task(tokens, length=length, fillers="neutral")
-as_in_text = [
-    train_grid(changed, text, levels, rates, text_steps, batch, seed, **sizes) for seed in range(min(seeds, text_seeds))
-]
-text_table = {name: [row(history, name, noise, rates, share) for history in as_in_text] for name in changed}
+long_rows = {
+    label: [
+        row(train_grid([changed], of, levels, fast, text_steps, batch, seed, **sizes), changed, noise, fast, share)
+        for seed in range(min(seeds, text_seeds))
+    ]
+    for label, of in (("as in the text", text), ("outputs as fillers", task))
+}
 
 # %% [markdown]
 # ## The table
@@ -214,7 +224,7 @@ def as_printed(histories, within, column):
     return [name for name in TABLE_1 if agreed(rows[name])[column] is PRINTED[name].ticks[column]]
 
 
-margins = [share / 2, share, 2 * share]
+margins = sorted({min(0.5, within) for within in (share / 2, share, 2 * share)})  # half of the way is not near
 kept = {within: [as_printed(by_seed, within, column) for column in range(4)] for within in margins}
 show.table(
     ["near within", *headings, "other than printed"],
@@ -229,7 +239,7 @@ show.table(
 # ## How much hangs on the arithmetic
 # One cell: whether Reparam-Linear-W-FA keeps the unseen words in the noiseless task. In a run of the paper's length its
 # population loss is at rounding at both rates, so that which of them is the better is chance, and the rule for the tick
-# a fragile one. In a shorter run the smaller rate is not yet there. The table shows both.
+# a fragile one. In a shorter run the smaller rate is not yet at rounding. The table shows both.
 
 # %%
 lines = []
@@ -270,24 +280,25 @@ show.figure(
 # %% [markdown]
 # ## With fillers as in the text
 # The row of Origin-Softmax-F changes: attention need not look for the trigger where the answer is the only output word
-# in the sentence. What rounding does to unseen words is stronger here, and the steps differ: these rows take 800, those
-# with outputs as fillers 500 (at full size both take 2000). After 500 steps Origin-Softmax-F reaches 0 with the fillers
-# of the text as well, but not yet the Bayes risk.
+# in the sentence. It takes more steps than the table: 1200, where the table has 500. When the model leaves its plateau
+# hangs on the noise and on the seed. With outputs as fillers it leaves it too where there is much noise, at $\alpha =
+# 0.8$; its dashes stand on the other levels.
 
 # %%
 rows = [
-    [name, label, *("".join(SIGN[each.ticks[column]] for each in rows_of[name]) for column in range(4))]
-    for name in changed
-    for label, rows_of in (("outputs as fillers", table), ("as in the text", text_table))
+    [label, *("".join(SIGN[each.ticks[column]] for each in found) for column in range(4))]
+    for label, found in long_rows.items()
 ]
-rows += [[name, "printed", *map(SIGN.get, PRINTED[name].ticks)] for name in changed]
-show.table(["method", "fillers", *headings], sorted(rows), caption="Rows by the rule of the fillers, cells by seed")
+rows.append(["printed", *map(SIGN.get, PRINTED[changed].ticks)])
+show.table(["fillers", *headings], rows, caption=f"The row of {changed} by the rule of the fillers, cells by seed")
 
 # %% [markdown]
 # ## What the evidence says
 # The losses of six rows have closed forms, and are held against them. The column of the Bayes risk is judged in two
-# parts: eight models reach it or stay far away, whatever the margin; the others must come more than half of the way
-# down from the plateau. A column must not come out if Origin models stand in for reparameterised ones.
+# parts: eight models reach it or stay far away, whatever the margin; the others, whose cells are ticks, must come more
+# than half of the way down from the plateau. How many cells of the column are as printed by the margin itself is shown:
+# at full size two of them are not, within a tenth. A column must not come out if Origin models stand in for
+# reparameterised ones.
 
 # %%
 edge = ["Origin-Softmax-FA", "Origin-Linear-FA", "Origin-ReLU-F", "Origin-ReLU-FA", tried]
@@ -317,44 +328,53 @@ off = {
 # %%
 half_way = {f"{name}, α = {alpha}": max(above(one, name, alpha) for one in by_seed) for name in edge for alpha in noise}
 with_noise = {f"η = {eta}": factor(by_seed[0], exact[0], 0.2, eta) for eta in rates}
-in_text = {f"seed {index}": one for index, one in enumerate(text_table["Origin-Softmax-F"])}
+
+
+def reached(index):
+    """Whether Origin-Softmax-F reaches a target, by seed, under each rule of the fillers."""
+    return [{f"seed {k}": one.ticks[index] for k, one in enumerate(rows)} for rows in long_rows.values()]
+
+
+judged = [TABLE_1, [n for n in TABLE_1 if n != tried], [n for n in TABLE_1 if n not in edge], TABLE_1]
 
 # %% [markdown]
-# At the size of the paper, a batch of 512 and 2000 steps, every cell is judged by the margin. In a smaller run one cell
-# is left out of the second column: whether rounding has harmed the unseen words of Reparam-Linear-W-FA is seen late.
+# Whether rounding has harmed the unseen words of Reparam-Linear-W-FA is seen late. So its cell in the second column is
+# judged at the size of the paper alone, a batch of 512 and 2000 steps.
 
 # %%
 claim = Claim("in-context-reasoning/table-1")
-judged = [TABLE_1, [n for n in TABLE_1 if n != tried], [n for n in TABLE_1 if n not in edge], TABLE_1]
 for column, names in enumerate(judged):
     label = f"{headings[column]}: cells as printed, of {len(names)}"
     claim.check(label, like_print(column, names), "==", len(names))
     claim.control(f"{headings[column]}: Origin models in place of 7", like_print(column, twins, twins), "==", 7)
 if batch >= 512 and steps >= 2000:
-    for column, heading in enumerate(headings[1:3], 1):
-        claim.check(f"{heading}: cells as printed, of 13", like_print(column, TABLE_1), "==", 13)
+    claim.check(f"{headings[1]}: cells as printed, of 13", like_print(1, TABLE_1), "==", 13)
 claim.check("noisy: the other five, share of the gap that is left", half_way, "<=", 0.5)
 claim.control("Origin-Linear-F, α = 0.2: share that is left", above(by_seed[0], "Origin-Linear-F", 0.2), "<=", 0.5)
 claim.check("fully reparameterised: losses minus closed forms", off, "<=", 2e-2)
 claim.check(f"{tried}, α = 0.2: unseen losses in both arithmetics, ratio", with_noise, "<=", 1.01)
 claim.control("the same without noise, η = 0.5", factor(by_seed[0], exact[0], 0.0, 0.5), "<=", 1.01)
 for target, index in (("0", 0), ("the Bayes risk", 2)):
-    reached = {seed: one.ticks[index] for seed, one in in_text.items()}
-    claim.printed(f"fillers as in the text: Origin-Softmax-F reaches {target}", reached, "==", False)
+    in_text, among_outputs = reached(index)
+    claim.check(f"fillers as in the text: {changed} reaches {target}", in_text, "==", True)
+    claim.control(f"outputs as fillers, as many steps: {changed} reaches {target}", among_outputs, "==", True)
 for within, found in kept.items():
     claim.number(f"near within {within:.3g}: cells as printed, of 52", sum(map(len, found)))
+    claim.number(f"near within {within:.3g}: cells of the Bayes risk as printed, of 13", len(found[2]))
 claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# With an ordinary loop's arithmetic and outputs as fillers, the table comes out but for cells whose losses end near the
-# edge of what counts as near. The rows of the fully reparameterised models have closed forms and are beyond doubt, and
-# so are the dashes of Origin-Linear-F. One row hangs on the fillers. And one cell, whether a model trained in $W$ alone
-# keeps the unseen words without label noise, hangs on round-off, and at full length on which of two losses at rounding
-# is the smaller.
+# With an ordinary loop's arithmetic and outputs as fillers the table comes out, but for one cell that takes a run of
+# the paper's length. Where one draws the line of what is near turns cells, most of them in the column of the Bayes
+# risk, and the paper does not say where it drew it. The rows of the fully reparameterised models have closed forms and
+# are beyond doubt, and so are the dashes of Origin-Linear-F. One row hangs on the fillers: with those that the text
+# describes Origin-Softmax-F learns both tasks. And the one cell, whether a model trained in $W$ alone keeps the unseen
+# words without label noise, hangs on round-off, on the margin, and at full length on which of two losses at rounding is
+# the smaller.
 #
 # ## To try
 # - Set `text_steps = 400`: with fillers as in the text Origin-Softmax-F is still on its plateau, its whole row is as
-#   printed, and the verdict is *reproduced*.
+#   printed, two checks fail, and the verdict is *partly reproduced*.
 # - Set `steps = 200`: Origin-Softmax-FA has not left its plateau yet, its ticks are missing, and the verdict is
 #   *undecided here*.

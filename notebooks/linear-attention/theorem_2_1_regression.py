@@ -599,15 +599,16 @@ claim.verdict()
 # ## How long it takes
 # The theorem promises a time of the order of $N d^4 n_{\max}/\varepsilon$, and says of line 3 of Algorithm 1 only that
 # it is a regression. The theorem says that there *is* an algorithm with this time. There is one: exact least squares,
-# if matrices are multiplied by the fastest ways known, which nobody runs. What can be run? The solver that the bound
-# describes is plain gradient descent on Eq. 10, started at 0: the product of every $\mathcal{X}(Z_i)$ with $W$, and the
-# sum of residual times $\mathcal{X}(Z_i)$, take $d^4$ multiplications a sample each, and the proven bound on the number
-# of steps goes as $1/\varepsilon$. But on badly scaled data it takes many more steps. Exact least squares by the
-# classical product has no $\varepsilon$ in its time, and too many multiplications where $\varepsilon$ is fixed and $d$
-# large. A third solver keeps the time whatever the scaling, unless labels are more than exponential in
-# $n_{\max}/\varepsilon$: conjugate gradients, on features that a random sketch of them has brought to one scale. First
-# gradient descent is run, then the direct solver is counted, and then this third one is run. Below, `torch` itself
-# counts the multiplications of one step of gradient descent.
+# if matrices are multiplied by the fastest ways known, which nobody runs. What can be run? A solver whose time has the
+# shape of the bound is plain gradient descent on Eq. 10, started at 0: the product of every $\mathcal{X}(Z_i)$ with
+# $W$, and the sum of residual times $\mathcal{X}(Z_i)$, take $d^4$ multiplications a sample each, and the proven bound
+# on the number of steps goes as $1/\varepsilon$. But on badly scaled data it takes many more steps. Exact least squares
+# by the classical product has no $\varepsilon$ in its time, and too many multiplications where $\varepsilon$ is fixed
+# and $d$ large. A third solver keeps the time whatever the scaling, unless labels are more than exponential in
+# $n_{\max}/\varepsilon$ or, with a classical factorisation, $d$ is far above $n_{\max}/\varepsilon^2$: conjugate
+# gradients, on features that a random sketch of them has brought to one scale. First gradient descent is run, then the
+# direct solver is counted, and then this third one is run. Below, `torch` itself counts the multiplications of one step
+# of gradient descent.
 #
 # <!-- claim linear-attention/theorem-2-1-runtime -->
 # <blockquote>
@@ -617,7 +618,7 @@ claim.verdict()
 # Let $N \ge d^4/\varepsilon$ and $\varepsilon \le 1$. There is a solver for the regression of Algorithm 1 with which
 # the algorithm runs in time $O(N d^4 n_{\max} \varepsilon^{-1})$, on any data: exact least squares. By fast
 # multiplication of rectangular matrices it takes $O(N(d^2 n_{\max} + d^4))$, in which there is no $\varepsilon$. (The
-# time in the proof, $O(d^4 N/\varepsilon)$, lacks the $n_{\max}$ that reading the data takes.)
+# time in the proof, $O(d^4 N/\varepsilon)$, does not count the features, for which the theorem has $n_{\max}$.)
 #
 # *Solvers that one can run.* Conjugate gradients, preconditioned by the QR factorisation of a random sketch of the
 # features, end at most $\varepsilon$ above the least loss with probability $1 - \delta$ over the sketch, whatever the
@@ -659,17 +660,20 @@ one_step = {case: 2 * 50 * int(case[-1]) ** 4 for case in counted}
 #
 # *Features.* They take $N(d^2 n + d^3)$ multiplications at most, with $n = n_{\max}$.
 #
-# *Exact least squares.* Let $\eta > 0$ be small. The product of a $\psi\times\psi^{4/3}$ and a $\psi^{4/3}\times\psi$
+# *Exact least squares.* The product of a $\psi\times\psi^{4/3}$ and a $\psi^{4/3}\times\psi$
 # matrix is one of two matrices of $\psi^{1/3}\times\psi^{1/3}$ blocks, of sizes $\psi^{2/3}\times\psi$ and
 # $\psi\times\psi^{2/3}$. By the bounds of Williams, Xu, Xu and Zhou (2024) two square matrices of order $m$ are
 # multiplied in $O(m^{2.3716})$, also if their entries are blocks, and an $m \times m^{3/2}$ by an $m^{3/2}\times m$
 # matrix in $O(m^{2.795})$. With $m = \psi^{1/3}$ for the first and $m = \psi^{2/3}$ for the second this is
-# $O(\psi^{(2.3716 + 2\cdot2.795)/3}) = O(\psi^{2.654})$, less than $\psi^{8/3}$. Since $\psi \le \frac34d^3$,
+# $O(\psi^{(2.3716 + 2\cdot2.795)/3}) = O(\psi^{2.654})$, less than $\psi^{8/3}$. Since $\psi \le d^3$,
 # $\psi^{4/3} \le d^4 \le N$, and $A^\top A$ is the sum of at most $2N/\psi^{4/3}$ such products (the last filled up
 # with zeros). All of them take $O(N\psi^{4/3}) = O(Nd^4)$. $A^\top Y$ for the $d$ labels takes $Nd\psi \le Nd^4$. The
 # normal equations always have a solution, and one is found in $O(\psi^{2.4})$, of whatever rank they are, by the
-# theorem of Ibarra, Moran and Hui (1982), with $O(\psi^2)$ for each label: as $N \ge d^4$, both are $O(Nd^4)$. Together
-# with the features this is $O(N(d^2n + d^4))$, within $O(Nd^4n/\varepsilon)$ on any data.
+# theorem of Ibarra, Moran and Hui (1982), with $O(\psi^2)$ for each label: as $N \ge d^4$, both are $O(Nd^4)$. It is
+# some solution, which is all that the theorem asks. The one of least norm is $Gy$, for a solution $y$ of $G^2y = c$,
+# where $Gx = c$ are the normal equations in features times the square root of how often each stands in
+# $\mathcal{X}_{i,a}$; the time is the same. Together with the features this is $O(N(d^2n + d^4))$, within
+# $O(Nd^4n/\varepsilon)$ on any data.
 #
 # All that follows is on solvers that one can run.
 #
@@ -766,8 +770,8 @@ steps = {
 bounds = {case: steps_bound(problems[case[:2]], case[0], case[2]) for case in steps}
 
 # %% [markdown]
-# The steps run below their bounds, and two to five orders of magnitude more of them are needed where one entry is
-# small.
+# The steps run below their bounds. Where one entry is scaled by 0.1, some hundred to hundred thousand times as many are
+# needed; where it is by 0.3, some ten to hundred times.
 
 # %%
 fig, axis = show.axes(width=5.2, height=3.4)
@@ -899,7 +903,7 @@ dependent = {f"d = {width}": losses[-1] / accuracies[-1] for width, (_, losses) 
 # there are $\psi = 6$ features, and conjugate gradients are done after six steps on any of them.) Inputs of a single
 # token are tried as well, since most of their features depend on others. The other two solvers are held against what is
 # said of them. The paper's proof names no solver and gives no argument for the time, so that there is nothing of it to
-# check; its time, $O(d^4N/\varepsilon)$, lacks the $n_{\max}$ of the theorem, which reading the data takes.
+# check; its time, $O(d^4N/\varepsilon)$, does not count the features, for which the theorem has $n_{\max}$.
 
 # %%
 claim = Claim("linear-attention/theorem-2-1-runtime")
@@ -925,7 +929,8 @@ claim.verdict()
 # exact least squares with fast multiplication of matrices, on any data. Of the solvers that one can run, gradient
 # descent has it on data that are well scaled, the classical product for small $\varepsilon$, and a sketch as
 # preconditioner of conjugate gradients whatever the scaling, as long as labels are not larger than exponential in
-# $n_{\max}/\varepsilon$. The proof names no solver.
+# $n_{\max}/\varepsilon$ and, with a classical factorisation, $d$ is not far above $n_{\max}/\varepsilon^2$. The proof
+# names no solver.
 #
 # ## To try
 # - Set `d = 2`: everything is faster, the threshold moves to $\psi = 6$, and heavy inputs slow the rate as much.

@@ -30,6 +30,9 @@ from attention_theory.validation import ParameterError, require
 #: Sentences taken at once: what is worked out for so many stays near the processor.
 CHUNK = 256
 
+#: Steps whose sentences are drawn at once.
+BLOCK = 25
+
 #: What is measured at each record, each an average over the evaluation sentences.
 MEASURES = (
     "population",  # loss over the label's law, sentences with the trained outputs
@@ -132,13 +135,22 @@ Batches = Callable[[int], tuple[Sentences, Int[Tensor, "levels batch"]]]
 
 
 def fresh_batches(task: Task, levels: list[float], batch: int, seed: Seed) -> Batches:
-    """New sentences at every step: descent on the population loss (Section 5)."""
+    """New sentences at every step: descent on the population loss (Section 5).
+
+    Sentences of :data:`BLOCK` steps are drawn at once, for with small batches most of a draw is spent on calling
+    operations. So steps must be asked for in their order.
+    """
     draw = generator(seed)
     noise = torch.tensor(levels, dtype=torch.float64)
+    block: list[tuple[Sentences, Int[Tensor, "levels sentences"]]] = []
 
     def next_batch(step: int) -> tuple[Sentences, Int[Tensor, "levels batch"]]:
-        sentences = sample_sentences(task, batch, draw)
-        return sentences, draw_labels(sentences, task, noise, draw)
+        if step % BLOCK == 0:
+            drawn = sample_sentences(task, BLOCK * batch, draw)
+            block[:] = [(drawn, draw_labels(drawn, task, noise, draw))]
+        sentences, labels = block[0]
+        rows = slice(step % BLOCK * batch, (step % BLOCK + 1) * batch)
+        return sentences.pick(rows), labels[:, rows]
 
     return next_batch
 

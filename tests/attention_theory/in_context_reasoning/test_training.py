@@ -8,12 +8,14 @@ import torch
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss, odds
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.model import Pass
-from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
+from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences, violations
 from attention_theory.in_context_reasoning.training import (
+    BLOCK,
     MEASURES,
     Shared,
     epochs,
     estimated_gammas,
+    fresh_batches,
     layers_of,
     mean_history,
     measures,
@@ -94,6 +96,18 @@ def test_an_epoch_visits_every_sentence_once() -> None:
         seen = torch.cat([part.tokens for part, _ in epoch])
         assert sorted(map(tuple, seen.tolist())) == sorted(map(tuple, sentences.tokens.tolist()))
     assert not torch.equal(first[0][0].tokens, second[0][0].tokens)
+
+
+def test_fresh_batches_are_new_sentences_at_every_step() -> None:
+    next_batch = fresh_batches(TASK, [0.5, 0.9], 8, 0)
+    drawn = [next_batch(step) for step in range(2 * BLOCK)]
+    assert len({sentences.tokens.numpy().tobytes() for sentences, _ in drawn}) == 2 * BLOCK
+    for sentences, labels in drawn:
+        assert sentences.tokens.shape == (8, TASK.length)
+        assert not any(broken.any() for broken in violations(sentences, TASK).values())
+        assert ((labels == sentences.output) | (labels == TASK.noise_token)).all()
+    shares = torch.cat([labels for _, labels in drawn], dim=1).eq(TASK.noise_token).double().mean(dim=1)
+    assert (shares - torch.tensor([0.5, 0.9])).abs().max() < 0.1
 
 
 def test_gammas_come_from_the_labels() -> None:

@@ -1,7 +1,7 @@
 """Runs of several seeds side by side: every run has sentences of its own, and one pass takes them all.
 
 With the small batches of a laptop run, most of a training step is spent on calling operations and not in them. So the
-seeds of an experiment go through each operation together. Sentences are drawn for many steps at once.
+seeds of an experiment go through each operation together.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from torch import Tensor
 from attention_theory.allocation import keep_freed_memory
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.model import Pass
-from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
+from attention_theory.in_context_reasoning.task import Task, sample_sentences
 from attention_theory.in_context_reasoning.training import (
     OUTCOMES,
     Batches,
@@ -28,30 +28,8 @@ from attention_theory.in_context_reasoning.training import (
     take_step,
 )
 from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, Training, level_of, stacks
-from attention_theory.randomness import Seed, generator, streams
+from attention_theory.randomness import Seed, streams
 from attention_theory.validation import require
-
-#: Steps whose sentences are drawn at once.
-BLOCK = 25
-
-
-def block_batches(task: Task, noise: float, batch: int, seed: Seed) -> Batches:
-    """New sentences at every step, as :func:`fresh_batches` gives them, drawn for many steps at once.
-
-    Steps must be asked for in their order.
-    """
-    draw, levels = generator(seed), torch.tensor([noise], dtype=torch.float64)
-    block: list[tuple[Sentences, Tensor]] = []
-
-    def next_batch(step: int) -> tuple[Sentences, Int[Tensor, "levels batch"]]:
-        if step % BLOCK == 0:
-            drawn = sample_sentences(task, BLOCK * batch, draw)
-            block[:] = [(drawn, draw_labels(drawn, task, levels, draw))]
-        sentences, labels = block[0]
-        rows = slice(step % BLOCK * batch, (step % BLOCK + 1) * batch)
-        return sentences.pick(rows), labels[:, rows]
-
-    return next_batch
 
 
 def train_seeds(
@@ -86,7 +64,7 @@ def train_seeds(
         ParameterError: a name that is none of the models, no seed, or a number out of range.
     """
     _require_numbers(names, len(seeds), record_every, steps, batch, evaluation)
-    sources = [_Source(task, seed, evaluation, device, partial(block_batches, task, noise, batch)) for seed in seeds]
+    sources = [_Source(task, seed, evaluation, device, partial(fresh_batches, task, [noise], batch)) for seed in seeds]
     runs = [Training(VARIANTS[name], noise, rate) for name in names]
     return _train(runs, task, sources, steps, arithmetic, dtype, record_every, measured, device)
 

@@ -6,15 +6,10 @@ import pytest
 import torch
 
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
-from attention_theory.in_context_reasoning.experiments.seeds import (
-    BLOCK,
-    block_batches,
-    train_grid_seeds,
-    train_seeds,
-)
+from attention_theory.in_context_reasoning.experiments.seeds import train_grid_seeds, train_seeds
 from attention_theory.in_context_reasoning.table_1 import train_grid
-from attention_theory.in_context_reasoning.task import Task, violations
-from attention_theory.in_context_reasoning.training import MEASURES, train
+from attention_theory.in_context_reasoning.task import Task
+from attention_theory.in_context_reasoning.training import BLOCK, MEASURES, train
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.randomness import streams
 from attention_theory.validation import ParameterError
@@ -31,10 +26,7 @@ def test_seeds_side_by_side_are_runs_one_after_the_other(noise: float, arithmeti
     options: dict[str, Any] = {"arithmetic": arithmetic, "dtype": torch.float64, "evaluation": 12, "measured": MEASURES}
     together = train_seeds(NAMES, task, noise, 0.1, STEPS, 8, [3, 5], **options)
     for seed, found in zip((3, 5), together, strict=True):
-        batches = block_batches(task, noise, 8, streams(seed, 3)[0])
-        alone = train(
-            runs, task, STEPS, 8, seed, batches=batches, arithmetic=arithmetic, evaluation=12, record_every=10
-        )
+        alone = train(runs, task, STEPS, 8, seed, arithmetic=arithmetic, evaluation=12, record_every=10)
         assert found.steps == alone.steps
         for name in NAMES:
             for measure in MEASURES:
@@ -58,14 +50,6 @@ def test_a_grid_of_seeds_is_the_grid_of_each(batch: int) -> None:
                     assert (one - other).abs().max() < 1e-3, (name, level, rate)
                     one, other = (each.of("labels", name, level, rate) for each in (found, alone))
                     assert (one - other).abs().max() < 1e-3, (name, level, rate)
-
-
-def test_blocks_are_new_sentences_at_every_step() -> None:
-    task = Task(14, 2, 3, 16, noisy=True)
-    next_batch = block_batches(task, 0.5, 8, 0)
-    drawn = [next_batch(step)[0] for step in range(2 * BLOCK)]
-    assert len({sentences.tokens.numpy().tobytes() for sentences in drawn}) == 2 * BLOCK
-    assert not any(broken.any() for sentences in drawn for broken in violations(sentences, task).values())
 
 
 def test_what_is_refused() -> None:
