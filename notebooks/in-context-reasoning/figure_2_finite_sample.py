@@ -338,7 +338,7 @@ for letter, alpha in (("b", 0.2), ("d", 0.8)):
 # generalise, and the Origin model does at $\alpha=0.2$. At $\alpha=0.8$ its loss looks near the Bayes risk, since
 # everything does: a model that does not know the output is only 0.28 above. Measured on that scale, at rate 0.1 it has
 # gone less than half of the way when training ends; at rate 0.5, in a run as short as this and with fillers as in the
-# text, about half. At that rate it is nearer before, and then learns labels by heart.
+# text, about half or a little less. At that rate it is nearer before, and then learns labels by heart.
 #
 # ## To try
 # - Set `length = 64`: shorter sentences are easier, and at $\alpha=0.8$ the Origin model comes farther down from the

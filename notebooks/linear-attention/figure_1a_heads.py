@@ -33,7 +33,7 @@
 # section names no length of training; it is judged after 100 passes, with Adam. That $d^2$ heads end below every
 # smaller number comes out. That every number of heads improves on the last does not at $d = 4$, where two and four
 # heads are not below one. With longer training it turns: after 300 passes 16 heads end above a single one at $d = 4$,
-# and at $d = 2$ four heads do in more than half of the runs. Of the four values of $d$ in Appendix D.1 two are run.
+# and at $d = 2$ four heads do in nearly half of the runs. Of the four values of $d$ in Appendix D.1 two are run.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -438,7 +438,7 @@ claim.verdict()
 # within a digit of the precision of its arithmetic, as Algorithm 1 does, and fewer heads end above them. That is the
 # figure, and it hangs on the length of training, which Section 6.1 does not name: a single head that is given time
 # mostly gets there too, and stays there, while many heads are thrown off again. After 300 passes sixteen end above it
-# at $d = 4$, and at $d = 2$ four do in more than half of the runs, as the last numbers of the panel say. Nor are more
+# at $d = 4$, and at $d = 2$ four do in nearly half of the runs, as the last numbers of the panel say. Nor are more
 # heads always better on the way from one to $d^2$: at $d = 4$ two and four heads are not below one after 100 passes.
 # Weight decay undoes it all: AdamW with its usual decay stops far above the precision, with any number of heads.
 #
