@@ -24,7 +24,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, LogLocator, NullFormatter
 
 from bookpress.evidence import FIGURE_MIME, format_number
 from bookpress.panel import set_powers
@@ -113,7 +113,7 @@ def figure(fig: Figure, *, name: str, caption: str, alt: str, photo: bool = Fals
 def svg_of(fig: Figure) -> str:
     """A finished figure as SVG, its curves told apart and its legends off them; drawn twice, the same text."""
     for axis in fig.axes:
-        _label_short_logarithms(axis)
+        _label_logarithms(axis)
         _tell_apart(axis)
         _keep_clouds_as_pixels(axis)
     _lay_out(fig)
@@ -234,8 +234,11 @@ def _crosses(line: Line2D, box: Any) -> bool:
     return bool(path.intersects_bbox(box, filled=False))
 
 
-def _label_short_logarithms(axis: Axes) -> None:
-    """On a logarithmic axis of a decade or two, matplotlib labels every minor tick, one over the other."""
+def _label_logarithms(axis: Axes) -> None:
+    """Powers of ten as text, for matplotlib's own take a quarter of a drawing's time as formulas.
+
+    On an axis of a decade or two it would label every minor tick, one over the other.
+    """
     for line in (axis.xaxis, axis.yaxis):
         if line.get_scale() != "log" or isinstance(line.get_major_locator(), FixedLocator):
             continue
@@ -244,6 +247,8 @@ def _label_short_logarithms(axis: Axes) -> None:
         if low > 0 and math.log10(high / low) < 2:
             line.set_major_locator(LogLocator(subs=(1, 2, 5)))
             line.set_major_formatter(FuncFormatter(lambda value, _: set_powers(format_number(value))))
+        elif isinstance(line.get_major_formatter(), LogFormatter) and getattr(line.get_transform(), "base", None) == 10:
+            line.set_major_formatter(FuncFormatter(lambda value, _: set_powers(f"1e{math.log10(value):.0f}")))
 
 
 def _data(fig: Figure) -> list[dict[str, Any]]:

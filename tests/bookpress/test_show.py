@@ -175,8 +175,15 @@ def test_a_short_logarithmic_axis_has_numbers_at_one_two_and_five() -> None:
 
 
 def test_a_long_one_has_powers_of_ten_alone() -> None:
-    assert all("10^" in text for text in ticks(1, 100))
-    assert len(ticks(1, 100)) == 3
+    assert ticks(1, 100) == ["10⁰", "10¹", "10²"]
+    assert ticks(1e-3, 0.1) == ["10⁻³", "10⁻²", "10⁻¹"]
+
+
+def test_powers_of_another_number_than_ten_stay_formulas() -> None:
+    fig, axis = show.axes()
+    axis.semilogx([1, 1024], [0, 1], base=2)
+    draw(fig)
+    assert "$\\mathdefault{2^{6}}$" in [one.get_text() for one in axis.get_xticklabels()]
 
 
 def test_ticks_that_a_page_has_set_stay() -> None:

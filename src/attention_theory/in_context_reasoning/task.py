@@ -118,10 +118,10 @@ def sample_sentences(
     tokens = _pick(task.filler_words, (count, task.length), draw)
     starts, used = _places(task.length, wanted + noise, most, draw)
     for place in range(most):
-        rows = used[:, place].nonzero().squeeze(1)
-        second = torch.where(place < wanted, output, task.noise_token)
-        tokens[rows, starts[rows, place]] = trigger[rows]
-        tokens[rows, starts[rows, place] + 1] = second[rows]
+        rows = used[place].nonzero().squeeze(1)
+        start = starts[place, rows]
+        tokens[rows, start] = trigger[rows]
+        tokens[rows, start + 1] = torch.where(place < wanted, output, task.noise_token)[rows]
     tokens[:, -1] = trigger
     return Sentences(tokens, trigger, output)
 
@@ -201,12 +201,18 @@ def _pick(words: range, shape: tuple[int, ...], draw: torch.Generator) -> Int[Te
 
 def _places(
     length: int, bigrams: Int[Tensor, " sentences"], most: int, draw: torch.Generator
-) -> tuple[Int[Tensor, "sentences most"], Bool[Tensor, "sentences most"]]:
-    """Starts of bigrams that do not touch: distinct slots of a shortened sentence, spread by one word a bigram."""
-    slots = length - 2 - (bigrams - 1).clamp_min(0)
-    keys = torch.rand(len(bigrams), length - 2, generator=draw, device=draw.device)
-    keys = keys.masked_fill(torch.arange(length - 2, device=draw.device) >= slots[:, None], -1.0)
-    chosen = keys.topk(most, dim=1).indices
-    used = torch.arange(most, device=draw.device) < bigrams[:, None]
-    earlier = (chosen[:, None, :] < chosen[:, :, None]) & used[:, None, :]
-    return chosen + earlier.sum(dim=2), used
+) -> tuple[Int[Tensor, "most sentences"], Bool[Tensor, "most sentences"]]:
+    """Starts of bigrams that do not touch: each in turn goes into one of the gaps between words and earlier bigrams.
+
+    All gaps are as likely, so all placements are. ``found`` counts what stands before a bigram, a bigram as one; those
+    at or behind a gap that is filled move on by one. Also whether a sentence has so many bigrams.
+    """
+    used = torch.arange(most, device=draw.device)[:, None] < bigrams
+    share = torch.rand(most, len(bigrams), generator=draw, device=draw.device, dtype=torch.float64)
+    others = length - 1 - 2 * bigrams  # the words of no bigram, but the last
+    found = torch.full_like(share, length, dtype=torch.int64)
+    for place in range(most):
+        gap = (share[place] * (others + place + 1)).long().masked_fill_(~used[place], length)
+        found[:place] += found[:place] >= gap
+        found[place] = gap
+    return found + (found < found[:, None]).sum(dim=1), used

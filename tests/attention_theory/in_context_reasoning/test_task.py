@@ -73,14 +73,17 @@ def test_violations_agree_with_the_definition_read_aloud(words: list[int], q: in
 
 
 def test_every_placement_is_as_likely() -> None:
-    task = Task(10, 1, 1, 8, noisy=True)
-    sentences = sample_sentences(task, 30_000, seed=0)
-    before_y = (sentences.tokens == sentences.output[:, None]).int().argmax(dim=1)
-    before_noise = (sentences.tokens == task.noise_token).int().argmax(dim=1)
-    seen = torch.bincount(before_y * 10 + before_noise)
-    seen = seen[seen > 0]
-    assert len(seen) == 5 * 4  # ordered pairs of the six starts that differ by two or more
-    assert (seen - 1500).abs().max() < 5 * 1500**0.5
+    """Sentences of eight words with two and with three bigrams, drawn together."""
+    task, each = Task(10, 1, 1, 8, noisy=True), 30_000
+    copies = torch.tensor([1, 2]).repeat(each)
+    sentences = sample_sentences(task, 2 * each, seed=0, copies=copies)
+    words = torch.where(sentences.tokens == task.noise_token, 2, (sentences.tokens == sentences.output[:, None]).long())
+    seen = (words * 3 ** torch.arange(8)).sum(dim=1)  # where y and τ stand
+    for bigrams, placements in ((2, 5 * 4), (3, 4 * 3)):  # ordered pairs of starts; places of one word, and of τ
+        counts = torch.unique(seen[copies == bigrams - 1], return_counts=True)[1]
+        assert len(counts) == placements
+        expected = each / placements
+        assert (counts - expected).abs().max() < 5 * expected**0.5
 
 
 def test_levels_share_their_sentences() -> None:
