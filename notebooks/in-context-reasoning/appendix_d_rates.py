@@ -61,8 +61,8 @@ of_runs = streams(seed, seeds)
 # For rates from 0.05 to 0.5, "the more reparameterized a model is, the less sensitive it is to changes in the learning
 # rate": with linear and with ReLU attention, the spread over the rates of where the loss of an FA model ends falls from
 # the model that trains all matrices to the one that trains $W$ alone, and from that to the fully reparameterised one.
-# (The second step is clear. The first is not; with ReLU attention the order is the other one in three of the five
-# runs.)
+# (The second step is clear. The first is not: in the runs of this page linear attention mostly gives this order, and
+# ReLU attention mostly the other one.)
 #
 # </blockquote>
 # <!-- /claim -->

@@ -242,6 +242,5 @@ claim.verdict()
 #
 # ## To try
 # - Set `steps = 100`: with label noise Origin-Softmax-F is just leaving its plateau at the larger rate, sooner in some
-#   runs than in others, and is named. Origin-Linear-F and Reparam-Linear-W-FA, named here, are not. Two checks fail,
-#   and the verdict is *undecided here*.
-# - Set `batch = 128`: slopes are steadier, and one or two models, near the bar, are named in place of five.
+#   runs than in others, and is named.
+# - Set `batch = 128`: slopes are steadier, and runs are apart in fewer places.

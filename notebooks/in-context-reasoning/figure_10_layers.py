@@ -239,7 +239,7 @@ claim.check("α = 0.2: feed-forward at τ, share", by_run(forward[0.2]), "<=", 0
 claim.control("α = 0.8: the same", by_run(forward[0.8]), "<=", 0.99)
 claim.check("α = 0.8: feed-forward at τ, share", by_run(forward[0.8]), ">=", 0.95)
 claim.check("α = 0.8: attention at y, share", by_run(attention[0.8]), "<=", 0.5)
-claim.control("α = 0.2: the same", by_run(attention[0.2]), "<=", 0.5)
+claim.control("α = 0.2: the same, largest", max(attention[0.2]), "<=", 0.5)
 claim.check("α = 0.5: ends in one of the two ways", one_of_two, "==", True)
 claim.check("α = 0.5: runs that end like the figure", sum(like_it), ">=", 1)
 claim.check("α = 0.5: runs that end the other way", sum(other_way), ">=", 1)
@@ -264,4 +264,4 @@ claim.verdict()
 # - Set `passes = 25`: at $\alpha = 0.5$ the feed-forward layer is at $\tau$ in all runs with fillers as in the text,
 #   attention at $y$ on few sentences, and the check that a run ends like the figure fails. Those that end like the
 #   figure turn later.
-# - Set `seed = 2`: at $\alpha = 0.5$ all five runs end like the figure, and the check that the other end is seen fails.
+# - Set `seed = 5`: at $\alpha = 0.5$ two runs of five end like the figure, where with the seed of this page four do.

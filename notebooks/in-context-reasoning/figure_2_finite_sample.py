@@ -337,8 +337,8 @@ for letter, alpha in (("b", 0.2), ("d", 0.8)):
 # of the fillers, by margins far beyond the spread of the data sets. On trained outputs the two reparameterised ones
 # generalise, and the Origin model does at $\alpha=0.2$. At $\alpha=0.8$ its loss looks near the Bayes risk, since
 # everything does: a model that does not know the output is only 0.28 above. Measured on that scale, at rate 0.1 it has
-# gone less than half of the way when training ends; at rate 0.5, in a run as short as this and with fillers as in the
-# text, about half or a little less. At that rate it is nearer before, and then learns labels by heart.
+# gone less than half of the way when training ends. At rate 0.5 it is nearer before, and then learns labels by heart;
+# in a run as short as this, where it has come to when training ends hangs on the data set.
 #
 # ## To try
 # - Set `length = 64`: shorter sentences are easier, and at $\alpha=0.8$ the Origin model comes farther down from the

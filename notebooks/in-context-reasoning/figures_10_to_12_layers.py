@@ -352,7 +352,7 @@ claim.verdict()
 # trained outputs, and its loss on other words still is far above the Bayes risk.
 #
 # ## To try
-# - Set `passes = 100`, as in the paper: with outputs as fillers, at $\alpha = 0.8$, attention loses $y$ on about one
-#   sentence in ten.
+# - Set `passes = 100`, as in the paper: with outputs as fillers, at $\alpha = 0.8$, attention loses $y$ on some
+#   sentences.
 # - Set `passes = 50`: at $\alpha = 0.5$ the Origin model has left the plateau on trained outputs, and on unseen words
 #   it stays as far above as before.
