@@ -29,7 +29,8 @@
 # end above the Bayes risk by up to 0.14 of the way from a model that does not know the output. That Reparam-Linear-W-FA
 # loses the unseen words without noise is round-off: with these fillers it hangs on the margin even in a run of the
 # paper's length, and with those of the text it is beyond doubt. With fillers as in the text of Section 5, words that
-# are neither triggers nor outputs, Origin-Softmax-F reaches 0 and the Bayes risk too, where the table has dashes.)
+# are neither triggers nor outputs, Origin-Softmax-F reaches 0, and in most runs the Bayes risk, where the table has
+# dashes.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -51,10 +52,13 @@
 #
 # On record at full size, with a batch of 512, 2000 steps and five seeds, outputs as fillers give all cells as printed
 # within a tenth of the gap, but for two in the column of the Bayes risk, which end up to 0.14 of the gap above it, and
-# for one that round-off decides, at one of the seeds. Within a fifth of the gap all but that one are as printed.
+# for one that round-off decides, at one of the seeds. Within a fifth of the gap all but that one are as printed. With
+# fillers as in the text Origin-Softmax-F comes near all its targets, but for one run of five, which at $\alpha=0.8$ is
+# on its plateau still.
 
 # %%
 import math
+from statistics import median
 
 from attention_theory.in_context_reasoning.table_1 import PRINTED, agreed, closed_end, row, train_grid
 from attention_theory.in_context_reasoning.task import Task
@@ -322,7 +326,8 @@ off = {
 }
 
 # %% [markdown]
-# What is left of the gap at the better rate, worst over the seeds:
+# What is left of the gap at the better rate, worst over the seeds; of the row that hangs on the fillers, with label
+# noise, the median, for not every run leaves its plateau in time:
 
 # %%
 half_way = {f"{name}, α = {alpha}": max(above(one, name, alpha) for one in by_seed) for name in edge for alpha in noise}
@@ -330,7 +335,7 @@ text_left, outputs_left = (
     {f"seed {seed}": one.end("population", changed, 0.0, fast[0]) / math.log(4) for seed, one in enumerate(found)}
     for found in (as_in_text, among_outputs)
 )
-text_noisy = {f"α = {alpha}": max(above(one, changed, alpha, fast) for one in as_in_text) for alpha in noise}
+text_noisy = {f"α = {alpha}": median(above(one, changed, alpha, fast) for one in as_in_text) for alpha in noise}
 judged = [TABLE_1, [n for n in TABLE_1 if n != tried], [n for n in TABLE_1 if n not in edge], TABLE_1]
 
 # %% [markdown]
@@ -350,7 +355,7 @@ claim.control("Origin-Linear-F, α = 0.2: share that is left", above(by_seed[0],
 claim.check("fully reparameterised: losses minus closed forms", off, "<=", 2e-2)
 claim.check(f"fillers as in the text: {changed}, noiseless, share of the gap that is left", text_left, "<=", share)
 claim.control("the same with outputs as fillers, as many steps", outputs_left, "<=", share)
-claim.check(f"fillers as in the text: {changed}, noisy, share of the gap that is left", text_noisy, "<=", 0.5)
+claim.check(f"fillers as in the text: {changed}, noisy, share of the gap that is left, median", text_noisy, "<=", 0.5)
 claim.number(
     f"{headings[1]}: seeds with all 13 cells as printed", sum(n == 13 for n in like_print(1, TABLE_1).values())
 )
@@ -365,9 +370,9 @@ claim.verdict()
 # decides. Where one draws the line of what is near turns cells, most of them in the column of the Bayes risk, and the
 # paper does not say where it drew it. The rows of the fully reparameterised models have closed forms and are beyond
 # doubt, and so are the dashes of Origin-Linear-F. One row hangs on the fillers: with those that the text describes
-# Origin-Softmax-F learns both tasks. And the one cell, whether a model trained in $W$ alone keeps the unseen words
-# without label noise, hangs on round-off, on the margin, and at full length on which of two losses at rounding is the
-# smaller.
+# Origin-Softmax-F learns both tasks in most runs. And the one cell, whether a model trained in $W$ alone keeps the
+# unseen words without label noise, hangs on round-off, on the margin, and at full length on which of two losses at
+# rounding is the smaller.
 #
 # ## To try
 # - Set `text_steps = 400`: with fillers as in the text Origin-Softmax-F is still on its plateau, its whole row is as
