@@ -20,8 +20,9 @@
 # iterations and large size of the finite dataset, no significant differences are observed between different random
 # seeds": at the better of the two rates that the paper reports, the losses of each of the thirteen models end alike in
 # five runs with different seeds: within the margin of Table 1, which at the batch of the page is four tenths of the
-# way, and those of the fully reparameterised models within a tenth. (What the layers of a model predict, as in Figure
-# 10, differs; whether Figure 10 was among the repeated experiments is not said.)
+# way, and those of the fully reparameterised models within a hundredth, or a tenth where their number goes to and fro
+# around the least loss. (What the layers of a model predict, as in Figure 10, differs; whether Figure 10 was among the
+# repeated experiments is not said.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -213,9 +214,10 @@ show.table(
 # the paper's batch, had been tried, and at $\alpha=0.5$ some models were farther apart than that. So what is shown here
 # is that a model which reaches its target does so at every seed, and not that the ends are the same to a tenth.
 #
-# Fully reparameterised models, at the smaller rate, are held to the tenth. A hundredth had been asked of them, and that
-# hangs on the draws: at $\alpha=0.5$ the number that an F model moves goes to and fro around the least loss by steps
-# of 0.1, and where it is at the end differs by seed.
+# Fully reparameterised models, at the smaller rate, are held to a hundredth where their number walks on and on. With
+# label noise that of an F model with linear or ReLU attention comes to the least loss and goes to and fro around it, by
+# steps of 0.1, so that where it is at the end differs by seed. These two are held to the tenth. (A hundredth was asked
+# of them before: five seeds met it with the sentences that were drawn then, and with others they did not.)
 
 # %%
 claim = Claim("in-context-reasoning/remark-d-1-seeds")
@@ -225,8 +227,11 @@ for alpha in levels:
     two_rates = spread([ends("Origin-Softmax-FA", alpha, eta)[0] for eta in rates])
     claim.control(f"α = {alpha}, two rates of Origin-Softmax-FA: the same", two_rates, "<=", near(batch))
 numbers = [name for name in TABLE_1 if VARIANTS[name].trained == "scales"]
-exact = {f"{name}, α = {alpha}": spread(ends(name, alpha, 0.1)) for name in numbers for alpha in levels}
-claim.check("fully reparameterised, η = 0.1: ends apart", exact, "<=", near(512))
+exact = {(name, alpha): spread(ends(name, alpha, 0.1)) for name in numbers for alpha in levels}
+restless = {f"{name}, α = 0.5": exact.pop((name, 0.5)) for name in ("Reparam-Linear-F", "Reparam-ReLU-F")}
+walking = {f"{name}, α = {alpha}": found for (name, alpha), found in exact.items()}
+claim.check("fully reparameterised, η = 0.1: ends apart", walking, "<=", 0.01)
+claim.check("those that go to and fro: the same", restless, "<=", near(512))
 for layer, found in shares.items():
     claim.number(f"Figure 10, α = 0.5: shares of sentences apart, {layer}", spread(found))
 claim.number("Figure 10, α = 0.5: losses apart, share of the way", spread(losses))
@@ -242,5 +247,6 @@ claim.verdict()
 #
 # ## To try
 # - Set `steps = 100`: with label noise Origin-Softmax-F is just leaving its plateau at the larger rate, sooner in some
-#   runs than in others, and is named.
+#   runs than in others, and is named. The fully reparameterised models are on their way still without noise, where a
+#   hundredth is more than some seeds keep, and the verdict is *undecided here*.
 # - Set `batch = 128`: slopes are steadier, and runs are apart in fewer places.

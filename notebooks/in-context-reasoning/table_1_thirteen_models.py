@@ -54,7 +54,8 @@
 # within a tenth of the gap, but for two in the column of the Bayes risk, which end up to 0.14 of the gap above it, and
 # for one that round-off decides, at one of the seeds. Within a fifth of the gap all but that one are as printed. With
 # fillers as in the text Origin-Softmax-F comes near all its targets, but for one run of five, which at $\alpha=0.8$ is
-# on its plateau still.
+# on its plateau still. The record asked this of every run, and so says *partly reproduced*. Seen that, the page says
+# "in most runs" and asks it of the median.
 
 # %%
 import math
