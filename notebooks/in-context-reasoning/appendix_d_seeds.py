@@ -19,17 +19,20 @@
 # "The majority of our experiments are repeated five times (...). However, possibly due to the large number of
 # iterations and large size of the finite dataset, no significant differences are observed between different random
 # seeds": at the better of the two rates that the paper reports, the losses of each of the thirteen models end alike in
-# five runs with different seeds: within the margin of Table 1, which at the batch of the page is four tenths of the
-# way, and those of the fully reparameterised models within a hundredth, or a tenth where their number goes to and fro
-# around the least loss. (What the layers of a model predict, as in Figure 10, differs; whether Figure 10 was among the
-# repeated experiments is not said.)
+# five runs with different seeds. (Up to $\alpha=0.5$ they do within the margin of Table 1, which at the batch of the
+# page is four tenths of the way from the loss of a model that does not know the output down to the target, and those of
+# the fully reparameterised models, at every noise level, within a hundredth of it, or a tenth where their number swings
+# around its best value. At $\alpha=0.8$ models that train matrices end farther apart at this batch; and on record at
+# full size, with fillers as in the text, one run of five of Origin-Softmax-F stays on its plateau. What the layers of a
+# model predict, as in Figure 10, differs; whether Figure 10 was among the repeated experiments is not said.)
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # Two things are asked here. Do the losses of the thirteen models of Table 1 end alike? And does what the paper reads
-# off them come out alike in every experiment? One of them, Figure 10, is not about a loss: it asks what two layers
-# predict, and nothing in the loss decides that.
+# off a run come out alike even where it is not a loss? One experiment, Figure 10, asks what two layers predict, and
+# nothing in the loss decides that. (The words left out of the quotation are "with five random seeds from 0 to 5", which
+# would be six.)
 #
 # **Size**: shorter sentences, fewer words and fewer steps than the paper has; at full size as in the paper.
 
@@ -69,13 +72,13 @@ require(
     seed=(seed, 0, None),
     device=(device, {"cpu", "cuda"}),
 )
-levels, rates = [0.0, 0.5], [0.1, 0.5]
+levels, rates = [0.0, 0.5, 0.8], [0.1, 0.5]
 of_runs = streams(seed, seeds)
 
 # %% [markdown]
 # ## Losses
-# Every model is trained without label noise and at $\alpha = 0.5$, at the two rates that the paper reports, with the
-# fillers of Section 5 and the slopes of an ordinary training loop.
+# Every model is trained without label noise and at $\alpha = 0.5$ and $0.8$, at the two rates that the paper reports,
+# with the fillers of Section 5 and the slopes of an ordinary training loop.
 
 # %%
 task = Task(tokens, length=length)
@@ -84,9 +87,10 @@ histories = train_grid_seeds(TABLE_1, task, levels, rates, steps, batch, of_runs
 
 # %% [markdown]
 # Where a loss ends is told by what is left of the way from the plateau of a model that does not know the output, 1,
-# down to the target, 0. Two seeds differ significantly here if, by their ends, one might earn a tick of Table 1 and the
-# other not: if they are more than a tenth of that way apart or, by the convention of that page, with another batch than
-# the paper's more than $0.1\sqrt{512/\text{batch}}$. The paper reports the better rate.
+# down to the target, 0; above 1 it is worse than that model. Two seeds differ significantly here if, by their ends, one
+# might earn a tick of Table 1 and the other not: if they are more than a tenth of that way apart or, by the convention
+# of that page, with another batch than the paper's more than $0.1\sqrt{512/\text{batch}}$. The paper reports the better
+# rate.
 
 
 # %%
@@ -127,7 +131,7 @@ show.table(
 # large that the loss stays restless, the marks of a model come apart.
 
 # %%
-fig, axes = show.axes(1, 4, width=10.0, height=4.2, sharey=True)
+fig, axes = show.axes(1, 6, width=12.0, height=4.2, sharey=True)
 for axis, (alpha, eta) in zip(axes, ((alpha, eta) for alpha in levels for eta in rates), strict=True):
     for place, name in enumerate(TABLE_1):
         found = ends(name, alpha, eta)
@@ -139,7 +143,8 @@ show.figure(
     name="ends",
     caption="Where each run's loss ends: 0 is the target, 1 the plateau of a model that does not know the output. "
     "Marks that lie on each other are seeds that do not differ.",
-    alt="Four panels with a row of marks for each of thirteen models. In nearly all rows the marks lie together.",
+    alt="Six panels with a row of marks for each of thirteen models. In most rows the marks lie together; in the two "
+    "at the right those of models that train matrices spread.",
 )
 
 # %% [markdown]
@@ -158,7 +163,8 @@ show.table(["model", "α", "η", "spread"], differing, caption="Runs that end di
 # %% [markdown]
 # ## What layers predict
 # Figure 10 trains Origin-Linear-FA on a finite sample and asks on which sentences attention predicts $y$ and the
-# feed-forward layer $\tau$. It is run here at $\alpha = 0.5$, with a seed for each run.
+# feed-forward layer $\tau$. It is run here at $\alpha = 0.5$, with a seed for each run, in short sentences over 60
+# words; the page {doc}`figure_10_layers` has the sentences of the paper, and two ends to which its runs come.
 
 # %%
 origin = "Origin-Linear-FA"
@@ -196,28 +202,42 @@ show.table(
 #
 # *The loss does not determine what the layers predict.* In an FA model with linear attention the logits of a sentence
 # are $Vs+F(s+x_H)$, where $s$ is the attended sum. An input is $E$ of its word plus $\tilde E$ of the word before, and
-# these codes are orthonormal. Let $U$ be a matrix that sees $E(y)$ of output words $y$ only. The last word is a
-# trigger, so that $Ux_H=0$, and $V+U$ and $F-U$ give the same logits on every sentence, hence the same loss;
-# attention's own logits change by $Us$. Attended sums hold output words, so $U$ can move the largest of these logits to
+# these codes are orthonormal. Let $D$ be a matrix that sees $E(y)$ of output words $y$ only. The last word is a
+# trigger, so that $Dx_H=0$, and $V+D$ and $F-D$ give the same logits on every sentence, hence the same loss;
+# attention's own logits change by $Ds$. Attended sums hold output words, so $D$ can move the largest of these logits to
 # any word. Two runs may thus end at one loss with layers that predict different words.
 #
-# *The paths of fully reparameterised models hang on the seed through the triggers alone.* A step of length $\eta$ moves
-# one number for each trigger. With linear or ReLU attention and FA these numbers depend on the sentences only through
-# how often each trigger comes in a batch (Theorems 3.2 and 4.3), and with a single trigger not at all. $\square$
+# *The paths of fully reparameterised models depend on the seed through the triggers alone.* A step of length $\eta$
+# moves one number for each trigger. With linear or ReLU attention and FA these numbers depend on the sentences only
+# through how often each trigger comes in a batch (Theorems 3.2 and 4.3), and with a single trigger not at all.
+# $\square$
 #
 # </details>
 #
-# Losses are judged at the better rate, by the margin of the page of Table 1, which was set there. It must fail for two
-# rates in place of two seeds. What the layers of Figure 10 predict is shown: the remark speaks of a majority of the
-# experiments that were repeated, and does not say that this one was. At the batch of this page the margin is wide, four
-# tenths of the way. That ends be judged so was settled when first runs had been seen: a bar of a tenth, the margin at
-# the paper's batch, had been tried, and at $\alpha=0.5$ some models were farther apart than that. So what is shown here
-# is that a model which reaches its target does so at every seed, and not that the ends are the same to a tenth.
+# Losses are judged at the better rate, by the margin of the page of Table 1, which was set there. As a control, two
+# rates of a model must be farther apart than the margin allows two seeds to be. What the layers of Figure 10 predict is
+# shown: the remark speaks of a majority of the experiments that were repeated, and does not say that this one was. At
+# the batch of this page the margin is wide, four tenths of the way. That ends be judged so was settled when first runs
+# had been seen: a bar of a tenth, the margin at the paper's batch, had been tried, and at $\alpha=0.5$ some models were
+# farther apart than that. At $\alpha=0.8$, where four labels of five are noise, models that train matrices are farther
+# apart than even the wide margin. So is, at the paper's size, Origin-Softmax-F with fillers as in the text: on record
+# ({doc}`table_1_thirteen_models`) four runs of five come near the Bayes risk and one stays on its plateau. Whether that
+# is a significant difference in the sense of the remark, which hedges and speaks of a majority, the runs do not tell.
 #
 # Fully reparameterised models, at the smaller rate, are held to a hundredth where their number walks on and on. With
-# label noise that of an F model with linear or ReLU attention comes to the least loss and goes to and fro around it, by
-# steps of 0.1, so that where it is at the end differs by seed. These two are held to the tenth. (A hundredth was asked
-# of them before: five seeds met it with the sentences that were drawn then, and with others they did not.)
+# label noise that of an F model with linear or ReLU attention comes to its best value and swings around it, by steps of
+# 0.1, so that where it is at the end differs by seed. These two are held to the tenth. (A hundredth was asked of them
+# before: five seeds met it with the sentences that were drawn then, and with others they did not.)
+
+# %%
+numbers = [name for name in TABLE_1 if VARIANTS[name].trained == "scales"]
+exact = {(name, alpha): spread(ends(name, alpha, 0.1)) for name in numbers for alpha in levels}
+swinging = [(name, alpha) for name in ("Reparam-Linear-F", "Reparam-ReLU-F") for alpha in levels[1:]]
+restless = {f"{name}, α = {alpha}": exact.pop((name, alpha)) for name, alpha in swinging}
+walking = {f"{name}, α = {alpha}": found for (name, alpha), found in exact.items()}
+
+# %% [markdown]
+# At every noise level, then:
 
 # %%
 claim = Claim("in-context-reasoning/remark-d-1-seeds")
@@ -226,27 +246,23 @@ for alpha in levels:
     claim.check(f"α = {alpha}, better rate: ends apart, share of the way", found, "<=", near(batch))
     two_rates = spread([ends("Origin-Softmax-FA", alpha, eta)[0] for eta in rates])
     claim.control(f"α = {alpha}, two rates of Origin-Softmax-FA: the same", two_rates, "<=", near(batch))
-numbers = [name for name in TABLE_1 if VARIANTS[name].trained == "scales"]
-exact = {(name, alpha): spread(ends(name, alpha, 0.1)) for name in numbers for alpha in levels}
-restless = {f"{name}, α = 0.5": exact.pop((name, 0.5)) for name in ("Reparam-Linear-F", "Reparam-ReLU-F")}
-walking = {f"{name}, α = {alpha}": found for (name, alpha), found in exact.items()}
 claim.check("fully reparameterised, η = 0.1: ends apart", walking, "<=", 0.01)
-claim.check("those that go to and fro: the same", restless, "<=", near(512))
+claim.check("those whose number swings around its best value: ends apart", restless, "<=", near(512))
 for layer, found in shares.items():
     claim.number(f"Figure 10, α = 0.5: shares of sentences apart, {layer}", spread(found))
 claim.number("Figure 10, α = 0.5: losses apart, share of the way", spread(losses))
-claim.number("models, levels and rates at which runs end differently, of 52", len(differing))
+claim.number("models, levels and rates at which runs end differently, of 78", len(differing))
 claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# For the losses the remark holds: at the better rate the runs of a model end alike within the margin, and the fully
-# reparameterised ones end in the same place, since they walk the same line whatever the sentences. Where a rate is at
-# the edge, too small to leave a plateau in time or too large to come to rest, runs do differ. And what the layers of a
-# model predict differs from seed to seed where its losses do not.
+# Up to $\alpha=0.5$ the losses are as the remark has it: at the better rate the runs of a model end alike within the
+# margin. At $\alpha=0.8$ those of the models that train matrices do not, in batches as small as these. The fully
+# reparameterised ones end nearly in the same place, since the sentences enter their paths by the counts of the triggers
+# alone, at every noise level. And what the layers of a model predict differs from seed to seed where its losses do not.
 #
 # ## To try
 # - Set `steps = 100`: with label noise Origin-Softmax-F is just leaving its plateau at the larger rate, sooner in some
-#   runs than in others, and is named. The fully reparameterised models are on their way still without noise, where a
-#   hundredth is more than some seeds keep, and the verdict is *undecided here*.
+#   runs than in others, and appears in the table of runs that differ. The fully reparameterised models are on their way
+#   still without noise, where seeds are more than a hundredth apart.
 # - Set `batch = 128`: slopes are steadier, and runs are apart in fewer places.

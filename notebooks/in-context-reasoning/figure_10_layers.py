@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Figure 10 · Two layers that nothing tells apart
+# # Figure 10 · Two layers that little tells apart
 # *Nguyen, Nguyen-Tang: Figure 10, Appendix D.2.2.*
 #
 # A model of one layer predicts the next word of a sentence. Earlier in the sentence a trigger word was followed by an
@@ -13,10 +13,11 @@
 # It is tempting to say that attention looks up $y$ and the feed-forward layer learns $\tau$. But attention and the
 # feed-forward layer both read the attended sum, the sum of the words that attention looks at. The loss sees the sum of
 # their logits and nothing else, so it has no reason to leave $y$ to one and $\tau$ to the other. What does tell the
-# layers apart is small: the feed-forward layer also sees $x_H$, the code of the last word, the trigger. Which layer
-# comes to predict which word is then up to the labels and to luck, if all three matrices are trained. Figure 10 looks
-# at such a model, Origin-Linear-FA: its matrices $V$ and $W$ of attention and $F$ of the feed-forward layer are trained
-# (Origin), its attention has no softmax (Linear), and its feed-forward layer reads attention's sum too (FA).
+# layers apart is small: the feed-forward layer also sees $x_H$, the code of the last two words, of which the last is
+# the trigger. Which layer comes to predict which word is then up to the labels and to luck, if all three matrices are
+# trained. Figure 10 looks at such a model, Origin-Linear-FA: its matrices $V$ and $W$ of attention and $F$ of the
+# feed-forward layer are trained (Origin), its attention has no softmax (Linear), and its feed-forward layer reads
+# attention's sum too (FA).
 #
 # <!-- claim in-context-reasoning/figure-10 -->
 # <blockquote>
@@ -30,8 +31,9 @@
 # predict $\tau$; at $\alpha=0.8$ the feed-forward layer predicts $\tau$ and attention fails at $y$. At $\alpha=0.5$ a
 # run ends in one of these two ways.
 #
-# Attention predicts $y$ perfectly by the drawn means at $\alpha=0.2$, and in some runs at $\alpha=0.5$; on every single
-# sentence in no run. The figure shows Origin-Linear-FA, and the comparison is with $\max_j\xi_{F,j}$.
+# Attention predicts $y$ perfectly by the drawn means, at $\alpha=0.2$ in all runs and at $\alpha=0.5$ in some, at the
+# paper's size nearly in all; on every single sentence in no run. At $\alpha=0.5$ a run of the other way has it on half
+# of the sentences or so. The figure shows Origin-Linear-FA, and the comparison is with $\max_j\xi_{F,j}$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -39,12 +41,15 @@
 # The paper draws mean logits over the sentences: $\xi_{A,y}$ beside $\max_j\xi_{A,j}$, and $\xi_{F,\tau}$ beside
 # $\max_j\xi_{F,j}$. Where the two curves coincide, a layer is said to have learnt to predict its token. A mean hides on
 # how many sentences it does, so those are counted here too. The text names Origin-*Softmax*-FA where the caption has
-# Origin-*Linear*-FA, and writes $\max_j\xi_{F,\tau}$ for $\max_j\xi_{F,j}$.
+# Origin-*Linear*-FA, and writes $\max_j\xi_{F,\tau}$ in place of $\max_j\xi_{F,j}$. The figure's third panel is looked
+# at in {doc}`figures_10_to_12_layers`.
 #
 # **Size**: 100 epochs as in the paper, half of its $M=2048$ sentences and of the batch (at full size all of them). The
 # slopes are those of an ordinary training loop, by subtraction in float32.
 
 # %%
+import itertools
+
 from attention_theory.in_context_reasoning.experiments.layer_ends import share, shortfall
 from attention_theory.in_context_reasoning.experiments.linear_sample import train_linear_on_sample
 from attention_theory.in_context_reasoning.task import Task
@@ -194,21 +199,23 @@ show.figure(
     fig,
     name="two-ends",
     caption="A mark for each run. Perfect separation is the corner on the upper right, and no run is there. At α = 0.5 "
-    "a run may end on the right, as in the paper's figure, or on the left above.",
-    alt="Two panels of marks. Circles lie on the lower right, diamonds in the upper left corner, and squares in both "
-    "places.",
+    "a run may end on the right, at middle height or so, as in the paper's figure, or on the upper left.",
+    alt="Two panels of marks. Circles lie on the lower right, diamonds in the upper left corner. Most squares lie in "
+    "the right half at middle height, and some on the upper left.",
 )
 
 # %% [markdown]
 # ## What the evidence says
 # That two drawn curves coincide is taken to mean that they are less than a twentieth of their height apart; that a
 # layer predicts its token, that it does on nineteen sentences of twenty. "Fails" is on less than half of them, and
-# "does not always", on less than 99 of 100. At $\alpha=0.2$ and $0.8$ every run must be clear of these bars.
+# "does not always", on less than 99 of 100. At $\alpha=0.2$ and $0.8$ every run must be clear of these bars. At
+# $\alpha=0.2$ attention is judged by the drawn curves alone: by sentences it is at $y$ on fewer than nineteen of twenty
+# in some runs.
 #
 # At $\alpha=0.5$ every run must end in one of two ways. *Like the figure*: the curves of attention coincide, and the
 # feed-forward layer is at $\tau$ on at most three sentences of four. *The other way*: the feed-forward layer is at
-# $\tau$ on four of five or more, and attention at $y$ on at most three of five. Both must be seen. All these bars were
-# set when runs had been seen.
+# $\tau$ on four of five or more, and attention at $y$ on at most three of five. The first must be seen; how many runs
+# there are of each is shown. All these bars were set when runs had been seen.
 
 
 # %%
@@ -226,10 +233,12 @@ other_way = [output <= 0.6 and noise >= 0.8 for _, output, noise in at_half]
 one_of_two = by_run(first or second for first, second in zip(like_it, other_way, strict=True))
 
 # %% [markdown]
-# "Perfectly", for $\alpha \le 0.5$, is read off the drawn means, as in the paper: curves that coincide. At $0.5$ they
-# are to in every run, since Appendix D.1 says of the paper's experiments that "no significant differences are observed
-# between different random seeds". By the letter it would be on every sentence; how many sentences there are is shown.
-# Each bar must fail where the paper says that the layer does.
+# "Perfectly", for $\alpha \le 0.5$, can be read in two ways. By the drawn curves, as in the paper, it is asked at
+# $0.2$. At $0.5$ they do not tell: at the paper's size a mean logit at $y$ is within some six hundredths of the largest
+# even where attention predicts $y$ on half of the sentences, which no eye sees in a drawing. So there "learns to
+# predict" is taken by the letter: on nineteen sentences of twenty, in every run, since Appendix D.1 says of the paper's
+# experiments that "no significant differences are observed between different random seeds". Each bar must fail where
+# the paper says that the layer does.
 
 # %%
 claim = Claim("in-context-reasoning/figure-10")
@@ -242,26 +251,25 @@ claim.check("α = 0.8: attention at y, share", by_run(attention[0.8]), "<=", 0.5
 claim.control("α = 0.2: the same, largest", max(attention[0.2]), "<=", 0.5)
 claim.check("α = 0.5: ends in one of the two ways", one_of_two, "==", True)
 claim.check("α = 0.5: runs that end like the figure", sum(like_it), ">=", 1)
-claim.check("α = 0.5: runs that end the other way", sum(other_way), ">=", 1)
-claim.printed("α = 0.5: curves of attention apart", by_run(apart_by[0.5]), "<=", 0.05)
-for alpha in (0.2, 0.5):
-    for kind, value in (("least", min(attention[alpha])), ("largest", max(attention[alpha]))):
-        claim.number(f"α = {alpha}: attention at y, {kind} share of sentences", value)
-claim.number("α = 0.5: share of runs that end like the figure", sum(like_it) / seeds)
-found = shares(other, "attention", 0.5)
-claim.number("outputs as fillers, α = 0.5: attention at y, least share", min(found))
-claim.number("outputs as fillers, α = 0.5: attention at y, largest share", max(found))
+claim.number("α = 0.5: runs that end the other way", sum(other_way))
+claim.printed("α = 0.5: attention at y, share of sentences", by_run(attention[0.5]), ">=", 0.95)
+claim.number("α = 0.5: curves of attention apart, largest", max(apart_by[0.5]))
+found = {"": attention, "outputs as fillers, ": {alpha: shares(other, "attention", alpha) for alpha in (0.2, 0.5)}}
+for (rule, of), alpha in itertools.product(found.items(), (0.2, 0.5)):
+    claim.number(f"{rule}α = {alpha}: attention at y, least share of sentences", min(of[alpha]))
+    claim.number(f"{rule}α = {alpha}: attention at y, largest share of sentences", max(of[alpha]))
 claim.verdict()
 
 # %% [markdown]
 # ## What was learned
 # What is drawn can be had: at $\alpha = 0.2$ the curves of attention coincide, at $0.8$ those of the feed-forward
 # layer, and at no level do both layers predict their tokens. At $0.5$ the model has two ends, and which of them a run
-# comes to hangs on the sample and the order of its sentences; the paper's figure is one of the two. "Perfectly" is true
-# of drawn means, in all runs at $0.2$ and in some at $0.5$. Of single sentences, one by one, it is true in no run here.
+# comes to depends on the sample and the order of its sentences; the paper's figure is one of the two. Means hide much:
+# at $0.2$, too, runs whose curves coincide predict $y$ on nearly all sentences or on some three of four. "Perfectly" is
+# true of drawn means, and of single sentences, one by one, in no run here.
 #
 # ## To try
 # - Set `passes = 25`: at $\alpha = 0.5$ the feed-forward layer is at $\tau$ in all runs with fillers as in the text,
-#   attention at $y$ on few sentences, and the check that a run ends like the figure fails. Those that end like the
-#   figure turn later.
+#   attention at $y$ on few sentences, and the check that a run ends like the figure fails. The runs that end like the
+#   figure leave this state only after more epochs.
 # - Set `seed = 5`: at $\alpha = 0.5$ two runs of five end like the figure, where with the seed of this page four do.

@@ -3,7 +3,8 @@
 # *Nguyen, Nguyen-Tang: Figures 6, 7 and 8, Appendix D.2.1.*
 #
 # Three models have $V$, $W$ and $F$ of the lemmas, with one number $\lambda$ for each trigger to train, and a
-# feed-forward layer that sees $x_H$ alone. They cannot reach the Bayes risk, and how far they come can be computed.
+# feed-forward layer that sees $x_H$ alone. With label noise they cannot reach the Bayes risk, and how far they come can
+# be computed.
 #
 # With linear or ReLU attention and one bigram a sentence, $\xi_y = \lambda$, while $\tau$ has the fixed logit $\gamma$.
 # The loss over the label's law is $-(1-\alpha)\lambda - \alpha\gamma + \ln(e^\lambda + e^\gamma + N - 1)$. It is least
@@ -51,9 +52,9 @@ levels, rates = [0.0, *noise], [slow, fast]
 # %% [markdown]
 # ## The runs
 # By subtraction in float32, as an ordinary loop does. Arithmetic makes no difference that could be seen here: with one
-# number to move, rounded slopes stop it, where exact ones let the noiseless loss fall on. Nor do the fillers, whose
-# scores are 0 with linear and ReLU attention, and together less than the word after the trigger with softmax once
-# $\lambda$ is large; both rules are run.
+# number to move, rounded slopes stop it, where exact ones let the noiseless loss fall on. Nor do the fillers make one.
+# With linear and ReLU attention they have the score 0; with softmax they weigh less together than the word after the
+# trigger, once $\lambda$ is large. Both rules are run, with one seed here and five at full size.
 
 # %%
 models = ["Reparam-Softmax-F", "Reparam-ReLU-F", "Reparam-Linear-F"]
@@ -100,7 +101,7 @@ def panels(name, title, caption):
     show.figure(
         fig,
         name=name.lower(),
-        caption=f"{name}: the paper's {title}. {caption} Thin horizontal lines: the floors.",
+        caption=f"{name}: the paper's {title}. {caption} Thin horizontal lines: the floors, two nearly equal.",
         alt=f"Population and unseen loss of {name} fall to four levels and stay there, at both rates.",
     )
 
@@ -127,8 +128,8 @@ panels("Reparam-Linear-F", "Figure 8", "As with ReLU.")
 # ## What the evidence says
 # Losses at the smaller rate must end at their floors, on unseen words too. At the larger rate $\lambda$ walks to and
 # fro over its best value in steps of a half, so there a loss must stay above. The Bayes risk must be out of reach at
-# both. How far it is, is told as a share of $(1-\alpha)\ln|\mathcal O|$, the way that a model still has to go which
-# does not know the output.
+# both. How far it is, is told as a share of $(1-\alpha)\ln|\mathcal O|$, the way still to go for a model that does not
+# know the output.
 
 
 # %%
@@ -184,7 +185,7 @@ claim.verdict()
 #
 # **Figure 7 (Losses of Reparam-ReLU-F)** *Appendix D.2.1*
 #
-# The noiseless loss converges at both rates; the noisy ones never do: they stop at
+# The noiseless loss converges at both rates; the noisy ones never come to their targets: they stop at
 # $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$. Losses on unseen words are the same.
 #
 # </blockquote>

@@ -30,10 +30,10 @@
 # **Figure 9 (Losses of Reparam-Linear-W-FA)** *Section 5.2; Appendix D.2.1*
 #
 # Population losses converge, with limited generalisation to unseen outputs. Here they converge at $\eta=0.1$ at every
-# noise level. At $\eta=0.5$ and $\alpha=0.8$ the loss comes to rest above the Bayes risk: whether that is near hangs on
-# the margin at this size, and does not at the paper's. With label noise generalisation is limited in both arithmetics;
-# without it, at $\eta=0.5$ and with fillers as in the text, in that of an ordinary training loop, and complete with
-# exact slopes.
+# noise level. At $\eta=0.5$ and $\alpha=0.8$ the loss comes to rest above the Bayes risk: whether that is near depends
+# on the margin at this size, and does not at the paper's. With label noise generalisation is limited in both
+# arithmetics. Without it, at $\eta=0.5$ and with fillers as in the text, it is limited in an ordinary training loop and
+# complete with exact slopes.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -43,10 +43,11 @@
 # them.
 #
 # **Size**: batches and steps are fewer than the paper's 512 and 2000 (at full size they are not), and so are the seeds,
-# three for the paper's five. What is tried beside the figure, float64, outputs as fillers and exact slopes with label
-# noise, is run with the first seed alone.
+# three in place of the paper's five. What is tried beside the figure, float64 and outputs as fillers, is run with the
+# first seed alone.
 
 # %%
+import itertools
 import math
 
 import torch
@@ -96,26 +97,31 @@ of_runs = streams(seed, seeds)
 # rule under which the other rows of Table 1 come out, the slopes shrink more slowly and rounding does less harm.
 
 # %%
-RULES = {"as in the text": "neutral", "outputs as fillers": "outputs allowed"}
+RULES = {"fillers as in the text": "neutral", "outputs as fillers": "outputs allowed"}
 in_text, outputs = RULES
-ways = {
-    (in_text, "subtraction", "float32"): of_runs,
-    (in_text, "log-domain", "float32"): of_runs,
-    (in_text, "subtraction", "float64"): of_runs[:1],
-    (outputs, "subtraction", "float32"): of_runs[:1],
-    (outputs, "log-domain", "float32"): of_runs[:1],
-}
 
 
-def train(way, levels, runs):
-    """The histories of some runs at some noise levels, in one of these ways."""
-    fillers, arithmetic, precision = way
+def train(fillers, levels, runs, precision="float32", exact=(name,)):
+    """The histories of some runs at some noise levels, and those with exact slopes, by the arithmetic."""
     task, dtype = Task(tokens, length=length, fillers=RULES[fillers]), getattr(torch, precision)
-    of_way = {"arithmetic": arithmetic, "dtype": dtype, **options}
-    return train_grid_seeds([name], task, levels, rates, steps, batch, runs, **of_way)
+    by_seed = train_grid_seeds([name], task, levels, rates, steps, batch, runs, exact=exact, dtype=dtype, **options)
+    both = {"subtraction": by_seed, "log-domain": [history.with_arithmetic("log-domain") for history in by_seed]}
+    return {arithmetic: both[arithmetic] for arithmetic in list(both)[: 1 + len(exact)]}
 
 
-noiseless = {way: train(way, [0.0], runs) for way, runs in ways.items()}
+# %% [markdown]
+# By fillers, arithmetic and precision:
+
+# %%
+noiseless = {
+    (fillers, arithmetic, precision): found
+    for fillers, precision, of in (
+        (in_text, "float32", train(in_text, [0.0], of_runs)),
+        (in_text, "float64", train(in_text, [0.0], of_runs[:1], "float64", exact=())),
+        (outputs, "float32", train(outputs, [0.0], of_runs[:1])),
+    )
+    for arithmetic, found in of.items()
+}
 
 # %% [markdown]
 # After the last step, by seed:
@@ -181,10 +187,7 @@ for step in range(torch_steps + 1):
 # words.
 
 # %%
-noisy = {
-    arithmetic: train((in_text, arithmetic, "float32"), noise, runs)
-    for arithmetic, runs in (("subtraction", of_runs), ("log-domain", of_runs[:1]))
-}
+noisy = train(in_text, noise, of_runs)
 
 # %% [markdown]
 # What is left of the way from the plateau of a model that does not know the output, 1, down to the target, 0:
@@ -226,25 +229,28 @@ show.figure(
 )
 
 # %% [markdown]
-# Then the losses with label noise at the smaller rate, on the same axis for trained and unseen words.
+# Then the losses with label noise at both rates, on the same axis for trained and unseen words.
 
 # %%
-fig, axes = show.axes(1, 2, width=7.5, sharey=True)
-for axis, measure in zip(axes, measures, strict=False):
+fig, axes = show.axes(2, 2, width=7.5, height=5.0, sharex=True, sharey=True)
+for axis, (eta, measure) in zip(axes.flat, itertools.product(rates, measures[:2]), strict=True):
     for alpha, colour in zip(noise, show.COLOURS, strict=False):
         for index, run in enumerate(noisy["subtraction"]):
-            series, label = run.of(measure, name, alpha, slow), f"α = {alpha}" if index == 0 else None
+            series, label = run.of(measure, name, alpha, eta), f"α = {alpha}" if index == 0 else None
             axis.plot(run.steps, series, color=colour, label=label)
         axis.axhline(bayes_risk(alpha), color=colour, linestyle=":", linewidth=1)
-    axis.set(xlabel="iteration t", ylabel=f"{measure} loss", title=f"η = {slow}")
-axes[1].legend(fontsize=8)
+    axis.set(ylabel=f"{measure} loss", title=f"η = {eta}")
+for axis in axes[1]:
+    axis.set(xlabel="iteration t")
+axes[0, 1].legend(fontsize=8)
 show.figure(
     fig,
     name="noisy",
-    caption="With label noise the loss on trained words comes near the Bayes risk (dotted; it is the same for two of "
-    "the levels), and that on unseen words stays above it. A curve for each seed.",
-    alt="Two panels of curves and two dotted levels, at one half and 0.7. On the left the curves fall nearly to "
-    "them; on the right they stay above.",
+    caption="With label noise the loss on trained words comes near the Bayes risk at the smaller rate (dotted; it is "
+    "the same for two of the levels), and at the larger one rests above it, most of all at α = 0.8. That on unseen "
+    "words stays above it at both. A curve for each seed.",
+    alt="Four panels of curves and two dotted levels, at one half and 0.7. On the left the curves fall nearly to them "
+    "above, and less near below; on the right they stay higher.",
 )
 
 # %% [markdown]
@@ -262,7 +268,7 @@ def by_run(of):
     return {f"{case}, seed {index}": value for case, values in of.items() for index, value in enumerate(values)}
 
 
-told = {way: ", ".join([*way[1:], f"fillers {way[0]}"]) for way in ways}
+told = {way: ", ".join([*way[1:], way[0]]) for way in noiseless}
 losses = by_run(
     {
         f"{told[way]}, η = {eta}": [run.of("population", name, 0.0, eta)[-1].item() for run in runs]
@@ -279,8 +285,8 @@ unseen = {
 # under both rules, and by subtraction with outputs as fillers.
 
 # %%
-rounded = by_run({told[way]: unseen[way] for way in ways if way[:2] == (in_text, "subtraction")})
-exact = by_run({told[way]: unseen[way] for way in ways if way[1] == "log-domain"})
+rounded = by_run({told[way]: unseen[way] for way in noiseless if way[:2] == (in_text, "subtraction")})
+exact = by_run({told[way]: unseen[way] for way in noiseless if way[1] == "log-domain"})
 harm = unseen[outputs, "subtraction", "float32"][0]
 near = by_run({f"α = {alpha}": left("population", alpha, slow) for alpha in noise})
 far = by_run({"α = 0.8": left("population", 0.8, fast)})
@@ -291,7 +297,12 @@ gaps = by_run(
         for case, at in each.items()
     }
 )
-apart = {case: abs(left("unseen", *at)[0] - left("unseen", *at, "log-domain")[0]) for case, at in each.items()}
+apart = by_run(
+    {
+        case: [abs(a - b) for a, b in zip(left("unseen", *at), left("unseen", *at, "log-domain"), strict=True)]
+        for case, at in each.items()
+    }
+)
 
 # %% [markdown]
 # With label noise both arithmetics must agree on unseen words to a hundredth of the way, at every noise level and rate.
@@ -302,7 +313,7 @@ claim.check("noiseless: population loss", losses, "<=", 0.1 * math.log(4))
 claim.check(f"η = {slow}: share of the way left", near, "<=", share)
 claim.printed(f"η = {fast}, α = 0.8: share of the way left", far, "<=", share)
 claim.check("noisy: unseen minus population, as a share of the way", gaps, ">=", 0.1)
-claim.check(f"η = {fast}, noiseless, by subtraction: the same", rounded, ">=", 0.1)
+claim.check(f"η = {fast}, noiseless, by subtraction: unseen loss, as a share of the way", rounded, ">=", 0.1)
 claim.check(f"η = {fast}, noiseless, ordinary PyTorch: the same", plain_torch[-1] / math.log(4), ">=", 0.1)
 claim.control(f"η = {fast}, noiseless, log domain: the same", exact, ">=", 0.1)
 claim.number(f"η = {fast}, noiseless, by subtraction, outputs as fillers: the same", harm)
@@ -314,15 +325,19 @@ claim.verdict()
 # ## What was learned
 # With fillers as in the text, that a model trained in $W$ alone loses the unseen words is seen by whoever trains it
 # with an ordinary loop, in float32 and, later, in float64. Without label noise the loop is the cause and not the model:
-# with slopes that are right it gives a word it never saw a probability that goes to one. With outputs as fillers
-# rounding has hardly begun to harm after 500 steps. That exact slopes keep the unseen words is to be expected. Descent
-# on $W$ takes the hard-margin direction ({doc}`theorem_3_4_direction`). On the instance of Theorem 3.4, with $|\mathcal
-# O|$ outputs, $\tilde E(q)$ has in it $|\mathcal O|$ times the weight of a single output, so that an unseen word keeps
-# $|\mathcal O|/(|\mathcal O|+1)$ of the logit of a seen one. With noisy labels the conclusion of Section 5.2 stands in
-# both arithmetics. There the loss on trained words comes near the Bayes risk at the smaller rate. At the larger one and
-# with much noise it comes to rest above: whether that is near is a matter of the margin in a run as small as this. On
-# record at full size six tenths of the way are left there, at all five seeds.
+# with slopes that are right it gives a word it never saw a probability that goes to one. So the dash in the row of
+# Table 1 is the loop's, and it comes from the larger rate: at the smaller one, when 500 steps end, an unseen word still
+# has most of the probability. With outputs as fillers rounding has hardly begun to harm after 500 steps. That exact
+# slopes keep the unseen words is to be expected. Descent on $W$ takes the hard-margin direction
+# ({doc}`theorem_3_4_direction`). On the instance of Theorem 3.4, with $|\mathcal O|$ outputs, $\tilde E(q)$ has in it
+# $|\mathcal O|$ times the weight of a single output, so that an unseen word keeps $|\mathcal O|/(|\mathcal O|+1)$ of
+# the logit of a seen one. With noisy labels the conclusion of Section 5.2 stands in both arithmetics. There the loss on
+# trained words comes near the Bayes risk at the smaller rate. At the larger one and with much noise it comes to rest
+# above: whether that is near is a matter of the margin in a run as small as this. On record at full size six tenths of
+# the way are left there, at all five seeds.
 #
 # ## To try
 # - Set `steps = 2000`: in float64 rounding harms the unseen words at the smaller rate too.
-# - Set `seed = 1`: other sentences, other numbers, and the same pattern.
+# - Set `batch = 16`: descent is slower in small batches. With outputs as fillers the noiseless loss has not come down
+#   yet at the smaller rate, a check that fails, and ordinary PyTorch has only begun to lose unseen words in its 200
+#   steps.

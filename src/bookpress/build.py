@@ -6,6 +6,7 @@ files that were written aside, a record that is cut short. That is put right fir
 
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,9 +27,10 @@ from bookpress.reach import Reach
 from bookpress.record import Record, RecordError
 from bookpress.registry import Registry
 
-#: What the pages and their site are made of, and how a line of the site's log says what is wrong with them.
+#: What is told while the pages are made, and their site.
 _LOGS = ("bind.log", "site.log")
-_FAULT = ("WARNING", "ERROR", "Error", "fault", "Exception")
+#: A line of theirs that says what is wrong; the names of settings among them have these words as parts.
+_FAULT = re.compile(r"\b(WARNING|ERROR|[A-Za-z]*Error|fault|[A-Za-z]*Exception)\b")
 
 
 class BuildError(Exception):
@@ -228,5 +230,5 @@ def _last_fault(layout: Layout) -> str:
         return "snakemake has said why above"
     log = max(logs, key=lambda path: path.stat().st_mtime)
     lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    told = [line for line in lines if any(word in line for word in _FAULT)] or lines[-1:]
+    told = [line for line in lines if _FAULT.search(line)] or lines[-1:]
     return f"{told[0] if told else 'nothing was said'} (build/{log.name})"

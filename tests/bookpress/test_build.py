@@ -182,8 +182,8 @@ def test_the_newest_log_is_asked_what_is_wrong(tmp_path: Path) -> None:
     bind, site = layout.build / "bind.log", layout.build / "site.log"
     bind.write_text("reading\nERROR: of the pages\n")
     os.utime(bind, (1, 1))
-    site.write_text("reading\nWARNING: a link leads nowhere\nstopped\n")
-    assert _last_fault(layout) == "WARNING: a link leads nowhere (build/site.log)"
+    site.write_text("Config(by_default=True, show_errors='no')\nindex.md: WARNING: a link leads nowhere\nstopped\n")
+    assert _last_fault(layout) == "index.md: WARNING: a link leads nowhere (build/site.log)"
     site.write_text("reading\n\nkilled\n")
     assert _last_fault(layout) == "killed (build/site.log)"
     os.utime(site, (0, 0))

@@ -32,43 +32,6 @@ from attention_theory.randomness import Seed, streams
 from attention_theory.validation import require
 
 
-def train_seeds(
-    names: Sequence[str],
-    task: Task,
-    noise: float,
-    rate: float,
-    steps: int,
-    batch: int,
-    seeds: Sequence[int],
-    *,
-    arithmetic: Arithmetic = "subtraction",
-    dtype: torch.dtype = torch.float32,
-    evaluation: int = 1024,
-    record_every: int = 10,
-    measured: Sequence[str] = OUTCOMES,
-    device: torch.device | str = "cpu",
-) -> list[History]:
-    """What ``train`` does with the named models, for several seeds at once: the history of each (Section 5).
-
-    Every seed has its own sentences, to train on and to be measured on, and its models share them. Slopes are computed
-    by subtraction in float32 unless another arithmetic is asked for, as in an ordinary training loop.
-
-    Args:
-        task: its sizes and fillers; with ``noise`` above 0 it must be the noisy one.
-        evaluation: sentences in each of the two evaluation sets of a seed.
-        record_every: measure every so many steps, and at the end.
-        measured: which measures to take; what figures of losses need unless given.
-        device: where the models are; what is measured comes back to the CPU.
-
-    Raises:
-        ParameterError: a name that is none of the models, no seed, or a number out of range.
-    """
-    _require_numbers(names, len(seeds), record_every, steps, batch, evaluation)
-    sources = [_Source(task, seed, evaluation, device, partial(fresh_batches, task, [noise], batch)) for seed in seeds]
-    runs = [Training(VARIANTS[name], noise, rate) for name in names]
-    return _train(runs, task, sources, steps, arithmetic, dtype, record_every, measured, device)
-
-
 def train_grid_seeds(
     names: Sequence[str],
     task: Task,
@@ -79,35 +42,45 @@ def train_grid_seeds(
     seeds: Sequence[Seed],
     *,
     arithmetic: Arithmetic = "subtraction",
+    exact: Sequence[str] = (),
     dtype: torch.dtype = torch.float32,
     evaluation: int = 1024,
     record_every: int = 10,
     measured: Sequence[str] = OUTCOMES,
     device: torch.device | str = "cpu",
 ) -> list[History]:
-    """What :func:`train_grid` gives at each seed, from the same draws, with the seeds side by side.
+    """What :func:`train_grid` gives at each seed, from the same draws, with the seeds side by side (Section 5).
+
+    Every seed has its own sentences, to train on and to be measured on, and its models share them. Slopes are computed
+    by subtraction in float32 unless another arithmetic is asked for, as in an ordinary training loop.
+
+    Args:
+        task: gives the sizes and the fillers; noise level 0 is the noiseless task, the rest the noisy one.
+        exact: names that are run in the log domain as well, as for :func:`train_grid`.
+        evaluation: sentences in each of the two evaluation sets of a seed.
+        record_every: measure every so many steps, and at the end.
+        measured: which measures to take; what figures of losses need unless given.
+        device: where the models are; what is measured comes back to the CPU.
 
     Raises:
         ParameterError: a name that is none of the models, no seed, or a number out of range.
     """
-    _require_numbers(names, len(seeds), record_every, steps, batch, evaluation)
+    require(names=([*names, *exact], VARIANTS), seeds=(len(seeds), 1, None), record_every=(record_every, 1, None))
+    require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
+    ways: list[tuple[str, Arithmetic | None]] = [(name, None) for name in names]
+    ways += [(name, "log-domain") for name in exact]
     parts = []
     for noisy in (False, True):
         noise = sorted({level for level in levels if (level > 0) == noisy})
         if noise:
             of_kind = replace(task, noisy=noisy)
-            runs = [Training(VARIANTS[name], level, rate) for name in names for level in noise for rate in rates]
+            runs = [
+                Training(VARIANTS[name], level, rate, own) for name, own in ways for level in noise for rate in rates
+            ]
             batches = partial(fresh_batches, of_kind, noise, batch)
             sources = [_Source(of_kind, seed, evaluation, device, batches) for seed in seeds]
             parts.append(_train(runs, of_kind, sources, steps, arithmetic, dtype, record_every, measured, device))
     return [side_by_side(list(of_seed)) for of_seed in zip(*parts, strict=True)]
-
-
-def _require_numbers(
-    names: Sequence[str], seeds: int, record_every: int, steps: int, batch: int, evaluation: int
-) -> None:
-    require(names=(list(names), VARIANTS), seeds=(seeds, 1, None), record_every=(record_every, 1, None))
-    require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
 
 
 @torch.inference_mode()  # no slope is taken of anything here, and small operations cost less

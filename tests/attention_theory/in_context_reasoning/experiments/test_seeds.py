@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
-from attention_theory.in_context_reasoning.experiments.seeds import train_grid_seeds, train_seeds
+from attention_theory.in_context_reasoning.experiments.seeds import train_grid_seeds
 from attention_theory.in_context_reasoning.table_1 import train_grid
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import BLOCK, MEASURES, train
@@ -24,7 +24,7 @@ def test_seeds_side_by_side_are_runs_one_after_the_other(noise: float, arithmeti
     task = Task(14, 2, 3, 16, noisy=noise > 0)
     runs = [Training(VARIANTS[name], noise, 0.1) for name in NAMES]
     options: dict[str, Any] = {"arithmetic": arithmetic, "dtype": torch.float64, "evaluation": 12, "measured": MEASURES}
-    together = train_seeds(NAMES, task, noise, 0.1, STEPS, 8, [3, 5], **options)
+    together = train_grid_seeds(NAMES, task, [noise], [0.1], STEPS, 8, [3, 5], **options)
     for seed, found in zip((3, 5), together, strict=True):
         alone = train(runs, task, STEPS, 8, seed, arithmetic=arithmetic, evaluation=12, record_every=10)
         assert found.steps == alone.steps
@@ -52,8 +52,18 @@ def test_a_grid_of_seeds_is_the_grid_of_each(batch: int) -> None:
                     assert (one - other).abs().max() < 1e-3, (name, level, rate)
 
 
+def test_exact_runs_beside_the_others_are_runs_in_the_log_domain() -> None:
+    task, name = Task(14, 2, 3, 16), "Origin-Linear-FA"
+    sizes: dict[str, Any] = {"evaluation": 12, "dtype": torch.float64}
+    beside = train_grid_seeds([name], task, [0.0], [0.1], STEPS, 8, [3, 5], exact=[name], **sizes)
+    alone = train_grid_seeds([name], task, [0.0], [0.1], STEPS, 8, [3, 5], arithmetic="log-domain", **sizes)
+    for found, other in zip(beside, alone, strict=True):
+        one, two = (each.of("unseen", name, 0.0, 0.1) for each in (found.with_arithmetic("log-domain"), other))
+        assert (one - two).abs().max() < 1e-9
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(ParameterError, match="seeds"):
-        train_seeds(NAMES, Task(14, 2, 3, 16), 0.0, 0.1, 1, 8, [])
+        train_grid_seeds(NAMES, Task(14, 2, 3, 16), [0.0], [0.1], 1, 8, [])
     with pytest.raises(ParameterError, match="names"):
-        train_seeds(["GPT"], Task(14, 2, 3, 16), 0.0, 0.1, 1, 8, [0])
+        train_grid_seeds(["GPT"], Task(14, 2, 3, 16), [0.0], [0.1], 1, 8, [0])
