@@ -107,7 +107,7 @@ show.table(
 # %% [markdown]
 # ## Another start
 # The same model, Origin-Linear-F, from three starts on the same sentences without label noise: twice from small random
-# numbers, once from zero. In both matrices of attention a number of any size is enough, since steps have one length.
+# numbers, once from zero. Their size hardly matters, since every step has the same length.
 
 
 # %%
@@ -144,7 +144,7 @@ show.figure(
     name="starts",
     caption="Origin-Linear-F without label noise. From zero it stays on its saddle, and F alone learns how frequent "
     "words are; from small random numbers it comes down to the loss 0.",
-    alt="Three curves that fall together at first. Two go on to zero, the dashed one levels off at one.",
+    alt="Three curves. Two fall fast, to zero; the dashed one falls slowly and levels off at one.",
 )
 
 # %% [markdown]
