@@ -116,8 +116,8 @@ def by_run(values):
 # **Figure 11 (The layers of Reparam-Linear-W-FA)** *Appendix D.2.2*
 #
 # Attention predicts $y$ and the feed-forward layer $\tau$ at every noise level, on every sentence. (So it is with
-# fillers as in the text. On record at full size, with outputs as fillers, attention loses $y$ on up to thirteen
-# sentences in a hundred at $\alpha=0.8$, and on one or two in a thousand at 0.5.)
+# fillers as in the text. On record at full size, with outputs as fillers, attention loses $y$ on up to seventeen
+# sentences in a hundred at $\alpha=0.8$, and on one or two in a thousand below.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -175,7 +175,7 @@ show.table(
 
 # %% [markdown]
 # Perfect is every sentence, in every run. The Origin model on the same samples must fall short. With outputs as fillers
-# the share is shown. There it rises at first and falls later: on record with 100 epochs, attention lost up to thirteen
+# the share is shown. There it rises at first and falls later: on record with 100 epochs, attention lost up to seventeen
 # sentences in a hundred at $\alpha = 0.8$.
 
 # %%
