@@ -83,10 +83,12 @@ class Training:
 
 
 class Stack:
-    """Models of Section 5 that train the same tensors with the same attention, stacked and begun at zero.
+    """Models of Section 5 with the same attention, stacked and begun at zero.
+
+    Those that train W alone may stand among those that train all matrices: their V and F stay.
 
     Args:
-        runs: all with the same ``trained`` and ``attention``.
+        runs: all with the same ``attention``, and ``scales`` trained in all of them or in none.
         task: the sentences they share.
         gammas: γ for the feed-forward layer, by noise level; the true ``ln(α/(1-α))`` where none is given.
         device: where the models are.
@@ -103,21 +105,24 @@ class Stack:
     ) -> None:
         self.runs = runs
         self.task = task
-        self.trained = runs[0].variant.trained
+        trained = {run.variant.trained for run in runs}
+        self.trained: TrainedPart = "all" if "all" in trained else runs[0].variant.trained
         self.full = torch.tensor([float(run.variant.full_input) for run in runs], dtype=dtype, device=device)
         self.architecture = Architecture(runs[0].variant.attention, self.full[:, None, None], relu_shift)
         known = [(gammas or {}).get(run.noise, odds(run.noise) if run.noise else 0.0) for run in runs]
         self.gammas = torch.tensor(known, dtype=dtype, device=device)
         self.rates = torch.tensor([run.rate for run in runs], dtype=dtype, device=device)
+        of_layers = [run.rate if run.variant.trained == "all" else 0.0 for run in runs]
+        self._rates_of_layers = torch.tensor(of_layers, dtype=dtype, device=device)
         size, stack = task.tokens, len(runs)
         codes = embedding(size, 2 * size).to(device)
         self.directions = key_directions(task, codes).to(dtype)
         self.scales = self.directions.new_zeros(stack, task.used_triggers)
         value = self.directions.new_zeros(stack, size, 2 * size)
         forward_layer = torch.zeros_like(value)
-        if self.trained != "all":
-            value[:] = codes.word.to(dtype)
-            for index, gamma in enumerate(known):
+        for index, (run, gamma) in enumerate(zip(runs, known, strict=True)):
+            if run.variant.trained != "all":
+                value[index] = codes.word.to(dtype)
                 forward_layer[index] = feed_forward(task, codes, gamma)[:size].to(dtype)
         query_key = value.new_zeros(2 * size, 2 * size, stack).permute(2, 0, 1)  # as look-ups of all models want it
         self.weights = Weights(value, query_key, forward_layer)
@@ -132,21 +137,22 @@ class Stack:
             self.step_scales(torch.einsum("mde,qde->mq", slope.query_key, self.directions))
             self.weights.query_key[:] = torch.einsum("mq,qde->mde", self.scales, self.directions)
             return
-        self._move(self.weights.query_key, slope.query_key)
+        _move(self.weights.query_key, slope.query_key, self.rates)
         if self.trained == "all":
-            self._move(self.weights.value, slope.value)
-            self._move(self.weights.feed_forward, slope.feed_forward)
+            _move(self.weights.value, slope.value, self._rates_of_layers)
+            _move(self.weights.feed_forward, slope.feed_forward, self._rates_of_layers)
 
     def step_scales(self, slope: Float[Tensor, "runs triggers"]) -> None:
         """The step of the scales alone, from their own slopes; W stays behind."""
-        self._move(self.scales, slope)
+        _move(self.scales, slope, self.rates)
 
-    def _move(self, tensor: Float[Tensor, "runs ..."], slope: Float[Tensor, "runs ..."]) -> None:
-        """Move a tensor of every run by η against its slope; where the slope is 0 it stays."""
-        axes = tuple(range(1, slope.ndim))
-        length = (slope * slope).sum(dim=axes, keepdim=True).sqrt_()
-        pace = (self.rates.view(length.shape) / length).masked_fill_(length == 0, 0.0)
-        tensor.addcmul_(slope, pace, value=-1)
+
+def _move(tensor: Float[Tensor, "runs ..."], slope: Float[Tensor, "runs ..."], rates: Float[Tensor, " runs"]) -> None:
+    """Move a tensor of every run by its rate against its slope; where the slope is 0 it stays."""
+    axes = tuple(range(1, slope.ndim))
+    length = (slope * slope).sum(dim=axes, keepdim=True).sqrt_()
+    pace = (rates.view(length.shape) / length).masked_fill_(length == 0, 0.0)
+    tensor.addcmul_(slope, pace, value=-1)
 
 
 def stacks(
@@ -158,9 +164,9 @@ def stacks(
     device: torch.device | str = "cpu",
 ) -> list[Stack]:
     """The runs in as few stacks as their kinds allow."""
-    kinds: dict[tuple[str, str], list[Training]] = {}
+    kinds: dict[tuple[bool, str], list[Training]] = {}
     for run in runs:
-        kinds.setdefault((run.variant.trained, run.variant.attention), []).append(run)
+        kinds.setdefault((run.variant.trained == "scales", run.variant.attention), []).append(run)
     return [Stack(group, task, gammas, relu_shift, dtype, device) for group in kinds.values()]
 
 
