@@ -24,7 +24,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, LogLocator, NullLocator
 
 from bookpress.evidence import FIGURE_MIME, format_number
 from bookpress.panel import set_powers
@@ -243,7 +243,7 @@ def _label_logarithms(axis: Axes) -> None:
         if line.get_scale() != "log" or isinstance(line.get_major_locator(), FixedLocator):
             continue
         low, high = sorted(line.get_view_interval())
-        line.set_minor_formatter(NullFormatter())
+        line.set_minor_locator(NullLocator())
         if low > 0 and math.log10(high / low) < 2:
             line.set_major_locator(LogLocator(subs=(1, 2, 5)))
             line.set_major_formatter(FuncFormatter(lambda value, _: set_powers(format_number(value))))

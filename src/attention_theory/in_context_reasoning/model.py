@@ -40,18 +40,18 @@ class Weights:
 class Attended:
     """What attention does in Eq. (1); leading axes are those of the weights, then the sentences.
 
-    ``scores`` and ``powers`` have an entry a position. ``powers`` are ``σ(score_h)`` times ``total``, and ``attended``
-    is ``sum_h σ(score_h) x_h``.
+    ``scores`` and ``powers`` have an entry a position, and of several sets of sentences they are as :class:`Places`
+    looks them up. ``powers`` are ``σ(score_h)`` times ``total``, and ``attended`` is ``sum_h σ(score_h) x_h``.
     """
 
-    scores: Float[Tensor, "... sentences length"]
-    powers: Float[Tensor, "... sentences length"]
+    scores: Float[Tensor, "... rows length"]
+    powers: Float[Tensor, "... rows length"]
     attended: Float[Tensor, "... sentences codes"]
     total: Float[Tensor, "... sentences 1"] | float = field(default=1.0, kw_only=True)
 
     @property
-    def weights(self) -> Float[Tensor, "... sentences length"]:
-        """``σ(score_h)``."""
+    def weights(self) -> Float[Tensor, "... rows length"]:
+        """``σ(score_h)``, where all models share the sentences."""
         return self.powers / self.total
 
 
@@ -83,10 +83,10 @@ class Architecture:
             return (scores + self.relu_shift).clamp_min_(0)
         return attention_weights(scores, "softmax" if self.attention == "softmax" else "linear")
 
-    def attend(self, places: Places, scores: Float[Tensor, "... sentences length"]) -> Attended:
+    def attend(self, places: Places, scores: Float[Tensor, "... rows length"]) -> Attended:
         """What attention with these scores does. The softmax is divided by its sum in the codes, which are fewer."""
         powers = (scores - _largest(scores)).exp_() if self.attention == "softmax" else self.weigh(scores)
-        attended = places.write(powers).contiguous()
+        attended = places.by_set(places.write(powers)).contiguous()
         if self.attention != "softmax":
             return Attended(scores, powers, attended)
         total = attended[..., : places.size].sum(dim=-1, keepdim=True)  # every position has one word
@@ -100,7 +100,7 @@ class Architecture:
 
     def pull_back(
         self, places: Places, done: Attended, slope: Float[Tensor, "... sentences codes"]
-    ) -> Float[Tensor, "... sentences length"]:
+    ) -> Float[Tensor, "... rows length"]:
         """The loss's slope in the scores from its slope in the attended sum; the slope of ReLU at 0 is 0.
 
         The mean that the softmax takes away is the same at every position of a sentence, so its words take it along.
@@ -164,7 +164,7 @@ def forward(tokens: Int[Tensor, "sentences length"] | Places, weights: Weights, 
     places = _places(tokens, weights)
     done = attend(places, weights, architecture)
     attention = done.attended @ weights.value.mT
-    of_last = places.at_last(weights.feed_forward.mT)
+    of_last = places.by_set(places.at_last(weights.feed_forward.mT))
     feed_forward = of_last + architecture.full_input * (done.attended @ weights.feed_forward.mT)
     return Pass(done.scores, done.powers, done.attended, attention, feed_forward, total=done.total)
 
@@ -175,7 +175,8 @@ def logits_of(
     """The logits ξ of :func:`forward` without those of the layers: one product where these take two."""
     places = _places(tokens, weights)
     if places.sets or not places.is_abreast(done.attended):
-        return done.attended @ _together(weights, architecture).mT + places.at_last(weights.feed_forward.mT)
+        of_last = places.by_set(places.at_last(weights.feed_forward.mT))
+        return done.attended @ _together(weights, architecture).mT + of_last
     return torch.baddbmm(
         places.rows_at_last(weights.feed_forward.mT), done.attended, _together(weights, architecture).mT
     )

@@ -5,15 +5,45 @@ products with the 0/1 matrix of all ``x_h``, with that of the last ones alone, a
 sums of picked rows. One look-up serves all models, which may be several.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import embedding_bag, pad
+from torch.nn.functional import pad
 
 #: From so many models on, in float32 on a CPU, one look-up of a row of models is faster than one look-up a model.
 ABREAST = 4
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """The positions of sentences sorted by their codes: those of the words, then those of the words before.
+
+    Attributes:
+        positions: of every sentence, counted from its first word; the word before a position is counted there.
+        counts: how many positions have each code, of words and of words before.
+    """
+
+    positions: Int[Tensor, "sentences places"]
+    counts: Int[Tensor, "sentences 2 size"]
+
+    def pick(self, rows: Tensor | slice) -> "Sorted":
+        """Some of the sentences, by their numbers."""
+        if isinstance(rows, Tensor):
+            return Sorted(self.positions.index_select(0, rows), self.counts.index_select(0, rows))
+        return Sorted(self.positions[rows], self.counts[rows])
+
+
+def sort_positions(rows: Int[Tensor, "sentences length"], size: int) -> Sorted:
+    """The :class:`Sorted` positions of sentences over ``size`` words."""
+    positions = torch.cat([_sorted(rows), _sorted(rows[:, :-1]) + 1], dim=1)
+    words = rows + size * torch.arange(len(rows), device=rows.device)[:, None]
+    counts = torch.bincount(words.flatten(), minlength=size * len(rows)).view(len(rows), 1, size).repeat(1, 2, 1)
+    counts[:, 1].scatter_add_(1, rows[:, -1:], counts.new_full((len(rows), 1), -1))  # no word comes after the last
+    return Sorted(positions, counts)
 
 
 class Places:
@@ -21,20 +51,29 @@ class Places:
 
     Args:
         tokens: the sentences, one a row, that all models share; or several sets of them. Then the stacked models are
-            as many for each set, those of all sets in turn: the first of each, the second of each, ...
+            as many for each set, those of all sets in turn: the first of each, the second of each, ... What is looked
+            up for them has the models of one set in front, and the sentences of all sets below each other.
         size: N, words of the vocabulary; there are ``2 * size`` codes.
         in_order: whether sums are sorted before they are taken, so that threads cannot race for them; where none is
             given, on any device but a CPU, and on a CPU where that is faster. Both ways add the same numbers in the
             same order.
+        sort: gives the sorted positions where they are known, as those of sentences that are seen again are.
     """
 
-    def __init__(self, tokens: Int[Tensor, "*sets sentences length"], size: int, in_order: bool | None = None) -> None:
+    def __init__(
+        self,
+        tokens: Int[Tensor, "*sets sentences length"],
+        size: int,
+        in_order: bool | None = None,
+        sort: Callable[[], Sorted] | None = None,
+    ) -> None:
         self.count, self.length = tokens.shape[-2:]
         self.codes = 2 * size
         self.sets = tokens.shape[0] if tokens.ndim == 3 else 0  # 0: one set, of all models
         self._rows = tokens.flatten(0, -2)
         self.size = size
         self._in_order = in_order
+        self._sort = sort or (lambda: sort_positions(self._rows, size))
         self._first = torch.arange(len(self._rows), device=tokens.device)[:, None]
         self._last = torch.stack([self._rows[:, -1], size + self._rows[:, -2]], dim=1)
         if self.sets:
@@ -65,15 +104,8 @@ class Places:
     @cached_property
     def _order(self) -> tuple[Tensor, Tensor]:
         """The positions sorted by their codes, and where each code's begin."""
-        positions = self._rows.new_empty(len(self._rows), 2 * self.length - 1)
-        before = self.length * self._first
-        torch.add(_sorted(self._rows), before, out=positions[:, : self.length])
-        torch.add(_sorted(self._rows[:, :-1]), before + 1, out=positions[:, self.length :])
-        words = self._rows + self.size * self._first
-        counts = torch.bincount(words.flatten(), minlength=self.size * len(words)).view(len(words), 1, self.size)
-        counts = counts.repeat(1, 2, 1)
-        counts[:, 1].scatter_add_(1, self._rows[:, -1:], counts.new_full((len(words), 1), -1))  # no word comes after it
-        return positions.flatten(), _starts(counts)
+        known = self._sort()
+        return (known.positions + self.length * self._first).flatten(), _starts(known.counts)
 
     @cached_property
     def _by_last(self) -> tuple[Tensor, Tensor]:
@@ -81,41 +113,44 @@ class Places:
         order = self._last.T.flatten().sort(stable=True).indices % len(self._last)
         return order, _bounds(self._last, self.codes * max(1, self.sets))
 
-    def is_abreast(self, values: Tensor) -> bool:
-        """Whether the models stand beside each other in memory, on the last axis of all, where sums are taken."""
-        many = values.shape[:-2].numel() >= ABREAST * max(1, self.sets)
-        return many and values.dtype == torch.float32 and values.device.type == "cpu"
+    @cached_property
+    def _pairs_of_last(self) -> Int[Tensor, " bounds"]:
+        """Where each sentence's last codes begin among all sentences'."""
+        return torch.arange(0, self._last.numel() + 1, 2, device=self._last.device)
 
-    def read(self, lookup: Float[Tensor, "... sentences codes"]) -> Float[Tensor, "... sentences length"]:
+    @staticmethod
+    def is_abreast(values: Float[Tensor, "... rows features"]) -> bool:
+        """Whether models stand beside each other in memory, on the last axis of all, where sums are taken of these."""
+        return values.shape[:-2].numel() >= ABREAST and values.dtype == torch.float32 and values.device.type == "cpu"
+
+    def read(self, lookup: Float[Tensor, "... rows codes"]) -> Float[Tensor, "... sentences length"]:
         """``<lookup, x_h>`` at every position: the entry at the word plus that at the word before it."""
-        rows = len(self._last)
-        if self.is_abreast(lookup):
-            models = _models_last(lookup.reshape(-1, rows, self.codes))
-            sums = _sums(models.flatten(0, 1), *self._pairs).view(rows, self.length, -1)
-            return sums.permute(2, 0, 1).reshape(*lookup.shape[:-1], self.length)
-        entries = lookup.reshape(-1, rows * self.codes)
-        sums = entries.index_select(1, self._words.flatten()).view(-1, rows, self.length)
-        sums[..., 1:] += entries.index_select(1, self._before.flatten()).view(-1, rows, self.length - 1)
-        return sums.view(*lookup.shape[:-1], self.length)
+        models = self._stacked(lookup, len(self._rows))
+        if self.is_abreast(models):
+            sums = _sums(_models_last(models).flatten(0, 1), *self._pairs)
+            return self._by_model(sums.view(len(self._rows), self.length, -1), lookup)
+        entries = models.flatten(1)
+        sums = entries.index_select(1, self._words.flatten()).view(len(models), -1, self.length)
+        sums[..., 1:] += entries.index_select(1, self._before.flatten()).view(len(models), -1, self.length - 1)
+        return self._like(sums, lookup)
 
-    def write(self, values: Float[Tensor, "... sentences length"]) -> Float[Tensor, "... sentences codes"]:
+    def write(self, values: Float[Tensor, "... rows length"]) -> Float[Tensor, "... sentences codes"]:
         """The sum of ``values[h] * x_h``: the values collected by word and by the word before."""
-        rows = len(self._last)
-        models = values.reshape(-1, rows, self.length)
-        sort = self.is_abreast(values) or values.device.type != "cpu"
+        models = self._stacked(values, len(self._rows))
+        sort = self.is_abreast(models) or values.device.type != "cpu"
         if sort if self._in_order is None else self._in_order:
-            sums = _sums(_models_last(models).flatten(0, 1), *self._order).view(rows, self.codes, -1)
-            return sums.permute(2, 0, 1).reshape(*values.shape[:-1], self.codes)
+            sums = _sums(_models_last(models).flatten(0, 1), *self._order)
+            return self._by_model(sums.view(len(self._rows), self.codes, -1), values)
         both = torch.cat([models.flatten(1), models[..., 1:].flatten(1)], dim=1)
         codes = torch.cat([self._words.flatten(), self._before.flatten()]).expand(len(models), -1)
-        sums = values.new_zeros(len(models), rows * self.codes).scatter_add_(1, codes, both)
-        return sums.view(*values.shape[:-1], self.codes)
+        sums = values.new_zeros(len(models), len(self._rows) * self.codes).scatter_add_(1, codes, both)
+        return self._like(sums.view(len(models), -1, self.codes), values)
 
     def at_last(self, matrix: Float[Tensor, "... codes features"]) -> Float[Tensor, "... sentences features"]:
         """``x_H^T matrix``, a row a sentence."""
-        sets = self._of_sets(matrix)
-        sums = embedding_bag(self._last, sets.flatten(1), mode="sum")
-        return self._by_model(sums, sets, matrix)
+        rows = _models_last(self._stacked(matrix, self.codes * max(1, self.sets)))
+        sums = _sums(rows.flatten(1), self._last.flatten(), self._pairs_of_last)
+        return self._by_model(sums.view(-1, *rows.shape[1:]), matrix)
 
     def rows_at_last(self, matrix: Float[Tensor, "... codes features"]) -> Float[Tensor, "... sentences features"]:
         """:meth:`at_last` of one set of sentences, where each model's numbers lie together in memory."""
@@ -124,18 +159,26 @@ class Places:
         return matrix.index_select(-2, word) + matrix.index_select(-2, before)
 
     def by_last(self, values: Float[Tensor, "... sentences features"]) -> Float[Tensor, "... codes features"]:
-        """The sum over the sentences of ``x_H values^T``."""
-        sets = self._of_sets(values)
-        return self._by_model(_sums(sets.flatten(1), *self._by_last), sets, values)
+        """The sum over the sentences of ``x_H values^T``, a matrix for every model."""
+        rows = _models_last(self._stacked(values, len(self._rows)))
+        sums = _sums(rows.flatten(1), *self._by_last).view(-1, *rows.shape[1:])
+        return self.by_set(self._by_model(sums, values), self.codes)
 
-    def _of_sets(self, values: Float[Tensor, "... rows features"]) -> Float[Tensor, "all_rows features models"]:
-        """The models last, and the rows of all sets of sentences below each other."""
-        return _models_last(values.reshape(-1, max(1, self.sets) * values.shape[-2], values.shape[-1]))
+    def by_set(self, values: Float[Tensor, "... all_rows features"], rows: int | None = None) -> Tensor:
+        """What was looked up, with the models of all sets in front and the sentences of one, or so many rows, below."""
+        return values.reshape(-1, rows or self.count, values.shape[-1]) if self.sets else values
 
-    def _by_model(self, sums: Tensor, sets: Tensor, like: Tensor) -> Float[Tensor, "... rows features"]:
-        """Back to the leading axes of ``like``, a view where that is possible."""
-        models = sums.view(-1, *sets.shape[1:]).permute(2, 0, 1)
-        return models.reshape(*like.shape[:-2], -1, like.shape[-1])
+    def _stacked(self, values: Float[Tensor, "... _ columns"], rows: int) -> Float[Tensor, "models all_rows columns"]:
+        """One axis of models, those of one set, and below each other the rows of all sets: so many."""
+        return values.reshape(-1, rows, values.shape[-1])
+
+    def _by_model(self, sums: Float[Tensor, "all_rows features models"], like: Tensor) -> Tensor:
+        """The models in front; a view."""
+        return self._like(sums.permute(2, 0, 1), like)
+
+    def _like(self, models: Float[Tensor, "models all_rows features"], like: Tensor) -> Tensor:
+        """The leading axes of ``like``, where all models share the sentences."""
+        return models if self.sets else models.view(*like.shape[:-2], *models.shape[1:])
 
 
 def _sorted(tokens: Int[Tensor, "sentences length"]) -> Int[Tensor, "sentences length"]:
@@ -146,8 +189,8 @@ def _sorted(tokens: Int[Tensor, "sentences length"]) -> Int[Tensor, "sentences l
     return torch.from_numpy(narrow.numpy().argsort(axis=1, kind="stable"))
 
 
-def _models_last(values: Tensor) -> Float[Tensor, "rows columns models"]:
-    return values.reshape(-1, *values.shape[-2:]).permute(1, 2, 0).contiguous()
+def _models_last(values: Float[Tensor, "models rows columns"]) -> Float[Tensor, "rows columns models"]:
+    return values.permute(1, 2, 0).contiguous()
 
 
 def _bounds(groups: Int[Tensor, "..."], count: int) -> Int[Tensor, " bounds"]:
@@ -161,4 +204,5 @@ def _starts(counts: Int[Tensor, "..."]) -> Int[Tensor, " bounds"]:
 
 
 def _sums(rows: Tensor, order: Int[Tensor, " entries"], bounds: Int[Tensor, " bounds"]) -> Tensor:
-    return embedding_bag(order, rows, bounds, mode="sum", include_last_offset=True)
+    """The sum of the rows of every group; called without ``torch.nn.functional``, whose checks cost a tenth of it."""
+    return torch.embedding_bag(rows, order, bounds, include_last_offset=True)[0]

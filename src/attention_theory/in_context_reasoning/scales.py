@@ -42,7 +42,8 @@ class Kinds:
 
     def pick(self, rows: Tensor) -> "Kinds":
         """Some of the sentences of one set, by their numbers."""
-        sums, sizes, scale, last = (part[rows] for part in (self.sums, self.sizes, self.scale, self.last))
+        parts = (self.sums, self.sizes, self.scale, self.last)
+        sums, sizes, scale, last = (part.index_select(0, rows) for part in parts)  # whole rows, several times faster
         return Kinds(sums, sizes, scale, last, self.sets)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import cast
 
 import torch
@@ -19,7 +19,7 @@ from attention_theory.in_context_reasoning.cross_entropy import (
 )
 from attention_theory.in_context_reasoning.finite_sample import separated
 from attention_theory.in_context_reasoning.model import Pass, Weights, attend, forward, gradients, logits_of
-from attention_theory.in_context_reasoning.places import Places
+from attention_theory.in_context_reasoning.places import Places, Sorted, sort_positions
 from attention_theory.in_context_reasoning.scales import Kinds, count_kinds, scale_layers, scale_slope
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.variants import Stack, Training, level_of, stacks
@@ -122,16 +122,49 @@ class Shared:
     @cached_property
     def places(self) -> list[Places]:
         """The places of the sentences; a single set is taken in pieces."""
-        pieces = self.tokens.split(CHUNK) if self.tokens.ndim == 2 else [self.tokens]
-        return [Places(piece, self._task.tokens) for piece in pieces]
+        if self.tokens.ndim == 3:
+            return [Places(self.tokens, self._task.tokens)]
+        pieces = [slice(first, first + CHUNK) for first in range(0, len(self.tokens), CHUNK)]
+        size = self._task.tokens
+        return [Places(self.tokens[piece], size, sort=partial(self._sorted_in, piece)) for piece in pieces]
+
+    @cached_property
+    def positions(self) -> Sorted:
+        """The positions of the words of a single set, sorted."""
+        return sort_positions(self.tokens, self._task.tokens)
+
+    def _sorted_in(self, piece: slice) -> Sorted:
+        return self.positions.pick(piece)
 
     @cached_property
     def kinds(self) -> Kinds:
         """The words by the scores that fully reparameterised models give them."""
         return count_kinds(self.tokens, self._task, self._dtype)
 
+    def pick(self, rows: Int[Tensor, " picked"]) -> "Shared":
+        """Some sentences of a single set, by their numbers; what was worked out for all is not worked out again."""
+        return _Picked(self, rows)
 
+
+class _Picked(Shared):
+    """Some sentences of a set that are picked again and again."""
+
+    def __init__(self, whole: Shared, rows: Int[Tensor, " picked"]) -> None:
+        super().__init__(whole.tokens[rows], whole._task, whole._dtype)
+        self._whole, self._of_whole = whole, rows
+
+    @cached_property
+    def positions(self) -> Sorted:
+        return self._whole.positions.pick(self._of_whole)
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        return self._whole.kinds.pick(self._of_whole)
+
+
+#: The sentences of a step, with their labels at each noise level.
 Batches = Callable[[int], tuple[Sentences, Int[Tensor, "levels batch"]]]
+SharedBatches = Callable[[int], tuple[Shared, Int[Tensor, "levels batch"]]]
 
 
 def fresh_batches(task: Task, levels: list[float], batch: int, seed: Seed) -> Batches:
@@ -155,16 +188,16 @@ def fresh_batches(task: Task, levels: list[float], batch: int, seed: Seed) -> Ba
     return next_batch
 
 
-def epochs(sentences: Sentences, labels: Int[Tensor, "levels sentences"], batch: int, seed: Seed) -> Batches:
+def epochs(sentences: Shared, labels: Int[Tensor, "levels sentences"], batch: int, seed: Seed) -> SharedBatches:
     """The same sentences over and over, in a new order each epoch: descent on the empirical loss (Section 5.3)."""
     draw = generator(seed)
-    per_epoch = len(sentences.output) // batch
-    order = torch.empty(0)
+    count, device = len(sentences.tokens), sentences.tokens.device
+    per_epoch, order = count // batch, torch.empty(0)
 
-    def next_batch(step: int) -> tuple[Sentences, Int[Tensor, "levels batch"]]:
+    def next_batch(step: int) -> tuple[Shared, Int[Tensor, "levels batch"]]:
         nonlocal order
         if step % per_epoch == 0:
-            order = torch.randperm(len(sentences.output), generator=draw)
+            order = torch.randperm(count, generator=draw).to(device)
         rows = order[step % per_epoch * batch :][:batch]
         return sentences.pick(rows), labels[:, rows]
 
@@ -185,7 +218,7 @@ def train(
     batch: int = 512,
     seed: Seed = 0,
     *,
-    batches: Batches | None = None,
+    batches: SharedBatches | None = None,
     gammas: dict[float, float] | None = None,
     arithmetic: Arithmetic = "log-domain",
     dtype: torch.dtype = torch.float64,
@@ -199,7 +232,7 @@ def train(
 
     Args:
         runs: models, noise levels and rates; all of one task.
-        batches: where the sentences come from; fresh ones at each step unless given.
+        batches: where the sentences come from, on the device; fresh ones at each step unless given.
         gammas: γ of the reparameterised feed-forward layers by noise level; the true one unless given.
         arithmetic: how the loss's slope is computed in runs that do not say it themselves.
         relu_shift: see :class:`Architecture`.
@@ -215,7 +248,7 @@ def train(
     require(measured=(list(measured), MEASURES))
     levels = sorted({run.noise for run in runs})
     of_batches, of_seen, of_unseen = streams(seed, 3)
-    batches = batches or fresh_batches(task, levels, batch, of_batches)
+    batches = batches or _fresh(task, levels, batch, of_batches, dtype, device)
     held_out = [
         sample_sentences(task, evaluation, of_seen).to(device),
         sample_sentences(task, evaluation, of_unseen, unseen=True).to(device),
@@ -227,8 +260,7 @@ def train(
     marks, records = [], []
     keep_freed_memory()
     for step in range(steps + 1):
-        sentences, labels = batches(step)
-        coming, labels = Shared(sentences.tokens.to(device), task, dtype), labels.to(device)
+        coming, labels = batches(step)
         if step % every == 0 or step == steps:
             marks.append(step)
             records.append(_measure(group, held_out, shared, task, coming, labels[torch.cat(rows)], measured))
@@ -238,6 +270,19 @@ def train(
             take_step(stack, coming, labels[row], arithmetic)
     values = {name: torch.stack([record[name] for record in records]).cpu() for name in measured}
     return History([run for stack in group for run in stack.runs], marks, values)
+
+
+def _fresh(
+    task: Task, levels: list[float], batch: int, seed: Seed, dtype: torch.dtype, device: torch.device | str
+) -> SharedBatches:
+    """:func:`fresh_batches` with what stacks share, on a device."""
+    batches = fresh_batches(task, levels, batch, seed)
+
+    def next_batch(step: int) -> tuple[Shared, Int[Tensor, "levels batch"]]:
+        sentences, labels = batches(step)
+        return Shared(sentences.tokens.to(device), task, dtype), labels.to(device)
+
+    return next_batch
 
 
 def take_step(stack: Stack, sentences: Shared, labels: Int[Tensor, "runs batch"], arithmetic: Arithmetic) -> None:
@@ -310,7 +355,7 @@ def train_on_sample(
         passes * (samples // batch),
         batch,
         of_evaluation,
-        batches=epochs(sentences, labels, batch, of_epochs),
+        batches=epochs(Shared(sentences.tokens.to(device), task, dtype), labels.to(device), batch, of_epochs),
         gammas=estimated_gammas(labels, levels, task),
         arithmetic=arithmetic,
         dtype=dtype,

@@ -8,6 +8,7 @@ import torch
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss, odds
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.model import Pass
+from attention_theory.in_context_reasoning.places import ABREAST, Places
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences, violations
 from attention_theory.in_context_reasoning.training import (
     BLOCK,
@@ -90,12 +91,25 @@ def test_separated_layers_are_counted() -> None:
 def test_an_epoch_visits_every_sentence_once() -> None:
     sentences = sample_sentences(TASK, 24, seed=0)
     labels = draw_labels(sentences, TASK, torch.tensor([0.3], dtype=torch.float64), seed=1)
-    batches = epochs(sentences, labels, 8, seed=2)
+    batches = epochs(Shared(sentences.tokens, TASK, torch.float64), labels, 8, seed=2)
     first, second = ([batches(3 * epoch + step) for step in range(3)] for epoch in range(2))
     for epoch in (first, second):
         seen = torch.cat([part.tokens for part, _ in epoch])
         assert sorted(map(tuple, seen.tolist())) == sorted(map(tuple, sentences.tokens.tolist()))
     assert not torch.equal(first[0][0].tokens, second[0][0].tokens)
+
+
+def test_what_is_known_of_a_sample_is_known_of_the_sentences_picked() -> None:
+    tokens, rows = sample_sentences(TASK, 600, seed=0).tokens, torch.tensor([500, 3, 3, *range(100, 500)])
+    picked, alone = Shared(tokens, TASK, torch.float64).pick(rows), Shared(tokens[rows], TASK, torch.float64)
+    assert torch.equal(picked.tokens, alone.tokens)
+    for name in ("sums", "sizes", "scale", "last"):
+        assert torch.equal(getattr(picked.kinds, name), getattr(alone.kinds, name)), name
+    values = normal(ABREAST, 403, TASK.length, seed=1).float()  # so many models are summed in order
+    sums = Places(tokens[rows], TASK.tokens).write(values)
+    for shared in (picked, alone):
+        parts = zip(shared.places, values.split([len(place) for place in shared.places], dim=1), strict=True)
+        assert torch.equal(torch.cat([place.write(part) for place, part in parts], dim=1), sums)
 
 
 def test_fresh_batches_are_new_sentences_at_every_step() -> None:
