@@ -174,12 +174,8 @@ def logits_of(
 ) -> Float[Tensor, "... sentences tokens"]:
     """The logits ξ of :func:`forward` without those of the layers: one product where these take two."""
     places = _places(tokens, weights)
-    if places.sets or not places.is_abreast(done.attended):
-        of_last = places.by_set(places.at_last(weights.feed_forward.mT))
-        return done.attended @ _together(weights, architecture).mT + of_last
-    return torch.baddbmm(
-        places.rows_at_last(weights.feed_forward.mT), done.attended, _together(weights, architecture).mT
-    )
+    of_last = places.by_set(places.at_last(weights.feed_forward.mT))
+    return of_last.add_(done.attended @ _together(weights, architecture).mT)
 
 
 def gradients(
@@ -202,9 +198,8 @@ def gradients(
     query_key = places.by_last(places.write(architecture.pull_back(places, done, to_attended)))
     if not layers:
         return Weights(torch.zeros_like(weights.value), query_key, torch.zeros_like(weights.feed_forward))
-    value = slope.mT @ done.attended
-    of_last = places.by_last(slope).mT.contiguous()
-    return Weights(value, query_key, architecture.with_full_input(of_last, value))
+    value = (done.attended.mT @ slope).mT
+    return Weights(value, query_key, architecture.with_full_input(places.by_last(slope).mT, value))
 
 
 def _together(weights: Weights, architecture: Architecture) -> Float[Tensor, "... out codes"]:

@@ -108,15 +108,15 @@ class Places:
         return (known.positions + self.length * self._first).flatten(), _starts(known.counts)
 
     @cached_property
-    def _by_last(self) -> tuple[Tensor, Tensor]:
-        """The sentences sorted by the codes of their last words, and where each code's begin."""
-        order = self._last.T.flatten().sort(stable=True).indices % len(self._last)
-        return order, _bounds(self._last, self.codes * max(1, self.sets))
+    def _at_last(self) -> "_Groups":
+        """The two codes of every sentence's last word."""
+        return _Groups(self._last.flatten(), torch.arange(0, self._last.numel() + 1, 2, device=self._last.device))
 
     @cached_property
-    def _pairs_of_last(self) -> Int[Tensor, " bounds"]:
-        """Where each sentence's last codes begin among all sentences'."""
-        return torch.arange(0, self._last.numel() + 1, 2, device=self._last.device)
+    def _by_last(self) -> "_Groups":
+        """The sentences by the codes of their last words."""
+        order = self._last.T.flatten().sort(stable=True).indices % len(self._last)
+        return _Groups(order, _bounds(self._last, self.codes * max(1, self.sets)))
 
     @staticmethod
     def is_abreast(values: Float[Tensor, "... rows features"]) -> bool:
@@ -148,21 +148,13 @@ class Places:
 
     def at_last(self, matrix: Float[Tensor, "... codes features"]) -> Float[Tensor, "... sentences features"]:
         """``x_H^T matrix``, a row a sentence."""
-        rows = _models_last(self._stacked(matrix, self.codes * max(1, self.sets)))
-        sums = _sums(rows.flatten(1), self._last.flatten(), self._pairs_of_last)
-        return self._by_model(sums.view(-1, *rows.shape[1:]), matrix)
+        return self._like(self._at_last.sums(self._stacked(matrix, self.codes * max(1, self.sets))), matrix)
 
-    def rows_at_last(self, matrix: Float[Tensor, "... codes features"]) -> Float[Tensor, "... sentences features"]:
-        """:meth:`at_last` of one set of sentences, where each model's numbers lie together in memory."""
-        word, before = self._last.T
-        matrix = matrix.contiguous()
-        return matrix.index_select(-2, word) + matrix.index_select(-2, before)
-
-    def by_last(self, values: Float[Tensor, "... sentences features"]) -> Float[Tensor, "... codes features"]:
+    def by_last(self, values: Float[Tensor, "... rows features"]) -> Float[Tensor, "... codes features"]:
         """The sum over the sentences of ``x_H values^T``, a matrix for every model."""
-        rows = _models_last(self._stacked(values, len(self._rows)))
-        sums = _sums(rows.flatten(1), *self._by_last).view(-1, *rows.shape[1:])
-        return self.by_set(self._by_model(sums, values), self.codes)
+        models = self._stacked(values, len(self._rows))
+        sums = self._by_last.sums(models.contiguous() if self.sets else models)
+        return self.by_set(self._like(sums, values), self.codes)
 
     def by_set(self, values: Float[Tensor, "... all_rows features"], rows: int | None = None) -> Tensor:
         """What was looked up, with the models of all sets in front and the sentences of one, or so many rows, below."""
@@ -179,6 +171,31 @@ class Places:
     def _like(self, models: Float[Tensor, "models all_rows features"], like: Tensor) -> Tensor:
         """The leading axes of ``like``, where all models share the sentences."""
         return models if self.sets else models.view(*like.shape[:-2], *models.shape[1:])
+
+
+class _Groups:
+    """Groups of rows: their numbers, group after group, and where each group begins, and the end of the last."""
+
+    def __init__(self, rows: Int[Tensor, " entries"], bounds: Int[Tensor, " bounds"]) -> None:
+        self._rows, self._bounds = rows, bounds
+        self._of_models: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def sums(self, models: Float[Tensor, "models _ features"]) -> Float[Tensor, "models groups features"]:
+        """The sum of every group, of each model's rows; taken as these lie in memory, for to turn them costs more."""
+        if models.stride(0) == 1 and len(models) > 1:
+            beside = models.permute(1, 2, 0)
+            return _sums(beside.flatten(1), self._rows, self._bounds).view(-1, *beside.shape[1:]).permute(2, 0, 1)
+        below = _sums(models.flatten(0, 1), *self._below(len(models), models.shape[1]))
+        return below.view(len(models), -1, models.shape[2])
+
+    def _below(self, models: int, count: int) -> tuple[Tensor, Tensor]:
+        """The groups of several models whose rows, so many of each, are below each other."""
+        if models not in self._of_models:
+            model = torch.arange(models, device=self._rows.device)[:, None]
+            bounds = (self._bounds[:-1] + len(self._rows) * model).flatten()
+            rows = (self._rows + count * model).flatten()
+            self._of_models[models] = rows, pad(bounds, (0, 1), value=len(rows))
+        return self._of_models[models]
 
 
 def _sorted(tokens: Int[Tensor, "sentences length"]) -> Int[Tensor, "sentences length"]:

@@ -11,6 +11,7 @@ from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights
+from attention_theory.in_context_reasoning.places import Places
 from attention_theory.in_context_reasoning.reparameterised import feed_forward, key_directions
 from attention_theory.in_context_reasoning.task import Task
 
@@ -92,6 +93,7 @@ class Stack:
         task: the sentences they share.
         gammas: γ for the feed-forward layer, by noise level; the true ``ln(α/(1-α))`` where none is given.
         device: where the models are.
+        sets: on how many sets of sentences they are trained in turn.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class Stack:
         relu_shift: float = 1e-8,
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
+        sets: int = 1,
     ) -> None:
         self.runs = runs
         self.task = task
@@ -118,13 +121,14 @@ class Stack:
         codes = embedding(size, 2 * size).to(device)
         self.directions = key_directions(task, codes).to(dtype)
         self.scales = self.directions.new_zeros(stack, task.used_triggers)
-        value = self.directions.new_zeros(stack, size, 2 * size)
-        forward_layer = torch.zeros_like(value)
+        value, forward_layer = (self.directions.new_zeros(stack, 2 * size, size).mT for _ in range(2))
         for index, (run, gamma) in enumerate(zip(runs, known, strict=True)):
             if run.variant.trained != "all":
                 value[index] = codes.word.to(dtype)
                 forward_layer[index] = feed_forward(task, codes, gamma)[:size].to(dtype)
-        query_key = value.new_zeros(2 * size, 2 * size, stack).permute(2, 0, 1)  # as look-ups of all models want it
+        query_key = value.new_zeros(stack, 2 * size, 2 * size)
+        if sets == 1 and Places.is_abreast(value):  # as look-ups of all models want it, and give its slope
+            query_key = query_key.permute(1, 2, 0).contiguous().permute(2, 0, 1)
         self.weights = Weights(value, query_key, forward_layer)
 
     def arithmetics(self, others: Arithmetic) -> list[Arithmetic]:

@@ -34,7 +34,6 @@ def test_sums_are_products_with_the_codes(models: tuple[int, ...], in_order: boo
     assert (places.write(values) - torch.einsum("shc,...sh->...sc", codes, values)).abs().max() < 1e-14
     matrix = normal(*models, 2 * SIZE, 5, seed=4)
     assert (places.at_last(matrix) - codes[:, -1] @ matrix).abs().max() < 1e-14
-    assert torch.equal(places.rows_at_last(matrix), places.at_last(matrix))
     features = normal(*models, COUNT, 5, seed=5)
     assert (places.by_last(features) - codes[:, -1].T @ features).abs().max() < 1e-14
 

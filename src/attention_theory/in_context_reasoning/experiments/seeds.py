@@ -134,7 +134,7 @@ class _Source:
 
 def _repeated(runs: list[Training], task: Task, seeds: int, dtype: torch.dtype, device: torch.device | str) -> Stack:
     """A stack in which every run stands once for each seed: the seeds of the first, those of the second, ..."""
-    return Stack([run for run in runs for _ in range(seeds)], task, None, 1e-8, dtype, device)
+    return Stack([run for run in runs for _ in range(seeds)], task, None, 1e-8, dtype, device, seeds)
 
 
 def _measure(
