@@ -137,7 +137,7 @@ def slope_gap(architecture: Architecture) -> float:
     gaps = []
     for index, slope in enumerate(slopes.matrices):
         for entry in torch.randint(slope.numel(), (5,), generator=draw).tolist():
-            gaps.append(abs(difference(index, entry, architecture) - slope.view(-1)[entry].item()))
+            gaps.append(abs(difference(index, entry, architecture) - slope.flatten()[entry].item()))
     return max(gaps)
 
 
