@@ -2,12 +2,20 @@
 # # Appendix D · What the learning rate does
 # *Nguyen, Nguyen-Tang: Appendices D.1 and D.2.1.*
 #
-# Normalised descent takes steps of length $\eta$, however small the slope. A model that moves one number $\lambda$
-# cannot go astray: it walks to its end, $\eta$ at a time, and a larger rate only brings it there sooner. A model that
-# moves a matrix has directions in which to err, and steps of fixed length along the slopes of a batch keep it erring at
-# a distance that one expects to grow with $\eta$. If all three matrices move, they disturb each other as well. So one
-# expects what the appendix reports: the more is reparameterised, the less the rate matters for where a loss ends, and
-# for the fully reparameterised models a larger rate is simply faster.
+# *The task.* A sentence ends in a trigger word. Earlier in it the same trigger was followed by an output word $y$,
+# which is the word to predict; with label noise a noise word $\tau$ comes in its place with probability $\alpha$.
+# *Unseen* words are outputs that were never labels in training. A model has one layer of attention, with matrices $V$
+# and $W$, and a feed-forward layer $F$. *Origin* models train all three; *Reparam* models train one number $\lambda$
+# for each trigger, or $W$ where the name has it; in *FA* models $F$ sees what attention collected, in *F* models it
+# does not.
+#
+# Normalised descent takes steps of length $\eta$, however small the slope. A model that moves one number $\lambda$ can
+# only walk to its end, $\eta$ at a time, which a larger rate brings it to sooner; where its loss has a least point, it
+# then swings around that by up to $\eta$. A model that moves a matrix has directions in which to err, and steps of
+# fixed length along the slopes of a batch keep it erring at a distance that one expects to grow with $\eta$. If all
+# three matrices move, they disturb each other as well. So one expects what the appendix reports: the more is
+# reparameterised, the less the rate matters for where a loss ends, and for the fully reparameterised models a larger
+# rate is simply faster.
 #
 # **Size**: shorter sentences and fewer words than the paper has. Slopes are those of an ordinary training loop, and
 # fillers are as in Section 5.
@@ -52,7 +60,7 @@ task = Task(tokens, length=length)
 of_runs = streams(seed, seeds)
 
 # %% [markdown]
-# ## The more is reparameterised, the less the rate matters
+# ## Does the rate matter less, the more is reparameterised?
 # <!-- claim in-context-reasoning/remark-d-1-rates -->
 # <blockquote>
 #
@@ -61,8 +69,8 @@ of_runs = streams(seed, seeds)
 # For rates from 0.05 to 0.5, "the more reparameterized a model is, the less sensitive it is to changes in the learning
 # rate": with linear and with ReLU attention, the spread over the rates of where the loss of an FA model ends falls from
 # the model that trains all matrices to the one that trains $W$ alone, and from that to the fully reparameterised one.
-# (The second step is clear. The first is not: in the runs of this page linear attention mostly gives this order, and
-# ReLU attention mostly the other one, for at the smallest rate one model has not arrived when they end.)
+# (The second step is clear. The first is not: in the runs of this page linear attention gives this order, and ReLU
+# attention the other one, for at the smallest rate one model has not arrived when they end.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -206,7 +214,7 @@ show.table(
 
 # %% [markdown]
 # With one trigger, as in the noisy task, the walk is $\lambda_t = \eta t$ until it comes to the goal, at the same
-# $\lambda$ for every rate. So steps times rate is the same for all, but for what a last step goes too far.
+# $\lambda$ for every rate. So steps times rate is the same for all, up to the overshoot of the last step.
 
 # %%
 fig, axes = show.axes(1, 2, width=8.0, height=3.4, sharey=True)

@@ -2,6 +2,13 @@
 # # Figure 1 · Losses and probabilities during training
 # *Nguyen, Nguyen-Tang: Figure 1, Section 5.*
 #
+# *The task.* A sentence ends in a trigger word. Earlier in it the same trigger was followed by an output word $y$,
+# which is the word to predict; with label noise a noise word $\tau$ comes in its place with probability $\alpha$.
+# *Unseen* words are outputs that were never labels in training. A model has one layer of attention, with matrices $V$
+# and $W$, and a feed-forward layer $F$. *Origin* models train all three; *Reparam* models train one number $\lambda$
+# for each trigger, or $W$ where the name has it; in *FA* models $F$ sees what attention collected, in *F* models it
+# does not.
+#
 # Figure 1 shows training itself: the population loss, the loss on words that were never outputs, and a probability,
 # without label noise in the upper row and with $\alpha=0.8$ in the lower one. The paper reads three things off it.
 # Models that converge do so at a linear rate, which on a logarithmic axis is a straight line. On unseen words the loss
@@ -108,19 +115,22 @@ def draw(axis, histories, names, measure, noise, target=None):
 
 
 # %% [markdown]
-# The names stand at the right edge of a panel, in the order in which the curves end.
+# The names stand at the right edge of a panel, in the order in which the curves end, each with a line to that end.
 
 
 # %%
 def label_ends(axis, ends):
-    """Every curve's name beside the axis, at the height of its end, moved up where names would touch."""
+    """Every curve's name beside the axis, with a line to its end; moved up where names would touch."""
     axis.autoscale_view()
     to_axis = axis.transData + axis.transAxes.inverted()
     heights = {name: to_axis.transform((x, y))[1] for name, (x, y, _) in ends.items()}
     below = -1.0
     for name in sorted(ends, key=lambda name: (heights[name], -ends[name][0])):
         below = max(heights[name], below + 0.085)
-        axis.text(1.02, below, name, transform=axis.transAxes, color=ends[name][2], fontsize=7, va="center")
+        x, y, colour = ends[name]
+        line = {"arrowstyle": "-", "color": colour, "linewidth": 0.5}
+        options = {"textcoords": "axes fraction", "va": "center", "fontsize": 7.5, "arrowprops": line}
+        axis.annotate(name, (x, y), (1.06, below), color=colour, **options)
 
 
 # %% [markdown]
@@ -191,8 +201,11 @@ for noise, name in ((0.0, "noiseless"), (alpha, "noisy")):
         other[noise],
         noise,
         original,
-        f"The original models, α = {noise}, with outputs as fillers.",
-        "Two panels: population losses on a logarithmic axis, and losses on unseen words.",
+        f"The original models with outputs as fillers, α = {noise}: "
+        + ("as above." if noise else "on unseen words both end above their start, as above."),
+        "Two panels. Left, on a logarithmic axis: the curve of Origin-Linear-FA falls, that of Origin-Softmax-F stays "
+        "high. Right: losses on unseen words, which "
+        + ("dip and then stay." if noise else "rise, with some bumps, and stay high."),
     )
 
 # %% [markdown]
@@ -410,10 +423,11 @@ show.table(
 # down a little, and grows again along round-off. So its slope there is a matter of luck, and is shown and not judged.
 #
 # With noise Origin-Softmax-F grows, from a dip far below its start, and under both rules of the fillers; at the paper's
-# size this is left open, for some of its runs leave their plateau. Origin-Linear-FA has the same dip, and what follows
-# depends on the fillers. With outputs as fillers, under which Table 1 comes out, its loss grows at the paper's size, on
-# record by seven hundredths in a thousand steps; with fillers as in the text it falls by as much. In runs as short as
-# these both are left open. Either way it stays far above the Bayes risk.
+# size this is left open: with fillers as in the text some of its runs leave their plateau, and with outputs as fillers
+# slopes of both signs are met. Origin-Linear-FA has the same dip, and what follows depends on the fillers. With outputs
+# as fillers, under which Table 1 comes out, its loss grows at the paper's size, on record by seven hundredths in a
+# thousand steps; with fillers as in the text it falls by as much. In runs as short as these both are left open. Either
+# way it stays far above the Bayes risk.
 
 # %%
 claim = Claim("in-context-reasoning/figure-1b")
@@ -504,9 +518,9 @@ claim.verdict()
 # The fully reparameterised model does what the theorems say, to the slope of its line, and softmax stops where its
 # closed form says. Without noise every model that converges does so at a linear rate or faster. With noise
 # Origin-Linear-FA and Reparam-Linear-W-FA fall along a line at first and then come to rest a tenth to a quarter of the
-# way above the Bayes risk (on record at full size, a fiftieth to a twelfth); Origin-Softmax-F stays on its plateau. In
-# the run of this page the losses of the original models on unseen words end above their start without noise. With it
-# that of one of the two grows, and whether that of the other does depends on the fillers.
+# way above the Bayes risk (on record at full size, a fiftieth to a twelfth); Origin-Softmax-F stays on its plateau. The
+# losses of the original models on unseen words end above their start without noise. With it that of Origin-Softmax-F
+# grows; for Origin-Linear-FA the run of this page leaves it open, and at the paper's size it depends on the fillers.
 #
 # ## To try
 # - Set `steps = 400`: in an ordinary loop the loss of Origin-Linear-FA on unseen words without noise comes down at the

@@ -2,6 +2,13 @@
 # # Figure 2 · Training on 2048 sentences
 # *Nguyen, Nguyen-Tang: Figure 2, Section 5.3.*
 #
+# *The task.* A sentence ends in a trigger word. Earlier in it the same trigger was followed by an output word $y$,
+# which is the word to predict; with label noise a noise word $\tau$ comes in its place with probability $\alpha$.
+# *Unseen* words are outputs that were never labels in training. A model has one layer of attention, with matrices $V$
+# and $W$, and a feed-forward layer $F$. *Origin* models train all three; *Reparam* models train one number $\lambda$
+# for each trigger, or $W$ where the name has it; in *FA* models $F$ sees what attention collected, in *F* models it
+# does not.
+#
 # Three ReLU models see the same 2048 labelled sentences over and over. The fully reparameterised one has a single
 # number to learn and cannot overfit. The other two can: their labels are noisy, and with enough parameters a model can
 # learn by heart which sentences ended in $\tau$. The paper says two things about what comes of it. On sentences with
@@ -281,7 +288,7 @@ claim.estimate(f"{only_w}, untrained: the same", untrained("population", only_w,
 claim.verdict()
 
 # %% [markdown]
-# At $\alpha=0.8$ only every fifth label is an output. So two things happen to the model with all matrices trained, one
+# At $\alpha=0.8$ only every fifth label is an output. Two things happen to the model with all matrices trained, one
 # after the other. It stays for long near the plateau of a model that does not know the output, and then learns the
 # outputs, so that its share falls. But as it learns them it also learns by heart which sentences ended in $\tau$, and
 # the share rises again (set `passes = 100`). The least share over the epochs, which is shown and not judged, tells how

@@ -2,6 +2,13 @@
 # # Figures 11 and 12 · Layers that are told apart
 # *Nguyen, Nguyen-Tang: Figures 11 and 12, and the third panels of Figures 10 to 12; Appendix D.2.2.*
 #
+# *The task.* A sentence ends in a trigger word. Earlier in it the same trigger was followed by an output word $y$,
+# which is the word to predict; with label noise a noise word $\tau$ comes in its place with probability $\alpha$.
+# *Unseen* words are outputs that were never labels in training. A model has one layer of attention, with matrices $V$
+# and $W$, and a feed-forward layer $F$. *Origin* models train all three; *Reparam* models train one number $\lambda$
+# for each trigger, or $W$ where the name has it; in *FA* models $F$ sees what attention collected, in *F* models it
+# does not.
+#
 # In the paper's reparameterisation $V$ is the identity, so that attention votes for words that it attends to, and $F$
 # puts a number $\gamma$, and the attention paid to outputs, on $\tau$ alone. That should tell the layers apart: $F$
 # cannot favour $y$, so that attention has to; and attention, which could favour $\tau$ by attending to it, need not,
@@ -89,7 +96,8 @@ others = [train([only_w], other, stream) for stream in of_runs[:other_seeds]]
 
 # %% [markdown]
 # What is left of the way from the plateau of a model that does not know the output, 1, down to the Bayes risk, 0, and
-# the share of sentences with separated layers (condition 8) are taken at the end of every run.
+# the share of sentences with separated layers (condition (8): attention predicts $y$ and the feed-forward layer $\tau$)
+# are taken at the end of every run.
 
 
 # %%
@@ -137,8 +145,10 @@ def draw(name, title, caption):
                     series = history.of(f"{layer}_{curve}", name, alpha, rate)
                     colour = show.COLOURS[line == "--"]
                     axis.plot(history.steps, series, line, color=colour, label=label if index == 0 else None)
-            axis.set(title=f"α = {alpha}", ylabel="mean logit", xlabel="step")
+            axis.set(title=f"α = {alpha}", ylabel="mean logit")
         row[0].legend(fontsize=8)
+    for axis in axes[1]:
+        axis.set(xlabel="step")
     alt = "Six panels in which solid and dashed curves coincide in the end."
     show.figure(fig, name=title.lower().replace(" ", "-"), caption=f"{name}: the paper's {title}. {caption}", alt=alt)
 
@@ -207,7 +217,10 @@ claim.verdict()
 
 # %%
 draw(
-    full, "Figure 12", "Straight lines of slope η: η t above, η t + γ̂ below. Curves of several runs lie on each other."
+    full,
+    "Figure 12",
+    "Straight lines of slope η: η t above, η t + γ̂ below, where at first another logit, 0, is "
+    "larger at the lowest noise level. Curves of several runs lie on each other.",
 )
 
 # %% [markdown]
@@ -307,8 +320,9 @@ show.figure(
     name="third-panels",
     caption="Losses of the three models, a curve for each run, on trained outputs ('population') and on words that "
     "were never outputs ('unseen'). Thin horizontal line: the Bayes risk.",
-    alt="Three panels, each with a bundle of curves near a horizontal line, and those of one model on unseen words far "
-    "above the others.",
+    alt="Three panels, each with a bundle of curves near a horizontal line; those of Reparam-Linear-W-FA on unseen "
+    "words and, with more noise, of Origin-Linear-FA on trained ones lie higher, and those of Origin-Linear-FA on "
+    "unseen words far above all others.",
 )
 
 # %% [markdown]

@@ -2,6 +2,13 @@
 # # Figures 3, 4 and 5 · Losses at two rates
 # *Nguyen, Nguyen-Tang: Figures 3, 4 and 5, Appendix D.2.1.*
 #
+# *The task.* A sentence ends in a trigger word. Earlier in it the same trigger was followed by an output word $y$,
+# which is the word to predict; with label noise a noise word $\tau$ comes in its place with probability $\alpha$.
+# *Unseen* words are outputs that were never labels in training. A model has one layer of attention, with matrices $V$
+# and $W$, and a feed-forward layer $F$. *Origin* models train all three; *Reparam* models train one number $\lambda$
+# for each trigger, or $W$ where the name has it; in *FA* models $F$ sees what attention collected, in *F* models it
+# does not.
+#
 # Each of these figures shows one model: its population loss and its loss on unseen words over time, at four noise
 # levels and two rates. The appendix says what is to be seen in them. For some models the larger rate is the better one,
 # since it lets them leave a bad saddle. For others it makes the training restless.
@@ -9,9 +16,9 @@
 # The text from which this book was made, as it was extracted from the PDF, lacks the captions of Figures 3 and 4. So
 # which models they show is a guess here, and that they are lacking may be the extraction's fault and not the paper's.
 #
-# All models start at zero, and slopes are computed by subtraction in float32, as an ordinary training loop does. There
-# are outputs as fillers, the rule under which nearly all of Table 1 comes out. There is one seed here, and five at full
-# size.
+# All models start at zero, and slopes are computed by subtraction in float32, as an ordinary training loop does.
+# Fillers, the words around, may be outputs: the rule under which nearly all of Table 1 comes out. There is one seed
+# here, and five at full size.
 
 # %%
 import math
@@ -93,7 +100,7 @@ def at_end(name, alphas, eta, measure="population"):
 
 
 # %%
-def panels(name, title, caption):
+def panels(name, title, caption, seen):
     """Both losses of the first seed at both rates."""
     fig, axes = show.axes(2, 2, width=7.5, height=4.6, sharex=True)
     for row, eta in zip(axes, rates, strict=True):
@@ -108,7 +115,7 @@ def panels(name, title, caption):
         fig,
         name=name.lower(),
         caption=f"{name}: the paper's {title}. {caption}",
-        alt=f"Population loss on the left and unseen loss on the right of {name}, four noise levels, two rates.",
+        alt=f"Four panels of {name}: population loss on the left, unseen loss on the right, four noise levels. {seen}",
     )
 
 
@@ -130,7 +137,12 @@ def panels(name, title, caption):
 # The text names Origin-Softmax-FA for the larger rate that escapes, and none of the other captions has that model.
 
 # %%
-panels("Origin-Softmax-FA", "Figure 3, by a guess", "Only the larger rate leaves the plateau.")
+panels(
+    "Origin-Softmax-FA",
+    "Figure 3, by a guess",
+    "Only the larger rate leaves the plateau.",
+    "Above, population losses rest on plateaus; below they leave these one after the other. Unseen losses rise.",
+)
 
 # %% [markdown]
 # The larger rate must have come at least half of the way to the target at every noise level, the smaller one must still
@@ -168,7 +180,12 @@ claim.verdict()
 # 0$ the slopes of both are 0, and $F$ sees nothing but the last two words.
 
 # %%
-panels("Origin-Linear-F", "Figure 4, one candidate", "The plateau is never left.")
+panels(
+    "Origin-Linear-F",
+    "Figure 4, one candidate",
+    "The plateau is never left.",
+    "At both rates population losses come to rest on plateaus, and unseen losses rise.",
+)
 
 # %% [markdown]
 # Origin-ReLU-FA learns the trained outputs, and its loss on other words stays above the plateau.
@@ -178,13 +195,19 @@ panels(
     "Origin-ReLU-FA",
     "Figure 4, another candidate",
     "Population losses come down, unseen losses stay above the plateau.",
+    "Population losses come down, that without noise to 0. Unseen losses stay high; below, that without noise is wild.",
 )
 
 # %% [markdown]
 # Reparam-ReLU-FA does all that is asked, and goes the faster the larger the rate.
 
 # %%
-panels("Reparam-ReLU-FA", "Figure 4, a third candidate", "Both losses go to the target.")
+panels(
+    "Reparam-ReLU-FA",
+    "Figure 4, a third candidate",
+    "Both losses go to the target.",
+    "Left and right all curves fall alike to flat levels, and do so faster below.",
+)
 
 # %% [markdown]
 # Each is held to its own row of Table 1.
@@ -220,11 +243,16 @@ claim.verdict()
 # <!-- /claim -->
 # The caption is there: Origin-ReLU-F converges at $\eta = 0.1$ and does not at $\eta = 0.5$. In the noiseless task that
 # is a matter of arithmetic. Once the loss is small, slopes by subtraction are round-off, and steps of full length along
-# round-off throw the model off its solution now and then. For comparison the noiseless runs are made with exact slopes
-# as well, and both are made longer, for spikes come late.
+# round-off throw the model off its solution again and again. For comparison the noiseless runs are made with exact
+# slopes as well, and both are made longer, for spikes come late.
 
 # %%
-panels("Origin-ReLU-F", "Figure 5", "With noise the larger rate ends higher; unseen losses stay above the plateau.")
+panels(
+    "Origin-ReLU-F",
+    "Figure 5",
+    "With noise the larger rate ends higher; unseen losses stay above the plateau.",
+    "Population losses come down, below with bumps; unseen losses stay high, and below they are restless.",
+)
 
 # %% [markdown]
 # The noiseless loss at the larger rate, on a logarithmic axis: with exact slopes it falls for good.
@@ -243,14 +271,15 @@ long = {"subtraction": both, "log-domain": [history.with_arithmetic("log-domain"
 fig, axis = show.axes(width=6.0)
 for label, histories in long.items():
     history = histories[0]
-    axis.semilogy(history.steps, history.of("population", "Origin-ReLU-F", 0.0, fast).clamp_min(1e-12), label=label)
+    series = history.of("population", "Origin-ReLU-F", 0.0, fast).clamp_min(1e-12)
+    axis.semilogy(history.steps, series, label="exact" if label == "log-domain" else label)
 axis.set(xlabel="iteration t", ylabel="population loss, noiseless")
 axis.legend()
 show.figure(
     fig,
     name="spikes",
-    caption=f"Origin-ReLU-F, noiseless, η = {fast}, in float32: spikes with slopes by subtraction, none in the log "
-    "domain. (Losses below $10^{-12}$ are drawn there.)",
+    caption=f"Origin-ReLU-F, noiseless, η = {fast}, in float32: spikes with slopes by subtraction, none with exact "
+    "ones. (Losses below $10^{-12}$ are drawn there.)",
     alt="Two curves on a logarithmic axis. One falls to the lower edge. The other stays restless and has high spikes.",
 )
 
@@ -289,7 +318,7 @@ claim = Claim("in-context-reasoning/figure-5")
 claim.check(f"η = {slow}: share that is left", at_end("Origin-ReLU-F", levels, slow), "<=", share)
 claim.check(f"η = {fast}, noiseless: highest point of the second half", highest("subtraction", fast), ">=", 0.1)
 claim.control(f"η = {slow}: the same highest point", highest("subtraction", slow), ">=", 0.1)
-claim.control(f"η = {fast}, log domain: the same highest point", highest("log-domain", fast), ">=", 0.1)
+claim.control(f"η = {fast}, exact slopes: the same highest point", highest("log-domain", fast), ">=", 0.1)
 claim.check("noisy: share that is left, larger minus smaller rate", higher("Origin-ReLU-F"), ">=", 0.02)
 claim.control("Reparam-ReLU-FA: the same", higher("Reparam-ReLU-FA"), ">=", 0.02)
 for case, end in at_end("Origin-ReLU-F", noise, fast).items():
@@ -309,6 +338,6 @@ claim.verdict()
 # round-off. With exact slopes the noiseless one converges.
 #
 # ## To try
-# - Set `steps = 200`: the larger rate has not left the plateau of Origin-Softmax-FA yet, and the check of Figure 3
-#   fails.
+# - Set `steps = 200`: at the larger rate Origin-Softmax-FA has left its plateau at one noise level alone, and the check
+#   of Figure 3 fails.
 # - Set `batch = 128`: at the smaller rate the noisy losses of Origin-ReLU-F lie nearer to their targets.

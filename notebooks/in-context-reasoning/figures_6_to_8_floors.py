@@ -2,19 +2,28 @@
 # # Figures 6, 7 and 8 · Models that stop at a floor
 # *Nguyen, Nguyen-Tang: Figures 6, 7 and 8, Appendix D.2.1.*
 #
+# *The task.* A sentence ends in a trigger word. Earlier in it the same trigger was followed by an output word $y$,
+# which is the word to predict; with label noise a noise word $\tau$ comes in its place with probability $\alpha$.
+# *Unseen* words are outputs that were never labels in training. A model has one layer of attention, with matrices $V$
+# and $W$, and a feed-forward layer $F$. *Origin* models train all three; *Reparam* models train one number $\lambda$
+# for each trigger, or $W$ where the name has it; in *FA* models $F$ sees what attention collected, in *F* models it
+# does not.
+#
 # Three models have $V$, $W$ and $F$ of the lemmas, with one number $\lambda$ for each trigger to train, and a
 # feed-forward layer that sees $x_H$ alone. With label noise they cannot reach the Bayes risk, and how far they come can
 # be computed.
 #
-# With linear or ReLU attention and one bigram a sentence, $\xi_y = \lambda$, while $\tau$ has the fixed logit $\gamma$.
-# The loss over the label's law is $-(1-\alpha)\lambda - \alpha\gamma + \ln(e^\lambda + e^\gamma + N - 1)$. It is least
-# where $e^\lambda = \frac{1-\alpha}{\alpha}(e^\gamma + N - 1)$, and is there, with $\gamma = \ln\frac\alpha{1-\alpha}$,
+# With linear or ReLU attention, one bigram a sentence and $N$ words beside $\tau$, $\xi_y = \lambda$, while $\tau$ has
+# the fixed logit $\gamma$. The loss over the label's law is $-(1-\alpha)\lambda - \alpha\gamma + \ln(e^\lambda +
+# e^\gamma + N - 1)$. It is least where $e^\lambda = \frac{1-\alpha}{\alpha}(e^\gamma + N - 1)$, and is there, with
+# $\gamma = \ln\frac\alpha{1-\alpha}$,
 #
 # $$L_{\text{Bayes}} + \alpha\ln\big(1 + (N-1)e^{-\gamma}\big).$$
 #
-# With softmax attention the weights add up to one, so that no logit of an output exceeds 1, and the loss stops far
-# above that even without noise. It is least at $\xi_y=1$, where it is $-(1-\alpha)-\alpha\gamma+\ln(e+e^\gamma+N-1)$
-# (without noise $\ln(1+(N-1)/e)$). Nothing in this speaks of which word $y$ is: unseen words fare like the others.
+# With softmax attention the weights add up to one, so that no logit of an output exceeds 1, and the loss stops above
+# that floor, and far above 0 even without noise. It is least at $\xi_y=1$, where it is
+# $-(1-\alpha)-\alpha\gamma+\ln(e+e^\gamma+N-1)$ (without noise $\ln(1+(N-1)/e)$). Nothing in this speaks of which word
+# $y$ is: unseen words fare like the others.
 
 # %%
 import math
@@ -92,7 +101,7 @@ def panels(name, title, caption):
     for row, eta in zip(axes, rates, strict=True):
         for axis, measure in zip(row, ("population", "unseen"), strict=True):
             for alpha in levels:
-                axis.axhline(closed_end(name, alpha, tokens), color="grey", linewidth=0.6)
+                axis.axhline(closed_end(name, alpha, tokens), color="grey", linewidth=0.6, zorder=1)
                 axis.plot(first.steps, first.of(measure, name, alpha, eta), label=f"α = {alpha}")
             axis.set(ylabel=f"{measure} loss", title=f"η = {eta}")
     for axis in axes[1]:
@@ -101,8 +110,9 @@ def panels(name, title, caption):
     show.figure(
         fig,
         name=name.lower(),
-        caption=f"{name}: the paper's {title}. {caption} Thin horizontal lines: the floors, two nearly equal.",
-        alt=f"Population and unseen loss of {name} fall to four levels and stay there, at both rates.",
+        caption=f"{name}: the paper's {title}. {caption} Thin horizontal lines: the floors.",
+        alt=f"Four panels: population and unseen loss of {name}, at both rates. All curves fall to their floors and "
+        "stay there, at the larger rate with small bumps.",
     )
 
 
@@ -230,12 +240,12 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# A feed-forward layer that does not see what is attended gives $\tau$ a logit that is fixed once for all, and then
-# $\lambda$ can serve the output or the noise and not both. The floor that follows is met to two digits and better.
-# Softmax puts a ceiling on the logits of words instead, and its floor is higher still. Since no word is told from
-# another, unseen words fare the same.
+# With $V$ and $F$ of the lemmas, a feed-forward layer that does not see what is attended gives $\tau$ a logit that is
+# fixed once for all, and then $\lambda$ can serve the output or the noise and not both. The floor that follows is met
+# to two digits and better. Softmax puts a ceiling on the logits of words instead, and its floor is higher still. Since
+# no word is told from another, unseen words fare the same.
 #
 # ## To try
-# - Set `tokens = 15`: with fewer other words all floors are lower.
+# - Set `tokens = 15`: with fewer other words all floors but 0 are lower.
 # - Set `length = 16`: with fewer positions softmax attention comes to its floor sooner, and the floor stays where it
 #   is.

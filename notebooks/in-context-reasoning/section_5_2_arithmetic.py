@@ -247,8 +247,8 @@ show.figure(
     fig,
     name="noisy",
     caption="With label noise the loss on trained words comes near the Bayes risk at the smaller rate (dotted; it is "
-    "the same for two of the levels), and at the larger one rests above it, most of all at α = 0.8. That on unseen "
-    "words stays above it at both. A curve for each seed.",
+    "the same for two of the levels), and at the larger one rests above it. That on unseen words stays above it at "
+    "both. A curve for each seed.",
     alt="Four panels of curves and two dotted levels, at one half and 0.7. On the left the curves fall nearly to them "
     "above, and less near below; on the right they stay higher.",
 )
@@ -325,16 +325,16 @@ claim.verdict()
 # ## What was learned
 # With fillers as in the text, that a model trained in $W$ alone loses the unseen words is seen by whoever trains it
 # with an ordinary loop, in float32 and, later, in float64. Without label noise the loop is the cause and not the model:
-# with slopes that are right it gives a word it never saw a probability that goes to one. So the dash in the row of
-# Table 1 is the loop's, and it comes from the larger rate: at the smaller one, when 500 steps end, an unseen word still
-# has most of the probability. With outputs as fillers rounding has hardly begun to harm after 500 steps. That exact
-# slopes keep the unseen words is to be expected. Descent on $W$ takes the hard-margin direction
-# ({doc}`theorem_3_4_direction`). On the instance of Theorem 3.4, with $|\mathcal O|$ outputs, $\tilde E(q)$ has in it
-# $|\mathcal O|$ times the weight of a single output, so that an unseen word keeps $|\mathcal O|/(|\mathcal O|+1)$ of
-# the logit of a seen one. With noisy labels the conclusion of Section 5.2 stands in both arithmetics. There the loss on
-# trained words comes near the Bayes risk at the smaller rate. At the larger one and with much noise it comes to rest
-# above: whether that is near is a matter of the margin in a run as small as this. On record at full size six tenths of
-# the way are left there, at all five seeds.
+# with slopes that are right it gives a word it never saw a probability that goes to one. So the noiseless dash in its
+# row of Table 1 is the loop's: after 500 steps it is seen at the larger rate only, since at the smaller one an unseen
+# word still has most of the probability; after 2000 steps rounding harms at both. With outputs as fillers rounding has
+# hardly begun to harm after 500 steps. That exact slopes keep the unseen words is to be expected. Descent on $W$ takes
+# the hard-margin direction ({doc}`theorem_3_4_direction`). On the instance of Theorem 3.4, with $|\mathcal O|$ outputs,
+# the weight of $\tilde E(q)$ in that direction is $|\mathcal O|$ times that of a single output, so that an unseen word
+# keeps $|\mathcal O|/(|\mathcal O|+1)$ of the logit of a seen one. With noisy labels the conclusion of Section 5.2
+# stands in both arithmetics. There the loss on trained words comes near the Bayes risk at the smaller rate. At the
+# larger one and with much noise it comes to rest above: whether that is near is a matter of the margin in a run as
+# small as this. On record at full size six tenths of the way are left there, at all five seeds.
 #
 # ## To try
 # - Set `steps = 2000`: in float64 rounding harms the unseen words at the smaller rate too.

@@ -1,6 +1,10 @@
 # %% [markdown]
-# # Section 5 · The thirteen models
+# # Section 5 · What is trained, and from where
 # *Nguyen, Nguyen-Tang: baselines of Section 5; Appendix D.1.*
+#
+# The task of this chapter is to predict the word that followed, earlier in the sentence, the *trigger* in which the
+# sentence ends: the output word $y$, or, with probability $\alpha$, a noise word $\tau$. The models have one layer of
+# attention, with matrices $V$ and $W$, and a feed-forward layer $F$.
 #
 # A name says three things. *Origin* trains $V$, $W$ and $F$; *Reparam* trains the scale $\lambda$ of Lemmas 3.1 and 4.1
 # alone; *Reparam-…-W* trains $W$ with $V$ and $F$ of the lemmas. *Linear*, *ReLU* and *Softmax* are the activation.
@@ -95,7 +99,8 @@ shifted = {name: after(name, 1e-8, seeds[0]) for name in TABLE_1}
 plain = {name: after(name, 0.0, seeds[0])[1] for name in TABLE_1 if "ReLU" in name}
 saddle = {f"batches {number}": after("Origin-Linear-F", 1e-8, data)[1] for number, data in enumerate(seeds)}
 # %% [markdown]
-# The reparameterised models train numbers: $W$ is $\lambda$ times a matrix of length $\sqrt2$.
+# Six of them train a number $\lambda$ for each trigger. With the one trigger here their $W$ is $\lambda$ times
+# $E(q)(\tilde E(q)-E(\tau))^T$, a matrix of Frobenius norm $\sqrt2$, so that it moves by up to $\sqrt2$ times as much.
 
 # %%
 show.table(
@@ -144,7 +149,7 @@ show.figure(
     name="starts",
     caption="Origin-Linear-F without label noise. From zero it stays on its saddle, and F alone learns how frequent "
     "words are; from small random numbers it comes down to the loss 0.",
-    alt="Three curves. Two fall fast, to zero; the dashed one falls slowly and levels off at one.",
+    alt="Three curves. Two fall fast, to zero; the dashed one falls slowly and stays above one.",
 )
 
 # %% [markdown]

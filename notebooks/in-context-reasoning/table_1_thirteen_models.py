@@ -26,10 +26,10 @@
 # Of thirteen models, nine reach loss 0 in the noiseless task and seven the Bayes risk in the noisy one. Only the fully
 # reparameterised ones do as well on unseen outputs; Reparam-Linear-FA and Reparam-ReLU-FA alone have all four ticks.
 # (So it is with outputs as fillers, and from a start at zero, which the paper does not print. How near a loss must come
-# is not said: on record at full size, five of the seven end above the Bayes risk by up to 0.14 of the way from a model
-# that does not know the output. That Reparam-Linear-W-FA loses the unseen words without noise is round-off: with these
-# fillers it depends on the margin even in a run of the paper's length, and is not judged; with those of the text it is
-# beyond doubt.)
+# is not said: on record at full size, five of the seven end above the Bayes risk by up to 0.14 of the gap between it
+# and a model that does not know the output. That Reparam-Linear-W-FA loses the unseen words without noise is round-off:
+# with these fillers it depends on the margin even in a run of the paper's length, and is not judged; with those of the
+# text it is beyond doubt.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -56,8 +56,8 @@
 # within a tenth of the gap, but for two in the column of the Bayes risk, which end up to 0.14 of the gap above it, and
 # for one that round-off decides, at one of the seeds. Within a fifth of the gap all but that one are as printed. With
 # fillers as in the text Origin-Softmax-F comes near all its targets, but for one run of five, which at $\alpha=0.8$ is
-# on its plateau still: hence "in most runs", asked of the median once that had been seen. Of the other rows those are
-# run with fillers as in the text that other pages look at ({doc}`figure_1_losses`, {doc}`section_5_2_arithmetic`).
+# on its plateau still: hence "in most runs", asked of the median once that had been seen. Other pages run some of the
+# other rows with these fillers ({doc}`figure_1_losses`, {doc}`section_5_2_arithmetic`).
 
 # %%
 import math
@@ -130,9 +130,9 @@ exact = [history.with_arithmetic("log-domain") for history in by_seed]
 
 
 # %% [markdown]
-# With fillers as in the text the model is trained whose row changes: at the larger rate, for at the smaller one it does
-# not leave its plateau in the time there is. Beside it, without noise and for as many steps, it is trained with outputs
-# as fillers. What becomes with fillers as in the text of the model to which rounding matters most is told by
+# The model whose row changes is trained with fillers as in the text too, at the larger rate only, since at the smaller
+# one it does not leave its plateau in the time there is. Beside it, without noise and for as many steps, it is trained
+# with outputs as fillers. How the model to which rounding matters most fares with fillers as in the text is seen in
 # {doc}`section_5_2_arithmetic`.
 
 # %%
@@ -246,7 +246,7 @@ show.table(
 # One cell: whether Reparam-Linear-W-FA keeps the unseen words in the noiseless task. In a run of the paper's length its
 # population loss is at rounding at both rates, so that which of them is the better is chance; and at the larger one the
 # loss on unseen words ends about as high as what counts as near. In a shorter run the smaller rate is not yet at
-# rounding. The table shows both.
+# rounding. The table shows both rates and both arithmetics.
 
 # %%
 lines = []
@@ -388,15 +388,16 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # With an ordinary loop's arithmetic and outputs as fillers the table comes out, but for one cell that round-off decides
-# and that is not judged; here with one seed, on record with five. Where one draws the line of what is near turns cells,
-# most of them in the column of the Bayes risk, and the paper does not say where it drew it. The rows of the fully
-# reparameterised models have closed forms and are beyond doubt, and so, from a start at zero, are the dashes of
-# Origin-Linear-F. One row depends on the fillers: with those that the text describes Origin-Softmax-F learns both tasks
-# in most runs. And the one cell, whether a model trained in $W$ alone keeps the unseen words without label noise, hangs
-# on round-off, on the margin, and at full length on which of two losses at rounding is the smaller.
+# and that is not judged; here with one seed, and on record with five within a fifth of the gap, while within a tenth
+# two cells of the Bayes risk are missing. Where one draws the line of what is near turns cells, most of them in the
+# column of the Bayes risk, and the paper does not say where it drew it. The rows of the fully reparameterised models
+# have closed forms and are beyond doubt, and so, from a start at zero, are the dashes of Origin-Linear-F. One row
+# depends on the fillers: with those that the text describes Origin-Softmax-F learns both tasks in most runs. And the
+# one cell, whether a model trained in $W$ alone keeps the unseen words without label noise, hangs on round-off, on the
+# margin, and at full length on which of two losses at rounding is the smaller.
 #
 # ## To try
 # - Set `text_steps = 400`: with fillers as in the text Origin-Softmax-F is still on its plateau, its whole row is as
 #   printed, and our own reading is *undecided here*.
-# - Set `steps = 200`: Origin-Softmax-FA has not left its plateau yet, its ticks are missing, and the verdict is
+# - Set `steps = 200`: Origin-Softmax-FA has hardly left its plateau, its ticks are missing, and the verdict is
 #   *undecided here*.

@@ -237,15 +237,16 @@ def _crosses(line: Line2D, box: Any) -> bool:
 def _label_logarithms(axis: Axes) -> None:
     """Powers of ten as text, for matplotlib's own take a quarter of a drawing's time as formulas.
 
-    On an axis of a decade or two it would label every minor tick, one over the other.
+    Minor ticks go: they take two thirds of it, and on an axis of a decade or two all would be labelled, one over the
+    other. There the ticks are at 1, 2 and 5 times the powers, and within a decade at some more.
     """
     for line in (axis.xaxis, axis.yaxis):
         if line.get_scale() != "log" or isinstance(line.get_major_locator(), FixedLocator):
             continue
         low, high = sorted(line.get_view_interval())
         line.set_minor_locator(NullLocator())
-        if low > 0 and math.log10(high / low) < 2:
-            line.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        if low > 0 and (decades := math.log10(high / low)) < 2:
+            line.set_major_locator(LogLocator(subs=(1, 2, 5) if decades >= 1 else (1, 2, 3, 4, 5, 7)))
             line.set_major_formatter(FuncFormatter(lambda value, _: set_powers(format_number(value))))
         elif isinstance(line.get_major_formatter(), LogFormatter) and getattr(line.get_transform(), "base", None) == 10:
             line.set_major_formatter(FuncFormatter(lambda value, _: set_powers(f"1e{math.log10(value):.0f}")))

@@ -174,6 +174,11 @@ def test_a_short_logarithmic_axis_has_numbers_at_one_two_and_five() -> None:
     assert ticks(100, 9_999) == ["100", "200", "500", "1000", "2000", "5000"]
 
 
+def test_within_a_decade_there_are_more_of_them() -> None:
+    assert ticks(2.5, 9.5) == ["3", "4", "5", "7"]
+    assert ticks(4.1, 11) == ["5", "7", "10"]
+
+
 def test_a_long_one_has_powers_of_ten_alone() -> None:
     assert ticks(1, 100) == ["10⁰", "10¹", "10²"]
     assert ticks(1e-3, 0.1) == ["10⁻³", "10⁻²", "10⁻¹"]
