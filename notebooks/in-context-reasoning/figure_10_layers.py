@@ -33,8 +33,8 @@
 #
 # Attention predicts $y$ perfectly by the drawn means, at $\alpha=0.2$ in all runs and at $\alpha=0.5$ in some (on
 # record at the paper's size all come within seven hundredths of it); on every single sentence in no run. At
-# $\alpha=0.5$ a run of the other way has it on half of the sentences or fewer. The figure shows Origin-Linear-FA, and
-# the comparison is with $\max_j\xi_{F,j}$.
+# $\alpha=0.5$ a run of the other way has it on about half of the sentences or fewer. The figure shows Origin-Linear-FA,
+# and the comparison is with $\max_j\xi_{F,j}$.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -14,7 +14,7 @@
 # scores are zero, and the slope of ReLU at 0 decides: if it is 0, as all libraries have it, the $V$, $W$ and $\lambda$
 # of a ReLU model never move, and only $F$ of the Origin models does. A shift of $10^{-8}$ inside ReLU frees them. And
 # Origin-Linear-F starts on a saddle that it cannot leave: the slope in $V$ needs $W$, the slope in $W$ needs $V$, and
-# both are zero. From any other start it can.
+# both are zero. From small random numbers in $V$ and $W$ it can.
 
 # %%
 import math
@@ -112,7 +112,7 @@ show.table(
 # %% [markdown]
 # ## Another start
 # The same model, Origin-Linear-F, from three starts on the same sentences without label noise: twice from small random
-# numbers, once from zero. Their size hardly matters, since every step has the same length.
+# numbers, once from zero. As long as they are small their size hardly matters, since every step has the same length.
 
 
 # %%

@@ -256,8 +256,8 @@ show.table(
 # %% [markdown]
 # Every step has the same length, however small the slope, so a slope that is not zero is enough. Origin-Linear-F alone
 # has none: it stays where it is, and its $F$ learns how frequent outputs are. (Origin-Linear-FA begins with the same
-# zeros, and leaves since its $F$ reads what is attended. And from any other start Origin-Linear-F would leave as well:
-# {doc}`section_5_variants`.)
+# zeros, and leaves since its $F$ reads what is attended. And from small random numbers Origin-Linear-F would leave as
+# well: {doc}`section_5_variants`.)
 #
 # <details><summary>Proof for Origin-Linear-F</summary>
 #
