@@ -533,6 +533,3 @@ claim.verdict()
 #   end, since its slopes have just rounded to zero; with exact slopes it grows. It ends above its start in both.
 # - Set `seeds = 20`: with noise the loss of Origin-Linear-FA on unseen words falls under both rules of the fillers, and
 #   clearly so. With batches as small as these it does not grow.
-# - Set `rate = 0.5`: with noise the slopes of both original models have either sign, and that the loss of
-#   Origin-Softmax-F grows is not seen either.
-# - Set `alpha = 0.2`: the straight line has the same slope $-\eta$, and the probability of $\tau$ goes to 0.2.

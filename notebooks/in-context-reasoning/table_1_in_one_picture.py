@@ -310,8 +310,7 @@ show.table(
 # ### d. Are words learned one by one?
 # A number $\lambda$ for each trigger says how strongly to look at *what follows it*. It is the same for all words, so
 # the model does not tell an output from a word that never was one. A matrix that is trained has entries for each word.
-# To see it, the output of a sentence and a word that never was an answer are put in each other's place, in sentences of
-# which the trained model knows the answer.
+# To see it, the output of a sentence and a word that never was an answer are put in each other's place.
 
 
 # %%
