@@ -119,11 +119,13 @@ show.figure(
 # "Linear in $H$" is read as for the labelled classes, on the points that are not saturated yet: those with a mean error
 # above 5 % of a constant answer's. How strongly a model depends on $n$ is told by the exponent of what it has
 # memorised, as there: of the share of the labels' variance that it accounts for, one less twelve times the error. By
-# the exponent of the error itself, shown beside, the caption would not come out at this $T$: separate contexts have the
-# steeper slope, since with a long context their error is already near 0, and a curve that nears 0 is steep on a
-# logarithmic axis. $R^2$ is that of the mean over the seeds, with an interval by leaving out one at a time, as on the
-# page on classes; all else is taken seed by seed. Sizes, numbers of seeds and bars were chosen after first runs, so an
-# outcome here is a little too sure of itself.
+# the exponent of the error itself, shown beside, the caption would not come out: separate contexts have the steeper
+# slope. That slope tells how near to 0 an error is: with a long context theirs is a small part of a constant answer's,
+# and a curve that nears 0 is steep on a logarithmic axis. With `contexts_examples = [2400]` their error stays far from
+# 0, and its exponent is smaller than that of shared contexts at 800; shared contexts memorise next to nothing there.
+# $R^2$ is that of the mean over the seeds, with an interval by leaving out one at a time, as on the page on classes;
+# all else is taken seed by seed. Sizes, numbers of seeds and bars were chosen after first runs, so an outcome here is a
+# little too sure of itself.
 
 # %%
 n_used = [n for n in contexts if n > 1]
