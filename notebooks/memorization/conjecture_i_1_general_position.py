@@ -17,8 +17,8 @@
 #
 # **Appendix I.1 (A bound of order Hd under general position)** *Appendix I.1*
 #
-# **As printed.** "A bound with complexity $O(Hd)$" is conjectured, a lower one, for all $n<d$; Figure 4's caption
-# thinks of $H(d-1)+1$.
+# **As printed.** "A bound with complexity $O(Hd)$" is conjectured, a lower one, and no lower end for $n$ is named;
+# Figure 4's caption thinks of $H(d-1)+1$.
 #
 # **Corrected.** Let all tokens, of contexts and queries, be in general position, $2\le n<d=d_h$ and $d_v\ge
 # d_\mathrm{out}$, $d\ge d_\mathrm{out}$. Then the layer memorises every $T\le d+(H-1)(d-\lceil d/n\rceil)$ examples, at

@@ -157,7 +157,8 @@ bends = {
 # %% [markdown]
 # The table has the mean over the seeds, and over $T$ where there are several. Of a line in $n$, through three points,
 # $R^2$ is some 0.93 with shared contexts: even there the fraction is not as straight in $n$ as it is in $H$ at this
-# size, and "weakened" is read as a smaller exponent.
+# size. With separate contexts its interval is wide and holds that of the shared ones, so that $R^2$ does not tell the
+# two apart. "Weakened" is read as a smaller exponent.
 
 # %%
 show.table(

@@ -16,7 +16,7 @@
 #
 # If $E^{(t)}=E$ for all $t$, then $\mathrm{rank}\,Z\le H(n-1)+1$ for every choice of keys and queries.
 #
-# **Beside it, as printed.** In the proof, $\Theta_h-\Theta_1$ "has at least one zero eigenvalue".
+# **In the paper's proof.** $\Theta_h-\Theta_1$ "has at least one zero eigenvalue".
 #
 # **Corrected.** It has the null vector $\mathbf 1_n$; a matrix of $T$ rows and $n$ columns has no eigenvalues.
 #
@@ -155,14 +155,14 @@ def proof_steps(claim: Claim, H: int, n: int) -> None:
     Z = int(numerical_rank(features(heads, examples)))
     claim.check("rows of the differences of two heads, largest sum", null, "<=", 1e-14, of="proof")
     claim.check("differences, largest rank", max(ranks[1:]), "<=", n - 1, of="proof")
-    claim.check("rank of Z less that of Theta", Z - int(numerical_rank(Theta)), "<=", 0, of="proof")
-    claim.check(
-        "rank of Theta less the sum over the blocks", int(numerical_rank(Theta)) - sum(ranks), "<=", 0, of="proof"
-    )
+    rows, columns = differences[0].shape
+    claim.misprint("a zero eigenvalue: rows of a difference less its columns", rows - columns, "==", 0, of="proof")
+    of_theta = int(numerical_rank(Theta))
+    claim.check("rank of Z less that of Theta", Z - of_theta, "<=", 0, of="proof")
+    claim.check("rank of Theta less the sum over the blocks", of_theta - sum(ranks), "<=", 0, of="proof")
     product = Theta @ torch.block_diag(*[examples.context_of_each[0]] * H)
-    claim.check(
-        "Z less Theta times (I ⊗ E)", (features(heads, examples) - product).abs().max(), "<=", 1e-12, of="proof"
-    )
+    apart = (features(heads, examples) - product).abs().max()
+    claim.check("Z less Theta times (I ⊗ E)", apart, "<=", 1e-12, of="proof")
 
 
 # %% [markdown]

@@ -176,15 +176,18 @@ claim.verdict()
 #
 # With $d$ and $H$ fixed, increasing the context size $n$ improves memorisation, where all examples share one context,
 # as in the experiments that verify it. (Theorem 1 does not show it by itself; the number of labels within reach grows
-# by $H(d+1)$ with every token. The paper names no kind of context. With one for each example that number does not
-# depend on $n$, for $n\ge2$.)
+# by $H(d+1)$ with every token. The paper names no kind of context. With one for each example that number is the same
+# for every $n\ge2$, 144 at $d=8$ with two heads: that shows no gain, and refutes none, since as many dimensions are not
+# the same labels.)
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # With a shared context, as in the experiments of the section, every token adds $H(d+1)$ labels within reach. With a
-# context for each example the count does not depend on $n$, from $n = 2$ on. That fits
-# {claim:ref}`Figure 4 <memorization/figure-4>`, where the dependence on $n$ is weaker.
+# context for each example the count does not depend on $n$, from $n = 2$ on. That fits {claim:ref}`Figure 4
+# <memorization/figure-4>`, where the dependence on $n$ is weaker. It does not refute the sentence there: layers whose
+# outputs move in as many dimensions need not meet the same labels. So the verdict is on shared contexts, and where
+# contexts are separate the sentence is left open.
 
 # %%
 rising, level = ([pair[which] for pair in by_length.values()] for which in (0, 1))
@@ -203,6 +206,7 @@ claim.check("shared: least gain of labels in reach by a token, less H(d + 1)", m
 claim.check(f"{beyond_short} labels, trained: residual with n = d - 2", to_the_long, "<=", 1e-6)
 claim.control(f"{beyond_short} labels, trained: residual with n = 2", to_the_short, "<=", 1e-6)
 claim.control("separate contexts: gain of labels within reach, n = 2 to d - 2", level[-1] - level[0], ">", 0)
+claim.number("separate contexts: labels within reach, n = d - 2", level[-1])
 claim.verdict()
 
 # %% [markdown]
@@ -212,8 +216,8 @@ claim.verdict()
 #
 # **Section 5.2 (Key width beyond n, and below it)** *Section 5.2*
 #
-# **As printed.** With $d$ and $n$ fixed, whatever the contexts, increasing $d_h$ only helps up to $d_h<n$, and there is
-# no gain in memorisation beyond.
+# **As printed.** With $d$ and $n$ fixed, increasing $d_h$ only helps up to $d_h<n$, and there is no gain in
+# memorisation beyond. (The paper names no kind of context.)
 #
 # **Corrected.** With $d$ and $n$ fixed and one context shared by all examples, increasing $d_h$ only helps up to
 # $d_h<n$, and there is no gain in memorisation beyond: logits matter up to a common number only, so a head of any width
@@ -221,7 +225,8 @@ claim.verdict()
 # it is not tight: with a shared context and $d_h=1$ the rank of $Z$ was already $H(n-1)+1$ where it was tried.)
 #
 # The contexts must be shared, as in the experiments that verify it. With a context for each example a width beyond $n$
-# adds to the labels within reach, until $d_h=d$.
+# adds to the labels within reach, until $d_h=d$: from 112 to 144 at $d=8$, $n=4$ with two heads. Here a gain is denied,
+# and the larger number refutes that.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -251,7 +256,8 @@ claim.verdict()
 # With a shared context a head of any width is matched, weight for weight, by one of width $n - 1$. Below that something
 # real is lost, though not the rank of $Z$, which at the sizes tried is full from $d_h = 1$ on: the outputs move in
 # fewer dimensions. The paper's sentence names no kind of context. Where each example has a context of its own, a width
-# beyond $n$ does help: that is judged as what the printed form would have to satisfy.
+# beyond $n$ does help: that is judged as what the printed form would have to satisfy. Elsewhere the paper says it with
+# more care: "Theorem 1 suggests there is *no* gain in memorization capacity provided $d_h>n$" (Section 4).
 
 # %%
 wide = random_heads(heads, width, width, seed + 2)
@@ -271,6 +277,19 @@ faulty = features(random_heads(4, 12, 1, seed + 3), with_faulty_context(rank_dat
 trained = {h: best_residual(shared_data, beyond_thin, heads, h) for h in (1, context - 1)}
 
 # %% [markdown]
+# What the derivative gave, and the count, at each key width:
+
+# %%
+reach = {"shared": (by_width, heads), "separate": (separate_by_width, 2)}
+reach = {
+    kind: [
+        {f"d_h = {h}": found[h] for h in key_widths},
+        {f"d_h = {h}": dimension_count(H, context, width, h, kind == "shared") for h in key_widths},
+    ]
+    for kind, (found, H) in reach.items()
+}
+
+# %% [markdown]
 # All of these at once:
 
 # %%
@@ -279,10 +298,8 @@ claim.check(
     "shared context, d_h = d brought to n - 1: change of a softmax weight", narrowing_error(context - 1), "<=", 1e-12
 )
 claim.control("d_h = d brought to n - 2, change of a softmax weight", narrowing_error(context - 2), "<=", 1e-12)
-counted = {f"d_h = {h}": dimension_count(heads, context, width, h, True) for h in key_widths}
-claim.check("shared: labels within reach", {f"d_h = {h}": k for h, k in by_width.items()}, "==", counted)
-counted = {f"d_h = {h}": dimension_count(2, context, width, h, False) for h in key_widths}
-claim.check("separate: labels within reach", {f"d_h = {h}": k for h, k in separate_by_width.items()}, "==", counted)
+for kind, (reached, by_the_count) in reach.items():
+    claim.check(f"{kind}: labels within reach", reached, "==", by_the_count)
 claim.check("shared: within reach at d_h = d less at n - 1", by_width[width] - by_width[context - 1], "==", 0)
 claim.check(f"d_h = 1: best residual, T = {beyond_thin}", trained[1], ">=", 1e-2)
 claim.check(f"d_h = n - 1: best residual, T = {beyond_thin}", trained[context - 1], "<=", 1e-6)
@@ -290,6 +307,8 @@ claim.check("H = 4, n = 6, d_h = 1: rank of Z", int(numerical_rank(thin, rtol=1e
 claim.control("the same with a duplicate token: rank", int(numerical_rank(faulty, rtol=1e-12)), "==", bound)
 gain = separate_by_width[width] - separate_by_width[context]
 claim.printed("separate contexts: labels within reach, d_h = d less d_h = n", gain, "==", 0)
+for name, h in (("n", context), ("d", width)):
+    claim.number(f"separate contexts: labels within reach, d_h = {name}", separate_by_width[h])
 claim.number("H = 4, n = 6: singular value at the bound, d_h = 1", rank_and_gap(thin, bound)[0])
 claim.number("H = 4, n = 6: singular value at the bound, d_h = 12", rank_and_gap(thick, bound)[0])
 claim.verdict()
@@ -299,8 +318,8 @@ claim.verdict()
 # A lower bound does not show what helps. Beside an upper one, the number of labels within reach, the first two
 # conclusions come out for shared contexts at the sizes tried: more labels are within reach, and labels beyond the reach
 # of the smaller layer were met by the larger. The third is exact for shared contexts: keys wider than $n - 1$ give no
-# head that was not there. With a context for each example, length adds no dimensions and key width does, so that the
-# third is false as printed.
+# head that was not there. With a context for each example, length adds no dimensions, which leaves the second open
+# there, and key width does add some, so that the third is false as printed.
 #
 # ## To try
 # - Set `context = 6`: the right panel becomes level later, from width 5 on.

@@ -19,13 +19,15 @@
 #
 # **Theorem 1 (H heads memorise H (min(n, d_h) - 1) + 1 examples)** *Section 4; Appendix B*
 #
-# **As printed.** The hypotheses are $d_v\ge d_\mathrm{out}\ge1$ and $d_h\ge1$, without $d_\mathrm{out}\le d$.
+# **As printed.** "Embedding dimensions $d$, $d_v\ge d_\mathrm{out}\ge1$, and $d_h\ge1$". The comma leaves two readings:
+# $d$ and $d_v$ are both at least $d_\mathrm{out}$; or $d_v$ alone is, as in the introduction.
 #
 # **Corrected.** Let $d_v\ge d_\mathrm{out}$, $d\ge d_\mathrm{out}\ge1$, $n<d$ and $r=\min(n,d_h)$. If Assumptions 1 and
 # 2 hold and $T\le H(r-1)+1$, then there are parameters with which the layer meets all $T$ labels, whatever they are.
 #
-# $d_\mathrm{out}\le d$ is needed: $\hat y=W_D^\top o$ with $o\in\mathbb R^d$, so the outputs of all examples have rank
-# at most $d$.
+# $d\ge d_\mathrm{out}$ must be among the hypotheses. By the first reading it is, and the theorem holds as it stands. By
+# the second it is not, and labels can be out of reach: $\hat y=W_D^\top o$ with $o\in\mathbb R^d$, so the outputs of
+# all examples have rank at most $d$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -241,16 +243,22 @@ one_more = (predict(built.heads, solve_readout(Z_more, labels, heads, outputs), 
 print(f"{most + 1} shared examples, same heads: largest residual {one_more:.2g}; the theorem's bound is {count}")
 
 # %% [markdown]
-# The other limit is a hypothesis that is missing. The output passes through $\mathbb R^d$ before it is decoded, so the
-# outputs of all examples have rank at most $d$. With $d_\mathrm{out} > d$ labels of full rank are out of reach, however
-# many heads there are: the best layer misses the labels by their singular values beyond the $d$-th.
+# The other limit is the width itself. The theorem's dimensions are printed as "embedding dimensions $d$, $d_v\ge
+# d_\mathrm{out}\ge1$, and $d_h\ge1$", and the first comma can be read in two ways. By the first, $d$ and $d_v$ are both
+# at least $d_\mathrm{out}$, and the theorem holds as it stands. By the second only $d_v$ is, and a hypothesis is
+# missing. The plural "dimensions" suits a pair $d$, $d_v$, but Proposition 5 has it before a list too; the introduction
+# has $d_\mathrm{out}\le d_v$ alone. The text was read from a text layer, which may have lost or moved a sign. So what
+# is wrong is a matter of writing at most, and the theorem is marked as misprinted. That $d\ge d_\mathrm{out}$ is needed
+# is certain. The output passes through $\mathbb R^d$ before it is decoded, so the outputs of all examples have rank at
+# most $d$. With $d_\mathrm{out} > d$ labels of full rank are out of reach, however many heads there are: the best layer
+# misses the labels by their singular values beyond the $d$-th.
 #
 # <details><summary>Proof of Theorem 1, with d_out at most d</summary>
 #
 # *It is needed.* $\hat Y = Z\,\mathrm{diag}(W_{V_1}, \dots)\,W_O W_D$ is the product of a matrix with $d$ columns and
 # $W_D \in \mathbb R^{d \times d_\mathrm{out}}$, so $\mathrm{rank}\,\hat Y \le d$. Let $d_\mathrm{out} > d$ and $T > d$.
-# Labels with $\mathrm{rank}\,Y = d + 1$ are met by no parameters; all the printed hypotheses can hold beside this. The
-# nearest matrix of rank $d$ misses $Y$ by $(\sum_{i > d}\sigma_i(Y)^2)^{1/2}$ in the Frobenius norm.
+# Labels with $\mathrm{rank}\,Y = d + 1$ are met by no parameters; all hypotheses but $d \ge d_\mathrm{out}$ can hold
+# beside this. The nearest matrix of rank $d$ misses $Y$ by $(\sum_{i > d}\sigma_i(Y)^2)^{1/2}$ in the Frobenius norm.
 #
 # *It is enough.* Let $T \le H(r-1)+1$. By Proposition 1 there are keys and queries with $\mathrm{rank}\,Z = T$: the
 # rows of $Z$ are independent, and for every $Y \in \mathbb R^{T \times d_\mathrm{out}}$ there is $V \in \mathbb R^{Hd
@@ -324,8 +332,9 @@ for H, n, d in [(3, 4, 8), (4, 5, 9), (4, 6, 12)]:
 
 
 # %% [markdown]
-# The theorem, judged with its missing hypothesis; of its proof, that these heads have rank $T$ and that the read-out of
-# Step 2 then meets all labels.
+# The theorem, judged with $d \ge d_\mathrm{out}$; the example with $d_\mathrm{out} > d$ shows what the second reading
+# would have to satisfy. Of its proof, that these heads have rank $T$ and that the read-out of Step 2 then meets all
+# labels.
 
 # %%
 claim = Claim("memorization/theorem-1")
@@ -336,7 +345,7 @@ claim.check("H = 20, n = 32, d = 64, T = 621: residual", large["residual"], "<="
 claim.control("shared context, H(n - 1) + 2 examples, same heads: residual", one_more, "<=", 1e-10)
 left_over = beyond_width - out_of_reach
 claim.check("d_out = 5 > d = 3: residual of the best layer less what rank d leaves", left_over, "==", 0, 1e-10)
-claim.printed("d_out = 5 > d = 3: residual of the best layer", beyond_width, "<=", 1e-10)
+claim.misprint("read without d >= d_out, d_out = 5 > d = 3: residual of the best layer", beyond_width, "<=", 1e-10)
 claim.check("rank of Z in that example", int(numerical_rank(narrow_heads.Z)), "==", 5)
 claim.check("printed induction, six runs: examples not in the rank of Z", short_of_T, "==", 0, of="proof")
 claim.check("the same: residual with the read-out of Step 2", proof_residuals, "<=", 1e-10, of="proof")
@@ -581,8 +590,9 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # The weights of Theorem 1 can be written down and memorise as many examples as it says, at every size tried, with
-# residuals near rounding; in whole numbers the rank is proved. The theorem needs $d_\mathrm{out} \le d$. Its proof is
-# one of existence and is right; in rounded arithmetic a coarse tolerance, or fixed blocks, keep it well conditioned.
+# residuals near rounding; in whole numbers the rank is proved. The theorem needs $d_\mathrm{out} \le d$, which its list
+# of dimensions says by one reading and leaves out by the other. Its proof is one of existence and is right; in rounded
+# arithmetic a coarse tolerance, or fixed blocks, keep it well conditioned.
 #
 # ## To try
 # - Set `head_width = 8`: every head but the first takes seven examples instead of fifteen, and the staircase has

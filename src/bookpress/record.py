@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from bookpress.evidence import CLAIM_MIME, FIGURE_MIME, Settled
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
-from bookpress.registry import Registry
+from bookpress.registry import Registry, Verdict
 from bookpress.report import REPORT_MIME, Reported
 
 
@@ -90,14 +90,18 @@ class Record(BaseModel):
 
 
 def stray_claims(notebook: str, claims: list[Settled], registry: Registry) -> list[str]:
-    """What is wrong with the claims that a notebook settled, by the registry: one line for each fault."""
+    """What is wrong with the claims that a notebook settled, by the registry: one line for each fault.
+
+    One that is expected 'not run' may be left out: what it needs is not here.
+    """
     own = registry.of_notebook(notebook)
+    due = [claim for claim, entry in own.items() if entry.expected is not Verdict.NOT_RUN]
     settled = Counter(one.claim for one in claims)
     if not settled:
         return ["it settles no claim: none was closed by verdict()"]
     faults = [f"it settles {claim} twice" for claim, count in settled.items() if count > 1]
     faults += [f"it settles {claim}, which the registry does not give to it" for claim in settled if claim not in own]
-    faults += [f"it leaves {claim} out, which the registry gives to it" for claim in own if claim not in settled]
+    faults += [f"it leaves {claim} out, which the registry gives to it" for claim in due if claim not in settled]
     return faults
 
 

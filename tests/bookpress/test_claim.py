@@ -28,6 +28,7 @@ def claim_of(kind: str = "lemma", expected: str = "holds", proof: str | None = N
         check="c",
         notebook="demo/x",
         expected=Verdict(expected),
+        why="w",
         proof=ProofMark(proof) if proof else None,
     )
     papers = [Paper(name="demo", number=1, title="T", short_title="T", authors="A", cite="c", claims=[entry])]
@@ -262,6 +263,14 @@ def test_only_the_books_own_parameters_stop_a_run(
         fails.verdict()
         weak.verdict()
         assert len(shown) == 2
+
+
+@pytest.mark.parametrize(("measured", "verdict"), [(1, "holds"), (3, "undecided here")])
+def test_nothing_stops_what_the_registry_expects_not_to_be_run(
+    measured: int, verdict: str, shown: list[dict[str, Any]]
+) -> None:
+    claim_of(expected="not run").check("c", measured, "<", 2).control("k", 3, "<", 2).verdict()
+    assert shown[0][CLAIM_MIME]["settled"]["verdict"] == verdict
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the full profile asks for in Figures 2 to 5 is the printed grid, in the pages' runs and in the sweeps alike."""
+"""What the full profile asks for in Figures 2 to 5 is the grid of the authors' commands, in runs and sweeps alike."""
 
 from collections import Counter
 from itertools import product

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attention_theory.memorization.transformer import Layer, Norm, random_layer
@@ -76,6 +76,18 @@ class LanguageModel:
     ) -> Float[Tensor, "texts tokens width"]:
         tokens = self.tokens(numbers)
         return tokens if depth == 0 else self.layer.everywhere(tokens, self.causal)
+
+    def independent_contexts(
+        self, numbers: Int[Tensor, "texts tokens"], depth: Literal[0, 1], chunk: int = 8
+    ) -> Bool[Tensor, " texts"]:
+        """Whether the context of each text has full rank, in the precision of the weights (Assumption 2)."""
+        ranks = [torch.linalg.matrix_rank(self.contexts(part, depth)) for part in numbers.split(chunk)]
+        return torch.cat(ranks) == numbers.shape[1]
+
+    def with_random_positions(self, seed: Seed) -> Self:
+        """The same model with Gaussian encodings in place of its own, independent and of the same norm altogether."""
+        drawn = torch.randn(self.positions.shape, generator=generator(seed)).to(self.positions)
+        return replace(self, positions=drawn / drawn.norm() * self.positions.norm())
 
 
 def random_language_model(

@@ -11,6 +11,7 @@ from attention_theory.memorization.language import (
     random_language_model,
     sample_texts,
 )
+from attention_theory.memorization.transformer import cast
 from attention_theory.validation import ParameterError
 
 COUNTED = " ".join(f"w{number}" for number in range(6000))
@@ -70,3 +71,26 @@ def test_segments_where_there_are_two(sentences: Literal[1, 2], rows: list[int])
     expected = model.words[texts] + model.positions[:5] + model.segments[torch.tensor(rows)]
     assert model.norm is not None
     assert torch.allclose(model.tokens(texts), model.norm(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["bert", "gpt2"])
+def test_contexts_are_independent_by_their_positions(kind: Literal["bert", "gpt2"]) -> None:
+    model = cast(random_language_model(kind, 6002, 8, 12, 3, seed=0), torch.float64)
+    texts = torch.full((9, 8), 5)
+    assert model.independent_contexts(texts, 0).all()
+    assert model.independent_contexts(texts, 1).shape == (9,)
+    alike = replace(model, positions=model.positions[:1].expand(8, -1))
+    assert not alike.independent_contexts(texts, 0).any()
+    assert not alike.independent_contexts(texts[:, :4], 1).any()
+
+
+def test_random_positions_keep_the_size_and_lose_the_directions() -> None:
+    model = cast(random_language_model("gpt2", 20, 8, 12, 3, seed=0), torch.float64)
+    flat = replace(model, positions=model.positions[:1].expand(8, -1))
+    other = flat.with_random_positions(1)
+    assert torch.linalg.matrix_rank(flat.positions) == 1
+    assert torch.linalg.matrix_rank(other.positions) == 8
+    assert torch.isclose(other.positions.norm(), flat.positions.norm())
+    assert other.positions.dtype == torch.float64
+    assert other.words is flat.words
+    assert torch.equal(other.positions, flat.with_random_positions(1).positions)
