@@ -192,7 +192,7 @@ show.figure(
     fig,
     name="cosine",
     caption="Left: the proof's gradient sits on the limit from its first step; the true one starts far below and rises "
-    "towards it. Subtraction loses it in rounding. Right: the gap falls about like 1/ln t.",
+    "towards it. Subtraction loses it in rounding. Right: the gap times ln t, which changes slowly.",
     alt="Left, cosines against steps: two curves rise to a line at 0.577, one lies on it, one rises and then falls. "
     "Right, four curves between 0.04 and 0.2 that change slowly.",
 )

@@ -121,11 +121,9 @@ show.figure(
 # memorised, as there: of the share of the labels' variance that it accounts for, one less twelve times the error. By
 # the exponent of the error itself, shown beside, the caption would not come out: separate contexts have the steeper
 # slope. That slope tells how near to 0 an error is: with a long context theirs is a small part of a constant answer's,
-# and a curve that nears 0 is steep on a logarithmic axis. With `contexts_examples = [2400]` their error stays far from
-# 0, and its exponent is smaller than that of shared contexts at 800; shared contexts memorise next to nothing there.
-# $R^2$ is that of the mean over the seeds, with an interval by leaving out one at a time, as on the page on classes;
-# all else is taken seed by seed. Sizes, numbers of seeds and bars were chosen after first runs, so an outcome here is a
-# little too sure of itself.
+# and a curve that nears 0 is steep on a logarithmic axis. $R^2$ is that of the mean over the seeds, with an interval by
+# leaving out one at a time, as on the page on classes; all else is taken seed by seed. Sizes, numbers of seeds and bars
+# were chosen after first runs, so an outcome here is a little too sure of itself.
 
 # %%
 n_used = [n for n in contexts if n > 1]
@@ -203,8 +201,8 @@ claim.verdict()
 # ## What was learned
 # Separate contexts help real labels as they help classes, and with more heads the error falls, clearly so from two
 # heads on. What is memorised depends less on $n$ with them, as the caption says: the interval of the difference is
-# clear of 0. The error itself has the steeper exponent here, because with a long context it is near 0. Whether the
-# error falls on a straight line in $H$ cannot be told at this size: it falls in ever smaller steps towards 0.
+# clear of 0. The error itself has the steeper exponent here, where with a long context it is near 0. Whether the error
+# falls on a straight line in $H$ cannot be told at this size: it falls in ever smaller steps towards 0.
 #
 # ## To try
 # - Set `head_counts = [2, 4, 6]`: with six heads the error is that of a saturated model, two points are left for a

@@ -246,12 +246,14 @@ print(f"{most + 1} shared examples, same heads: largest residual {one_more:.2g};
 # The other limit is the width itself. The theorem's dimensions are printed as "embedding dimensions $d$, $d_v\ge
 # d_\mathrm{out}\ge1$, and $d_h\ge1$", and the first comma can be read in two ways. By the first, $d$ and $d_v$ are both
 # at least $d_\mathrm{out}$, and the theorem holds as it stands. By the second only $d_v$ is, and a hypothesis is
-# missing. The plural "dimensions" suits a pair $d$, $d_v$, but Proposition 5 has it before a list too; the introduction
-# has $d_\mathrm{out}\le d_v$ alone. The text was read from a text layer, which may have lost or moved a sign. So what
-# is wrong is a matter of writing at most, and the theorem is marked as misprinted. That $d\ge d_\mathrm{out}$ is needed
-# is certain. The output passes through $\mathbb R^d$ before it is decoded, so the outputs of all examples have rank at
-# most $d$. With $d_\mathrm{out} > d$ labels of full rank are out of reach, however many heads there are: the best layer
-# misses the labels by their singular values beyond the $d$-th.
+# missing. For the first speaks Step 2 of the proof, whose read-out $I_{d\times d_\mathrm{out}}$ gives all labels only
+# if $d\ge d_\mathrm{out}$, and the plural "dimensions", though Proposition 5 has it before a list too. For the second
+# speak the introduction, which has $d_\mathrm{out}\le d_v$ alone, and the experiments, with 100 classes at $d=64$. The
+# text was read from a text layer, which may have lost or moved a sign. As the proof shows what is meant, the theorem is
+# marked as misprinted. That $d\ge d_\mathrm{out}$ is needed is certain. The output passes through $\mathbb R^d$ before
+# it is decoded, so the outputs of all examples have rank at most $d$. With $d_\mathrm{out} > d$ labels of full rank are
+# out of reach, however many heads there are: the best layer misses the labels by their singular values beyond the
+# $d$-th.
 #
 # <details><summary>Proof of Theorem 1, with d_out at most d</summary>
 #

@@ -87,8 +87,8 @@ def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
         badge(verdict) + reason,
         proof_badge(book.proof(paper, entry), not paper.is_article),
         *(_measured(settled) if settled else ("", "")),
-        f"{record.seconds:.1f}" if record else "",
-        _full_size(book, paper, entry),
+        f"{record.seconds:.1f}" if record and settled else "",
+        _full_size(book, paper, entry) if settled else "",
     ]
 
 

@@ -30,11 +30,9 @@ class Sorted:
     positions: Int[Tensor, "sentences places"]
     counts: Int[Tensor, "sentences 2 size"]
 
-    def pick(self, rows: Tensor | slice) -> "Sorted":
+    def pick(self, rows: Int[Tensor, " picked"]) -> "Sorted":
         """Some of the sentences, by their numbers."""
-        if isinstance(rows, Tensor):
-            return Sorted(self.positions.index_select(0, rows), self.counts.index_select(0, rows))
-        return Sorted(self.positions[rows], self.counts[rows])
+        return Sorted(self.positions.index_select(0, rows), self.counts.index_select(0, rows))
 
 
 def sort_positions(rows: Int[Tensor, "sentences length"], size: int) -> Sorted:
@@ -73,7 +71,7 @@ class Places:
         self._rows = tokens.flatten(0, -2)
         self.size = size
         self._in_order = in_order
-        self._sort = sort or (lambda: sort_positions(self._rows, size))
+        self._sort = sort
         self._first = torch.arange(len(self._rows), device=tokens.device)[:, None]
         self._last = torch.stack([self._rows[:, -1], size + self._rows[:, -2]], dim=1)
         if self.sets:
@@ -104,7 +102,7 @@ class Places:
     @cached_property
     def _order(self) -> tuple[Tensor, Tensor]:
         """The positions sorted by their codes, and where each code's begin."""
-        known = self._sort()
+        known = self._sort() if self._sort else sort_positions(self._rows, self.size)
         return (known.positions + self.length * self._first).flatten(), _starts(known.counts)
 
     @cached_property
@@ -120,10 +118,10 @@ class Places:
 
     @staticmethod
     def is_abreast(values: Float[Tensor, "... rows features"]) -> bool:
-        """Whether models stand beside each other in memory, on the last axis of all, where sums are taken of these."""
+        """Whether there are so many models that sums are taken with the models on the last axis of all."""
         return values.shape[:-2].numel() >= ABREAST and values.dtype == torch.float32 and values.device.type == "cpu"
 
-    def read(self, lookup: Float[Tensor, "... rows codes"]) -> Float[Tensor, "... sentences length"]:
+    def read(self, lookup: Float[Tensor, "... rows codes"]) -> Float[Tensor, "... all_rows length"]:
         """``<lookup, x_h>`` at every position: the entry at the word plus that at the word before it."""
         models = self._stacked(lookup, len(self._rows))
         if self.is_abreast(models):
@@ -134,7 +132,7 @@ class Places:
         sums[..., 1:] += entries.index_select(1, self._before.flatten()).view(len(models), -1, self.length - 1)
         return self._like(sums, lookup)
 
-    def write(self, values: Float[Tensor, "... rows length"]) -> Float[Tensor, "... sentences codes"]:
+    def write(self, values: Float[Tensor, "... rows length"]) -> Float[Tensor, "... all_rows codes"]:
         """The sum of ``values[h] * x_h``: the values collected by word and by the word before."""
         models = self._stacked(values, len(self._rows))
         sort = self.is_abreast(models) or values.device.type != "cpu"
@@ -146,7 +144,7 @@ class Places:
         sums = values.new_zeros(len(models), len(self._rows) * self.codes).scatter_add_(1, codes, both)
         return self._like(sums.view(len(models), -1, self.codes), values)
 
-    def at_last(self, matrix: Float[Tensor, "... codes features"]) -> Float[Tensor, "... sentences features"]:
+    def at_last(self, matrix: Float[Tensor, "... codes features"]) -> Float[Tensor, "... all_rows features"]:
         """``x_H^T matrix``, a row a sentence."""
         return self._like(self._at_last.sums(self._stacked(matrix, self.codes * max(1, self.sets))), matrix)
 
@@ -178,7 +176,7 @@ class _Groups:
 
     def __init__(self, rows: Int[Tensor, " entries"], bounds: Int[Tensor, " bounds"]) -> None:
         self._rows, self._bounds = rows, bounds
-        self._of_models: dict[int, tuple[Tensor, Tensor]] = {}
+        self._of_models: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}
 
     def sums(self, models: Float[Tensor, "models _ features"]) -> Float[Tensor, "models groups features"]:
         """The sum of every group, of each model's rows; taken as these lie in memory, for to turn them costs more."""
@@ -190,12 +188,12 @@ class _Groups:
 
     def _below(self, models: int, count: int) -> tuple[Tensor, Tensor]:
         """The groups of several models whose rows, so many of each, are below each other."""
-        if models not in self._of_models:
+        if (models, count) not in self._of_models:
             model = torch.arange(models, device=self._rows.device)[:, None]
             bounds = (self._bounds[:-1] + len(self._rows) * model).flatten()
             rows = (self._rows + count * model).flatten()
-            self._of_models[models] = rows, pad(bounds, (0, 1), value=len(rows))
-        return self._of_models[models]
+            self._of_models[models, count] = rows, pad(bounds, (0, 1), value=len(rows))
+        return self._of_models[models, count]
 
 
 def _sorted(tokens: Int[Tensor, "sentences length"]) -> Int[Tensor, "sentences length"]:

@@ -125,16 +125,19 @@ class Shared:
         if self.tokens.ndim == 3:
             return [Places(self.tokens, self._task.tokens)]
         pieces = [slice(first, first + CHUNK) for first in range(0, len(self.tokens), CHUNK)]
-        size = self._task.tokens
-        return [Places(self.tokens[piece], size, sort=partial(self._sorted_in, piece)) for piece in pieces]
+        return [Places(self.tokens[piece], self._task.tokens, sort=self._sort_of(piece)) for piece in pieces]
+
+    def _sort_of(self, piece: slice) -> Callable[[], Sorted] | None:
+        """What gives the sorted positions of a piece, where they are known."""
+        return None
 
     @cached_property
-    def positions(self) -> Sorted:
-        """The positions of the words of a single set, sorted."""
+    def _positions(self) -> Sorted:
         return sort_positions(self.tokens, self._task.tokens)
 
-    def _sorted_in(self, piece: slice) -> Sorted:
-        return self.positions.pick(piece)
+    def sorted_at(self, rows: Int[Tensor, " picked"]) -> Sorted:
+        """The sorted positions of some sentences of a single set; all are sorted once."""
+        return self._positions.pick(rows)
 
     @cached_property
     def kinds(self) -> Kinds:
@@ -153,9 +156,8 @@ class _Picked(Shared):
         super().__init__(whole.tokens[rows], whole._task, whole._dtype)
         self._whole, self._of_whole = whole, rows
 
-    @cached_property
-    def positions(self) -> Sorted:
-        return self._whole.positions.pick(self._of_whole)
+    def _sort_of(self, piece: slice) -> Callable[[], Sorted]:
+        return partial(self._whole.sorted_at, self._of_whole[piece])  # not of self, which would then hold itself
 
     @cached_property
     def kinds(self) -> Kinds:

@@ -93,7 +93,7 @@ class Stack:
         task: the sentences they share.
         gammas: γ for the feed-forward layer, by noise level; the true ``ln(α/(1-α))`` where none is given.
         device: where the models are.
-        sets: on how many sets of sentences they are trained in turn.
+        sets: how many sets of sentences there are; each has its own copy of every model, side by side.
     """
 
     def __init__(
