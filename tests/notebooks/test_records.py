@@ -29,7 +29,8 @@ def test_every_claim_is_settled_once_by_the_notebook_that_the_registry_names(rec
         found = {settled.claim: (settled.verdict, settled.proof) for settled in record.claims}
         assert len(found) == len(record.claims), notebook
         claims = registry.of_notebook(notebook).items()
-        assert found == {name: (entry.expected, entry.expected_proof) for name, entry in claims}, notebook
+        due = {name: (entry.expected, entry.expected_proof) for name, entry in claims}
+        assert found == {name: one for name, one in due.items() if one[0] is not Verdict.NOT_RUN}, notebook
 
 
 def test_every_comparison_came_out_as_its_role_says(records: dict[str, Record]) -> None:
