@@ -13,6 +13,10 @@ from bookpress.profile_names import LAPTOP
 from bookpress.registry import Verdict
 from bookpress.runner import run
 
+PAGE = "memorization/table_3_language"
+if PAGE not in Layout.here().notebooks():
+    pytest.skip("a book without the papers' tables", allow_module_level=True)
+
 N, WIDTH, WORDS = 16, 48, 16
 SMALL = {"gpt_tokens": 8, "gpt_width": 16, "bert_tokens": 8, "bert_width": 16, "texts_count": 100}
 
@@ -48,7 +52,7 @@ def test_a_gpt2_decides_the_claim_on_its_positions(rank: int, verdict: Verdict, 
     left, values, right = torch.linalg.svd(normal(N, WIDTH, seed=3), full_matrices=False)
     folder = folder_with((left[:, :rank] * values[:rank]) @ right[:rank], tmp_path)
     record = run(
-        "memorization/table_3_language",
+        PAGE,
         SMALL | {"checkpoint": str(folder)},
         LAPTOP,
         Layout.here(),
