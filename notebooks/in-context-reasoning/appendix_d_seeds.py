@@ -233,12 +233,13 @@ show.table(
 # As a control, two rates of a model must be farther apart than the margin allows two seeds to be. What the layers of
 # Figure 10 predict is shown: the remark speaks of a majority of the experiments that were repeated, and does not say
 # that this one was. At the batch of this page the margin is wide, four tenths of the way. This bar was chosen when
-# first runs had been seen: one of a tenth, the margin at the paper's batch, had been tried, and at $\alpha=0.5$ some
-# models were farther apart than that. At $\alpha=0.8$, where four labels of five are noise, two models are farther
-# apart than even the wide margin in the runs of this page. So is, at the paper's size, Origin-Softmax-F with fillers as
-# in the text: on record ({doc}`table_1_thirteen_models`) four runs of five come near the Bayes risk and one stays on
-# its plateau. Whether that is a significant difference in the sense of the remark, which hedges and speaks of a
-# majority, the runs do not tell.
+# first runs had been seen, and so was the interval: with five runs it decides only where they lie very near or very far
+# from each other, so that "undecided" says how few runs there are, and nothing against the remark. A bar of a tenth,
+# the margin at the paper's batch, had been tried, and at $\alpha=0.5$ some models were farther apart than that. At
+# $\alpha=0.8$, where four labels of five are noise, two models are farther apart than even the wide margin in the runs
+# of this page. So is, at the paper's size, Origin-Softmax-F with fillers as in the text: on record
+# ({doc}`table_1_thirteen_models`) four runs of five come near the Bayes risk and one stays on its plateau. Whether that
+# is a significant difference in the sense of the remark, which hedges and speaks of a majority, the runs do not tell.
 #
 # Fully reparameterised models, at the smaller rate, are held to a hundredth where their number walks on and on. With
 # label noise that of an F model with linear or ReLU attention comes to its best value and swings around it, by steps of

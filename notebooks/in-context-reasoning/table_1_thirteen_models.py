@@ -345,8 +345,8 @@ judged = [TABLE_1, [n for n in TABLE_1 if n != tried], [n for n in TABLE_1 if n 
 # %% [markdown]
 # Whether rounding has harmed the unseen words of Reparam-Linear-W-FA is seen late, and with outputs as fillers it hangs
 # on the margin even in a run of the paper's length. So its cell in the second column is shown and not judged. (It was
-# judged at the paper's length before. There it is a tick at one seed of five or at three, by the order of sums.) With
-# fillers as in the text the unseen words are lost beyond doubt: {doc}`section_5_2_arithmetic`.
+# judged at the paper's length before. There it was a tick at one seed of five, and at three in a run by code that adds
+# in another order.) With fillers as in the text the unseen words are lost beyond doubt: {doc}`section_5_2_arithmetic`.
 
 # %%
 claim = Claim("in-context-reasoning/table-1")
