@@ -167,6 +167,7 @@ for line, H in zip(lines, sorted(sizes, reverse=True), strict=True):
         axis.imshow(mask, aspect="auto", vmin=0, vmax=1, interpolation="nearest", extent=edges)
         axis.set(title=f"{name}, H = {H}", xlabel="example", ylabel="head")
         axis.grid(False)
+        axis.locator_params(axis="y", integer=True)
 show.figure(
     fig,
     name="masks",

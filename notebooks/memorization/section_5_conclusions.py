@@ -99,6 +99,7 @@ for axis, one, other, least, title in zip(panels, shared_lines, separate_lines, 
         axis.plot(list(places), list(values), marker=marker, label=label)
     axis.plot(list(one[0]), least, "--", label="Theorem 1")
     axis.set(xlabel=title)
+    axis.locator_params(axis="x", integer=True)
 panels[0].set(ylabel="labels within reach")
 panels[0].legend(fontsize=7)
 show.figure(

@@ -61,9 +61,8 @@ class ClaimDirective(SphinxDirective):
             box += nodes.paragraph("", where, classes=["claim-place"])
         for name, text in parts(entry):
             box += self._part(name, text)
-        group = nodes.container("", box, classes=["claim-and-note"])
-        if note := self._note(kin(domain.registry, claim)):
-            group += note
+        note = self._note(kin(domain.registry, claim))  # first, since it floats beside the box where there is room
+        group = nodes.container("", *([note] if note else []), box, classes=["claim-and-note"])
         return [_index(entry, anchor(claim)), group]
 
     def _note(self, bound_up: dict[str, list[str]]) -> nodes.Node | None:

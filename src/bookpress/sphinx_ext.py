@@ -32,7 +32,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     claim_domain.setup(app)
     findings.setup(app)
     small_figure.setup(app)
-    app.add_post_transform(NumbersRight)
+    app.add_post_transform(TableColumns)
     app.add_post_transform(SetNumbers)
     app.add_post_transform(PointsStay)
     app.add_post_transform(GlossaryLinks)
@@ -52,8 +52,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
 
-class NumbersRight(SphinxPostTransform):
-    """Set a table's columns of numbers to the right, heading and all, where the table itself does not say."""
+class TableColumns(SphinxPostTransform):
+    """Set a table's columns of numbers to the right, heading and all, where the table itself does not say.
+
+    Cells with sentences are named, so that a narrow screen leaves them room for more than a word a line.
+    """
 
     default_priority = 900  # after MyST-NB has chosen which form of an output the page shows
 
@@ -61,9 +64,18 @@ class NumbersRight(SphinxPostTransform):
         for table in self.document.findall(nodes.tgroup):
             rows = [list(row.findall(nodes.entry)) for row in table.findall(nodes.row)]
             for heading, *column in zip(*rows, strict=False):
+                for entry in column:
+                    if _is_sentence(entry):
+                        entry["classes"].append("sentence")
                 if _are_numbers([entry.astext() for entry in column]) and not heading["classes"]:
                     for entry in (heading, *column):
                         entry["classes"].append("text-right")
+
+
+def _is_sentence(entry: nodes.entry) -> bool:
+    """Whether a cell has many words; the TeX of a formula is longer than what is drawn."""
+    words = (str(text) for text in entry.findall(nodes.Text) if not isinstance(text.parent, nodes.math))
+    return len(" ".join(words)) > 40
 
 
 def _are_numbers(texts: list[str]) -> bool:

@@ -9,7 +9,7 @@ from docutils import nodes
 
 from bookpress import instruments
 from bookpress.sphinx_ext import (
-    NumbersRight,
+    TableColumns,
     _are_numbers,
     _copy_instruments,
     _copy_mathjax,
@@ -55,10 +55,21 @@ def table(*rows: list[str], styled: bool = False) -> nodes.tgroup:
 def test_columns_of_numbers_are_set_right_with_their_headings() -> None:
     document = nodes.Element()
     document += [table(["name", "loss"], ["a", "0.5"], ["b", "–"]), table(["loss"], ["1"], styled=True)]
-    NumbersRight.run(SimpleNamespace(document=document))  # type: ignore[arg-type]
+    TableColumns.run(SimpleNamespace(document=document))  # type: ignore[arg-type]
     first, second = document.findall(nodes.tgroup)
     assert [entry["classes"] for entry in first.findall(nodes.entry)] == [[], ["text-right"]] * 3
     assert [entry["classes"] for entry in second.findall(nodes.entry)] == [["text-left"], []]
+
+
+def test_cells_with_sentences_are_told_from_names() -> None:
+    document = nodes.Element()
+    document += table(["why", "model"], ["The rounding of slopes is not yet seen, or hangs on the margin.", "Origin"])
+    row = document[0][1]
+    row += nodes.entry(
+        "", nodes.paragraph("", "", nodes.math("", r"\frac{1}{n} \sum_{i=1}^{n} \left\lVert x_i \right\rVert"))
+    )
+    TableColumns.run(SimpleNamespace(document=document))  # type: ignore[arg-type]
+    assert [entry["classes"] for entry in document.findall(nodes.entry)] == [[], [], ["sentence"], [], []]
 
 
 def test_formulas_are_drawn_from_the_site_itself() -> None:

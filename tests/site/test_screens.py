@@ -1,5 +1,6 @@
 """The site on a phone, on paper and at full size: what is too wide, too small, cut off or too heavy."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,22 @@ def test_a_note_on_a_claim_stands_beside_its_box_where_there_is_room(screen: Any
         assert note["y"] >= box["y"] + box["height"]
     assert screen.page.locator(".claim-note").first.get_by_role("link").count() > 1
     assert screen.page.locator(".page-map").is_visible() == wide
+
+
+def test_a_long_note_on_a_claim_opens_no_gap_in_the_text(screen: Any) -> None:
+    screen.open("notebooks/memorization/theorem_1_capacity.html")
+    group = screen.page.locator(".claim-and-note").first
+    last = """e => Math.max(...[...e.children].filter((one) => getComputedStyle(one).float === "none").map(
+        (one) => one.getBoundingClientRect().bottom))"""
+    text = "e => e.nextElementSibling.getBoundingClientRect().top"
+    assert 0 < group.evaluate(text) - group.evaluate(last) < 50
+
+
+def test_notes_on_claims_do_not_lie_on_each_other(light: Any) -> None:
+    light.open("notebooks/linear-attention/lemma_4_1_certificate.html")
+    notes = [note.bounding_box() for note in light.page.locator(".claim-note").all()]
+    assert len(notes) > 1
+    assert all(above["y"] + above["height"] <= below["y"] for above, below in pairwise(notes))
 
 
 def test_boxes_of_claims_are_as_wide_as_the_text(screen: Any) -> None:
