@@ -61,6 +61,7 @@
 # {doc}`section_5_2_arithmetic`).
 
 # %%
+import itertools
 import math
 from statistics import median
 
@@ -80,6 +81,7 @@ text_steps = 1_200  # T where fillers are as in the text, at least 200
 evaluation = 128  # sentences in each evaluation set, at least 64
 seeds = 1  # runs of every model, at least 1; the paper has 5
 text_seeds = 1  # of these, with fillers as in the text, at least 1
+text_tables = 0  # runs of the whole table with fillers as in the text, from 0 to 5
 device = "cpu"  # where the models are, one of "cpu", "cuda"
 
 # %%
@@ -92,6 +94,7 @@ require(
     evaluation=(evaluation, 64, None),
     seeds=(seeds, 1, None),
     text_seeds=(text_seeds, 1, None),
+    text_tables=(text_tables, 0, 5),
     device=(device, {"cpu", "cuda"}),
 )
 noise, rates = [0.2, 0.5, 0.8], [0.1, 0.5]
@@ -108,14 +111,14 @@ sizes = {"evaluation": evaluation, "device": device}
 numbers = [name for name in TABLE_1 if VARIANTS[name].trained == "scales"]
 matrices = [name for name in TABLE_1 if name not in numbers]
 tried = "Reparam-Linear-W-FA"
-task = Task(tokens, length=length, fillers="outputs allowed")
+task, of_text = (Task(tokens, length=length, fillers=rule) for rule in ("outputs allowed", "neutral"))
 
 
-def trained(seed):
+def trained(seed, of=task):
     """All models of the table on the sentences of one seed, and one of them in the log domain as well."""
-    noiseless = train_grid(matrices, task, [0.0], rates, steps, batch, seed, exact=[tried], **sizes)
-    noisy = train_grid(matrices, task, noise, rates, steps, batch, seed, **sizes)
-    small = train_grid(numbers, task, levels, rates, steps, batch // 4, seed, **sizes)
+    noiseless = train_grid(matrices, of, [0.0], rates, steps, batch, seed, exact=[tried], **sizes)
+    noisy = train_grid(matrices, of, noise, rates, steps, batch, seed, **sizes)
+    small = train_grid(numbers, of, levels, rates, steps, batch // 4, seed, **sizes)
     return side_by_side([noiseless, noisy, small])
 
 
@@ -133,8 +136,7 @@ exact = [history.with_arithmetic("log-domain") for history in by_seed]
 # %% [markdown]
 # The model whose row changes is trained with fillers as in the text too, at the larger rate only, since at the smaller
 # one it does not leave its plateau in the time there is. Beside it, without noise and for as many steps, it is trained
-# with outputs as fillers. How the model to which rounding matters most fares with fillers as in the text is seen in
-# {doc}`section_5_2_arithmetic`.
+# with outputs as fillers. All models are trained with fillers as in the text at full size (`text_tables`).
 
 # %%
 changed = "Origin-Softmax-F"
@@ -147,9 +149,10 @@ def longer(of, alphas):
     return [train_grid([changed], of, alphas, fast, text_steps, batch, seed, **sizes) for seed in runs]
 
 
-as_in_text = longer(Task(tokens, length=length, fillers="neutral"), levels)
+as_in_text = longer(of_text, levels)
 among_outputs = longer(task, [0.0])
 in_text = [row(history, changed, noise, fast, share) for history in as_in_text]
+text_table = [trained(seed, of_text) for seed in range(text_tables)]
 
 # %% [markdown]
 # ## The table
@@ -300,6 +303,23 @@ rows.append(["printed", *map(SIGN.get, PRINTED[changed].ticks)])
 show.table(["fillers", *headings], rows, caption=f"The row of {changed} by the rule of the fillers, cells by seed")
 
 # %% [markdown]
+# Where all models are trained with these fillers, their cells by seed; those other than printed are marked:
+
+# %%
+in_text_rows = {name: [row(history, name, noise, rates, share) for history in text_table] for name in TABLE_1}
+
+
+def by_text(name, column):
+    """The cells of a model with fillers as in the text, by seed; in bold where not all are as printed."""
+    signs = "".join(SIGN[each.ticks[column]] for each in in_text_rows[name])
+    return signs if set(signs) == {SIGN[PRINTED[name].ticks[column]]} else f"**{signs}**"
+
+
+if text_table:
+    rows = [[name, *(by_text(name, column) for column in range(4))] for name in TABLE_1]
+    show.table(["method", *headings], rows, caption="Table 1, fillers as in the text, cells by seed")
+
+# %% [markdown]
 # ## What the evidence says
 # The losses of six rows have closed forms, and are held against them. The column of the Bayes risk is judged in two
 # parts: eight models reach it or stay far away, whatever the margin; the others, whose cells are ticks, must come more
@@ -386,6 +406,10 @@ claim.control("the same with outputs as fillers, as many steps", outputs_left, "
 claim.check(f"{changed}, noisy: share of the gap that is left, median", text_noisy, "<=", 0.5)
 most = max(above(one, changed, alpha, fast) for one in as_in_text for alpha in noise)
 claim.number(f"{changed}, noisy: share of the gap that is left, most of all runs", most)
+for name, column in itertools.product(TABLE_1, range(4)) if text_tables else []:
+    like = [each.ticks[column] is PRINTED[name].ticks[column] for each in in_text_rows[name]]
+    if not all(like):
+        claim.number(f"whole table, {name}, {headings[column]}: runs as printed, of {text_tables}", sum(like))
 claim.verdict()
 
 # %% [markdown]
