@@ -22,7 +22,7 @@
 #   those that the authors' code draws. By Appendix D.2.1 one of them, Reparam-Linear-W-FA, is not in Figure 1 but has
 #   Figure 9 to itself. It is drawn, and its loss on unseen words is judged in {doc}`section_5_2_arithmetic`.
 # - **The fillers.** Section 5 draws the words around the bigrams from $[N]\setminus(\mathcal Q\cup\mathcal O)$,
-#   *fillers as in the text*. In another reading, under which nearly all of Table 1 comes out, they may be outputs:
+#   *fillers as in the text*. In another reading, with which one more row of Table 1 comes out, they may be outputs:
 #   *outputs as fillers*. The panels of the first two figures here follow the text, those of the last two the other
 #   reading; no panel mixes them.
 # - **The learning rate** is 0.1 here, one of the two that Appendix D.1 names. At this rate Origin-Softmax-F stays, as
@@ -425,7 +425,7 @@ show.table(
 # With noise Origin-Softmax-F grows, from a dip far below its start, and under both rules of the fillers; at the paper's
 # size this is left open: with fillers as in the text some of its runs leave their plateau, and with outputs as fillers
 # slopes of both signs are met. Origin-Linear-FA has the same dip, and what follows depends on the fillers. With outputs
-# as fillers, under which Table 1 comes out, its loss grows at the paper's size, on record by seven hundredths in a
+# as fillers, with which Table 1 is made, its loss grows at the paper's size, on record by seven hundredths in a
 # thousand steps; with fillers as in the text it falls by as much in the mean of the runs on record. In runs as short as
 # these both are left open. Either way it stays far above the Bayes risk.
 #

@@ -17,7 +17,7 @@
 # which models they show is a guess here, and that they are lacking may be the extraction's fault and not the paper's.
 #
 # All models start at zero, and slopes are computed by subtraction in float32, as an ordinary training loop does.
-# Fillers, the words around, may be outputs: the rule under which nearly all of Table 1 comes out. There is one seed
+# Fillers, the words around, may be outputs: the rule with which Table 1 is made in this book. There is one seed
 # here, and five at full size.
 
 # %%

@@ -421,8 +421,8 @@ show.table(
 # without noise; with noise most of the way is left when the run ends. The paper has dashes. In long sentences attention
 # that is spread over all words has little to tell, and whether the model leaves its plateau in time hangs on the other
 # words of the sentence, the *fillers*. With fillers as in the text, no output word is among them: the one output word
-# in a sentence is the answer, and attention need not look for the trigger at all. With outputs as fillers nearly all of
-# the table comes out ({doc}`table_1_thirteen_models`).
+# in a sentence is the answer, and attention need not look for the trigger at all. With outputs as fillers the
+# dashes come out, and nearly all else under either rule ({doc}`table_1_thirteen_models`).
 #
 # *Reparam-Linear-W-FA without noise.* Rule and paper agree on a dash, and this is the cell to trust least. The logit of
 # an unseen word grows too, only more slowly, and so its loss comes down as well while slopes are exact. The dash is the

@@ -56,7 +56,7 @@
 # On record at full size, with a batch of 512, 2000 steps and five seeds, each rule of the fillers gives 50 of the 52
 # cells as printed within a tenth of the gap, and not the same 50.
 #
-# - *Outputs as fillers*: in the column of the Bayes risk two models miss the margin at some seeds or at all. They end up
+# - *Outputs as fillers*: in the column of the Bayes risk two models miss the margin at some seeds or all. They end up
 #   to 0.15 of the gap above it, and within a fifth their cells are as printed. One cell, whether Reparam-Linear-W-FA
 #   keeps the unseen words without noise, is as printed at every seed by the rounding of that processor. In two earlier
 #   runs of the same, on another one, it was so at two and at four of five; and within a fifth of the gap it is a tick.
