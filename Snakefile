@@ -8,20 +8,20 @@ import sys
 
 from rich.console import Console
 
-from bookpress import client
-from bookpress.build import show_failures, why_not
-from bookpress.cluster import blindness, last_words
+from bookpress.notebooks import client
+from bookpress.graph.build import show_failures, why_not
+from bookpress.graph.cluster import blindness, last_words
 from bookpress.ends import cases_of, load_limits
-from bookpress.exports import export_modules
+from bookpress.notebooks.exports import export_modules
 from bookpress.files import digest_of_file
-from bookpress.instruments import instrument_pages
-from bookpress.kernels import start_server
+from bookpress.site.instruments import instrument_pages
+from bookpress.notebooks.kernels import start_server
 from bookpress.layout import Layout
-from bookpress.notebook import Notebook, SourceError
-from bookpress.profile import settings_for
-from bookpress.profile_names import LAPTOP
-from bookpress.reach import Reach
-from bookpress.work import load_plan
+from bookpress.notebooks.source import Notebook, SourceError
+from bookpress.notebooks.profile import settings_for
+from bookpress.layout import LAPTOP
+from bookpress.notebooks.dependencies import Reach
+from bookpress.sweeps.work import load_plan
 
 # Snakemake's jobs are commands of the press; the client has them forked where a kernel server runs.
 BOOK = f"{sys.executable} -S {client.__file__}"
@@ -140,7 +140,7 @@ rule bind:
         [str(path) for path in sorted(LAYOUT.claims.glob("*.yaml"))],
         [str(path) for path in sorted(LAYOUT.profiles.glob("*.yaml"))],
         [str(path) for path in sorted(LAYOUT.results.rglob("*.json"))],
-        [str(path) for path in sorted((LAYOUT.packages / "bookpress").glob("*.py"))],
+        [str(path) for path in sorted((LAYOUT.packages / "bookpress").rglob("*.py"))],
         [str(path) for path in instrument_pages(LAYOUT)],
         lambda wildcards: [str(path) for path in REACH.files_behind(export_modules(LAYOUT))],
     output:

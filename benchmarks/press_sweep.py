@@ -26,7 +26,7 @@ POINT = """\
 # %%
 import time
 
-from bookpress import report
+from bookpress.claims import report
 from attention_theory.validation import require
 
 # %% tags=["parameters"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
+from bookpress.claims.registry import Registry
 from bookpress.layout import Layout
-from bookpress.registry import Registry
 
 ROOT = Path(__file__).resolve().parents[1]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())

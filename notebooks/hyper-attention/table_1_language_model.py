@@ -84,7 +84,7 @@ from attention_theory.measure import cpu_seconds, matrix_operations
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
-from bookpress.intervals import interval_of
+from bookpress.claims.intervals import interval_of
 
 # %% tags=["parameters"]
 tokens_folder = ""  # token files to train on; empty for the stand-in

@@ -71,7 +71,7 @@ from attention_theory.hyper_attention.layers.hyper_feature_attention import Hype
 from attention_theory.measure import entries_touched, matrix_operations
 from attention_theory.validation import require
 from bookpress import Claim, show
-from bookpress.intervals import interval_of
+from bookpress.claims.intervals import interval_of
 
 # %% tags=["parameters"]
 tokens_folder = ""  # token files to train on; empty for the stand-in

@@ -62,7 +62,7 @@ from attention_theory.measure import entries_touched
 from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, show
-from bookpress.intervals import interval_of, interval_of_difference
+from bookpress.claims.intervals import interval_of, interval_of_difference
 
 # %% tags=["parameters"]
 widths = [2]  # d, each from 2 to 16

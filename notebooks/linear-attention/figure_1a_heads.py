@@ -69,7 +69,7 @@ from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
 from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, show
-from bookpress.intervals import interval_of
+from bookpress.claims.intervals import interval_of
 
 # %% tags=["parameters"]
 widths = [2, 4]  # d, each from 2 to 16; the first is the one with the controls

@@ -79,7 +79,7 @@ from attention_theory.randomness import generator
 from attention_theory.trends import exponent
 from attention_theory.validation import require
 from bookpress import Claim, show
-from bookpress.intervals import interval_of
+from bookpress.claims.intervals import interval_of
 
 # %% tags=["parameters"]
 d = 4  # length of a key and of a value, from 2 to 4; the paper has 4

@@ -45,7 +45,7 @@ from attention_theory.linear_attention.experiments.growth import bend, growth_li
 from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, show
-from bookpress.intervals import student
+from bookpress.claims.intervals import student
 
 # %% tags=["parameters"]
 protocol = "one pass"  # fresh examples, or fixed sizes as in the paper, one of "data sets", "one pass"

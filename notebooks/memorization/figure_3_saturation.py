@@ -31,7 +31,7 @@ from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer
 from attention_theory.validation import require
 from bookpress import Claim, show
-from bookpress.intervals import interval_of
+from bookpress.claims.intervals import interval_of
 from bookpress.layout import Layout
 
 # %% tags=["parameters"]

@@ -17,7 +17,7 @@ from attention_theory.memorization.sweeps import Point, sweep
 from attention_theory.trends import exponent, line_of_the_mean
 from attention_theory.validation import require
 from bookpress import Claim, show
-from bookpress.intervals import interval_of
+from bookpress.claims.intervals import interval_of
 
 # %% tags=["parameters"]
 width = 16  # d, at least 2

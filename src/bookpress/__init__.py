@@ -1,18 +1,30 @@
 """The press: runs notebooks, keeps their evidence, and binds the book. It knows nothing of attention.
 
 A notebook uses three names of it: :class:`Claim` to give evidence, :func:`report` to say numbers that a sweep gathers,
-and :mod:`show` for figures and tables. The last is a module of its own, imported by those who draw: the command
-``book`` starts without matplotlib.
+and :mod:`show` for figures and tables. The last is imported when it is asked for: the command ``book`` starts without
+matplotlib.
 """
 
+import importlib
 import os
+from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
 
-from bookpress.claim import Claim
-from bookpress.report import report
+from bookpress.claims.claim import Claim
+from bookpress.claims.report import report
 
-__all__ = ["Claim", "report"]
+if TYPE_CHECKING:
+    from bookpress.claims import show
+
+__all__ = ["Claim", "report", "show"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "show":
+        return importlib.import_module("bookpress.claims.show")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 # Sums come out in another order on another number of threads. A notebook is to give the same values under any runner,
 # so it computes on one thread unless the user says otherwise.

@@ -10,10 +10,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bookpress.build import BuildError, Engine, run_graph, show_failures, the_only_build
-from bookpress.layout import Layout
-from bookpress.profile_names import LAPTOP
-from bookpress.record import Record
+from bookpress.claims.record import Record
+from bookpress.graph.build import BuildError, Engine, run_graph, show_failures, the_only_build
+from bookpress.layout import LAPTOP, Layout
 
 #: What chooses the instructions of torch, and those of the library that it multiplies matrices with.
 VARIABLES = ("ATEN_CPU_CAPABILITY", "MKL_CBWR")

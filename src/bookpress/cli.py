@@ -13,30 +13,29 @@ from rich.console import Console
 from rich.table import Table
 
 from bookpress.anywhere import run_anywhere
-from bookpress.build import BuildError, build_book
+from bookpress.claims.panel import panel_text
+from bookpress.claims.record import Record, RecordError
+from bookpress.claims.registry import Registry, RegistryError
 from bookpress.ends import run_end, run_ends
-from bookpress.exports import ExportError, find_exports, write_export
 from bookpress.files import write_whole
-from bookpress.full_size import CPU, CUDA
-from bookpress.instruments import InstrumentError
-from bookpress.kernels import end_with_builder
+from bookpress.graph.build import BuildError, build_book
 from bookpress.laptop_values import keep_values
-from bookpress.layout import Layout
+from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.mutation import MutationError, run_mutants
-from bookpress.notebook import Notebook, SourceError, faults_of_comments, with_ranges
-from bookpress.page import StalePage
-from bookpress.pairing import unpaired, write_pairs
-from bookpress.panel import panel_text
-from bookpress.profile import ProfileError, settings_for
-from bookpress.profile_names import FULL, LAPTOP
-from bookpress.record import Record, RecordError
-from bookpress.registry import Registry, RegistryError
-from bookpress.runner import Exit, RunFailed
-from bookpress.runner import run as run_notebook
-from bookpress.skeleton import write_skeleton
-from bookpress.sweep import SweepError
-from bookpress.sweep_commands import Drawn, list_points, make_points_again, run_sweep, work_at_points
-from bookpress.work import make_point
+from bookpress.notebooks.exports import ExportError, find_exports, write_export
+from bookpress.notebooks.kernels import end_with_builder
+from bookpress.notebooks.pair import unpaired, write_pairs
+from bookpress.notebooks.profile import ProfileError, settings_for
+from bookpress.notebooks.run import Exit, RunFailed
+from bookpress.notebooks.run import run as run_notebook
+from bookpress.notebooks.skeleton import write_skeleton
+from bookpress.notebooks.source import Notebook, SourceError, faults_of_comments, with_ranges
+from bookpress.site.instruments import InstrumentError
+from bookpress.site.page import StalePage
+from bookpress.sweeps.commands import Drawn, list_points, make_points_again, run_sweep, work_at_points
+from bookpress.sweeps.full_size import CPU, CUDA
+from bookpress.sweeps.sweep import SweepError
+from bookpress.sweeps.work import make_point
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -182,7 +181,7 @@ def ranges(
 def bind(profile: ProfileName = LAPTOP) -> None:
     """Make the book's pages from the records: notebooks, scoreboard, errata, gallery, status, contents."""
 
-    from bookpress.pages import bind_book  # what pages are made with, no other command needs
+    from bookpress.site.bind import bind_book  # what pages are made with, no other command needs
 
     console.print(bind_book(Layout.here(), profile))
 
@@ -202,7 +201,7 @@ def build(
 def release() -> None:
     """Pack the sources, the site, the records and the errata as sheets, with checksums, under build/release."""
 
-    from bookpress.release import CHECKSUMS, make_release  # what a release is made with, no other command needs
+    from bookpress.site.release import CHECKSUMS, make_release  # what a release is made with, no other command needs
 
     folder = make_release(Layout.here())
     console.print((folder / CHECKSUMS).read_text(encoding="utf-8"), end="", soft_wrap=True)

@@ -12,15 +12,13 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.console import Console
 
-from bookpress.build import BuildError, Engine, run_graph, show_failures, the_only_build
-from bookpress.files import write_whole
-from bookpress.layout import Layout
-from bookpress.notebook import Notebook, Parameter
-from bookpress.profile import ProfileError
-from bookpress.profile_names import LAPTOP
-from bookpress.registry import Verdict
-from bookpress.runner import Exit, RunFailed, run
-from bookpress.yaml_files import load_yaml
+from bookpress.claims.registry import Verdict
+from bookpress.files import load_yaml, write_whole
+from bookpress.graph.build import BuildError, Engine, run_graph, show_failures, the_only_build
+from bookpress.layout import LAPTOP, Layout
+from bookpress.notebooks.profile import ProfileError
+from bookpress.notebooks.run import Exit, RunFailed, run
+from bookpress.notebooks.source import Notebook, Parameter
 
 #: Beside the seed of the book.
 OTHER_SEEDS = 2

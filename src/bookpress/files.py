@@ -1,4 +1,4 @@
-"""Writing files whole, and naming content by a short hash."""
+"""Reading the YAML that people write, writing files whole, and naming content by a short hash."""
 
 import hashlib
 import json
@@ -7,11 +7,13 @@ import re
 import shutil
 import socket
 import tempfile
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import psutil
+import yaml
 
 #: How the names end and begin of what is there only while something is written or run.
 _ASIDE = ".aside"
@@ -71,3 +73,23 @@ def scratch_folder() -> "tempfile.TemporaryDirectory[str]":
 
 def _is_gone(owner: re.Match[str]) -> bool:
     return not psutil.pid_exists(int(owner[1] or owner[2]))
+
+
+class _EachKeyOnce(yaml.CSafeLoader):
+    """A key that is given twice is an error, in place of the last one winning."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        if twice := [key for key, count in Counter(keys).items() if count > 1]:
+            raise yaml.constructor.ConstructorError(None, None, f"the key '{twice[0]}' is given twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def load_yaml(path: Path) -> Any:
+    """The content of a file, ``None`` for an empty one.
+
+    Raises:
+        yaml.YAMLError: it is not YAML, or has a key twice.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_EachKeyOnce)

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bookpress.evidence import ROUNDING, Item, Number
+from bookpress.claims.evidence import ROUNDING, Item, Number
+from bookpress.claims.record import Record
 from bookpress.files import write_whole
 from bookpress.layout import Layout
-from bookpress.record import Record
 
 #: How far apart values at the level of rounding may be, in powers of ten.
 DECADES = 3.0

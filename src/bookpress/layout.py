@@ -5,6 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+#: The profiles: each notebook's own defaults, and the papers' own sizes.
+LAPTOP = "laptop"
+FULL = "full"
+
+#: Tells a notebook's kernel which profile it runs under.
+PROFILE_VARIABLE = "BOOK_PROFILE"
+
 
 @dataclass(frozen=True)
 class Layout:

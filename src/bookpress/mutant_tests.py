@@ -103,10 +103,10 @@ def run_page(file: str) -> None:
     IPython.display.display = lambda *objects, **_: shown.extend(objects)
     runpy.run_path(file, run_name="__main__")
 
-    from bookpress.evidence import CLAIM_MIME, Settled
+    from bookpress.claims.evidence import CLAIM_MIME, Settled
+    from bookpress.claims.record import Record
     from bookpress.laptop_values import differences
     from bookpress.layout import Layout
-    from bookpress.record import Record
 
     if found := [one[CLAIM_MIME] for one in shown if CLAIM_MIME in one]:
         record = Record.model_construct(

@@ -31,13 +31,13 @@ from pydantic import BaseModel, TypeAdapter
 from rich.console import Console
 from rich.table import Table
 
-from bookpress import forkserver, mutant_tests
-from bookpress.build import count_of
-from bookpress.files import scratch_folder, write_whole
+from bookpress import mutant_tests
+from bookpress.files import load_yaml, scratch_folder, write_whole
+from bookpress.graph.build import count_of
 from bookpress.layout import Layout
 from bookpress.mutants import Mutant, choose, mutants_of
-from bookpress.reach import names_in
-from bookpress.yaml_files import load_yaml
+from bookpress.notebooks import forkserver
+from bookpress.notebooks.dependencies import names_in
 
 #: What a book's run imports from elsewhere, and its tests beside it.
 LIBRARIES = (*forkserver.LIBRARIES, "beartype", "hypothesis.strategies", "pytest")

@@ -11,9 +11,9 @@ A proof is a fold of a notebook's prose, which Jupyter, code hosts and the site 
 
 import re
 
+from bookpress.claims.registry import Entry, Registry
 from bookpress.layout import Layout
-from bookpress.notebook import read_source
-from bookpress.registry import Entry, Registry
+from bookpress.notebooks.source import read_source
 
 _FOLD = re.compile(r"<details><summary>Proof of (.+?)</summary>\n\n.*?\S.*?\n\n</details>", re.DOTALL)
 

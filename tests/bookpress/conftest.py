@@ -11,8 +11,8 @@ import yaml
 
 import bookpress
 from bookpress.layout import Layout
-from bookpress.points import PointRecord
-from bookpress.sweep import Point
+from bookpress.sweeps.points import PointRecord
+from bookpress.sweeps.sweep import Point
 
 CLAIMS = """\
 name: demo
@@ -93,7 +93,7 @@ import os
 import signal
 import time
 
-from bookpress import report
+from bookpress.claims import report
 from attention_theory.validation import require
 
 # %% tags=["parameters"]

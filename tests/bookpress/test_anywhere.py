@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from bookpress.anywhere import VARIABLES, _differences, outcomes, run_anywhere
-from bookpress.build import BuildError
-from bookpress.runner import run
+from bookpress.graph.build import BuildError
+from bookpress.notebooks.run import run
 
 
 def test_verdicts_and_passes_are_compared_and_values_are_not(toy: Any) -> None:

@@ -7,9 +7,9 @@ import pytest
 from bookpress import ends
 from bookpress.ends import Limits, Outcome, all_cases, cases_of, load_limits, run_end
 from bookpress.layout import Layout
-from bookpress.notebook import Notebook
-from bookpress.profile import ProfileError
-from bookpress.runner import Exit
+from bookpress.notebooks.profile import ProfileError
+from bookpress.notebooks.run import Exit
+from bookpress.notebooks.source import Notebook
 
 PARAMETERS = """\
 n = 3  # n, from 1 to 8

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from bookpress.claims.record import Record
 from bookpress.laptop_values import Laptop, differences, is_same, keep_values
-from bookpress.record import Record
-from bookpress.runner import run
+from bookpress.notebooks.run import run
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from bookpress import mutant_tests
 from bookpress.laptop_values import keep_values
 from bookpress.mutant_tests import run, run_page
-from bookpress.runner import run as run_notebook
+from bookpress.notebooks.run import run as run_notebook
 
 
 @pytest.fixture

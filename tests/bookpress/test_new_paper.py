@@ -65,7 +65,7 @@ EDITS = {
 KEEP = """\
 from bookpress.laptop_values import keep_values
 from bookpress.layout import Layout
-from bookpress.record import Record
+from bookpress.claims.record import Record
 
 layout = Layout.here()
 keep_values(layout, [Record.read(layout.record("sixth-paper/lemma_1_halving", "laptop"))])
@@ -132,6 +132,6 @@ def test_a_sixth_paper_needs_its_own_files_and_no_other(tree: Tree) -> None:
     assert "papers/sixth-paper" in contents
     assert "title: Lemma 1 · Half is less" in contents
 
-    tests = ("test_conventions.py", "attention_theory/sixth_paper", "bookpress/test_registry.py", "notebooks")
+    tests = ("test_conventions.py", "attention_theory/sixth_paper", "bookpress/claims/test_registry.py", "notebooks")
     paths = [f"tests/{name}" for name in tests]
     tree.run("python", "-m", "pytest", "-p", "no:cacheprovider", "-k", "not names_is_there", *paths)

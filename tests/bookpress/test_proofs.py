@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from bookpress.claims.registry import Registry
 from bookpress.layout import Layout
 from bookpress.proofs import missing_proofs
-from bookpress.registry import Registry
 
 
 def test_no_revised_chapter_owes_a_proof() -> None:

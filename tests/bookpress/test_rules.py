@@ -4,7 +4,7 @@ import jupytext
 import pytest
 from nbformat import NotebookNode
 
-from bookpress.registry import Entry
+from bookpress.claims.registry import Entry
 from bookpress.rules import page_faults, references, rhythm_faults, title_faults
 
 GOOD = """\

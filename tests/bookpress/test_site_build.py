@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from bookpress.pages import bind_book
-from bookpress.pairing import write_pairs
-from bookpress.runner import run
+from bookpress.notebooks.pair import write_pairs
+from bookpress.notebooks.run import run
+from bookpress.site.bind import bind_book
 
 ROOT = Path(__file__).resolve().parents[2]
 

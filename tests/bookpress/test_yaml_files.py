@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bookpress.yaml_files import load_yaml
+from bookpress.files import load_yaml
 
 
 def test_a_key_that_is_given_twice_is_named(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import re
 import pytest
 import yaml
 
-from bookpress.full_size import figure_sweeps
 from bookpress.layout import Layout
-from bookpress.sweep import number_of
+from bookpress.sweeps.full_size import figure_sweeps
+from bookpress.sweeps.sweep import number_of
 
 LAYOUT = Layout.here()
 if not (LAYOUT.profiles / "full.yaml").is_file():

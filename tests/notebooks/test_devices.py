@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from bookpress.evidence import Number, describe
+from bookpress.claims.evidence import Number, describe
+from bookpress.claims.registry import Registry, Verdict
 from bookpress.laptop_values import Kept, Laptop, is_same, values_of
-from bookpress.layout import Layout
-from bookpress.notebook import Notebook
-from bookpress.profile_names import LAPTOP
-from bookpress.registry import Registry, Verdict
-from bookpress.runner import run
+from bookpress.layout import LAPTOP, Layout
+from bookpress.notebooks.run import run
+from bookpress.notebooks.source import Notebook
 
 LAYOUT = Layout.here()
 NOTEBOOKS = LAYOUT.notebooks()

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from attention_theory.memorization.printed_grid import BATCH, CLASSES, RATE, SEEDS, WIDTH, PrintedPanel, printed_panels
-from bookpress.layout import Layout
-from bookpress.notebook import Notebook
-from bookpress.profile import Settings, load_profile
-from bookpress.profile_names import FULL
-from bookpress.sweep import points_of
+from bookpress.layout import FULL, Layout
+from bookpress.notebooks.profile import Settings, load_profile
+from bookpress.notebooks.source import Notebook
+from bookpress.sweeps.sweep import points_of
 
 LAYOUT = Layout.here()
 if not (LAYOUT.profiles / f"{FULL}.yaml").is_file():

@@ -2,14 +2,13 @@
 
 import pytest
 
-from bookpress.evidence import describe
+from bookpress.claims.evidence import describe
+from bookpress.claims.record import Record
+from bookpress.claims.registry import Registry, Verdict
 from bookpress.laptop_values import Laptop, differences
-from bookpress.layout import Layout
-from bookpress.notebook import Notebook
-from bookpress.profile_names import LAPTOP
-from bookpress.reach import Reach
-from bookpress.record import Record
-from bookpress.registry import Registry, Verdict
+from bookpress.layout import LAPTOP, Layout
+from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.source import Notebook
 
 LAYOUT = Layout.here()
 NOTEBOOKS = LAYOUT.notebooks()

@@ -8,14 +8,14 @@ from typing import TypeGuard
 import papermill
 import pytest
 
-from bookpress.full_size import figure_sweeps
+from bookpress.claims.registry import Registry, Verdict
+from bookpress.claims.show import brightness_in
+from bookpress.claims.statement import claims_stated
 from bookpress.layout import Layout
-from bookpress.notebook import Notebook, faults_of_comments
-from bookpress.pairing import unpaired
-from bookpress.registry import Registry, Verdict
+from bookpress.notebooks.pair import unpaired
+from bookpress.notebooks.source import Notebook, faults_of_comments
 from bookpress.rules import rhythm_faults, title_faults
-from bookpress.show import brightness_in
-from bookpress.statement import claims_stated
+from bookpress.sweeps.full_size import figure_sweeps
 
 LAYOUT = Layout.here()
 NOTEBOOKS = LAYOUT.notebooks()

@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from attention_theory.randomness import normal
-from bookpress.evidence import Role
-from bookpress.layout import Layout
-from bookpress.profile_names import LAPTOP
-from bookpress.registry import Verdict
-from bookpress.runner import run
+from bookpress.claims.evidence import Role
+from bookpress.claims.registry import Verdict
+from bookpress.layout import LAPTOP, Layout
+from bookpress.notebooks.run import run
 
 PAGE = "memorization/table_3_language"
 if PAGE not in Layout.here().notebooks():

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from bookpress.registry import Registry
+from bookpress.claims.registry import Registry
 
 #: What a loaded page must not show, each as a script that lists the offenders.
 _OFFENDERS = {

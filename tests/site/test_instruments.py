@@ -30,8 +30,8 @@ from attention_theory.looped_transformers.subleq.assembler import assemble, libr
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program, wild_program
 from attention_theory.validation import ParameterError
-from bookpress.instruments import data_script, instrument_pages, instruments_of
 from bookpress.layout import Layout
+from bookpress.site.instruments import data_script, instrument_pages, instruments_of
 
 LAYOUT = Layout.here()
 PAGES = {path.stem: instruments_of(path.read_text(encoding="utf-8")) for path in instrument_pages(LAYOUT)}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bookpress.panel import verdict_class
-from bookpress.registry import Verdict
+from bookpress.claims.panel import verdict_class
+from bookpress.claims.registry import Verdict
 
 CSS = (Path(__file__).resolve().parents[2] / "book" / "static" / "book.css").read_text()
 #: Beside those of the registry, the marks of a proof.

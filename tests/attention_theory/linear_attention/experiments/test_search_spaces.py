@@ -16,8 +16,8 @@ from attention_theory.linear_attention.experiments.search_spaces import (
 )
 from attention_theory.validation import ParameterError
 from bookpress.layout import Layout
-from bookpress.notebook import parameters_of, read_source
-from bookpress.profile import settings_for
+from bookpress.notebooks.profile import settings_for
+from bookpress.notebooks.source import parameters_of, read_source
 
 
 def test_settings_outside_the_space_are_named() -> None:

@@ -1,0 +1,292 @@
+"""Evidence given inside a notebook, and the verdict that is computed from it.
+
+A claim is settled by *checks* that must pass and by at least one comparison that is seen to fail: a *control* (the
+same check with an assumption broken), the form *as printed* where the paper is wrong, a *misprint* where the paper
+means the right thing and writes another, or a *counterexample* to a statement that nothing near it saves. An
+*estimate* judges what is random by an interval over its draws. Evidence speaks of the statement or of its proof, and
+each gets a mark of its own. Nobody types a verdict.
+"""
+
+import math
+import operator
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from bookpress.claims.registry import Entry, ProofMark, Verdict
+from bookpress.claims.statement import name_of
+
+#: The output type under which a claim's evidence travels in an executed notebook.
+#: Below this a float64 value is rounding, of which only the order of magnitude is telling.
+ROUNDING = 1e-9
+
+CLAIM_MIME = "application/vnd.bookpress.claim+json"
+#: The same of a figure.
+FIGURE_MIME = "application/vnd.bookpress.figure+json"
+
+Number = float | int | bool | str
+
+
+class EvidenceError(Exception):
+    """The evidence itself is at fault: a value that is not a number, a control that did not fail, nothing to judge."""
+
+
+class FailedCheck(Exception):
+    """The verdict computed from the evidence is not the one that the registry expects."""
+
+
+class Role(StrEnum):
+    CHECK = "check"
+    CONTROL = "control"
+    PRINTED = "printed"
+    MISPRINT = "misprint"
+    COUNTEREXAMPLE = "counterexample"
+    NUMBER = "number"
+
+    @property
+    def must_fail(self) -> bool:
+        return self not in (Role.CHECK, Role.NUMBER)
+
+
+class Part(StrEnum):
+    """What a comparison speaks of: the statement itself, or the proof or construction that the paper gives for it."""
+
+    STATEMENT = "statement"
+    PROOF = "proof"
+
+
+RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_IN_WORDS = {"==": "", "!=": "other than ", "<": "below ", "<=": "at most ", ">": "above ", ">=": "at least "}
+#: Relations that cannot hold together with the first, between the same two values.
+_EXCLUDED: dict[str, set[str]] = {
+    "==": {"!=", "<", ">"},
+    "!=": {"=="},
+    "<": {">=", ">", "=="},
+    "<=": {">"},
+    ">": {"<=", "<", "=="},
+    ">=": {"<"},
+}
+_TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class Item(BaseModel):
+    """One comparison: ``measured relation bound``, exact unless a tolerance is given.
+
+    ``tolerance`` is absolute; ``within`` is a number's band about the printed value. An estimate carries the
+    ``interval`` of its ``draws``. Where several ``cases`` were compared at once, ``measured`` and ``bound`` are those
+    of the ``worst``. ``passed`` is ``None`` where nothing is judged (a number without a band) and where an interval
+    does not decide.
+    """
+
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="strings")
+
+    role: Role
+    of: Part = Part.STATEMENT
+    label: str
+    measured: Number
+    relation: str
+    bound: Number | None
+    tolerance: float = 0.0
+    within: float | None = None
+    interval: tuple[float, float] | None = None
+    draws: int | None = None
+    cases: int | None = None
+    worst: str | None = None
+    passed: bool | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether a verdict rests on it: all but numbers that are only shown."""
+        return self.role is not Role.NUMBER or self.within is not None
+
+    @property
+    def out_of_role(self) -> bool:
+        """Whether it came out otherwise than its role says; an interval that does not decide did."""
+        return self.counts and self.passed is not (not self.role.must_fail)
+
+    def negates(self, other: "Item") -> bool:
+        """Whether this says no more than that ``other`` is not so: the same two values, in a relation it excludes."""
+        excluded = _EXCLUDED[other.relation]
+        return (self.measured == other.measured and self.bound == other.bound and self.relation in excluded) or (
+            self.measured == other.bound and self.bound == other.measured and _TURNED[self.relation] in excluded
+        )
+
+
+class Settled(BaseModel):
+    """A claim with its evidence and what follows from it.
+
+    ``note`` says why a run with parameters of the reader's own is undecided, where more than the checks decided it.
+    """
+
+    model_config = ConfigDict(ser_json_inf_nan="strings")
+
+    claim: str
+    label: str
+    verdict: Verdict
+    expected: Verdict
+    proof: ProofMark | None = None
+    stand_in: str | None = None
+    note: str | None = None
+    evidence: list[Item]
+
+
+def judged_anew(settled: Settled, entry: Entry) -> Settled:
+    """The same evidence under today's rules and registry: nobody's record, and no edit of one, sets a verdict."""
+    weak = weakness(entry, settled.evidence)
+    return settled.model_copy(
+        update={
+            "label": name_of(entry),
+            "verdict": Verdict.UNDECIDED if weak else verdict_of(entry, settled.evidence, settled.stand_in),
+            "expected": entry.expected,
+            "proof": proof_of(entry, settled.evidence),
+        }
+    )
+
+
+def verdict_of(entry: Entry, evidence: list[Item], stand_in: str | None) -> Verdict:
+    """The verdict on the statement. Only a counterexample refutes: a check that fails leaves it undecided."""
+    about = [item for item in evidence if item.of is Part.STATEMENT]
+    judged = [item.passed for item in about if item.counts and not item.role.must_fail]
+    broken = {item.role for item in about if item.role.must_fail and item.passed is False}
+    if entry.kind.is_measured:
+        judged += [None for item in about if item.role is Role.PRINTED and item.passed is None]
+        return _measured(judged, broken, stand_in)
+    if Role.COUNTEREXAMPLE in broken:
+        return Verdict.REFUTED
+    if not all(judged):
+        return Verdict.UNDECIDED
+    if stand_in:
+        return Verdict.STAND_IN
+    if Role.PRINTED in broken:
+        return Verdict.HOLDS_WITH_CORRECTION
+    return Verdict.MISPRINTED if Role.MISPRINT in broken else Verdict.HOLDS
+
+
+def _measured(judged: list[bool | None], broken: set[Role], stand_in: str | None) -> Verdict:
+    """Figures and tables: what the paper shows comes out, or does not, or the runs do not tell.
+
+    What a stand-in shows is no part of the paper's figure: where it leaves something open, the figure is open.
+    """
+    unlike = broken & {Role.PRINTED, Role.COUNTEREXAMPLE} or False in judged
+    if unlike or None in judged:
+        if any(judged) and (unlike or not stand_in):
+            return Verdict.PARTLY_REPRODUCED
+        return Verdict.NOT_REPRODUCED if unlike else Verdict.UNDECIDED
+    return Verdict.STAND_IN if stand_in else Verdict.REPRODUCED
+
+
+def proof_of(entry: Entry, evidence: list[Item]) -> ProofMark | None:
+    """The mark on the proof or construction as printed; ``None`` for what has none and was given none."""
+    about = [item for item in evidence if item.of is Part.PROOF]
+    if not about:
+        return ProofMark.NOT_CHECKED if entry.kind.has_proof else None
+    broken = {item.role for item in about if item.role.must_fail and item.passed is False}
+    right = [item.passed for item in about if item.counts and not item.role.must_fail]
+    if broken & {Role.PRINTED, Role.COUNTEREXAMPLE}:
+        return ProofMark.REPAIRED if right and all(right) else ProofMark.FAILS
+    if not right or not all(right):
+        return ProofMark.NOT_CHECKED
+    return ProofMark.MISPRINTED if Role.MISPRINT in broken else ProofMark.AS_PRINTED
+
+
+def weakness(entry: Entry, evidence: list[Item]) -> str | None:
+    """Why the evidence could not have told, or ``None``.
+
+    That is: no check, a control that did not fail, nothing that was seen to fail, or nothing but denials of the checks.
+    """
+    tried = {Role.CHECK, Role.PRINTED} if entry.kind.is_measured else {Role.CHECK}
+    if not any(item.role in tried and item.of is Part.STATEMENT for item in evidence):
+        return "no check was given"
+    held = [item for item in evidence if item.role is Role.CONTROL and item.passed is not False]
+    if held:
+        return "a control did not fail: " + "; ".join(describe(item) for item in held)
+    failed = [item for item in evidence if item.role.must_fail and item.passed is False]
+    if not failed:
+        return "nothing was seen to fail; give a control"
+    checks = [item for item in evidence if item.role is Role.CHECK]
+    if all(any(item.negates(check) for check in checks) for item in failed):
+        return "a control must break an assumption, not deny a check: " + "; ".join(map(describe, failed))
+    return None
+
+
+def describe(item: Item) -> str:
+    """``label: measured relation bound`` in one line of text."""
+    if item.bound is None:
+        return f"{item.label}: {format_measured(item)}"
+    return f"{item.label}: {format_measured(item)} {item.relation} {format_bound(item)}"
+
+
+def in_words(relation: str) -> str:
+    """A relation as it stands before its bound in a sentence: ``at most ``; nothing for what is equal."""
+    return _IN_WORDS[relation]
+
+
+def format_measured(item: Item) -> str:
+    """The measured value; with its interval where it is an estimate, and the worst case where there were several."""
+    measured = format_number(item.measured)
+    if item.interval is not None:
+        low, high = map(format_number, item.interval)
+        measured += f" ({low} to {high}" + (f", {item.draws} draws)" if item.draws else ")")
+    return f"{measured} (worst of {item.cases}: {item.worst})" if item.cases else measured
+
+
+def format_bound(item: Item) -> str:
+    """The bound with its tolerance, or with the band about a number: in per cent, or as a factor from 2 on."""
+    if item.bound is None:
+        return ""
+    bound = format_number(item.bound)
+    if item.tolerance:
+        return f"{bound} ± {item.tolerance:.3g}"
+    if not item.within:
+        return bound
+    return f"{bound} ± {100 * item.within:.3g} %" if item.within < 1 else f"{bound} ×÷ {1 + item.within:.3g}"
+
+
+def format_number(value: Number) -> str:
+    """A value as a reader wants it: integers whole (also those a float holds, to a billion), reals to four figures."""
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
+        value = int(value)
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
+    return f"{value:.4g}"
+
+
+def is_within(ours: float, beside: float, within: float) -> bool:
+    """Whether the larger is at most ``1 + within`` times the smaller, up to the rounding of a decimal in print."""
+    small, large = sorted((abs(ours), abs(beside)))
+    return ours * beside >= 0 and large <= (1 + within) * small * (1 + 1e-12)
+
+
+def plain(label: str, value: Any) -> Number:
+    """A Python scalar out of a tensor, an array or a NumPy scalar."""
+    if hasattr(value, "item"):
+        if getattr(value, "ndim", 0) and math.prod(value.shape) != 1:
+            raise EvidenceError(f"{label}: one value is compared, not {tuple(value.shape)} of them")
+        value = value.item()
+    if not isinstance(value, bool | int | float | str):
+        raise EvidenceError(f"{label}: {value!r} is not a number")
+    if isinstance(value, float) and math.isnan(value):
+        raise EvidenceError(f"{label}: the value is not a number (NaN), which every comparison rejects")
+    return value
+
+
+def margin(label: str, name: str, value: float | None) -> float:
+    """A tolerance or a band, validated.
+
+    Raises:
+        EvidenceError: it is negative, infinite or not a number, so that the comparison could not fail or not pass.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise EvidenceError(f"{label}: {name} must be a finite number, at least 0, got {value!r}")
+    return float(value)

@@ -1,0 +1,248 @@
+"""How a settled claim is shown: one panel, as Markdown for a notebook, as a block of a page, as text for a terminal."""
+
+import re
+from collections import Counter
+from functools import lru_cache
+from pathlib import Path
+
+from bookpress.claims.evidence import Item, Part, Role, Settled, describe, format_bound, format_measured, in_words
+from bookpress.claims.registry import ProofMark, Verdict, load_paper
+from bookpress.layout import Layout
+
+#: What takes the place of "as printed" where a claim is the book's own, and its proof is printed nowhere else.
+PROVED_HERE = "proved here"
+
+#: A panel of more comparisons than this opens on a click.
+ROWS_SHOWN = 8
+
+#: Words for the outcome of a comparison. Never a colour alone.
+_OUTCOME = {
+    (False, True): "passes",
+    (False, False): "**fails**",
+    (False, None): "**undecided**",
+    (True, False): "fails, as it must",
+    (True, True): "**passes, which it must not**",
+    (True, None): "**undecided, where it must fail**",
+}
+
+_FALLS_SHORT = {Verdict.PARTLY_REPRODUCED, Verdict.NOT_REPRODUCED}
+
+_HEADINGS = {
+    Role.CHECK: "Check",
+    Role.CONTROL: "Control",
+    Role.PRINTED: "As printed",
+    Role.MISPRINT: "Misprint",
+    Role.COUNTEREXAMPLE: "Counterexample",
+    Role.NUMBER: "Number",
+}
+
+#: A number with an exponent, as Python writes it.
+_POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)\b")
+
+#: A hyphen that stands for a minus sign: before a digit, and behind nothing that it could subtract from.
+_MINUS = re.compile(r"(?:(?<=^)|(?<=[\s(\[]))-(?=\d)")
+
+#: The whole of a measured value, up to a bracket behind it.
+_TRUTH = re.compile(r"^(?:True|False|-?inf)(?=$| \()")
+_SAID = {"True": "yes", "False": "no", "inf": "∞", "-inf": "−∞"}
+
+#: The worst of a single case is that case.
+_ONLY_CASE = re.compile(r" \(worst of 1: ([^()]*)\)$")
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def verdict_class(verdict: Verdict) -> str:
+    """The CSS class of a verdict's badge."""
+    return "verdict-" + verdict.value.replace(" ", "-")
+
+
+def proof_class(mark: ProofMark) -> str:
+    """The CSS class of the badge of a proof mark."""
+    return "proof-" + mark.value.replace(" ", "-")
+
+
+def mark_in_words(mark: ProofMark, own: bool) -> str:
+    """The mark on a proof; ``own``, of a claim that no paper makes."""
+    return PROVED_HERE if own and mark is ProofMark.AS_PRINTED else mark.value
+
+
+def proof_in_words(mark: ProofMark, own: bool) -> str:
+    """The mark where nothing around it says that it is of a proof: ``proof repaired``, or ``proved here``."""
+    words = mark_in_words(mark, own)
+    return words if words == PROVED_HERE else f"proof {words}"
+
+
+def panel_markdown(settled: Settled) -> str:
+    """For a notebook: heading, result and the table; a long one in a fold that Jupyter and code hosts know."""
+    rows = _table(settled)
+    if len(settled.evidence) > ROWS_SHOWN:
+        fold = f"<details><summary>All {len(settled.evidence)} comparisons</summary>"
+        rows = [fold, "", *rows, "", "</details>"]
+    return "\n".join([f"**{heading(settled)}**", "", result(settled), "", *rows, *_remarks(settled)])
+
+
+def panel_block(settled: Settled) -> str:
+    """For a page of the book: an admonition coloured by the verdict; a long table in a fold."""
+    rows = _table(settled)
+    if len(settled.evidence) > ROWS_SHOWN:
+        rows = [f":::::{{dropdown}} All {len(settled.evidence)} comparisons", "", *rows, ":::::"]
+    lines = [
+        f"::::::{{admonition}} {heading(settled)}",
+        f":class: verdict-panel {verdict_class(settled.verdict)}",
+        "",
+        result(settled),
+        "",
+        *rows,
+        *_remarks(settled),
+        "::::::",
+    ]
+    return "\n".join(lines)
+
+
+def panel_text(settled: Settled) -> str:
+    """For a terminal: a line each."""
+    proof = f"; {_of_the_proof(settled.proof, settled)}" if settled.proof else ""
+    lines = [f"{settled.claim}: {settled.verdict.value}{proof} (expected: {settled.expected.value})"]
+    for item in settled.evidence:
+        words = outcome(item, settled.verdict).replace("*", "")
+        of = " (proof)" if item.of is Part.PROOF else ""
+        lines.append(f"  {_HEADINGS[item.role].lower() + of:15} {describe(item)}  [{words}]")
+    if settled.stand_in:
+        lines.append(f"  stand-in: {settled.stand_in}")
+    if settled.note:
+        lines.append(f"  note: {settled.note}")
+    return "\n".join(lines)
+
+
+def heading(settled: Settled) -> str:
+    """``Lemma 4.4: holds with correction · proof repaired``; of a claim of the book's own ``holds · proved here``."""
+    mark = settled.proof
+    proof = f" · {_of_the_proof(mark, settled)}" if mark and mark is not ProofMark.NOT_CHECKED else ""
+    return f"{settled.label}: {settled.verdict.value}{proof}"
+
+
+def _of_the_proof(mark: ProofMark, settled: Settled) -> str:
+    paper = settled.claim.partition("/")[0]
+    return proof_in_words(mark, _is_own(Layout.here().claims / f"{paper}.yaml"))
+
+
+@lru_cache
+def _is_own(claims: Path) -> bool:
+    """Whether a claims file is of a chapter of the book's own; one that is not there is none."""
+    return claims.is_file() and not load_paper(claims).is_article
+
+
+def result(settled: Settled) -> str:
+    """What came out, in a sentence or two; the first printed form that fails is named, one of the statement if any."""
+    items = [item for item in settled.evidence if item.counts]
+    checks = [item for item in items if not item.role.must_fail]
+    passed = sum(item.passed is True for item in checks)
+    said = [_passing(passed, len(checks))] if checks else []
+    if broken := [item for item in items if _is_broken(item)]:
+        of_statement = [item for item in broken if item.of is Part.STATEMENT]
+        said.append(_breaking((of_statement or broken)[0], settled.verdict))
+    controls = Counter(item.passed is False for item in items if item.role is Role.CONTROL)
+    if controls[True]:
+        said.append(_failing(controls[True]))
+    return " ".join(said)
+
+
+def breaking(settled: Settled, part: Part) -> list[str]:
+    """The comparisons which show that something in print is wrong, in words: of the statement, or of its proof."""
+    return [_falls_short(item) for item in settled.evidence if _is_broken(item) and item.of is part]
+
+
+def _is_broken(item: Item) -> bool:
+    return item.role in (Role.PRINTED, Role.MISPRINT, Role.COUNTEREXAMPLE) and item.passed is False
+
+
+def _breaking(item: Item, verdict: Verdict) -> str:
+    """``The printed form fails: columns as printed, difference 2.862, which should be at most 0.1.``"""
+    what = "The printed proof fails" if item.of is Part.PROOF else "The printed form fails"
+    if item.role is Role.COUNTEREXAMPLE:
+        what = "The statement fails on an example"
+    elif item.role is Role.PRINTED and verdict in _FALLS_SHORT:
+        what = "Unlike in the paper"
+    return f"{what}: {_falls_short(item)}."
+
+
+def _falls_short(item: Item) -> str:
+    """``columns as printed, difference 2.862, which should be at most 0.1``."""
+    runs_on = item.label[-1:].isalpha() and not isinstance(item.measured, str | bool)  # a word, and a number after it
+    measured = ("" if runs_on else ":") + " " + set_number(format_measured(item))
+    bound = in_words(item.relation) + set_number(format_bound(item))
+    return f"{set_label(item.label)}{measured}, which should be {bound}"
+
+
+def _passing(passed: int, count: int) -> str:
+    if count == 1:
+        return "The check passes." if passed else "The check does not pass."
+    if passed == count:
+        return "Both checks pass." if count == 2 else f"All {count} checks pass."
+    return f"Of {count} checks {passed} pass{'es' if passed == 1 else ''}."
+
+
+def _failing(count: int) -> str:
+    return "The control fails, as it must." if count == 1 else f"The {count} controls fail, as they must."
+
+
+def outcome(item: Item, verdict: Verdict) -> str:
+    """Passed or failed, and whether it had to. What a paper shows and a reproduction does not had no need to fail."""
+    if not item.counts:
+        return "shown"
+    if item.role is Role.PRINTED and item.passed is not True and verdict in _FALLS_SHORT:
+        return "**undecided**, unlike in the paper" if item.passed is None else "fails, unlike in the paper"
+    return _OUTCOME[item.role.must_fail, item.passed]
+
+
+def escape(text: str) -> str:
+    """Text that Markdown is to show as it was typed."""
+    return re.sub(r"([\\`*_{}\[\]<>#|$~^&])", r"\\\1", text)
+
+
+def _table(settled: Settled) -> list[str]:
+    return [
+        "| | what is compared | ours | | bound | outcome |",
+        "|---|---|---:|:---:|:---|---|",
+        *(_row(item, settled.verdict) for item in settled.evidence),
+    ]
+
+
+def _remarks(settled: Settled) -> list[str]:
+    lines = ["", f"*Stand-in:* {settled.stand_in}"] if settled.stand_in else []
+    return lines + (["", f"*Undecided at these parameters:* {escape(settled.note)}"] if settled.note else [])
+
+
+def _row(item: Item, verdict: Verdict) -> str:
+    relation = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}.get(item.relation, item.relation)
+    bound = set_number(format_bound(item))
+    if item.role is Role.NUMBER:
+        relation, bound = "", f"{bound} (printed)" if bound else ""
+    role = _HEADINGS[item.role] + (" of the proof" if item.of is Part.PROOF else "")
+    cells = (role, set_label(item.label), set_number(format_measured(item)), relation, bound, outcome(item, verdict))
+    return "| " + " | ".join(cells) + " |"
+
+
+def set_number(number: str) -> str:
+    """A number as print sets it: 1.2e-07 becomes 1.2·10⁻⁷, 1e-12 becomes 10⁻¹²; True becomes yes."""
+    return escape(_ONLY_CASE.sub(r" (\1)", set_powers(set_truth(number))))
+
+
+def set_label(label: str) -> str:
+    """The words of a comparison, with powers and transposes as print sets them: 10^6 becomes 10⁶."""
+    powers = re.sub(r"\^(-?\d+)\b", lambda hit: hit[1].translate(_SUPERSCRIPTS), label)
+    return escape(set_powers(re.sub(r"\^T\b", "ᵀ", powers)))
+
+
+def set_powers(text: str) -> str:
+    """Powers of ten and minus signs as print sets them, in any text."""
+    found = _POWER.sub(
+        lambda hit: ("" if hit[1] == "1" else f"{hit[1]}·") + f"10{str(int(hit[2])).translate(_SUPERSCRIPTS)}", text
+    )
+    return _MINUS.sub("−", found)
+
+
+def set_truth(text: str) -> str:
+    """What Python calls True and False in words, and its infinity as a sign."""
+    return _TRUTH.sub(lambda hit: _SAID[hit[0]], text)

@@ -1,0 +1,80 @@
+"""Where a run comes from: the machine, the versions, the commit."""
+
+import ast
+import os
+import platform
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from bookpress.layout import Layout
+
+#: Tells a notebook's kernel which parameters, comma by comma, a reader has set; the press sets it, empty for its own.
+OWN_VARIABLE = "BOOK_OWN_PARAMETERS"
+
+_PARAMETERS = re.compile(r'^# %%.*tags=\[.*"parameters".*\].*\n((?:(?!# %%).*\n?)*)', re.MULTILINE)
+
+
+def environment() -> dict[str, str]:
+    """Versions and device of this process. A GPU counts only once something has been placed on it."""
+    found = {"python": platform.python_version(), "device": "CPU"}
+    found |= {name: version(name) for name in ("torch", "numpy")}
+    found["processor"] = processor()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        found["device"] = torch.cuda.get_device_name()
+    return found
+
+
+def processor() -> str:
+    """The kind of processor, which decides in which order libraries sum, and so the last digits of what they find."""
+    path = Path("/proc/cpuinfo")
+    if not path.is_file():
+        return platform.processor() or platform.machine()
+    lines = (line.partition(":") for line in path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines())
+    told = {name.strip(): value.strip() for name, _, value in lines}
+    numbers = ", ".join(f"{name.removeprefix('cpu ')} {told[name]}" for name in ("cpu family", "model") if name in told)
+    name = told.get("model name", platform.machine())
+    return f"{name} ({numbers})" if numbers else name
+
+
+def commit_of(root: Path) -> str:
+    """The commit that is checked out, marked where the tree differs from it; empty outside a repository."""
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12", "--match", "no-tag"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def own_parameters(notebook: str | None) -> list[str]:
+    """Which parameters of the running notebook are not the book's own.
+
+    The press says it. Under plain Jupyter or papermill the names of the parameters cell are looked up in the session.
+    """
+    told = os.environ.get(OWN_VARIABLE)
+    if told is not None:
+        return [name for name in told.split(",") if name]
+    session = _session()
+    if notebook is None or session is None:
+        return []
+    defaults = _defaults(Layout.here().source(notebook))
+    return [name for name, default in defaults.items() if session.get(name, default) != default]
+
+
+def _defaults(source: Path) -> dict[str, Any]:
+    """What the parameters cell of a percent-format source sets; nothing where it has none that can be read."""
+    try:
+        cell = _PARAMETERS.search(source.read_text(encoding="utf-8"))
+        lines = ast.parse(cell[1] if cell else "").body
+        return {line.targets[0].id: ast.literal_eval(line.value) for line in lines}  # type: ignore[attr-defined]
+    except (OSError, ValueError, SyntaxError, AttributeError):
+        return {}
+
+
+def _session() -> dict[str, Any] | None:
+    if "IPython" not in sys.modules:
+        return None
+    shell = sys.modules["IPython"].get_ipython()
+    return None if shell is None else shell.user_ns

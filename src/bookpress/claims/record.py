@@ -1,0 +1,135 @@
+"""The record of one run: every value, and where it came from."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from pydantic import BaseModel, ConfigDict
+
+from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, Settled
+from bookpress.claims.registry import Registry, Verdict
+from bookpress.claims.report import REPORT_MIME, Reported
+from bookpress.files import digest, digest_of_file, write_whole
+from bookpress.layout import Layout
+
+
+class RecordError(Exception):
+    """A record, or the executed notebook that belongs to it, is damaged; the message names the file."""
+
+
+class Figure(BaseModel):
+    """One figure of a notebook, without its picture."""
+
+    name: str
+    caption: str
+    alt: str
+    photo: bool
+    data: list[dict[str, Any]]
+
+
+class Record(BaseModel):
+    """What one run of a notebook found.
+
+    Two runs on a CPU with the same fingerprint agree in ``claims`` and ``figures`` to the last bit; ``seconds`` is the
+    wall clock of the run, and ``commit`` the state of the repository it was made in. ``executed`` is the hash of the
+    executed notebook. The file ends in a seal, a hash of all the rest, so that what was cut short or written into by
+    hand is not taken for what a run found.
+    """
+
+    model_config = ConfigDict(ser_json_inf_nan="strings")
+
+    notebook: str
+    title: str
+    profile: str
+    parameters: dict[str, Any]
+    claims: list[Settled]
+    figures: list[Figure]
+    numbers: dict[str, float | int | bool | list[float]] = {}
+    fingerprint: str
+    commit: str
+    environment: dict[str, str]
+    seconds: float
+    executed: str = ""
+
+    @classmethod
+    def read(cls, path: Path) -> "Record":
+        """Read one record.
+
+        Raises:
+            RecordError: the file is not a record, or not as it was written.
+        """
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            seal = content.pop("seal", None)  # records kept from the first edition have none
+            if seal is not None and seal != digest(content):
+                raise ValueError("its content is not what was written")
+            return cls.model_validate(content)
+        except (ValueError, AttributeError, TypeError) as error:  # not UTF-8, not JSON, no object, not of the schema
+            raise RecordError(f"{path.name} is damaged: {str(error).splitlines()[0]}") from error
+
+    @classmethod
+    def of(cls, layout: Layout, notebook: str, profile: str) -> "Record | None":
+        """What the last run of a notebook found, or nothing where it has not run.
+
+        Raises:
+            RecordError: the record or the executed notebook is damaged.
+        """
+        path, executed = layout.record(notebook, profile), layout.executed(notebook, profile)
+        if not (path.is_file() and executed.is_file()):
+            return None
+        record = cls.read(path)
+        if record.executed != digest_of_file(executed):
+            raise RecordError(f"{executed.name} is damaged: its content is not what was written")
+        return record
+
+    def write(self, path: Path) -> None:
+        content = json.loads(self.model_dump_json())
+        write_whole(path, json.dumps(content | {"seal": digest(content)}, indent=1, ensure_ascii=False) + "\n")
+
+
+def stray_claims(notebook: str, claims: list[Settled], registry: Registry) -> list[str]:
+    """What is wrong with the claims that a notebook settled, by the registry: one line for each fault.
+
+    One that is expected 'not run' may be left out: what it needs is not here.
+    """
+    own = registry.of_notebook(notebook)
+    due = [claim for claim, entry in own.items() if entry.expected is not Verdict.NOT_RUN]
+    settled = Counter(one.claim for one in claims)
+    if not settled:
+        return ["it settles no claim: none was closed by verdict()"]
+    faults = [f"it settles {claim} twice" for claim, count in settled.items() if count > 1]
+    faults += [f"it settles {claim}, which the registry does not give to it" for claim in settled if claim not in own]
+    faults += [f"it leaves {claim} out, which the registry gives to it" for claim in due if claim not in settled]
+    return faults
+
+
+def outputs_of(notebook: NotebookNode, mime: str) -> list[dict[str, Any]]:
+    """The payloads of one output type in an executed notebook, in order."""
+    return [
+        output["data"][mime]
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if mime in output.get("data", {})
+    ]
+
+
+def claims_in(notebook: NotebookNode) -> list[Settled]:
+    return [Settled.model_validate(payload["settled"]) for payload in outputs_of(notebook, CLAIM_MIME)]
+
+
+def environment_in(notebook: NotebookNode) -> dict[str, str]:
+    """What the notebook ran on, as its last verdict saw it, or where there is none its last report."""
+    payloads = outputs_of(notebook, CLAIM_MIME) or outputs_of(notebook, REPORT_MIME)
+    return payloads[-1]["environment"] if payloads else {}
+
+
+def numbers_in(notebook: NotebookNode) -> dict[str, float | int | bool | list[float]]:
+    """What the notebook has reported, by name; the last word counts."""
+    payloads = [Reported.model_validate(payload) for payload in outputs_of(notebook, REPORT_MIME)]
+    return {name: value for one in payloads for name, value in one.numbers.items()}
+
+
+def figures_in(notebook: NotebookNode) -> list[Figure]:
+    return [Figure.model_validate(payload) for payload in outputs_of(notebook, FIGURE_MIME)]

@@ -1,0 +1,285 @@
+"""The claims registry: what the book sets out to settle, read from ``book/claims/<paper>.yaml``."""
+
+from collections import Counter
+from enum import StrEnum
+from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from bookpress.files import load_yaml
+from bookpress.layout import Layout
+
+
+class RegistryError(Exception):
+    """A claims file does not fit its schema, or a claim is asked for that no file holds."""
+
+
+class Kind(StrEnum):
+    """What the paper calls the item."""
+
+    ALGORITHM = "algorithm"
+    ASSUMPTION = "assumption"
+    CONSTRUCTION = "construction"
+    COROLLARY = "corollary"
+    DEFINITION = "definition"
+    EXAMPLE = "example"
+    FIGURE = "figure"
+    LEMMA = "lemma"
+    PROPOSITION = "proposition"
+    REMARK = "remark"
+    TABLE = "table"
+    THEOREM = "theorem"
+
+    @property
+    def is_measured(self) -> bool:
+        """Figures and tables report what was measured: they are reproduced or not, rather than true or false."""
+        return self in (Kind.FIGURE, Kind.TABLE)
+
+    @property
+    def has_proof(self) -> bool:
+        """What a paper proves or builds, so that the page owes a word on the proof or construction as printed."""
+        return self in (Kind.CONSTRUCTION, Kind.COROLLARY, Kind.LEMMA, Kind.PROPOSITION, Kind.THEOREM)
+
+
+class Verdict(StrEnum):
+    """The verdict on a statement, a figure or a table."""
+
+    HOLDS = "holds"
+    MISPRINTED = "misprinted"
+    HOLDS_WITH_CORRECTION = "holds with correction"
+    REFUTED = "refuted"
+    REPRODUCED = "reproduced"
+    PARTLY_REPRODUCED = "partly reproduced"
+    NOT_REPRODUCED = "not reproduced"
+    UNDECIDED = "undecided here"
+    STAND_IN = "stand-in"
+    NOT_RUN = "not run"
+
+
+class ProofMark(StrEnum):
+    """The mark on a proof or construction as printed. One that ``fails`` has no repair, as of a refuted statement."""
+
+    AS_PRINTED = "as printed"
+    MISPRINTED = "misprinted"
+    REPAIRED = "repaired"
+    FAILS = "fails"
+    NOT_CHECKED = "not checked"
+
+
+class Entry(BaseModel):
+    """One claim of a paper.
+
+    ``statement``, ``printed`` and ``corrected`` are MyST Markdown in our own words. ``printed`` and ``corrected`` come
+    together, where the paper is wrong. ``notebook`` is the page that settles the claim, as ``paper/name``; ``expected``
+    and ``proof`` are the verdict and the mark on the proof that its evidence must lead to. A claim that no notebook
+    settles says ``why``, with what it would cost.
+
+    ``text_layer`` says that what is printed may be the doing of the text layer that was read, and not the paper's.
+
+    ``uses`` and ``proof_uses`` name what the statement and its proof rest on as the paper cites it, by ids of the same
+    paper; ``answered`` those of them whose fault the claim's own page has dealt with.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    label: str = Field(min_length=1)
+    title: str | None = None
+    kind: Kind
+    where: str | None = None
+    statement: str | None = None
+    printed: str | None = None
+    corrected: str | None = None
+    text_layer: bool = False
+    check: str = Field(min_length=1)
+    notebook: str | None = Field(default=None, pattern=r"^[a-z0-9-]+/[a-z0-9_]+$")
+    expected: Verdict = Verdict.NOT_RUN
+    proof: ProofMark | None = None
+    why: str | None = None
+    uses: tuple[str, ...] = ()
+    proof_uses: tuple[str, ...] = ()
+    answered: tuple[str, ...] = ()
+
+    @property
+    def expected_proof(self) -> ProofMark | None:
+        """The mark that the evidence must lead to; what has a proof and says nothing of it is not checked."""
+        return self.proof or (ProofMark.NOT_CHECKED if self.kind.has_proof else None)
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether the page owes a proof: of the corrected statement, or of the repaired step."""
+        return self.expected is Verdict.HOLDS_WITH_CORRECTION or self.proof is ProofMark.REPAIRED
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.notebook is None and self.expected is not Verdict.NOT_RUN:
+            raise ValueError("a claim without a notebook can only be expected 'not run'")
+        if self.expected is Verdict.NOT_RUN and not self.why:
+            raise ValueError("a claim that is not run must say why")
+        if self.notebook is not None and not self.statement:
+            raise ValueError("a claim with a notebook needs its statement")
+        if (self.printed is None) != (self.corrected is None):
+            raise ValueError("'printed' and 'corrected' come together")
+        wrong = {Verdict.MISPRINTED, Verdict.HOLDS_WITH_CORRECTION, Verdict.REFUTED}
+        if self.expected in wrong and self.printed is None:
+            raise ValueError(f"a claim expected '{self.expected}' must say what is printed and what is right")
+        if self.proof in (ProofMark.MISPRINTED, ProofMark.REPAIRED, ProofMark.FAILS) and self.printed is None:
+            raise ValueError(f"a claim whose proof is '{self.proof}' must say what is printed and what is right")
+        if stray := set(self.answered) - set(self.proof_uses):
+            raise ValueError(f"'answered' names what 'proof_uses' does not: {', '.join(sorted(stray))}")
+        return self
+
+
+class Paper(BaseModel):
+    """The claims of one paper, in the paper's order; ``number`` is the paper's place in the book.
+
+    A chapter of the book's own is kept like a paper, and has neither ``authors`` nor a reference to ``cite``: its
+    claims are the book's, and are counted apart from those of the articles.
+
+    ``revised`` says that the chapter has been gone through: its pages keep the rhythm of the house, and every
+    corrected form is proved on its page.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[a-z-]+$")
+    number: int = Field(ge=1)
+    title: str
+    short_title: str
+    authors: str | None = None
+    cite: str | None = None
+    revised: bool = False
+    claims: list[Entry]
+
+    @property
+    def is_article(self) -> bool:
+        """Whether somebody published it; else it is a chapter of the book's own."""
+        return self.cite is not None
+
+    @model_validator(mode="after")
+    def _is_cited_with_its_authors(self) -> Self:
+        if (self.authors is None) != (self.cite is None):
+            raise ValueError("'authors' and 'cite' come together")
+        return self
+
+    @model_validator(mode="after")
+    def _ids_are_distinct(self) -> Self:
+        seen: set[str] = set()
+        for claim in self.claims:
+            if claim.id in seen:
+                raise ValueError(f"claim id '{claim.id}' is given twice")
+            seen.add(claim.id)
+        return self
+
+    @model_validator(mode="after")
+    def _rests_on_what_is_there(self) -> Self:
+        """What a claim rests on is a claim of the paper, and no claim rests on itself, however far round."""
+        rests = {claim.id: (*claim.uses, *claim.proof_uses) for claim in self.claims}
+        for claim_id, used in rests.items():
+            if unknown := [name for name in used if name not in rests]:
+                raise ValueError(f"claim '{claim_id}' rests on '{unknown[0]}', which the paper's claims do not hold")
+        try:
+            TopologicalSorter(rests).prepare()
+        except CycleError as error:
+            raise ValueError("claims rest on each other in a circle: " + " -> ".join(error.args[1])) from error
+        return self
+
+
+class Registry(BaseModel):
+    """Every claim of the book."""
+
+    papers: list[Paper]
+
+    @classmethod
+    def load(cls, layout: Layout | None = None) -> "Registry":
+        folder = (layout or Layout.here()).claims
+        papers = [_paper_unless_changed(path, _state(path)) for path in sorted(folder.glob("*.yaml"))]
+        for what, values in (("name", [one.name for one in papers]), ("number", [one.number for one in papers])):
+            if twice := [value for value, count in Counter(values).items() if count > 1]:
+                raise RegistryError(f"two claims files have the {what} {twice[0]!r}")
+        return cls(papers=sorted(papers, key=lambda paper: paper.number))
+
+    @classmethod
+    def of_claim(cls, claim: str) -> "Registry":
+        """As much of it as a page needs to judge ``paper/id``: the claim's own paper; all of them where it has none.
+
+        All papers take a tenth of a second to read, and every page of the book begins with it.
+        """
+        layout = Layout.here()
+        path = layout.claims / f"{claim.partition('/')[0]}.yaml"
+        return cls(papers=[_paper_unless_changed(path, _state(path))]) if path.is_file() else cls.load(layout)
+
+    @property
+    def articles(self) -> list[Paper]:
+        """The papers that somebody published, without the chapters of the book's own."""
+        return [paper for paper in self.papers if paper.is_article]
+
+    def entry(self, claim: str) -> Entry:
+        """The entry of ``paper/id``.
+
+        Raises:
+            RegistryError: no such claim; the message lists the nearest ids.
+        """
+        paper_name, _, claim_id = claim.partition("/")
+        paper = next((paper for paper in self.papers if paper.name == paper_name), None)
+        if paper is None:
+            names = ", ".join(paper.name for paper in self.papers)
+            raise RegistryError(f"unknown claim '{claim}': no paper '{paper_name}' (there are: {names})")
+        for entry in paper.claims:
+            if entry.id == claim_id:
+                return entry
+        import difflib
+
+        near = difflib.get_close_matches(claim_id, [entry.id for entry in paper.claims], n=3, cutoff=0.3)
+        raise RegistryError(f"unknown claim '{claim}'; nearest in {paper_name}: {', '.join(near) or 'none'}")
+
+    def of_notebook(self, notebook: str) -> dict[str, Entry]:
+        """The claims that a notebook is to settle, keyed ``paper/id``."""
+        return {
+            f"{paper.name}/{entry.id}": entry
+            for paper in self.papers
+            for entry in paper.claims
+            if entry.notebook == notebook
+        }
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """What tells that a file has been changed: its time and its size."""
+    return path.stat().st_mtime_ns, path.stat().st_size
+
+
+@lru_cache
+def _paper_unless_changed(path: Path, state: tuple[int, int]) -> Paper:
+    """A claims file, read again only once it has been changed: every claim of a page asks for its paper."""
+    return load_paper(path)
+
+
+def load_paper(path: Path) -> Paper:
+    """Read one claims file.
+
+    Raises:
+        RegistryError: the file is not YAML or does not fit the schema; one line for each fault, naming the claim.
+    """
+    try:
+        content = load_yaml(path)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise RegistryError(f"{path.name} is not YAML: {error}") from error
+    try:
+        return Paper.model_validate(content)
+    except ValidationError as error:
+        faults = [f"{path.name}: {_place(fault['loc'], content)}: {fault['msg']}" for fault in error.errors()]
+        raise RegistryError("\n".join(faults)) from error
+
+
+def _place(location: tuple[int | str, ...], content: object) -> str:
+    """Name the faulty field by the claim's id instead of its number in the list."""
+    parts = [str(part) for part in location]
+    if len(location) > 1 and location[0] == "claims" and isinstance(content, dict):
+        claim = content["claims"][location[1]]
+        name = claim.get("id", f"number {location[1]}") if isinstance(claim, dict) else f"number {location[1]}"
+        parts = [f"claim '{name}'", *parts[2:]]
+    return ", ".join(parts) or "the file"

@@ -1,0 +1,278 @@
+"""Figures and tables in the house style.
+
+A figure is drawn with matplotlib on axes from :func:`axes` and handed over by :func:`figure` with a name, a caption
+that says what to see, and alt text. It is kept as one SVG on a transparent ground, which the book turns over in dark
+mode; ``photo=True`` keeps the colours of pictures as they are. The plotted data travels with it into the record.
+
+Curves are told apart without colour, legends stand clear of them, and clouds of many points are kept as pixels.
+"""
+
+import io
+import itertools
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, LogLocator, NullLocator
+
+from bookpress.claims.evidence import FIGURE_MIME, format_number
+from bookpress.claims.panel import set_powers
+
+#: Okabe and Ito's colours, which remain distinct for colour-blind readers, without the yellow that fades on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+#: Full, dashed, dash-dotted, dotted, long, with two dots, and mixed: lengths of ink and gap in line widths.
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 2)),
+    (0, (5, 1.5, 1, 1.5)),
+    (0, (1, 1.5)),
+    (0, (9, 3)),
+    (0, (5, 1.5, 1, 1.5, 1, 1.5)),
+    (0, (9, 2, 3, 2)),
+)
+
+#: Dark mode turns brightness over, so that a caption that names it is false in one of the two modes.
+_BRIGHTNESS = re.compile(
+    r"\b(?:black|white|dark\w*|light(?:er|est)?(?! of)|gr[ea]y\w*|bright\w*|pale[rs]?t?)\b", re.IGNORECASE
+)
+
+_STYLE: Any = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.prop_cycle": cycler(color=COLOURS),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.constrained_layout.use": True,
+    "font.size": 10,
+    "grid.alpha": 0.25,
+    "image.cmap": "cividis",
+    "legend.frameon": False,
+    "lines.markersize": 4,
+    "savefig.dpi": 200,  # of what is kept as pixels
+    "savefig.transparent": True,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "attention-theory",
+}
+_POINTS_KEPT = 2_000
+#: A cloud, a line's markers, or all loose marks of an axes, above this many points are kept as pixels: as paths they
+#: would weigh a megabyte.
+_POINTS_AS_PATHS = 400
+_LINE_POINTS_AS_PATHS = 5_000
+#: Coordinates are kept to a hundredth of a point: finer ones make a drawing heavier and no sharper.
+_COORDINATES = re.compile(r'(?<=\s)(d|x|y)="[^"]*"')
+_LONG_DECIMAL = re.compile(r"(\d\.\d\d)\d+")
+
+
+def axes(
+    rows: int = 1, columns: int = 1, width: float = 7.0, height: float = 3.2, **options: Any
+) -> tuple[Figure, Any]:
+    """A figure in the house style with ``rows`` by ``columns`` axes; sizes in inches, options as ``plt.subplots``."""
+    plt.rcParams.update(_STYLE)
+    return plt.subplots(rows, columns, figsize=(width, height), **options)
+
+
+def figure(fig: Figure, *, name: str, caption: str, alt: str, photo: bool = False) -> None:
+    """Show a finished figure and close it.
+
+    Args:
+        fig: the figure, from :func:`axes`.
+        name: names the figure within its notebook, in lower case with dashes.
+        caption: what to see in it, MyST Markdown.
+        alt: the picture in words, for a reader who cannot see it.
+        photo: keep the colours in dark mode (photographs, pictures with colours of their own).
+
+    Raises:
+        ValueError: no name, caption or alt text; or words for brightness in the text of a drawing.
+    """
+    from IPython.display import display
+
+    if not (name and caption and alt):
+        raise ValueError("a figure needs its name, caption and alt text")
+    if not photo and (word := brightness_in(f"{caption}\n{alt}")):
+        raise ValueError(
+            f"figure '{name}': '{word}' is untrue in one of the modes; name a hue or a place, or photo=True"
+        )
+    picture = svg_of(fig)
+    details = {"name": name, "caption": caption, "alt": alt, "photo": photo, "data": _data(fig)}
+    plt.close(fig)
+    display({"image/svg+xml": picture, "text/plain": f"{alt}\n{caption}", FIGURE_MIME: details}, raw=True)
+
+
+def svg_of(fig: Figure) -> str:
+    """A finished figure as SVG, its curves told apart and its legends off them; drawn twice, the same text."""
+    for axis in fig.axes:
+        _label_logarithms(axis)
+        _tell_apart(axis)
+        _keep_clouds_as_pixels(axis)
+    _lay_out(fig)
+    picture = io.StringIO()
+    fig.savefig(picture, format="svg", metadata={"Date": None, "Creator": None})
+    return _COORDINATES.sub(lambda found: _LONG_DECIMAL.sub(r"\1", found.group()), picture.getvalue())
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> None:
+    """Show a table: one list of values a row, numbers to four figures. A bar in a text ends no cell."""
+    from IPython.display import display
+
+    lines = [f"*{caption}*", ""] if caption else []
+    lines += ["| " + " | ".join(map(_cell, columns)) + " |", "|" + " --- |" * len(columns)]
+    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
+    display({"text/markdown": "\n".join(lines), "text/plain": "\n".join(lines)}, raw=True)
+
+
+def _cell(value: Any) -> str:
+    value = value.item() if hasattr(value, "item") else value
+    return format_number(value) if isinstance(value, bool | int | float) else str(value).replace("|", r"\|")
+
+
+def brightness_in(text: str) -> str | None:
+    """The first word in the text of a drawing that dark mode makes untrue; None if there is none."""
+    found = _BRIGHTNESS.search(text)
+    return found.group() if found else None
+
+
+def _tell_apart(axis: Axes) -> None:
+    """Give named lines that differ in colour alone a dash of their own, or a marker where they have markers.
+
+    A line without a name that looks as a named one does (another run of the same kind) follows it.
+    """
+    samples = _samples(axis)
+    alike: dict[tuple[str, str], dict[Any, list[Line2D]]] = {}
+    for line in sorted(axis.get_lines(), key=_nameless):
+        by_colour = alike.setdefault((str(line.get_linestyle()), str(line.get_marker())), {})
+        if line.get_color() in by_colour or not _nameless(line):
+            by_colour.setdefault(line.get_color(), []).append(line)
+    for (dash, marker), by_colour in alike.items():
+        if len(by_colour) < 2:
+            continue
+        for lines, other_dash, other_marker in zip(
+            by_colour.values(), itertools.cycle(DASHES), itertools.cycle(MARKERS), strict=False
+        ):
+            for line in [*lines, *(samples[name] for one in lines if (name := str(one.get_label())) in samples)]:
+                if marker in MARKERS:
+                    line.set_marker(other_marker)
+                elif dash == "-" and marker == "None":
+                    line.set_linestyle(other_dash)
+
+
+def _nameless(line: Line2D) -> bool:
+    return str(line.get_label()).startswith("_")
+
+
+def _samples(axis: Axes) -> dict[str, Line2D]:
+    """The short lines in an axes' legend, by their texts."""
+    if (legend := axis.get_legend()) is None:
+        return {}
+    pairs = zip(legend.get_texts(), legend.legend_handles, strict=True)
+    return {text.get_text(): sample for text, sample in pairs if isinstance(sample, Line2D)}
+
+
+def _keep_clouds_as_pixels(axis: Axes) -> None:
+    for cloud in axis.collections:
+        if isinstance(cloud, PathCollection) and np.shape(cloud.get_offsets())[0] > _POINTS_AS_PATHS:
+            cloud.set_rasterized(True)
+    loose = [line for line in axis.get_lines() if _marked(line) and line.get_linestyle() == "None"]
+    crowded = sum(_points(line) for line in loose) > _POINTS_AS_PATHS
+    for line in axis.get_lines():
+        limit = _POINTS_AS_PATHS if _marked(line) else _LINE_POINTS_AS_PATHS
+        if _points(line) > limit or (crowded and line in loose):
+            line.set_rasterized(True)
+
+
+def _points(line: Line2D) -> int:
+    return int(np.shape(line.get_xydata())[0])
+
+
+def _marked(line: Line2D) -> bool:
+    return line.get_marker() not in ("None", "", " ")
+
+
+def _lay_out(fig: Figure) -> None:
+    """Give axes and legends their places for good; saving would look for them once more."""
+    _place_axes(fig)
+    if _move_legends_off(fig):
+        _place_axes(fig)
+    with plt.rc_context({"figure.constrained_layout.use": False}):
+        fig.set_layout_engine(None)
+
+
+def _place_axes(fig: Figure) -> None:
+    if (engine := fig.get_layout_engine()) is not None:
+        engine.execute(fig)
+
+
+def _move_legends_off(fig: Figure) -> bool:
+    """A legend for which there is no room between the curves goes beside the axes. Whether there was one."""
+    moved = False
+    for axis in fig.axes:
+        if not (legend := axis.get_legend()):
+            continue
+        box = legend.get_window_extent()
+        if axis.bbox.contains(*box.get_points().mean(axis=0)) and any(_crosses(line, box) for line in axis.get_lines()):
+            legend.set_loc("center left")
+            legend.set_bbox_to_anchor((1.0, 0.5), transform=axis.transAxes)
+            moved = True
+    return moved
+
+
+def _crosses(line: Line2D, box: Any) -> bool:
+    if line.get_transform() != line.axes.transData:  # type: ignore[union-attr]
+        return False
+    path = line.get_path().transformed(line.get_transform())
+    return bool(path.intersects_bbox(box, filled=False))
+
+
+def _label_logarithms(axis: Axes) -> None:
+    """Powers of ten as text, for matplotlib's own take a quarter of a drawing's time as formulas.
+
+    Minor ticks go: they take two thirds of it, and on an axis of a decade or two all would be labelled, one over the
+    other. There the ticks are at 1, 2 and 5 times the powers, and within a decade at some more.
+    """
+    for line in (axis.xaxis, axis.yaxis):
+        if line.get_scale() != "log" or isinstance(line.get_major_locator(), FixedLocator):
+            continue
+        low, high = sorted(line.get_view_interval())
+        line.set_minor_locator(NullLocator())
+        if low > 0 and (decades := math.log10(high / low)) < 2:
+            line.set_major_locator(LogLocator(subs=(1, 2, 5) if decades >= 1 else (1, 2, 3, 4, 5, 7)))
+            line.set_major_formatter(FuncFormatter(lambda value, _: set_powers(format_number(value))))
+        elif isinstance(line.get_major_formatter(), LogFormatter) and getattr(line.get_transform(), "base", None) == 10:
+            line.set_major_formatter(FuncFormatter(lambda value, _: set_powers(f"1e{math.log10(value):.0f}")))
+
+
+def _data(fig: Figure) -> list[dict[str, Any]]:
+    """The lines and point clouds of every axes, thinned to a size that a record can carry."""
+    return [
+        {
+            "axis": f"{axis.get_title()} ({axis.get_xlabel()}, {axis.get_ylabel()})",
+            "series": list(_series(axis)),
+        }
+        for axis in fig.axes
+    ]
+
+
+def _series(axis: Axes) -> Iterable[dict[str, Any]]:
+    for line in axis.get_lines():
+        yield _thin(str(line.get_label()), np.asarray(line.get_xydata(), dtype=float))
+    for cloud in axis.collections:
+        offsets = np.ma.filled(cloud.get_offsets(), np.nan)
+        if len(offsets) > 1:
+            yield _thin(str(cloud.get_label()), np.asarray(offsets, dtype=float))
+
+
+def _thin(label: str, points: np.ndarray) -> dict[str, Any]:
+    kept = points[:: max(1, -(-len(points) // _POINTS_KEPT))]
+    texts = [[float(value) if np.isfinite(value) else str(value) for value in point] for point in kept]
+    return {"label": label, "points": texts}

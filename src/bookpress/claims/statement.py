@@ -1,0 +1,139 @@
+"""How a claim is stated: its heading, its parts, and the text that a notebook carries between two comments.
+
+A notebook holds ``<!-- claim paper/id -->`` and ``<!-- /claim -->``. What stands between the two is made from the
+registry, in Markdown that every reader of notebooks renders; the site shows the ``claim`` directive in its place.
+"""
+
+import re
+import textwrap
+from collections.abc import Callable
+
+from bookpress.claims.registry import Entry, Kind, ProofMark, Registry, Verdict
+
+#: A stated claim in the Markdown of a cell, with whatever stands between its comments.
+BLOCK = re.compile(r"^<!-- claim (\S+) -->\n(?:.*\n)*?<!-- /claim -->$", re.MULTILINE)
+_BLOCK_IN_SOURCE = re.compile(r"^# <!-- claim (\S+) -->\n(?:#.*\n)*?# <!-- /claim -->$", re.MULTILINE)
+_ANY_COMMENT = re.compile(r"^(?:# )?<!-- /?claim\b.*$", re.MULTILINE)
+_WIDTH = 118
+#: A space behind which Markdown would find a list or a heading, were the line broken there.
+_BEGINS_A_LIST = re.compile(r" (?=(?:[-+*>#=|]+|\d+[.)])(?: |$))")
+#: What begins a line whose breaks mean something.
+_SET_BY_HAND = re.compile(r"^(?:[-*|] |\d+\. |\s|\$\$|```)", re.MULTILINE)
+
+AS_PRINTED, BESIDE_IT = "As printed", "Beside it, as printed"
+IN_THE_PROOF, IN_THE_CONSTRUCTION = "In the paper's proof", "In the paper's construction"
+#: Headings under which stands what the paper has and should not.
+PRINTED_PARTS = {AS_PRINTED, BESIDE_IT, IN_THE_PROOF, IN_THE_CONSTRUCTION}
+_PRINTED_WRONG = {ProofMark.MISPRINTED, ProofMark.REPAIRED, ProofMark.FAILS}
+
+
+class StatementError(Exception):
+    """The comments about a claim in a notebook do not come in pairs."""
+
+
+def anchor(claim: str) -> str:
+    """The id of a claim's box in its page."""
+    return "claim-" + claim.replace("/", "-")
+
+
+def short_label(entry: Entry) -> str:
+    """What the paper calls the item, without what the registry adds in brackets or after a comma."""
+    return re.split(r" \(|, |: ", entry.label)[0]
+
+
+def other_labels(entry: Entry) -> list[str]:
+    """Numbers under which the paper states the same again: ``Lemma 5`` of the label ``Lemma 1 (= Lemma 5)``."""
+    return re.findall(r"= (?:informal |App\. )?([A-Z][a-z]+ [A-Z]?[\d.]*\d)", entry.label)
+
+
+def heading(entry: Entry) -> str:
+    """``Lemma 4.4 (Identifiability with error)``; a title that says the label once more is left out."""
+    label, title = short_label(entry), entry.title or ""
+    return f"{label} ({title})" if title and title.lower().removeprefix("the ") != label.lower() else label
+
+
+def name_of(entry: Entry) -> str:
+    """What badges and panels call a claim: its number, as its box does; with the title where the number is not its own.
+
+    ``Lemma 4.1`` of the label ``Lemma 4.1 (= informal Lemma 2.1)``; ``Figure 1 (Unseen outputs)`` where several claims
+    are parts of a Figure 1; and ``Definition (Rounding)`` where there is no number.
+    """
+    own = re.sub(r" \(= .*\)$", "", entry.label) == short_label(entry)
+    return short_label(entry) if own and re.search(r"\d", short_label(entry)) else heading(entry)
+
+
+def place(entry: Entry) -> str:
+    """Where the paper has it, and the other numbers it goes by; empty where the registry names no place."""
+    also = f"also {', '.join(others)}" if (others := other_labels(entry)) else ""
+    return "; ".join(part for part in (entry.where, also) if part)
+
+
+def parts(entry: Entry) -> list[tuple[str, str]]:
+    """The text of the box, each part with its heading: where the paper is wrong, its own words come first.
+
+    A part without a heading is the paper's claim in our own words, as the paper makes it. Where that claim holds, what
+    is printed wrong stands beside it, in its proof or its picture.
+    """
+    stated, printed, corrected = ((text or "").strip() for text in (entry.statement, entry.printed, entry.corrected))
+    if not printed:
+        return [("", stated)] if stated else []
+    if entry.expected is Verdict.HOLDS:
+        return [("", stated), _beside(entry, printed), ("Corrected", corrected)]
+    right = "\n\n".join(part for part in (stated, corrected) if part)
+    return [(AS_PRINTED, printed), ("As run here" if entry.kind.is_measured else "Corrected", right)]
+
+
+def _beside(entry: Entry, printed: str) -> tuple[str, str]:
+    """What is printed wrong beside a statement that holds; under its heading it need not say that it is of a proof."""
+    if entry.proof not in _PRINTED_WRONG:
+        return BESIDE_IT, printed
+    said = re.sub(r"^In the proof[,:]? (.)", lambda found: found[1].upper(), printed)
+    return IN_THE_CONSTRUCTION if entry.kind is Kind.CONSTRUCTION else IN_THE_PROOF, said
+
+
+def statement_markdown(claim: str, entry: Entry) -> str:
+    """The block of a notebook: the statement between its two comments."""
+    where = f"\n*{place(entry)}*" if place(entry) else ""
+    texts = [f"**{heading(entry)}**{where}"]
+    texts += [f"**{name}.** {text}" if name else text for name, text in parts(entry)]
+    # A formula may break over lines inside these tags, which it may not after the '>' of a quotation.
+    inner = "\n\n".join(["<blockquote>", *map(_wrapped, texts), "</blockquote>"])
+    return f"<!-- claim {claim} -->\n{inner}\n<!-- /claim -->"
+
+
+def restated(text: str, registry: Registry) -> str:
+    """The source of a notebook, percent format, with every statement as the registry has it today.
+
+    Raises:
+        StatementError: an opening comment without a closing one, or the other way round.
+        RegistryError: no such claim.
+    """
+    if len(_ANY_COMMENT.findall(text)) != 2 * len(_BLOCK_IN_SOURCE.findall(text)):
+        raise StatementError("'<!-- claim paper/id -->' and '<!-- /claim -->' come in pairs, each on a line of its own")
+
+    def block(found: re.Match[str]) -> str:
+        stated = statement_markdown(found[1], registry.entry(found[1]))
+        return "\n".join(f"# {line}" if line else "#" for line in stated.split("\n"))
+
+    return _BLOCK_IN_SOURCE.sub(block, text)
+
+
+def claims_stated(markdown: str) -> list[str]:
+    """The claims that a cell states, in order."""
+    return BLOCK.findall(markdown)
+
+
+def replace_blocks(markdown: str, by: Callable[[str], str]) -> str:
+    """The cell with each stated claim replaced by ``by(claim)``."""
+    return BLOCK.sub(lambda found: by(found[1]), markdown)
+
+
+def _wrapped(text: str) -> str:
+    """Paragraphs set anew to the width of a source; lists, tables and displayed formulas as the registry has them."""
+    return "\n\n".join(part if _SET_BY_HAND.search(part) else _set_anew(part) for part in text.split("\n\n"))
+
+
+def _set_anew(paragraph: str) -> str:
+    whole = _BEGINS_A_LIST.sub("\N{NO-BREAK SPACE}", " ".join(paragraph.split(" ")).replace("\n", " "))
+    lines = textwrap.wrap(whole, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")

@@ -1,0 +1,211 @@
+"""What a notebook depends on: its code, parameters and claims' kinds, the modules and files that these reach."""
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
+from importlib import metadata
+from pathlib import Path
+
+import grimp
+from grimp.exceptions import SourceSyntaxError
+
+from bookpress.claims.registry import Registry
+from bookpress.files import digest, digest_of_file
+from bookpress.layout import LAPTOP, Layout
+from bookpress.notebooks.memory import remembered
+from bookpress.notebooks.profile import load_profile
+from bookpress.notebooks.source import Notebook, SourceError, text_of
+
+#: Modules that only find words for what came out or goes in. Pages are worded when they are bound, ranges when they are
+#: shown, so that no value of a run depends on these.
+_WORDING = {"bookpress.notebooks.ranges", "bookpress.claims.panel", "bookpress.claims.statement"}
+
+#: Modules that keep files, whatever is in them.
+_KEEPING = {"bookpress.files", "bookpress.notebooks.memory"}
+
+#: Modules of the press that compute with the values of a run.
+_JUDGING = {"bookpress.claims.intervals"}
+
+#: Libraries whose arithmetic is in every value. Of the version ``2.13.0+cpu`` the release counts: what was built for a
+#: GPU is the same code.
+_LIBRARIES = ("torch", "numpy")
+
+#: Folders of ``results`` that hold what runs found, for the pages and the tests; no run reads them.
+_KEPT_BY_THE_PRESS = {"records", "laptop", "points"}
+
+
+class Reach:
+    """Dependencies of every notebook of one book under one profile.
+
+    The files of ``src`` are read once, when they are first asked for. A package's ``__init__`` counts for what imports
+    from the package, its data files for what imports from it or names it in a string, as ``importlib.resources`` asks.
+    """
+
+    def __init__(self, layout: Layout, profile: str) -> None:
+        self.layout = layout
+        self.profile = profile
+        self.settings = load_profile(profile, layout)
+        self._digests: dict[Path, str] = {}
+        self._texts: dict[Path, str] = {}
+        self._fingerprints: dict[tuple[str, str], str] = {}
+
+    @cached_property
+    def _packages(self) -> list[str]:
+        return sorted(path.parent.name for path in self.layout.packages.glob("*/__init__.py"))
+
+    @cached_property
+    def _graph(self) -> grimp.ImportGraph | None:
+        folder = str(self.layout.packages)
+        if folder not in sys.path:  # another book than the one this package was installed from
+            sys.path.insert(0, folder)
+        try:
+            return grimp.build_graph(*self._packages, cache_dir=None) if self._packages else None
+        except SourceSyntaxError as error:
+            raise SourceError(f"{self._relative(Path(error.filename))}, line {error.lineno}: not Python") from error
+        except UnicodeError:
+            for path in sorted(self.layout.packages.rglob("*.py")):
+                text_of(path)  # names the file
+            raise
+
+    def check_modules(self) -> None:
+        """Read every module of ``src``.
+
+        Raises:
+            SourceError: one of them is not UTF-8 or not Python.
+        """
+        _ = self._graph
+
+    @cached_property
+    def _registry(self) -> Registry:
+        return Registry.load(self.layout)
+
+    def modules(self, notebook: Notebook) -> list[str]:
+        """The modules of ``src`` that a notebook's values depend on: its imports and theirs, by dotted names."""
+        imported, _ = names_in(notebook.code)
+        direct = {module for name in imported if (module := self._nearest(name))}
+        reached = set(direct)
+        if self._graph:
+            reached |= {upstream for module in direct for upstream in self._graph.find_upstream_modules(module)}
+        return sorted((reached | {parent for module in reached for parent in _parents(module)}) - _WORDING - _KEEPING)
+
+    def files_behind(self, modules: Iterable[str]) -> list[Path]:
+        """The files of modules of ``src`` and of all that they import, with the data files in the packages of these."""
+        graph = self._graph
+        known = [module for module in modules if graph and module in graph.modules]
+        reached = {*known, *(one for module in known if graph for one in graph.find_upstream_modules(module))}
+        files = {self._file(module) for module in reached}
+        return sorted(files | {data for folder in {file.parent for file in files} for data in _data_in(folder)})
+
+    def data_files(self, notebook: Notebook) -> list[Path]:
+        """The files beside the modules that may be read: of the packages imported from or named, and the results.
+
+        Where the notebook speaks of ``results``, or a module that it reaches outside of the press, any of them may be.
+        """
+        modules = self.modules(notebook)
+        codes = [
+            notebook.code,
+            *(self._text(self._file(name)) for name in modules if not _is_ours(name)),
+        ]
+        words = {word for code in codes for word in names_in(code)[1]}
+        named = {word for word in words if word.partition(".")[0] in self._packages}
+        folders = {self.layout.packages.joinpath(*name.split(".")) for name in {*modules, *named}}
+        if any("results" in word.split("/") for word in words):
+            folders |= {path for path in self.layout.results.glob("*") if path.name not in _KEPT_BY_THE_PRESS}
+        return sorted(path for folder in folders if folder.is_dir() for path in _data_in(folder))
+
+    def fingerprint(self, notebook: Notebook) -> str:
+        """A hash of everything that a run's values depend on. Prose does not enter it.
+
+        Of the press all counts in the laptop run, whose pages it makes. What takes hours is not made again for it: in a
+        full-size run what computes intervals counts, and in a notebook that is no page and settles no claim nothing.
+
+        Raises:
+            SourceError: the source, or a module of the package, cannot be read.
+        """
+        known = (notebook.name, notebook.code)
+        if known not in self._fingerprints:
+            self._fingerprints[known] = self._fingerprint(notebook)
+        return self._fingerprints[known]
+
+    def _fingerprint(self, notebook: Notebook) -> str:
+        settings = self.settings.get(notebook.name)
+        claims = self._registry.of_notebook(notebook.name)
+        of_the_press = set(self.modules(notebook)) if self.profile == LAPTOP else _JUDGING
+        counted = of_the_press if self.layout.is_page(notebook.name) else set()
+        modules = [name for name in self.modules(notebook) if name in counted or not _is_ours(name)]
+        return digest(
+            notebook.code,
+            settings.parameters if settings else {},
+            {name: (entry.kind, entry.label, entry.expected) for name, entry in claims.items()},
+            {name: self._digest(self._file(name)) for name in modules},
+            {self._relative(path): self._digest(path) for path in self.data_files(notebook)},
+            self._versions,
+        )
+
+    @cached_property
+    def _versions(self) -> dict[str, str]:
+        return {name: metadata.version(name).partition("+")[0] for name in _LIBRARIES}
+
+    def _digest(self, path: Path) -> str:
+        if path not in self._digests:
+            self._digests[path] = digest_of_file(path)
+        return self._digests[path]
+
+    def _text(self, path: Path) -> str:
+        if path not in self._texts:
+            self._texts[path] = text_of(path)
+        return self._texts[path]
+
+    def _nearest(self, name: str) -> str | None:
+        """The module of ``src`` that an imported name lives in: the name itself or the longest prefix of it."""
+        while name and self._graph:
+            if name in self._graph.modules:
+                return name
+            name = name.rpartition(".")[0]
+        return None
+
+    def _file(self, module: str) -> Path:
+        path = self.layout.packages.joinpath(*module.split("."))
+        return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+    def _relative(self, path: Path) -> str:
+        return path.relative_to(self.layout.root).as_posix()
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "bookpress"
+
+
+def _data_in(folder: Path) -> Iterator[Path]:
+    """The files of a folder and of those below it, but for code and for packages of their own."""
+    for path in folder.iterdir():
+        if path.is_dir() and path.name != "__pycache__" and not (path / "__init__.py").exists():
+            yield from _data_in(path)
+        elif path.is_file() and path.suffix != ".py" and not path.name.startswith("."):
+            yield path
+
+
+@lru_cache(maxsize=1024)
+def names_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
+    """What a piece of code imports, and what else it names that could be a file's place: strings and attributes."""
+    imported, words = remembered(_names, code)
+    return frozenset(imported), frozenset(words)
+
+
+def _names(code: str) -> tuple[list[str], list[str]]:
+    imported, words = set(), set()
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Import(names=aliases):
+                imported |= {alias.name for alias in aliases}
+            case ast.ImportFrom(module=str(module), names=aliases):
+                imported |= {f"{module}.{alias.name}" for alias in aliases}
+            case ast.Constant(value=str(word)) | ast.Attribute(attr=word):
+                words.add(word)
+    return sorted(imported), sorted(words)
+
+
+def _parents(module: str) -> list[str]:
+    parts = module.split(".")
+    return [".".join(parts[:length]) for length in range(1, len(parts))]

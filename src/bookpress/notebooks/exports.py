@@ -1,0 +1,116 @@
+"""What the packages of the book offer as files: machines, weights and the like, found by a convention and not by name.
+
+A package's room for a paper may have a module ``export`` with a table ``EXPORTS``: for each name a function whose
+parameters are the options, numbers and words with defaults. It gives, for each ending that a file's name may have, a
+function that makes the content. The press knows nothing else of what it writes.
+"""
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bookpress.claims.registry import Registry
+from bookpress.files import write_bytes_whole
+from bookpress.layout import Layout
+
+MODULE = "export"
+TABLE = "EXPORTS"
+
+
+class ExportError(Exception):
+    """What was asked for is not offered, or is refused by what makes it."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """One thing that can be written to a file.
+
+    Attributes:
+        name: the paper's short name and the thing's own.
+        make: from options to what makes the content, by the ending of the file's name.
+    """
+
+    name: str
+    make: Callable[..., Mapping[str, Callable[[], bytes]]]
+
+    @property
+    def about(self) -> str:
+        """The first line of what the function says of itself."""
+        return (inspect.getdoc(self.make) or "").partition("\n")[0]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options with their defaults."""
+        return {name: one.default for name, one in inspect.signature(self.make).parameters.items()}
+
+
+def find_exports(layout: Layout) -> dict[str, Export]:
+    """Everything that is offered, by its name."""
+    found = {}
+    for dotted, paper in export_modules(layout).items():
+        for name, make in getattr(importlib.import_module(dotted), TABLE).items():
+            found[f"{paper}/{name}"] = Export(f"{paper}/{name}", make)
+    return found
+
+
+def export_modules(layout: Layout) -> dict[str, str]:
+    """The modules that offer something, by their dotted names, each with its paper's short name."""
+    return {
+        ".".join(path.relative_to(layout.packages).with_suffix("").parts): paper.name
+        for paper in Registry.load(layout).papers
+        for path in sorted(layout.packages.glob(f"*/{paper.name.replace('-', '_')}/{MODULE}.py"))
+    }
+
+
+def write_export(layout: Layout, name: str, texts: Sequence[str], output: Path) -> int:
+    """Make a thing and write it; its size in bytes.
+
+    Args:
+        texts: options as on a command line: ``--layers 4`` or ``--layers=4``.
+
+    Raises:
+        ExportError: a thing, an option or an ending that is not offered, or a value that is refused.
+    """
+    content = make_export(layout, name, texts, output.suffix)
+    write_bytes_whole(output, content)
+    return len(content)
+
+
+def make_export(layout: Layout, name: str, texts: Sequence[str], ending: str) -> bytes:
+    """The content of a file whose name has the ending; arguments and errors are those of :func:`write_export`."""
+    offered = find_exports(layout)
+    if name not in offered:
+        raise ExportError(f"there is no {name!r} to export; there are: {', '.join(offered) or 'none'}")
+    export = offered[name]
+    values = {key: _value(export, key, text) for key, text in _pairs(texts)}
+    try:
+        forms = export.make(**values)
+    except ValueError as error:
+        raise ExportError(str(error)) from error
+    if ending not in forms:
+        raise ExportError(f"{name} is written as {' or '.join(forms)}, got {ending or 'no ending'}")
+    return forms[ending]()
+
+
+def _pairs(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Names and values of options."""
+    words = [word for text in texts for word in (text.split("=", 1) if text.startswith("--") else [text])]
+    if len(words) % 2 or any(not key.startswith("--") for key in words[::2]):
+        raise ExportError(f"options are of the form --name value, got {' '.join(texts)}")
+    return [(key[2:].replace("-", "_"), value) for key, value in zip(words[::2], words[1::2], strict=True)]
+
+
+def _value(export: Export, key: str, text: str) -> Any:
+    """A value of the kind that the option's default is of."""
+    if key not in export.options:
+        known = ", ".join(f"--{name}" for name in export.options)
+        raise ExportError(f"{export.name} has no option --{key}; it has {known}")
+    kind = type(export.options[key])
+    try:
+        return kind(text)
+    except ValueError as error:
+        noun = {int: "an integer", float: "a number"}.get(kind, f"a {kind.__name__}")
+        raise ExportError(f"{key} must be {noun}, got {text!r}") from error

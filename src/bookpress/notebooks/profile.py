@@ -1,0 +1,129 @@
+"""Profiles: the laptop run is each notebook's own defaults, the full run has the papers' own sizes."""
+
+import re
+from typing import Any, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
+
+from bookpress.files import load_yaml
+from bookpress.layout import FULL, LAPTOP, Layout
+from bookpress.notebooks.source import SourceError, parameters_of, read_source
+
+#: The limit on a whole notebook; a profile may raise it. One cell may take up to a share of it.
+NOTEBOOK_MINUTES = 10.0
+CELL_SHARE = 0.8
+
+#: What a run asks of a cluster; a profile may raise it. The kernel's own libraries take half a gigabyte of it.
+MEMORY_MB = 4000
+
+
+#: Whole numbers from one to another, both among them.
+SPAN = re.compile(r"(-?\d+)\.\.(-?\d+)")
+
+
+class ProfileError(Exception):
+    """A profile file does not fit its schema, or names a notebook or a parameter that there is not."""
+
+
+class Sweep(BaseModel):
+    """A sweep as ``notebooks/profiles/full.yaml`` describes it.
+
+    ``axes`` are lists, or a span of whole numbers, ``0..5``. ``seconds`` (an estimate for one point on one core),
+    ``operations`` (of its arithmetic) and ``first`` (points where it is smallest are made first) are arithmetic of the
+    parameters. The picture has the parameter ``across`` on its axis and the reported ``number`` against it, one curve
+    for each value of ``apart``, all of them called by their ``words``. Where ``against`` is one of these values, a
+    table sets the others beside it, each at the place across where its number is least. On another machine the number
+    may differ by ``band``, of itself or of one.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    notebook: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    axes: dict[str, list[Any]]
+    first: str = ""
+    seconds: str
+    operations: str = ""
+    minutes: float = Field(default=60.0, gt=0)
+    memory_mb: int = Field(default=4000, gt=0)
+    gpu: bool = False
+    band: float = Field(default=0.05, ge=0, allow_inf_nan=False)
+    across: str
+    number: str
+    apart: str | None = None
+    against: Any = None
+    words: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("axes", mode="before")
+    @classmethod
+    def _spans(cls, axes: Any) -> Any:
+        return {name: listed(values) for name, values in axes.items()} if isinstance(axes, dict) else axes
+
+    @model_validator(mode="after")
+    def _compared_with_one_of_them(self) -> Self:
+        values = self.axes.get(self.apart or "", [])
+        if self.against is not None and self.against not in values:
+            raise ValueError(f"against: {self.against!r} is no value of apart; there are: {values}")
+        return self
+
+
+class Settings(BaseModel):
+    """How one notebook is run under a profile."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    gpu: bool = False
+    minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
+    memory_mb: int = Field(default=MEMORY_MB, gt=0)
+    cost: str | None = None
+    sweeps: list[Sweep] = Field(default_factory=list)
+
+    @property
+    def cell_minutes(self) -> float:
+        """The limit on one cell."""
+        return CELL_SHARE * self.minutes
+
+
+def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
+    """The settings of every notebook that the profile names.
+
+    Raises:
+        ProfileError: no such profile, or its file is at fault.
+    """
+    if name == LAPTOP:
+        return {}
+    path = layout.profiles / f"{name}.yaml"
+    if not path.is_file():
+        raise ProfileError(f"no profile '{name}' (there are: {LAPTOP}, {FULL})")
+    try:
+        content = load_yaml(path) or {}
+        return TypeAdapter(dict[str, Settings]).validate_python(content)
+    except (yaml.YAMLError, ValidationError) as error:
+        raise ProfileError(f"{path.name}: {error}") from error
+
+
+def settings_for(notebook: str, profile: str, layout: Layout) -> Settings:
+    """The settings of one notebook; its own defaults where the profile does not name it."""
+    return load_profile(profile, layout).get(notebook, Settings())
+
+
+def check_profile(name: str, layout: Layout) -> list[str]:
+    """Faults of a profile against the sources: unknown notebooks and unknown parameters."""
+    faults = []
+    for notebook, settings in load_profile(name, layout).items():
+        try:
+            known = {one.name for one in parameters_of(read_source(layout.source(notebook)), notebook)}
+        except SourceError as error:
+            faults.append(str(error))
+            continue
+        faults += [f"{notebook}: no parameter '{unknown}'" for unknown in settings.parameters.keys() - known]
+    return sorted(faults)
+
+
+def listed(values: Any) -> Any:
+    """A span as the list of its numbers; what is no span as it is."""
+    span = SPAN.fullmatch(values.strip()) if isinstance(values, str) else None
+    return list(range(int(span[1]), int(span[2]) + 1)) if span else values

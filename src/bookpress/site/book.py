@@ -1,0 +1,122 @@
+"""One book as its pages show it: the registry, the records of a profile, and what is known at full size."""
+
+from functools import cached_property
+
+from bookpress.claims.evidence import judged_anew
+from bookpress.claims.record import Record, RecordError, stray_claims
+from bookpress.claims.registry import Entry, Paper, ProofMark, Registry, Verdict
+from bookpress.claims.statement import name_of
+from bookpress.layout import FULL, LAPTOP, Layout
+from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.profile import load_profile
+from bookpress.notebooks.source import Notebook
+from bookpress.site.findings import Finding, Findings
+from bookpress.site.full_size import points_section
+from bookpress.site.page import badges
+from bookpress.sweeps.full_size import FigureSweep, figure_sweeps
+
+
+class Book:
+    """The registry and the records of one book, as its pages show them."""
+
+    def __init__(self, layout: Layout, profile: str) -> None:
+        self.layout = layout
+        self.registry = Registry.load(layout)
+        self.full_size = load_profile(FULL, layout) if (layout.profiles / f"{FULL}.yaml").is_file() else {}
+        self.records = {
+            name: record for name in layout.notebooks() if (record := Record.of(layout, name, profile)) is not None
+        }
+        for name, record in self.records.items():
+            if faults := stray_claims(name, record.claims, self.registry):
+                raise RecordError(f"{name}: {'; '.join(faults)}")
+        self.kept = {name: Record.read(path) for name in layout.notebooks() if (path := layout.kept(name)).is_file()}
+        for record in (*self.records.values(), *self.kept.values()):
+            record.claims = [judged_anew(one, self.registry.entry(one.claim)) for one in record.claims]
+        self.full_size_reach = Reach(layout, FULL if self.full_size else LAPTOP)
+        self.found = _verdicts(self.records)
+        self.proofs = {one.claim: one.proof for record in self.records.values() for one in record.claims}
+        self.found_at_full_size = _verdicts(self.kept)
+
+    def verdict(self, paper: Paper, entry: Entry) -> Verdict:
+        return self.found.get(f"{paper.name}/{entry.id}", Verdict.NOT_RUN)
+
+    def proof(self, paper: Paper, entry: Entry) -> ProofMark | None:
+        """The mark on the proof or construction as printed; ``None`` where there is none, or nothing has run."""
+        return self.proofs.get(f"{paper.name}/{entry.id}")
+
+    def shaken(self, paper: Paper, entry: Entry) -> list[str]:
+        """What a claim's proof rests on and the paper has wrong, in words, but for what its own page has answered."""
+        return [
+            f"its proof uses {used.label}, {wrong}"
+            for used in paper.claims
+            if used.id in entry.proof_uses and used.id not in entry.answered and (wrong := self._wrong(paper, used))
+        ]
+
+    def _wrong(self, paper: Paper, entry: Entry) -> str:
+        match self.verdict(paper, entry), self.proof(paper, entry):
+            case Verdict.REFUTED, _:
+                return "refuted"
+            case Verdict.HOLDS_WITH_CORRECTION, _:
+                return "false as printed, corrected on its page"
+            case _, ProofMark.REPAIRED:
+                return "whose proof is repaired on its page"
+            case _, ProofMark.FAILS:
+                return "whose proof fails"
+        return ""
+
+    def findings(self) -> Findings:
+        """Every claim's verdict, for the sentences that state one."""
+        return Findings(
+            {
+                f"{paper.name}/{entry.id}": Finding(
+                    name_of(entry),
+                    self.verdict(paper, entry),
+                    entry.notebook if entry.notebook in self.records else None,
+                    paper.is_article,
+                )
+                for paper in self.registry.papers
+                for entry in paper.claims
+            }
+        )
+
+    def full_size_run(self, name: str) -> str:
+        """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
+        if full := self.kept.get(name):
+            code = (
+                ""
+                if full.fingerprint == self.full_size_reach.fingerprint(Notebook(name, self.layout))
+                else " with earlier code"
+            )
+            took = f"recorded{code}, {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
+            return f"{took}. {badges(full.claims)}"
+        settings = self.full_size.get(name)
+        return f"not run. {settings.cost or ''}".strip() if settings else ""
+
+    @cached_property
+    def sweeps(self) -> list[FigureSweep]:
+        """The sweeps of full-size figures, with the points there are."""
+        return figure_sweeps(self.layout)
+
+    def points_section(self, name: str) -> str:
+        """What a page shows of its figures at full size, point by point."""
+        sweeps = [one for one in self.sweeps if one.page == name]
+        reach = Reach(self.layout, LAPTOP)
+        makers = {one.sweep.notebook for one in sweeps}
+        return points_section(
+            sweeps, {maker: reach.fingerprint(Notebook(maker, self.layout)) for maker in makers}, self.layout
+        )
+
+    def titles(self) -> dict[str, str]:
+        """The titles of the pages that have run, in the book's order."""
+        names = [name for paper in self.registry.papers for name in self.notebooks_of(paper)]
+        return {name: self.records[name].title for name in names}
+
+    def notebooks_of(self, paper: Paper) -> list[str]:
+        """The paper's notebooks in the order in which the registry first names them."""
+        named = dict.fromkeys(entry.notebook for entry in paper.claims if entry.notebook)
+        rest = [name for name in self.records if name.startswith(f"{paper.name}/") and name not in named]
+        return [name for name in named if name in self.records] + rest
+
+
+def _verdicts(records: dict[str, Record]) -> dict[str, Verdict]:
+    return {one.claim: one.verdict for record in records.values() for one in record.claims}

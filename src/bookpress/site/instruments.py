@@ -1,0 +1,147 @@
+"""Instruments: pages on which a reader works a machine of the book, in the browser, with the weights that it has here.
+
+A page in ``book/instruments`` says by a ``<div class="instrument">`` where an instrument stands, by ``data-instrument``
+its name, and by ``data-weights`` what it is given, in the words of ``book export``, with commas between several::
+
+    <div class="instrument" data-instrument="subleq" data-weights="looped-transformers/subleq --layers 10">
+
+What is given is written as a script, since a page that is opened as a file may load nothing else.
+"""
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bookpress.files import digest, digest_of_file, write_whole
+from bookpress.layout import Layout
+from bookpress.notebooks.exports import ExportError, make_export
+
+#: Where the instruments' scripts, style and data lie, below the site's static files.
+FOLDER = "instruments"
+#: The script that finds the instruments of a page and loads them when they are wanted, and the style of all.
+LOADER, STYLE = f"{FOLDER}/instruments.js", f"{FOLDER}/instruments.css"
+#: The most bytes that one instrument may be given.
+MOST = 400_000
+
+_MARK = re.compile(r'<div class="instrument"(?P<attributes>[^>]*)>')
+_ATTRIBUTE = re.compile(r'data-(?P<name>\w+)="(?P<value>[^"]*)"')
+_FRONT_MATTER = re.compile(r"---\n(?P<yaml>.*?)\n---\n", re.DOTALL)
+
+
+class InstrumentError(Exception):
+    """An instrument's page or what it asks for is not right."""
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """An instrument as its page asks for it: its name, and what it is given, as words for ``book export``."""
+
+    name: str
+    weights: tuple[str, ...]
+
+
+def instrument_pages(layout: Layout) -> list[Path]:
+    """The pages with instruments, by the number that each gives as ``order`` in its front matter."""
+    return sorted((layout.book / FOLDER).glob("*.md"), key=lambda path: (_order(path), path.name))
+
+
+def _order(page: Path) -> int:
+    found = _FRONT_MATTER.match(page.read_text(encoding="utf-8"))
+    return int((yaml.safe_load(found["yaml"]) or {}).get("order", 1_000)) if found else 1_000
+
+
+def instruments_of(text: str) -> list[Instrument]:
+    """The instruments of a page.
+
+    Raises:
+        InstrumentError: one without a name that a script can have.
+    """
+    found = []
+    for mark in _MARK.finditer(text):
+        said = {one["name"]: one["value"] for one in _ATTRIBUTE.finditer(mark["attributes"])}
+        name = said.get("instrument", "")
+        if not re.fullmatch(r"[a-z]\w*", name):
+            raise InstrumentError(f"data-instrument must be a name of letters and digits, got {name!r}")
+        weights = tuple(one.strip() for one in said.get("weights", "").split(",") if one.strip())
+        found.append(Instrument(name, weights))
+    return found
+
+
+def write_instruments(layout: Layout) -> int:
+    """Write what each instrument is given, next to the made pages; how many there are.
+
+    Raises:
+        InstrumentError: an instrument without a script, with too much data, or with weights that nothing makes.
+    """
+    found = [one for page in instrument_pages(layout) for one in instruments_of(page.read_text(encoding="utf-8"))]
+    for one in found:
+        script = layout.book / "static" / FOLDER / f"{one.name}.js"
+        if not script.is_file():
+            raise InstrumentError(f"the instrument {one.name} has no script {script.relative_to(layout.root)}")
+        write_whole(data_file(layout, one.name), data_script(layout, one))
+    return len(found)
+
+
+def data_file(layout: Layout, name: str) -> Path:
+    """Where what an instrument is given is written, as a script."""
+    return layout.generated / FOLDER / f"{name}.data.js"
+
+
+@cache
+def version(layout: Layout) -> str:
+    """A hash of all that the loader may load, so that no browser keeps old weights for new scripts."""
+    return digest({path.name: digest_of_file(path) for path in _loaded(layout)})
+
+
+@cache
+def kilobytes(layout: Layout) -> dict[str, int]:
+    """What is loaded for each instrument, script, style and data, in thousands of bytes."""
+    bytes_of: Counter[str] = Counter()
+    for path in _loaded(layout):
+        bytes_of[path.name.partition(".")[0]] += path.stat().st_size
+    return {name: -(-size // 1000) for name, size in bytes_of.items() if name != Path(LOADER).stem}
+
+
+def _loaded(layout: Layout) -> list[Path]:
+    folders = (layout.book / "static" / FOLDER, layout.generated / FOLDER)
+    return [path for folder in folders for kind in ("*.js", "*.css") for path in sorted(folder.glob(kind))]
+
+
+def data_script(layout: Layout, instrument: Instrument) -> str:
+    """``window.instruments.data.NAME = {...}``: each export as its JSON file has it, under the thing's own name.
+
+    Raises:
+        InstrumentError: nothing makes the weights, or they are too many.
+    """
+    given = {}
+    for words in instrument.weights:
+        name, *options = words.split()
+        try:
+            content = make_export(layout, name, options, ".json")
+        except ExportError as error:
+            raise InstrumentError(f"the instrument {instrument.name}: {error}") from error
+        given[name.rpartition("/")[2]] = _plain(json.loads(content))
+    text = f"window.instruments.data.{instrument.name} = {json.dumps(given, separators=(',', ':'))};\n"
+    if len(text) > MOST:
+        raise InstrumentError(
+            f"the instrument {instrument.name} is given {len(text)} bytes, at most {MOST} are allowed"
+        )
+    return text
+
+
+def _plain(value: Any) -> Any:
+    """The same values, whole numbers without a point: to a script they are one kind of number."""
+    match value:
+        case dict():
+            return {key: _plain(one) for key, one in value.items()}
+        case list():
+            return [_plain(one) for one in value]
+        case float() if value.is_integer():
+            return int(value)
+    return value

@@ -1,0 +1,186 @@
+"""From an executed notebook to a page of the book.
+
+The prose is the source's of today, the outputs are the run's. A stated claim becomes the directive that states it on
+the site, the badges under the title come from the record, and figures, tables and verdict panels become Markdown that
+Sphinx numbers, captions and links, each with a line on the run behind it.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_notebook
+
+from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, Settled
+from bookpress.claims.panel import mark_in_words, panel_block
+from bookpress.claims.record import Record
+from bookpress.claims.registry import ProofMark, Verdict
+from bookpress.claims.statement import claims_stated, replace_blocks
+from bookpress.files import write_whole
+from bookpress.layout import Layout
+from bookpress.notebooks.source import Parameter, code_of, parameters_of, read_source
+from bookpress.site.origin import Origins, origin_block, record_in_book
+
+_EMPTY_CLAIM = re.compile(r"^(::::::\{claim\} .*\n)::::::$", re.MULTILINE)
+_TITLE = re.compile(r"^# .*$", re.MULTILINE)
+
+
+class StalePage(Exception):
+    """The executed notebook was made from other code than the source holds now."""
+
+
+def write_page(record: Record, full_size: str, layout: Layout, points: str = "", margin: str = "") -> None:
+    """Write the page of one notebook and its figures under ``book/``.
+
+    ``full_size`` is a line on the run at full size, ``points`` what there is of it point by point, ``margin`` what
+    stands in the margin beside the first statement; each may be empty.
+
+    Raises:
+        StalePage: the executed copy is of older code, or the page lacks its title or a claim that it settles.
+    """
+    source = read_source(layout.source(record.notebook))
+    executed = nbformat.read(layout.executed(record.notebook, record.profile), as_version=4)
+    stated = {claim for cell in source.cells for claim in claims_stated(cell.source)}
+    if missing := sorted({one.claim for one in record.claims} - stated):
+        raise StalePage(f"{record.notebook}: {missing[0]} is settled and not stated; '<!-- claim ... -->' is missing")
+    cells = list(_cells(source, executed, record, layout))
+    _put_beside_first_claim(margin, cells)
+    heading = cells[0].source
+    title = _TITLE.search(heading)
+    if title is None:
+        raise StalePage(f"{record.notebook}: the first cell must begin with a title, '# ...'")
+    below = "\n\n".join(part for part in (badges(record.claims), _run_line(record, full_size)) if part)
+    cells[0].source = f"{title.group()}\n\n{below}\n{heading[title.end() :]}"
+    cells += [new_markdown_cell(points)] if points else []
+    page = new_notebook(cells=cells, metadata=executed.metadata)
+    for number, cell in enumerate(page.cells):
+        cell["id"] = f"cell-{number}"
+    write_whole(layout.page(record.notebook), nbformat.writes(page) + "\n")
+    record.write(layout.book / record_in_book(record.notebook))
+
+
+def _cells(source: NotebookNode, executed: NotebookNode, record: Record, layout: Layout) -> Iterator[NotebookNode]:
+    """The source's cells with the run's outputs, and after each code cell what it shows."""
+    run = [cell for cell in executed.cells if cell.cell_type == "code"]
+    injected = [cell for cell in run if "injected-parameters" in cell.metadata.get("tags", [])]
+    ran = [cell for cell in run if cell not in injected]
+    if code_of(source) != "\n# %%\n".join(cell.source for cell in ran):
+        raise StalePage(f"{record.notebook}: the executed copy is of older code; run it again")
+    origins = Origins([cell.source for cell in ran])
+    parameters = parameters_of(source, record.notebook)
+    number = -1
+    for cell in source.cells:
+        if cell.cell_type == "markdown":
+            yield new_markdown_cell(replace_blocks(cell.source, claim_block))
+            continue
+        number += 1
+        origin = partial(_origin, record, parameters, origins, number, layout)
+        for code in [ran[number], *(injected if "parameters" in cell.metadata.get("tags", []) else [])]:
+            yield from _code_cell(code, _is_plumbing(origins, number, code), record, layout, origin)
+
+
+def _origin(record: Record, parameters: list[Parameter], origins: Origins, number: int, layout: Layout) -> str:
+    """Where the values of a cell come from; sought only for a cell that shows some."""
+    return origin_block(record, parameters, origins.functions(number), layout)
+
+
+def _put_beside_first_claim(margin: str, cells: list[NotebookNode]) -> None:
+    """What a claim's directive holds stands at the head of the note beside it."""
+    for cell in cells:
+        if margin and (first := _EMPTY_CLAIM.search(cell.source)):
+            cell.source = f"{cell.source[: first.end(1)]}{margin}\n{cell.source[first.end(1) :]}"
+            return
+
+
+def _code_cell(
+    code: NotebookNode, folded: bool, record: Record, layout: Layout, origin: Callable[[], str]
+) -> Iterator[NotebookNode]:
+    """A cell of code, and behind it the figures, tables and panels that it shows, each with its origin."""
+    shown = [(output, markdown) for output in code.outputs if (markdown := _lifted(output, record, layout))]
+    if folded:
+        code.metadata["tags"] = ["hide-input"]
+    code.outputs = [output for output in code.outputs if "data" not in output or not _is_ours(output)]
+    yield code
+    for output, markdown in shown:
+        has_origin = FIGURE_MIME in output["data"] or CLAIM_MIME in output["data"]
+        yield new_markdown_cell(f"{markdown}\n\n{origin()}" if has_origin else markdown)
+
+
+def _is_plumbing(origins: Origins, number: int, code: NotebookNode) -> bool:
+    """Imports, and drawing that neither computes nor judges, are folded away; a click opens them."""
+    draws = any(FIGURE_MIME in output.get("data", {}) for output in code.outputs)
+    return origins.only_imports(number) or (draws and not origins.computes_or_judges(number))
+
+
+def _is_ours(output: NotebookNode) -> bool:
+    return any(mime in output["data"] for mime in (CLAIM_MIME, FIGURE_MIME, "text/markdown"))
+
+
+def _lifted(output: NotebookNode, record: Record, layout: Layout) -> str:
+    """One output as Markdown, or nothing for an output that stays with its cell."""
+    data = output.get("data", {})
+    if FIGURE_MIME in data:
+        name = f"{record.notebook}-{data[FIGURE_MIME]['name']}"
+        write_whole(layout.figure(name), data["image/svg+xml"])
+        return figure_block(name, data[FIGURE_MIME])
+    if CLAIM_MIME in data:
+        claim = data[CLAIM_MIME]["settled"]["claim"]
+        return panel_block(next(one for one in record.claims if one.claim == claim))
+    return str(data.get("text/markdown", ""))
+
+
+def figure_block(name: str, details: dict[str, str]) -> str:
+    """A figure with its number and caption."""
+    lines = [
+        f"::::::{{figure}} /figures/{name}.svg",
+        f":name: figure-{name.replace('/', '-')}",
+        *_picture_options(details),
+        "",
+        details["caption"],
+        "::::::",
+    ]
+    return "\n".join(lines)
+
+
+def picture_block(name: str, details: dict[str, str], link: str) -> str:
+    """A picture that leads to its page, with its caption below; for the gallery, which numbers nothing."""
+    lines = [f"::::::{{image}} /figures/{name}.svg", f":target: {link}", *_picture_options(details, "class"), "::::::"]
+    return "\n".join([*lines, "", details["caption"]])
+
+
+def _picture_options(details: dict[str, str], class_option: str = "figclass") -> list[str]:
+    kind = "photo" if details["photo"] else "drawing"
+    return [f":alt: {' '.join(details['alt'].split())}", f":{class_option}: {kind}"]
+
+
+def table_row(cells: list[str]) -> str:
+    """A line of a Markdown table; what would end a line or a cell is put otherwise."""
+    return "| " + " | ".join(cell.replace("\n", " ").replace(" | ", " &#124; ") for cell in cells) + " |"
+
+
+def claim_block(claim: str) -> str:
+    """The directive that states a claim on the site."""
+    return f"::::::{{claim}} {claim}\n::::::"
+
+
+def badge(verdict: Verdict, label: str = "", claim: str = "") -> str:
+    """A verdict in words, which the Sphinx extension sets on a coloured ground; with ``claim``, a link to its box."""
+    words = f"{label}: {verdict.value}" if label else verdict.value
+    return f"{{verdict}}`{words} <{claim}>`" if claim else f"{{verdict}}`{words}`"
+
+
+def proof_badge(mark: ProofMark | None, own: bool = False) -> str:
+    """The mark on a proof in words; nothing where there is no proof. ``own``: of a claim that no paper makes."""
+    return f"{{proof}}`{mark_in_words(mark, own)}`" if mark else ""
+
+
+def badges(claims: list[Settled]) -> str:
+    return " ".join(badge(one.verdict, one.label, one.claim) for one in claims)
+
+
+def _run_line(record: Record, full_size: str) -> str:
+    where = record.environment.get("device", "CPU")
+    run = f"Ran in {record.seconds:.0f} s on {where}; run it yourself: `book run {record.notebook}`."
+    return f"{{.run-line}}\n{run}" + (f" Full size: {full_size}" if full_size else "")

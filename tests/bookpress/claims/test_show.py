@@ -1,0 +1,229 @@
+"""The house style: what is told apart without colour, what lies over what, and what a caption may not say."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from bookpress.claims import show
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """A drawing that is refused stays open otherwise."""
+    yield
+    plt.close("all")
+
+
+def draw(fig: Any, **options: Any) -> str:
+    """The SVG that a page would carry."""
+    texts = {"name": "toy", "caption": "Two curves.", "alt": "Two curves that rise."} | options
+    with patch("IPython.display.display") as display:
+        show.figure(fig, **texts)
+    svg: str = display.call_args.args[0]["image/svg+xml"]
+    return svg
+
+
+@pytest.mark.parametrize("word", ["black", "White", "dark", "darkest", "lighter", "grey", "gray", "bright"])
+def test_the_text_of_a_drawing_names_no_brightness(word: str) -> None:
+    with pytest.raises(ValueError, match=f"toy.*{word}"):
+        draw(show.axes()[0], caption=f"A {word} line.")
+    with pytest.raises(ValueError, match=word):
+        draw(show.axes()[0], alt=f"A {word} line.")
+
+
+def test_a_photograph_keeps_its_colours_and_may_name_them() -> None:
+    assert "<svg" in draw(show.axes()[0], caption="A white cat.", photo=True)
+
+
+def test_light_is_a_word_of_its_own() -> None:
+    assert "<svg" in draw(show.axes()[0], caption="The lightning, in the light of the theorem; a brim.")
+
+
+def test_lines_that_differ_in_colour_alone_get_dashes_in_the_legend_too() -> None:
+    fig, axis = show.axes()
+    lines = [axis.plot([0, 1], [0, slope], label=f"slope {slope}")[0] for slope in range(5)]
+    legend = axis.legend()
+    draw(fig)
+    assert len({str(line.get_linestyle()) + str(line._dash_pattern) for line in lines}) == 5
+    assert [handle._dash_pattern for handle in legend.legend_handles] == [line._dash_pattern for line in lines]
+
+
+def test_every_dash_begins_with_a_whole_stroke() -> None:
+    assert show.DASHES[0] == "-"
+    assert all(offset == 0 and len(strokes) % 2 == 0 for offset, strokes in show.DASHES[1:])
+
+
+def test_lines_with_markers_get_markers_of_their_own() -> None:
+    fig, axis = show.axes()
+    lines = [axis.plot([0, 1], [0, slope], "o-", label=f"slope {slope}")[0] for slope in range(5)]
+    legend = axis.legend()
+    draw(fig)
+    markers = [line.get_marker() for line in lines]
+    assert len(set(markers)) == 5
+    assert [handle.get_marker() for handle in legend.legend_handles] == markers
+
+
+def test_what_a_notebook_told_apart_itself_stays() -> None:
+    fig, axis = show.axes()
+    lines = [axis.plot([0, 1], [0, 1], look, label=look)[0] for look in ("-", "--", "o:")]
+    draw(fig)
+    assert [line.get_linestyle() for line in lines] == ["-", "--", ":"]
+    assert [line.get_marker() for line in lines] == ["None", "None", "o"]
+
+
+def test_runs_of_one_series_stay_alike() -> None:
+    fig, axis = show.axes()
+    for label in ("a", "_", "_"):
+        axis.plot([0, 1], [0, 1], color="C0", label=label)
+    draw(fig)
+    assert {line.get_linestyle() for line in axis.get_lines()} == {"-"}
+
+
+def test_runs_without_a_name_follow_the_named_run_of_their_colour() -> None:
+    fig, axis = show.axes()
+    for colour in ("C0", "C1"):
+        for label in (f"_run of {colour}", colour):
+            axis.plot([0, 1], [0, 1], color=colour, label=label)
+    guide = axis.plot([0, 1], [1, 1], color="grey")[0]
+    draw(fig)
+    unnamed_0, named_0, unnamed_1, named_1 = (line._dash_pattern for line in axis.get_lines()[:4])
+    assert unnamed_0 == named_0 != named_1 == unnamed_1
+    assert guide.get_linestyle() == "-"
+
+
+def test_a_legend_without_room_goes_beside_the_axes() -> None:
+    fig, axis = show.axes()
+    across = np.linspace(0, 1, 50)
+    for height in np.linspace(0, 1, 30):
+        axis.plot(across, 0 * across + height, color="C0", label=None if height else "level")
+    legend = axis.legend()
+    draw(fig)
+    assert legend.get_window_extent().x0 >= axis.bbox.x1
+
+
+def test_a_legend_with_room_stays_inside() -> None:
+    fig, axis = show.axes()
+    axis.plot([0, 1], [0, 1], label="rising")
+    legend = axis.legend()
+    draw(fig)
+    assert legend.get_window_extent().x1 <= axis.bbox.x1
+
+
+def test_a_cloud_of_many_points_is_kept_as_pixels() -> None:
+    points = np.random.default_rng(0).normal(size=(20_000, 2))
+    for many in ("scatter", "plot"):
+        fig, axis = show.axes()
+        getattr(axis, many)(*points.T, **({"s": 2} if many == "scatter" else {"marker": ".", "linestyle": ""}))
+        svg = draw(fig)
+        assert "<image" in svg
+        assert len(svg) < 300_000
+
+
+def test_a_few_points_stay_sharp() -> None:
+    fig, axis = show.axes()
+    axis.scatter(range(100), range(100))
+    assert "<image" not in draw(fig)
+
+
+def test_loose_marks_of_many_lines_are_counted_together() -> None:
+    fig, axis = show.axes()
+    axis.plot(np.arange(30), np.random.default_rng(0).normal(size=(30, 30)), "o", color="grey")
+    axis.plot(range(30), range(30), "o-")
+    svg = draw(fig)
+    assert "<image" in svg
+    assert len(svg) < 60_000
+
+
+def test_coordinates_are_no_finer_than_can_be_seen() -> None:
+    fig, axis = show.axes()
+    axis.plot(np.linspace(0, 1, 500), np.random.default_rng(0).normal(size=500))
+    places = re.findall(r"[ML] (\S+) (\S+)", draw(fig))
+    assert max(len(one.partition(".")[2]) for place in places for one in place) <= 2
+
+
+def test_axes_are_open_and_their_grid_lies_below_the_curves() -> None:
+    fig, axis = show.axes()
+    axis.plot([0, 1], [0, 1])
+    svg = draw(fig)
+    assert {name for name, spine in axis.spines.items() if spine.get_visible()} == {"left", "bottom"}
+    assert axis.get_axisbelow() is True
+    assert all(line.get_visible() for line in axis.get_xgridlines())
+    assert "<text" not in svg  # text is drawn, so that it looks alike without its fonts
+
+
+def ticks(low: float, high: float) -> list[str]:
+    """What stands at the ticks of a logarithmic axis."""
+    fig, axis = show.axes()
+    axis.plot([low, high], [low, high])
+    axis.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    draw(fig)
+    assert not any(tick.get_text() for tick in axis.get_xticklabels(minor=True))
+    assert [one.get_text() for one in axis.get_xticklabels()] == [one.get_text() for one in axis.get_yticklabels()]
+    texts = zip(axis.get_xticklabels(), axis.get_xticks(), strict=True)
+    return [text.get_text() for text, place in texts if low <= place <= high]
+
+
+def test_a_short_logarithmic_axis_has_numbers_at_one_two_and_five() -> None:
+    assert ticks(3e-7, 4e-6) == ["5·10⁻⁷", "10⁻⁶", "2·10⁻⁶"]
+    assert ticks(0.04, 0.6) == ["0.05", "0.1", "0.2", "0.5"]
+    assert ticks(100, 9_999) == ["100", "200", "500", "1000", "2000", "5000"]
+
+
+def test_within_a_decade_there_are_more_of_them() -> None:
+    assert ticks(2.5, 9.5) == ["3", "4", "5", "7"]
+    assert ticks(4.1, 11) == ["5", "7", "10"]
+
+
+def test_a_long_one_has_powers_of_ten_alone() -> None:
+    assert ticks(1, 100) == ["10⁰", "10¹", "10²"]
+    assert ticks(1e-3, 0.1) == ["10⁻³", "10⁻²", "10⁻¹"]
+
+
+def test_powers_of_another_number_than_ten_stay_formulas() -> None:
+    fig, axis = show.axes()
+    axis.semilogx([1, 1024], [0, 1], base=2)
+    draw(fig)
+    assert "$\\mathdefault{2^{6}}$" in [one.get_text() for one in axis.get_xticklabels()]
+
+
+def test_ticks_that_a_page_has_set_stay() -> None:
+    fig, axis = show.axes()
+    axis.set(xscale="log", xlim=(1, 20))
+    axis.set_xticks([1, 4, 16], ["one", "four", "sixteen"])
+    draw(fig)
+    assert [one.get_text() for one in axis.get_xticklabels()] == ["one", "four", "sixteen"]
+
+
+def test_a_bar_in_a_text_ends_no_cell_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, str]] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
+    show.table(["|S|", "share"], [["$|A|$", 0.5], ["tape |_", 2]])
+    head, _, *rows = shown[0]["text/markdown"].splitlines()
+    assert head == r"| \|S\| | share |"
+    assert rows == [r"| $\|A\|$ | 0.5 |", r"| tape \|_ | 2 |"]
+
+
+@pytest.mark.parametrize(("drawn", "kept"), [(1, 1), (2000, 2000), (2001, 1001), (4000, 2000), (4001, 1334)])
+def test_a_record_carries_at_most_two_thousand_points_of_a_line_at_equal_steps(drawn: int, kept: int) -> None:
+    fig, axis = show.axes()
+    axis.plot(np.arange(drawn), np.arange(drawn) ** 2, label="squares")
+    (data,) = show._data(fig)
+    (series,) = data["series"]
+    first, last = series["points"][0], series["points"][-1]
+    assert (series["label"], len(series["points"]), first) == ("squares", kept, [0.0, 0.0])
+    assert last[1] == last[0] ** 2
+    assert {b[0] - a[0] for a, b in zip(series["points"], series["points"][1:], strict=False)} <= {-(-drawn // 2000)}
+
+
+def test_a_record_carries_clouds_and_values_that_are_not_finite() -> None:
+    fig, axis = show.axes()
+    axis.plot([0, 1], [np.nan, np.inf])
+    axis.scatter([1, 2], [3, 4], label="cloud")
+    line, cloud = show._data(fig)[0]["series"]
+    assert line["points"] == [[0.0, "nan"], [1.0, "inf"]]
+    assert (cloud["label"], cloud["points"]) == ("cloud", [[1.0, 3.0], [2.0, 4.0]])

@@ -1,0 +1,159 @@
+"""A claim as a notebook states it: the registry's words, between two comments, in Markdown that all can render."""
+
+import re
+
+import pytest
+from markdown_it import MarkdownIt
+
+from bookpress.claims.registry import Entry, Registry, RegistryError
+from bookpress.claims.statement import (
+    BLOCK,
+    StatementError,
+    _wrapped,
+    claims_stated,
+    heading,
+    name_of,
+    parts,
+    place,
+    replace_blocks,
+    restated,
+    short_label,
+    statement_markdown,
+)
+from bookpress.layout import Layout
+
+
+def entry(**fields: str) -> Entry:
+    usual = {"id": "x", "label": "Lemma 4.4", "kind": "lemma", "check": "c", "notebook": "demo/x", "expected": "holds"}
+    return Entry.model_validate(usual | {"statement": "$a < b$"} | fields)
+
+
+def test_a_heading_is_the_papers_number_with_the_title() -> None:
+    assert heading(entry(title="With error")) == "Lemma 4.4 (With error)"
+    assert heading(entry()) == "Lemma 4.4"
+    assert heading(entry(label="Loss, eq (2)", title="The loss")) == "Loss"
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("Lemma 4.4", "Lemma 4.4"),
+        ("Lemma 1 (= Lemma 5)", "Lemma 1"),
+        ("Theorem 2.1, running time", "Theorem 2.1 (T)"),
+        ("Figure 1, row 1 left (population loss)", "Figure 1 (T)"),
+        ("Definition (Rounding)", "Definition (T)"),
+        ("Model, eq (1)", "Model (T)"),
+    ],
+)
+def test_a_badge_has_the_name_of_the_box_or_its_number(label: str, name: str) -> None:
+    assert name_of(entry(label=label, title="T")) == name
+
+
+def test_no_two_claims_of_a_page_have_one_name() -> None:
+    for paper in Registry.load(Layout.here()).papers:
+        for notebook in {one.notebook for one in paper.claims} - {None}:
+            names = [name_of(one) for one in paper.claims if one.notebook == notebook]
+            assert len(set(names)) == len(names), (notebook, names)
+
+
+@pytest.mark.parametrize(
+    ("label", "short"),
+    [
+        ("Lemma 1 (= Lemma 5)", "Lemma 1"),
+        ("Figure 1, row 1 left (population loss)", "Figure 1"),
+        ("Section 6.2 task: associative memory", "Section 6.2 task"),
+        ("Figure 2(a)", "Figure 2(a)"),
+    ],
+)
+def test_what_the_registry_adds_to_a_label_stays_out_of_the_heading(label: str, short: str) -> None:
+    assert short_label(entry(label=label)) == short
+
+
+def test_the_other_number_of_a_statement_is_named_with_its_place() -> None:
+    assert place(entry(label="Lemma 1 (= Lemma 5)", where="Section 3")) == "Section 3; also Lemma 5"
+    assert place(entry()) == ""
+
+
+def test_what_is_printed_comes_first_and_is_said_to_be_printed() -> None:
+    wrong = entry(printed="$a > b$", corrected="The sign.", expected="refuted")
+    assert parts(wrong) == [("As printed", "$a > b$"), ("Corrected", "$a < b$\n\nThe sign.")]
+    figure = entry(kind="figure", printed="p", corrected="q", expected="partly reproduced")
+    assert [name for name, _ in parts(figure)] == ["As printed", "As run here"]
+
+
+def test_a_statement_that_holds_comes_before_the_slips_beside_it() -> None:
+    slip = entry(printed="p", corrected="q")
+    assert [name for name, _ in parts(slip)] == ["", "Beside it, as printed", "Corrected"]
+    of_proof = entry(printed="In the proof the sign is lost.", corrected="q", proof="repaired")
+    assert parts(of_proof)[1:] == [("In the paper's proof", "The sign is lost."), ("Corrected", "q")]
+    of_construction = entry(printed="p", corrected="q", proof="misprinted", kind="construction")
+    assert parts(of_construction)[1] == ("In the paper's construction", "p")
+
+
+def test_the_block_is_plain_markdown_that_reads_back() -> None:
+    block = statement_markdown("demo/x", entry(title="T", printed="p", corrected="q", expected="refuted"))
+    assert claims_stated(f"Before.\n\n{block}\n\nAfter.") == ["demo/x"]
+    assert replace_blocks(block, lambda claim: f"[{claim}]") == "[demo/x]"
+    shown = MarkdownIt().render(block)
+    assert "<blockquote>\n<p><strong>Lemma 4.4 (T)</strong></p>" in shown
+    assert shown.index("<strong>As printed.</strong>") < shown.index("<strong>Corrected.</strong>")
+
+
+def test_no_statement_of_the_book_needs_more_than_plain_markdown_with_formulas() -> None:
+    """Roles, directives and citations of MyST would be shown raw by Jupyter and by code hosts."""
+    for paper in Registry.load(Layout.here()).papers:
+        for one in paper.claims:
+            text = "\n".join(part for _, part in parts(one))
+            prose = re.sub(r"\$\$[^$]*\$\$|\$[^$]*\$|`[^`]*`", "", text)
+            assert not re.search(r"\{[a-z:]+\}$|:::|```|<[a-z/!]", prose, re.MULTILINE), (paper.name, one.id)
+            assert text.count("$") % 2 == 0, (paper.name, one.id)
+
+
+def test_no_line_of_the_registry_begins_a_list_by_accident() -> None:
+    """The site parses the registry's own lines, of which one that begins with ``> 0$`` would be a quotation."""
+    for paper in Registry.load(Layout.here()).papers:
+        for one in paper.claims:
+            for paragraph in "\n\n".join(text for _, text in parts(one)).split("\n\n"):
+                if not re.match(r"[-*|] |\d+\. |\$\$", paragraph):
+                    begun = re.search(r"^(?:[-+*>#=|]+|\d+[.)])(?: |$)", paragraph, re.MULTILINE)
+                    assert begun is None, (paper.name, one.id, begun)
+
+
+def test_every_line_of_every_block_fits_a_source() -> None:
+    for paper in Registry.load(Layout.here()).papers:
+        for one in paper.claims:
+            lines = statement_markdown(f"{paper.name}/{one.id}", one).splitlines()
+            assert max(map(len, lines)) <= 118, (paper.name, one.id)
+            assert lines == [line.rstrip() for line in lines]
+
+
+SOURCE = "# %% [markdown]\n# # T\n#\n# <!-- claim demo/lemma-1 -->\n# {}\n# <!-- /claim -->\n#\n# After.\n"
+
+
+def test_whatever_stands_in_a_block_is_written_anew_and_nothing_else(toy: object) -> None:
+    registry = Registry.load()
+    fresh = restated(SOURCE.format("typed by hand"), registry)
+    assert "typed by hand" not in fresh
+    assert "# **Lemma 1 (One is less)**" in fresh
+    assert "# $1 < n$\n" in fresh
+    assert fresh.startswith("# %% [markdown]\n# # T\n#\n# <!-- claim demo/lemma-1 -->")
+    assert fresh.endswith("# <!-- /claim -->\n#\n# After.\n")
+    assert restated(fresh, registry) == fresh
+    assert len(BLOCK.findall(fresh.replace("# ", "").replace("#", ""))) == 1
+
+
+def test_a_block_left_open_and_a_claim_that_is_not_there_are_refused(toy: object) -> None:
+    registry = Registry.load()
+    with pytest.raises(StatementError, match="come in pairs"):
+        restated("# <!-- claim demo/lemma-1 -->\n# Words.\n", registry)
+    with pytest.raises(RegistryError, match="demo/lemma-9"):
+        restated(SOURCE.replace("lemma-1", "lemma-9"), registry)
+
+
+def test_lines_are_broken_between_words_and_neither_at_hyphens_nor_within_long_words() -> None:
+    hyphened = " ".join(["well-known"] * 30)
+    lines = _wrapped(hyphened).splitlines()
+    assert len(lines) > 1
+    assert all(word == "well-known" for line in lines for word in line.split())
+    assert _wrapped("x" * 200) == "x" * 200
+    assert _wrapped("one\ntwo\n\nthree") == "one two\n\nthree"

@@ -1,0 +1,100 @@
+"""What a package offers as files, found by the module's place and nothing else."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bookpress.notebooks.exports
+from bookpress import cli
+from bookpress.notebooks.exports import ExportError, find_exports, write_export
+
+MODULE = '''
+def lamp(bulbs: int = 2, power: float = 0.5, colour: str = "red"):
+    """A lamp.
+
+    And more of it.
+    """
+    if bulbs < 1:
+        raise ValueError(f"bulbs must be at least 1, got {bulbs}")
+    text = f"{bulbs} {power} {colour}"
+    return {".txt": lambda: text.encode(), ".bin": lambda: bytes([bulbs])}
+
+EXPORTS = {"lamp": lamp}
+'''
+
+
+@pytest.fixture
+def shop(toy: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The toy book with something to export, from a package of its own."""
+    folder = toy.layout.packages / "shop" / "demo"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    (folder / "__init__.py").touch()
+    (folder / "export.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(toy.layout.packages))
+    return toy
+
+
+def test_what_is_offered_is_found_with_its_options(shop: Any) -> None:
+    (export,) = find_exports(shop.layout).values()
+    assert (export.name, export.about) == ("demo/lamp", "A lamp.")
+    assert export.options == {"bulbs": 2, "power": 0.5, "colour": "red"}
+
+
+def test_a_book_that_offers_nothing_says_so(toy: Any, tmp_path: Path) -> None:
+    assert find_exports(toy.layout) == {}
+    with pytest.raises(ExportError, match="there are: none"):
+        write_export(toy.layout, "demo/lamp", [], tmp_path / "lamp.txt")
+
+
+def test_options_come_as_words_and_arrive_as_what_they_are(shop: Any, tmp_path: Path) -> None:
+    texts = ["--bulbs", "3", "--power=1.5", "--colour", "blue"]
+    assert write_export(shop.layout, "demo/lamp", texts, tmp_path / "lamp.txt") == len("3 1.5 blue")
+    assert (tmp_path / "lamp.txt").read_text() == "3 1.5 blue"
+    write_export(shop.layout, "demo/lamp", [], tmp_path / "lamp.bin")
+    assert (tmp_path / "lamp.bin").read_bytes() == b"\x02"
+
+
+@pytest.mark.parametrize(
+    ("texts", "ending", "said"),
+    [
+        (["--bulb", "3"], ".txt", "no option --bulb; it has --bulbs, --power, --colour"),
+        (["--bulbs", "many"], ".txt", "bulbs must be an integer, got 'many'"),
+        (["--power", "much"], ".txt", "power must be a number, got 'much'"),
+        (["--bulbs", "0"], ".txt", "bulbs must be at least 1, got 0"),
+        (["--bulbs"], ".txt", "of the form --name value"),
+        (["3", "4"], ".txt", "of the form --name value"),
+        ([], ".png", "written as .txt or .bin, got .png"),
+    ],
+)
+def test_what_is_not_offered_is_refused(shop: Any, tmp_path: Path, texts: list[str], ending: str, said: str) -> None:
+    with pytest.raises(ExportError, match=said):
+        write_export(shop.layout, "demo/lamp", texts, tmp_path / f"lamp{ending}")
+    assert list(tmp_path.glob("lamp*")) == []
+
+
+def test_the_command_lists_writes_and_refuses(
+    shop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def book(*arguments: str) -> int:
+        monkeypatch.setattr("sys.argv", ["book", *arguments])
+        try:
+            cli.main()
+        except SystemExit as end:
+            return int(end.code or 0)
+        return 0
+
+    assert book("export") == 0
+    assert "demo/lamp: A lamp.\n  --bulbs 2  --power 0.5  --colour red" in capsys.readouterr().out
+    path = tmp_path / "out" / "lamp.txt"
+    assert book("export", "demo/lamp", "--bulbs", "3", "-o", str(path)) == 0
+    assert path.read_text() == "3 0.5 red"
+    assert book("export", "demo/lamp") == 2
+    assert "-o FILE" in capsys.readouterr().err
+    assert book("export", "demo/table", "-o", str(path)) == 2
+    assert "there are: demo/lamp" in capsys.readouterr().err
+
+
+def test_the_press_names_no_package() -> None:
+    assert "attention_theory" not in Path(bookpress.notebooks.exports.__file__).read_text()

@@ -1,0 +1,168 @@
+"""A notebook's source read: title, code, parameters with their comments and ranges, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from bookpress.layout import Layout
+from bookpress.notebooks.source import (
+    Notebook,
+    SourceError,
+    code_of,
+    faults_of_comments,
+    parameters_of,
+    read_source,
+    text_of,
+    title_of,
+    with_ranges,
+)
+
+SOURCE = """\
+# %% [markdown]
+# Words before.
+#
+# ## Not this
+#
+# # A title
+# # Another
+
+# %%
+# # no heading
+from attention_theory.validation import require
+
+# %% tags=["parameters"]
+n = 3  # how many, at least 2
+rates = [
+    0.5,  # not this
+    1.0,
+]  # the rates, each from 0 to 1
+word = "a#b"
+free = -1  # any
+
+# %%
+require(n=(n, 1, 9), rates=(rates, 0.0, 1.0))
+"""
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Notebook:
+    path = Layout(tmp_path).source("demo/page")
+    path.parent.mkdir(parents=True)
+    path.write_text(SOURCE)
+    return Notebook("demo/page", Layout(tmp_path))
+
+
+def test_the_title_is_the_first_heading_of_the_prose(notebook: Notebook) -> None:
+    assert notebook.title == "A title"
+    assert title_of(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("# no title")])) == "Untitled"
+
+
+def test_the_code_is_every_code_cell_in_order(notebook: Notebook) -> None:
+    first, second, third = notebook.code.split("\n# %%\n")
+    assert first.endswith("import require")
+    assert second.startswith("n = 3")
+    assert third.startswith("require(")
+    assert "Words" not in notebook.code
+    assert code_of(nbformat.v4.new_notebook()) == ""
+
+
+def test_a_source_runs_on_the_kernel_of_python(notebook: Notebook) -> None:
+    assert read_source(notebook.path).metadata["kernelspec"]["name"] == "python3"
+
+
+def test_who_reads_a_source_may_change_what_is_read(notebook: Notebook) -> None:
+    read_source(notebook.path).cells.clear()
+    assert len(read_source(notebook.path).cells) == 4
+
+
+def test_parameters_have_values_comments_and_ranges(notebook: Notebook) -> None:
+    n, rates, word, free = notebook.parameters
+    assert [one.name for one in notebook.parameters] == ["n", "rates", "word", "free"]
+    assert [one.default for one in notebook.parameters] == [3, [0.5, 1.0], "a#b", -1]
+    assert [one.comment for one in (rates, word, free)] == ["the rates, each from 0 to 1", "", "any"]
+    assert n.rule is not None
+    assert (n.rule.least, n.rule.most) == ("1", "9")
+    assert (word.rule, free.rule) == (None, None)
+    assert (n.meaning, rates.meaning, free.meaning) == ("how many", "the rates", "any")
+
+
+def test_a_comment_with_another_range_is_a_fault_and_is_put_right(notebook: Notebook) -> None:
+    assert faults_of_comments(notebook) == [
+        "demo/page: the comment of n says 'how many, at least 2', which has to be 'how many, from 1 to 9'"
+    ]
+    assert with_ranges(notebook) == SOURCE.replace("how many, at least 2", "how many, from 1 to 9")
+    notebook.path.write_text(with_ranges(notebook))
+    assert faults_of_comments(Notebook(notebook.name, notebook.layout)) == []
+
+
+def test_only_the_line_of_the_parameter_is_put_right(notebook: Notebook) -> None:
+    again = "\n# %%\nn = 3  # how many, at least 2\n"
+    notebook.path.write_text(SOURCE + again)
+    assert with_ranges(notebook) == SOURCE.replace("how many, at least 2", "how many, from 1 to 9") + again
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (' tags=["parameters"]', "", "one cell must be tagged 'parameters', found 0"),
+        ("# %%\nrequire", '# %% tags=["parameters"]\nrequire', "one cell must be tagged 'parameters', found 2"),
+        ("free = -1", "free: int = -1", "the parameters cell holds only lines 'name = value'"),
+        ("free = -1", "print(1)", "the parameters cell holds only lines 'name = value'"),
+        ("free = -1", "free = word.upper()", "the default of 'free' must be a plain value"),
+    ],
+)
+def test_another_form_of_the_parameters_is_refused(notebook: Notebook, old: str, new: str, message: str) -> None:
+    assert old in SOURCE
+    notebook.path.write_text(SOURCE.replace(old, new))
+    with pytest.raises(SourceError, match=f"^demo/page: {message}$"):
+        parameters_of(notebook.source, notebook.name)
+
+
+def test_a_source_that_is_not_there_is_refused_with_the_nearest(notebook: Notebook) -> None:
+    layout = notebook.layout
+    with pytest.raises(SourceError, match=r"^there is no notebook 'demo/pagge' \(no demo/pagge\.py\); nearest: demo/"):
+        _ = Notebook("demo/pagge", layout).source
+    with pytest.raises(SourceError, match=r"^there is no notebook 'xyz' \(no xyz\.py\)$"):
+        _ = Notebook("xyz", layout).source
+    with pytest.raises(SourceError, match=r"^no notebook source at pagge\.py$"):
+        read_source(layout.source("demo/pagge"))
+
+
+def test_at_most_three_are_named_and_points_among_them(notebook: Notebook) -> None:
+    for name in ("demo/page_1", "demo/page_2", "demo/points/page"):
+        path = notebook.layout.source(name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(SOURCE)
+    with pytest.raises(SourceError) as found:
+        _ = Notebook("demo/page_", notebook.layout).source
+    assert str(found.value).partition("nearest: ")[2].count(", ") == 2
+    with pytest.raises(SourceError, match="nearest: demo/points/page"):
+        _ = Notebook("demo/points/pag", notebook.layout).source
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a = 1\nb = (\n", r"^page\.py, line 2: '\(' was never closed$"),
+        (b"a = 1\n\nb = '\xe9'\n", r"^page\.py, line 3: not UTF-8 \(byte 0xe9\)$"),
+        (b"a = '\x00'\n", r"^page\.py"),
+    ],
+)
+def test_a_source_that_cannot_be_read_is_refused_at_its_line(notebook: Notebook, content: bytes, message: str) -> None:
+    notebook.path.write_bytes(content)
+    with pytest.raises(SourceError, match=message):
+        _ = notebook.source
+
+
+def test_the_text_is_that_of_the_file(notebook: Notebook) -> None:
+    notebook.path.write_bytes("é\r\n".encode())
+    assert text_of(notebook.path) == "é\r\n"
+
+
+def test_whatever_is_asked_is_read_once(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    title = notebook.title
+    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("it is read again"))
+    found: list[Any] = [notebook.title, notebook.code, notebook.parameters]
+    assert found[0] == title

@@ -1,0 +1,260 @@
+"""The pages that nobody writes, made from a book that is given by hand."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+
+from bookpress.claims.record import Figure
+from bookpress.claims.registry import Entry, Kind, Paper, ProofMark, Registry, Verdict
+from bookpress.layout import Layout
+from bookpress.site import bind as pages
+from bookpress.site.bind import contents, gallery_page, map_pages, notebooks_list, page_maps, status_page
+
+
+def entry(name: str, notebook: str, **changes: Any) -> Entry:
+    values: dict[str, Any] = {"statement": "s", "check": "c", "expected": Verdict.HOLDS, "notebook": notebook}
+    return Entry(id=name, label=f"Lemma {name[-1]}", kind=Kind.LEMMA, **values | changes)
+
+
+PAPERS = [
+    Paper(
+        name="first",
+        number=1,
+        title="The first paper",
+        short_title="First",
+        authors="A",
+        cite="a",
+        claims=[
+            entry("lemma-1", "first/one"),
+            entry("lemma-2", "first/two", uses=("lemma-1",)),
+            entry("lemma-3", "first/not_run", uses=("lemma-2",)),
+        ],
+    ),
+    Paper(name="own", number=2, title="Our own", short_title="Own", claims=[entry("lemma-9", "own/three")]),
+]
+FIGURE = Figure(name="line", caption="A line.", alt="it\n rises", photo=False, data=[])
+GPU = {"device": "A GPU", "python": "3.13", "torch": "2.9"}
+
+
+class Book:
+    """What the pages ask of a book."""
+
+    def __init__(self, root: Path) -> None:
+        self.layout = Layout(root)
+        self.layout.book.mkdir()
+        self.registry = Registry(papers=PAPERS)
+        self.full_size = {"first/one": "not run. A day."}
+        self.records: Any = {
+            name: SimpleNamespace(title=title, claims=claims, figures=figures, seconds=seconds, environment={})
+            for name, title, claims, figures, seconds in (
+                ("first/one", "Page one", [self.settled("first/lemma-1")], [], 1.26),
+                ("first/two", "Page two", [self.settled("first/lemma-2")], [FIGURE], 40.0),
+                ("own/three", "Page three", [], [], 2.0),
+            )
+        }
+
+    @staticmethod
+    def settled(claim: str) -> Any:
+        return SimpleNamespace(claim=claim, label="Lemma", verdict=Verdict.HOLDS)
+
+    def notebooks_of(self, paper: Paper) -> list[str]:
+        return [name for name in self.records if name.startswith(f"{paper.name}/")]
+
+    def verdict(self, paper: Paper, entry: Entry) -> Verdict:
+        return Verdict.REFUTED if entry.id == "lemma-2" else Verdict.HOLDS
+
+    def proof(self, paper: Paper, entry: Entry) -> ProofMark | None:
+        return ProofMark.REPAIRED if entry.id == "lemma-1" else None
+
+    def full_size_run(self, name: str) -> str:
+        return self.full_size.get(name, "")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Any:
+    return Book(tmp_path)
+
+
+def test_a_papers_notebooks_are_listed_with_what_each_settles(book: Any) -> None:
+    assert notebooks_list(book, PAPERS[0]).split("\n") == [
+        "---",
+        "orphan: true",
+        "---",
+        "",
+        "| page | what it settles |",
+        "| --- | --- |",
+        "| [Page one](/notebooks/first/one.ipynb) | {verdict}`Lemma: holds <first/lemma-1>` |",
+        "| [Page two](/notebooks/first/two.ipynb) | {verdict}`Lemma: holds <first/lemma-2>` |",
+        "",
+    ]
+
+
+def test_the_gallery_shows_every_figure_under_its_paper_and_no_paper_without(book: Any) -> None:
+    lines = gallery_page(book).split("\n")
+    assert lines[:3] == [
+        "# Gallery",
+        "",
+        "Every figure of the book, drawn by the run behind it. A picture leads to its page.",
+    ]
+    assert lines[3:] == [
+        "",
+        "## First",
+        "",
+        "::::::::{grid} 1 1 2 2",
+        ":gutter: 3",
+        "",
+        ":::::::{grid-item}",
+        "::::::{image} /figures/first/two-line.svg",
+        ":target: ../notebooks/first/two.html",
+        ":alt: it rises",
+        ":class: drawing",
+        "::::::",
+        "",
+        "A line.",
+        ":::::::",
+        "::::::::",
+        "",
+    ]
+
+
+def test_the_status_names_the_machine_once_where_all_ran_on_it(book: Any) -> None:
+    for record in book.records.values():
+        record.environment = GPU
+    lines = status_page(book).split("\n")
+    assert lines[0] == "# Status"
+    assert lines[2].startswith("3 notebooks, 43 s of run time on A GPU (Python 3.13, torch 2.9). The full-size column")
+    assert lines[4:] == [
+        "| notebook | seconds | full size |",
+        "| --- | ---: | --- |",
+        "| [Page one](/notebooks/first/one.ipynb) | 1.3 | not run. A day. |",
+        "| [Page two](/notebooks/first/two.ipynb) | 40.0 | the laptop run is full size |",
+        "| [Page three](/notebooks/own/three.ipynb) | 2.0 | the laptop run is full size |",
+        "",
+    ]
+
+
+def test_the_status_names_the_machine_of_each_where_they_differ(book: Any) -> None:
+    book.records["first/two"].environment = GPU
+    lines = status_page(book).split("\n")
+    assert "run time on A GPU (Python 3.13, torch 2.9) and CPU (Python ?, torch ?)." in lines[2]
+    assert lines[4:7] == [
+        "| notebook | seconds | ran on | full size |",
+        "| --- | ---: | --- | --- |",
+        "| [Page one](/notebooks/first/one.ipynb) | 1.3 | CPU (Python ?, torch ?) | not run. A day. |",
+    ]
+
+
+def test_the_maps_lead_to_what_has_run_and_the_front_page_has_those_of_articles(book: Any) -> None:
+    made = map_pages(book)
+    assert list(made) == ["map-first", "map-own", "maps"]
+    drawn = made["map-first"]
+    assert "refuted" in drawn
+    assert "repaired" in drawn
+    assert [f"#claim-first-lemma-{number}" in drawn for number in (1, 2, 3)] == [True, True, False]
+    assert "papers/first.html" in made["maps"]
+    assert "papers/own.html" not in made["maps"]
+
+
+def test_each_page_shows_where_its_own_claims_stand(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, set[str]]] = []
+
+    def page_map(paper: Paper, drawing: Any, marks: Any, own: set[str]) -> str:
+        assert marks["lemma-2"] == (Verdict.REFUTED, None)
+        assert marks["lemma-1"] == (Verdict.HOLDS, ProofMark.REPAIRED)
+        asked.append((paper.name, own))
+        return f"map {len(asked)}"
+
+    monkeypatch.setattr(pages, "page_map", page_map)
+    assert page_maps(book) == {"first/one": "map 1", "first/two": "map 2"}  # a paper without lines has no map
+    assert asked == [("first", {"lemma-1"}), ("first", {"lemma-2"})]
+
+
+def toc(book: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(pages, "Notebook", lambda name, _: SimpleNamespace(title=book.records[name].title))
+    monkeypatch.setattr(pages, "instrument_pages", lambda _: book.instruments)
+    return yaml.safe_load(contents(book))
+
+
+def test_the_contents_are_in_the_registrys_order(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    book.instruments = [Path("book/instruments/dial.md")]
+    for name in ("glossary", "generated/to-try", "generated/errata-first", "generated/package-own"):
+        path = book.layout.book / f"{name}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("words")
+    found = toc(book, monkeypatch)
+    assert (found["format"], found["root"]) == ("jb-book", "index")
+    assert [part["caption"] for part in found["parts"]] == [
+        "What was found",
+        "The papers",
+        "Across the papers",
+        "Instruments",
+        "Learning from it",
+        "About the book",
+    ]
+    found_first, papers, own, instruments, learning, about = (part["chapters"] for part in found["parts"])
+    assert found_first == [
+        {"file": "generated/scoreboard"},
+        {"file": "generated/errata", "sections": [{"file": "generated/errata-first"}]},
+        {"file": "generated/gallery"},
+        {"file": "generated/status"},
+        {"file": "generated/full-size"},
+    ]
+    sections = [
+        {"file": "notebooks/first/one", "title": "Page one"},
+        {"file": "notebooks/first/two", "title": "Page two"},
+    ]
+    assert papers == [{"file": "papers/first", "sections": sections}]
+    assert own == [{"file": "papers/own", "sections": [{"file": "notebooks/own/three", "title": "Page three"}]}]
+    assert instruments == [{"file": "instruments/dial"}]
+    assert learning == [{"file": "generated/to-try"}, {"file": "glossary"}]
+    assert about == [
+        {"file": "generated/package", "sections": [{"file": "generated/package-own"}]},
+        {"file": "contributing"},
+        {"file": "references"},
+    ]
+
+
+def test_what_a_book_does_not_have_is_no_part_of_its_contents(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    book.registry = Registry(papers=PAPERS[:1])
+    book.records, book.instruments = {}, []
+    found = toc(book, monkeypatch)
+    assert [part["caption"] for part in found["parts"]] == [
+        "What was found",
+        "The papers",
+        "Learning from it",
+        "About the book",
+    ]
+    assert found["parts"][1]["chapters"] == [{"file": "papers/first"}]
+    assert found["parts"][2]["chapters"] == []
+    assert found["parts"][0]["chapters"][1] == {"file": "generated/errata"}
+
+
+def test_titles_keep_their_letters_in_the_contents(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    book.instruments = []
+    book.records["first/one"].title = "Größe: 1"
+    monkeypatch.setattr(pages, "Notebook", lambda name, _: SimpleNamespace(title=book.records[name].title))
+    monkeypatch.setattr(pages, "instrument_pages", lambda _: [])
+    text = contents(book)
+    assert "Größe: 1" in text
+    assert text.startswith("format: jb-book\nroot: index\nparts:\n")
+
+
+def test_a_book_without_runs_is_bound_and_old_pages_go(toy: Any) -> None:
+    layout = toy.layout
+    pages.bind_book(layout, "laptop")  # where there is no page yet
+    for old in (layout.book / "notebooks", layout.book / "figures", layout.generated):
+        old.mkdir(parents=True, exist_ok=True)
+        (old / "old.md").write_text("old")
+    said = pages.bind_book(layout, "laptop")
+    made = {path.name for path in layout.generated.glob("*.md")}
+    names = ("summary", "scoreboard", "errata", "gallery", "to-try", "status", "full-size", "pages-demo", "map-demo")
+    assert {f"{name}.md" for name in names} <= made
+    assert "old.md" not in made
+    assert not (layout.book / "notebooks").exists()
+    assert not (layout.book / "figures").exists()
+    assert said == f"0 notebooks and {len(made)} pages bound"
+    assert (layout.generated / "findings.json").is_file()
+    assert (layout.book / "_toc.yml").is_file()

@@ -1,0 +1,62 @@
+"""Verdicts and counts for sentences: kept whole, counted right, refused where there are none."""
+
+from pathlib import Path
+
+import pytest
+
+from bookpress.claims.registry import Verdict
+from bookpress.site.findings import Finding, Findings, counted
+
+
+@pytest.fixture
+def findings() -> Findings:
+    return Findings(
+        {
+            "one/lemma-1": Finding("Lemma 1", Verdict.HOLDS, "one/first"),
+            "one/lemma-2": Finding("Lemma 2", Verdict.REFUTED, "one/first"),
+            "two/lemma-1": Finding("Lemma 1", Verdict.HOLDS, "two/other"),
+            "two/lemma-2": Finding("Lemma 2", Verdict.NOT_RUN, None),
+            "own/bridge-1": Finding("Bridge 1", Verdict.HOLDS, "own/page", of_article=False),
+        }
+    )
+
+
+def test_what_is_written_is_read(findings: Findings, tmp_path: Path) -> None:
+    path = tmp_path / "findings.json"
+    path.write_text(findings.dumps())
+    assert Findings.read(path) == findings
+
+
+@pytest.mark.parametrize(
+    ("what", "number"),
+    [
+        ("claims", 4),
+        ("papers", 2),
+        ("notebooks", 2),
+        ("holds", 2),
+        ("one/holds", 1),
+        ("one/claims", 2),
+        ("one/notebooks", 1),
+        ("two/refuted", 0),
+        ("not run", 1),
+        ("own/claims", 1),
+        ("own/holds", 1),
+    ],
+)
+def test_counts(findings: Findings, what: str, number: int) -> None:
+    assert findings.count(what) == number
+
+
+def test_what_cannot_be_counted_is_refused_by_name(findings: Findings) -> None:
+    with pytest.raises(ValueError, match="no paper 'three'"):
+        findings.count("three/holds")
+    with pytest.raises(ValueError, match=r"no count 'falls': there are claims.*refuted"):
+        findings.count("falls")
+
+
+def test_a_verdict_agrees_with_the_number_before_it() -> None:
+    assert [counted(Verdict.HOLDS, 1), counted(Verdict.HOLDS, 2)] == ["holds", "hold"]
+    assert [counted(Verdict.HOLDS_WITH_CORRECTION, 3), counted(Verdict.REFUTED, 3)] == [
+        "hold with correction",
+        "refuted",
+    ]

@@ -1,0 +1,125 @@
+"""Instruments: found by their pages, given what an export makes, and by nothing else."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bookpress.site.bind import bind_book
+from bookpress.site.instruments import (
+    InstrumentError,
+    data_file,
+    instrument_pages,
+    instruments_of,
+    kilobytes,
+    version,
+    write_instruments,
+)
+
+EXPORT = """
+import json
+
+def lamp(bulbs: int = 2):
+    return {".json": lambda: json.dumps({"bulbs": bulbs, "power": [1.0, 0.5], "text": "</script>"}).encode()}
+
+EXPORTS = {"lamp": lamp}
+"""
+
+PAGE = """---
+order: %d
+---
+# A lamp
+
+<div class="instrument" data-instrument="lamp" data-weights="%s">
+
+Words.
+
+</div>
+"""
+
+
+@pytest.fixture
+def shop(toy: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The toy book with an instrument and what it is given."""
+    folder = toy.layout.packages / "lamps" / "demo"
+    folder.mkdir(parents=True)
+    for package in (folder.parent, folder):
+        (package / "__init__.py").touch()
+    (folder / "export.py").write_text(EXPORT)
+    monkeypatch.syspath_prepend(str(toy.layout.packages))
+    scripts = toy.layout.book / "static" / "instruments"
+    scripts.mkdir(parents=True)
+    (scripts / "lamp.js").touch()
+    add(toy, "lamp", 2, "demo/lamp --bulbs 3, demo/lamp")
+    return toy
+
+
+def add(toy: Any, name: str, order: int, weights: str) -> Path:
+    page: Path = toy.layout.book / "instruments" / f"{name}.md"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(PAGE % (order, weights))
+    return page
+
+
+def test_what_is_given_is_a_script_under_the_names_of_the_exports(shop: Any) -> None:
+    add(shop, "lamp", 2, "demo/lamp --bulbs 3")
+    assert write_instruments(shop.layout) == 1
+    text = data_file(shop.layout, "lamp").read_text()
+    assert text == ('window.instruments.data.lamp = {"lamp":{"bulbs":3,"power":[1,0.5],"text":"</script>"}};\n')
+
+
+def test_pages_come_in_their_order_and_are_in_the_contents(shop: Any) -> None:
+    add(shop, "zero", 1, "demo/lamp")
+    add(shop, "early", 3, "demo/lamp")
+    assert [path.stem for path in instrument_pages(shop.layout)] == ["zero", "lamp", "early"]
+    bind_book(shop.layout, "laptop")
+    parts = yaml.safe_load((shop.layout.book / "_toc.yml").read_text())["parts"]
+    (part,) = [one for one in parts if one["caption"] == "Instruments"]
+    assert [one["file"] for one in part["chapters"]] == ["instruments/zero", "instruments/lamp", "instruments/early"]
+    assert data_file(shop.layout, "lamp").is_file()
+
+
+def test_a_book_without_instruments_has_no_such_part(toy: Any) -> None:
+    bind_book(toy.layout, "laptop")
+    assert "Instruments" not in (toy.layout.book / "_toc.yml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [("demo/torch", "there is no 'demo/torch'"), ("demo/lamp --bulb 1", "no option --bulb")],
+)
+def test_weights_that_nothing_makes_are_refused(shop: Any, weights: str, said: str) -> None:
+    add(shop, "lamp", 2, weights)
+    with pytest.raises(InstrumentError, match=f"the instrument lamp: .*{said}"):
+        write_instruments(shop.layout)
+
+
+def test_an_instrument_without_a_script_or_with_too_much_is_refused(shop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bookpress.site.instruments.MOST", 10)
+    with pytest.raises(InstrumentError, match="at most 10 are allowed"):
+        write_instruments(shop.layout)
+    (shop.layout.book / "static" / "instruments" / "lamp.js").unlink()
+    with pytest.raises(InstrumentError, match=r"no script book/static/instruments/lamp\.js"):
+        write_instruments(shop.layout)
+
+
+def test_a_name_must_be_one_that_a_script_can_have() -> None:
+    with pytest.raises(InstrumentError, match="'a-b'"):
+        instruments_of('<div class="instrument" data-instrument="a-b">')
+
+
+def test_what_is_loaded_is_counted_in_kilobytes(shop: Any) -> None:
+    (shop.layout.book / "static" / "instruments" / "lamp.js").write_text("x" * 1500)
+    (shop.layout.book / "static" / "instruments" / "instruments.js").write_text("x" * 5000)
+    (shop.layout.book / "static" / "instruments" / "lamp.css").write_text("x" * 1000)
+    write_instruments(shop.layout)
+    assert kilobytes(shop.layout) == {"lamp": 3}
+
+
+@pytest.mark.parametrize("file", ["lamp.js", "lamp.css"])
+def test_the_version_follows_scripts_and_styles(shop: Any, file: str) -> None:
+    before = version(shop.layout)
+    version.cache_clear()
+    (shop.layout.book / "static" / "instruments" / file).write_text("new")
+    assert version(shop.layout) != before

@@ -1,0 +1,170 @@
+"""From an executed notebook to pages: what the reader sees is the registry's words and the run's values."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import yaml
+
+from bookpress.claims.record import Record, RecordError
+from bookpress.claims.registry import Registry
+from bookpress.notebooks.run import run
+from bookpress.site.bind import bind_book
+from bookpress.site.page import StalePage
+
+Edit = Callable[[Path, str, str], None]
+
+
+@pytest.fixture
+def bound(toy: Any) -> Any:
+    notebook = toy.add("good", prose="Words.")
+    run(notebook, layout=toy.layout)
+    bind_book(toy.layout, "laptop")
+    return toy
+
+
+def page_text(toy: Any) -> str:
+    page = nbformat.read(toy.layout.page("demo/good"), as_version=4)
+    return "\n\n".join(cell.source for cell in page.cells if cell.cell_type == "markdown")
+
+
+def test_the_page_carries_badge_statement_figure_table_and_panel(bound: Any) -> None:
+    text = page_text(bound)
+    assert "{verdict}`Lemma 1: holds <demo/lemma-1>`" in text
+    assert "::::::{claim} demo/lemma-1\n::::::" in text
+    assert "<!-- claim" not in text
+    assert "{figure} /figures/demo/good-line.svg" in text
+    assert ":alt: a rising line" in text
+    assert "| 1 | 0.5 |" in text
+    assert "| Control | four is less | 4 | < | 3 | fails, as it must |" in text
+    assert bound.layout.figure("demo/good-line").read_text().startswith("<?xml")
+
+
+def test_a_change_of_prose_reaches_the_page_without_a_run(bound: Any, edit: Edit) -> None:
+    record = bound.layout.record("demo/good", "laptop").read_bytes()
+    edit(bound.layout.source("demo/good"), "Words.", "Better words.")
+    bind_book(bound.layout, "laptop")
+    assert "Better words." in page_text(bound)
+    assert bound.layout.record("demo/good", "laptop").read_bytes() == record
+
+
+def test_a_page_of_older_code_is_refused(bound: Any, edit: Edit) -> None:
+    edit(bound.layout.source("demo/good"), "n = 3", "n = 4")
+    with pytest.raises(StalePage, match="run it again"):
+        bind_book(bound.layout, "laptop")
+
+
+def test_the_made_pages_show_every_claim_and_why_some_are_not_run(bound: Any) -> None:
+    made = bound.layout.generated
+    scoreboard = (made / "scoreboard.md").read_text()
+    for entry in Registry.load(bound.layout).papers[0].claims:
+        assert entry.label in scoreboard
+    assert "It is about all machines at once." in scoreboard
+    summary = (made / "summary.md").read_text()
+    assert "| verdict | [Demonstration](/papers/demo.md) | all |" in summary
+    assert "| **claims** | **8** | **8** |" in summary
+    assert "good-line" in (made / "gallery.md").read_text()
+    assert "not run" not in (made / "status.md").read_text()
+    contents = yaml.safe_load((bound.layout.book / "_toc.yml").read_text())
+    assert contents["parts"][1]["chapters"][0]["sections"][0]["title"] == "Good"
+
+
+def test_the_scoreboard_has_the_full_size_verdict_or_says_that_there_is_none(bound: Any) -> None:
+    layout = bound.layout
+    layout.profiles.mkdir()
+    (layout.profiles / "full.yaml").write_text("demo/good: {parameters: {n: 4}, cost: A day.}\n")
+    bind_book(layout, "laptop")
+    row = r"\| {verdict}`holds` \| {proof}`not checked` \| one is less: 0.3333 \| below 3 \| [\d.]+ \| {verdict}`%s` \|"
+    assert re.search(row % "not run", (layout.generated / "scoreboard.md").read_text())
+    assert "not run. A day." in (layout.generated / "status.md").read_text()
+    Record.read(layout.record("demo/good", "laptop")).write(layout.kept("demo/good"))
+    bind_book(layout, "laptop")
+    assert re.search(row % "holds", (layout.generated / "scoreboard.md").read_text())
+    assert "Full size: recorded" in page_text(bound)
+
+
+def test_a_page_that_settles_what_it_does_not_state_is_refused(bound: Any, edit: Edit) -> None:
+    edit(bound.layout.source("demo/good"), "# <!-- claim demo/lemma-1 -->\n# <!-- /claim -->", "#")
+    with pytest.raises(StalePage, match="demo/lemma-1 is settled and not stated"):
+        bind_book(bound.layout, "laptop")
+
+
+def test_scoreboard_and_errata_lead_to_the_claim(bound: Any, edit: Edit) -> None:
+    assert "{claim:ref}`Lemma 1 <demo/lemma-1>`" in (bound.layout.generated / "scoreboard.md").read_text()
+    edit(bound.layout.claims / "demo.yaml", 'statement: "$1 < n$",', "statement: s, printed: p, corrected: q,")
+    bind_book(bound.layout, "laptop")
+    errata = (bound.layout.generated / "errata-demo.md").read_text()
+    assert "{verdict}`holds <demo/lemma-1>`" in errata
+    assert "{claim:ref}`The run, with the proof where there is one <demo/lemma-1>`" in errata
+    assert "| [Demonstration](errata-demo.md) |" in (bound.layout.generated / "errata.md").read_text()
+    contents = yaml.safe_load((bound.layout.book / "_toc.yml").read_text())
+    assert {"file": "generated/errata", "sections": [{"file": "generated/errata-demo"}]} in contents["parts"][0][
+        "chapters"
+    ]
+
+
+def test_figures_and_panels_say_where_they_come_from(bound: Any) -> None:
+    text = page_text(bound)
+    assert text.count("{dropdown} Made with default parameters · CPU") == 2
+    assert "`notebooks/demo/good.py`" in text
+    assert "- Parameters of the run: `n = 3`" in text
+    assert "{download}`good.json </generated/records/demo/good.json>`" in text
+    copied = bound.layout.book / "generated" / "records" / "demo" / "good.json"
+    assert copied.read_bytes() == bound.layout.record("demo/good", "laptop").read_bytes()
+
+
+def test_only_imports_and_pure_drawing_are_folded_away(bound: Any) -> None:
+    page = nbformat.read(bound.layout.page("demo/good"), as_version=4)
+    folded = [cell.source for cell in page.cells if "hide-input" in cell.metadata.get("tags", [])]
+    assert len(folded) == 2
+    assert folded[0].startswith("import math")
+    assert "show.figure" in folded[1]
+
+
+def test_a_figure_drawn_where_a_claim_is_judged_is_not_folded(toy: Any, edit: Edit) -> None:
+    notebook = toy.add("good")
+    edit(toy.layout.source(notebook), 'show.table(["a", "b"], [[1, 0.5]])\n\n# %%\n', "")
+    run(notebook, layout=toy.layout)
+    bind_book(toy.layout, "laptop")
+    page = nbformat.read(toy.layout.page(notebook), as_version=4)
+    folded = [cell.source for cell in page.cells if "hide-input" in cell.metadata.get("tags", [])]
+    assert [source.splitlines()[0] for source in folded] == ["import math"]
+
+
+def test_binding_twice_gives_the_same_bytes(bound: Any) -> None:
+    def contents() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in bound.layout.book.rglob("*") if path.is_file()}
+
+    before = contents()
+    bind_book(bound.layout, "laptop")
+    assert contents() == before
+
+
+def test_a_record_that_settles_other_claims_than_the_registry_says_is_not_bound(bound: Any, edit: Edit) -> None:
+    edit(bound.layout.claims / "demo.yaml", "notebook: demo/good", "notebook: demo/other")
+    with pytest.raises(RecordError, match="demo/good: it settles demo/lemma-1, which the registry does not give to it"):
+        bind_book(bound.layout, "laptop")
+
+
+def test_a_record_that_was_cut_short_or_written_into_is_not_bound(bound: Any, edit: Edit) -> None:
+    record, executed = bound.layout.record("demo/good", "laptop"), bound.layout.executed("demo/good", "laptop")
+    edit(record, '"holds"', '"refuted"')
+    with pytest.raises(RecordError, match=r"good\.json is damaged"):
+        bind_book(bound.layout, "laptop")
+    edit(record, '"refuted"', '"holds"')
+    executed.write_bytes(executed.read_bytes()[:-10])
+    with pytest.raises(RecordError, match=r"good\.ipynb is damaged"):
+        bind_book(bound.layout, "laptop")
+
+
+def test_what_is_shown_behind_a_cell_leaves_it_and_all_else_stays(toy: Any) -> None:
+    notebook = toy.add("good", imports="from IPython.display import display\n\nprint('told')\ndisplay(7)")
+    run(notebook, layout=toy.layout)
+    bind_book(toy.layout, "laptop")
+    page = nbformat.read(toy.layout.page(notebook), as_version=4)
+    kept = [output for cell in page.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert [output.get("text") or output["data"]["text/plain"] for output in kept] == ["told\n", "7"]
+    assert page_text(toy).count("figure-demo-good-line") == 1

@@ -1,0 +1,57 @@
+"""Which of a claim's comparisons the scoreboard shows."""
+
+from typing import Any
+
+from bookpress.claims.evidence import Item, Role, Settled
+from bookpress.claims.registry import Verdict
+from bookpress.site.book import Book
+from bookpress.site.page import badge
+from bookpress.site.scoreboard import scoreboard_page, summary_page, telling
+
+
+def item(label: str, **more: Any) -> Item:
+    usual = {"role": "check", "label": label, "measured": 1, "relation": "<=", "bound": 2, "passed": True}
+    return Item.model_validate(usual | more)
+
+
+def shown(*evidence: Item) -> str | None:
+    settled = Settled(claim="a/b", label="B", verdict=Verdict.HOLDS, expected=Verdict.HOLDS, evidence=list(evidence))
+    found = telling(settled)
+    return found.label if found else None
+
+
+def test_a_printed_number_comes_first_then_an_estimate_then_what_was_measured() -> None:
+    count, error = item("count"), item("error", measured=0.5)
+    estimate = item("slope", measured=0.5, interval=(0.4, 0.6), draws=5)
+    number = item("number", role=Role.NUMBER, bound=0.5)
+    assert shown(count, error, estimate, number) == "number"
+    assert shown(count, error, estimate) == "slope"
+    assert shown(count, error) == "error"
+    assert shown(count) == "count"
+
+
+def test_what_must_fail_and_what_has_no_number_is_not_shown() -> None:
+    assert shown(item("control", role=Role.CONTROL), item("free", role=Role.NUMBER, bound=None)) is None
+    assert shown(item("a word", measured="yes", bound="yes", relation="==")) is None
+
+
+def test_verdicts_are_counted_by_paper_and_in_all(toy: Any) -> None:
+    """Nothing has run: all eight claims of the one paper are counted as that, and no other verdict has a line."""
+    lines = summary_page(Book(toy.layout, "laptop")).splitlines()
+    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    heading, rule, verdict, claims = table
+    assert heading == ["verdict", "[Demonstration](/papers/demo.md)", "all"]
+    assert rule == ["---", "---:", "---:"]
+    assert verdict == [badge(Verdict.NOT_RUN), "8", "8"]
+    assert claims == ["**claims**", "**8**", "**8**"]
+
+
+def test_the_board_has_a_row_for_every_claim_and_says_why_one_has_not_run(toy: Any) -> None:
+    page = scoreboard_page(Book(toy.layout, "laptop"))
+    rows = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("|")]
+    assert len({len(row) for row in rows}) == 1
+    assert len(rows) == 2 + 8
+    assert "## Demonstration" in page
+    assert "Nobody: *A demonstration* {cite}`demo`." in page
+    (told,) = (row for row in rows if "It is about all machines at once." in "".join(row))
+    assert told[0].strip() == "Lemma 5"
