@@ -197,23 +197,18 @@ show.table(["target", "missed by the best linear attention, side by side"], miss
 # %%
 claim = Claim("hyper-attention/remark-f-6")
 largest = max(max(values) for values in defects.values())
-claim.check("parallelogram defect of every stack, largest", largest, "<=", 1e-12)
+claim.at_most("parallelogram defect of every stack, largest", largest, 1e-12)
 for name in targets:
-    claim.check(f"defect of the target, {name}", target_defects[name], ">=", 1e-3)
-    claim.check(f"one layer of order 2, {name}, error", relative_error(one_layer[name], wanted[name]), "<=", 1e-12)
-    claim.check(
-        f"linear attention on product symbols, {name}, error",
-        relative_error(on_products[name], wanted[name]),
-        "<=",
-        1e-12,
-    )
+    claim.at_least(f"defect of the target, {name}", target_defects[name], 1e-3)
+    claim.close(f"one layer of order 2, {name}, error", one_layer[name], wanted[name])
+    claim.close(f"linear attention on product symbols, {name}, error", on_products[name], wanted[name])
 additive = {name: relative_error(on_products[name], wanted[name]) for name in targets}
-claim.printed("bilinear terms, added up, miss the target: on product symbols", additive, ">=", 1e-3, of="proof")
-claim.check("parallelogram defect of every stack, largest", largest, "<=", 1e-12, of="proof")
-claim.check("defect of the targets", target_defects, ">=", 1e-3, of="proof")
+claim.printed.at_least("bilinear terms, added up, miss the target: on product symbols", additive, 1e-3, of="proof")
+claim.at_most("parallelogram defect of every stack, largest", largest, 1e-12, of="proof")
+claim.at_least("defect of the targets", target_defects, 1e-3, of="proof")
 claim.number("missed by the best linear attention", missed["like with like"])
-claim.control("best linear attention, side by side, missed", min(missed.values()), "<=", 1e-12)
-claim.control("defect of softmax attention", softmax_defect, "<=", 1e-12)
+claim.control.at_most("best linear attention, side by side, missed", min(missed.values()), 1e-12)
+claim.control.at_most("defect of softmax attention", softmax_defect, 1e-12)
 claim.verdict()
 
 # %% [markdown]

@@ -197,11 +197,11 @@ claim = Claim("hyper-attention/table-3")
 for name, (printed, _, _) in MODELS.items():
     if name != "HyperAttention, every triple at once":
         claim.number(f"exponent of operations, {name}", exponents[name][0], printed=printed, within=0.3 / printed)
-claim.check("memory of order 3 in blocks: exponent", exponents["HyperAttention, order 3"][1], "<=", 2.3)
-claim.check("operations, ratio of the linear forms is the hidden factor", all(r[3] == r[4] for r in rows), "==", True)
+claim.at_most("memory of order 3 in blocks: exponent", exponents["HyperAttention, order 3"][1], 2.3)
+claim.true("operations, ratio of the linear forms is the hidden factor", all(r[3] == r[4] for r in rows))
 naive_operations, naive_memory, _ = exponents["HyperAttention, every triple at once"]
-claim.control("every triple at once: operations linear", naive_operations, "==", 1.0, tolerance=0.3)
-claim.control("every triple at once: memory quadratic", naive_memory, "<=", 2.3)
+claim.control.equal("every triple at once: operations linear", naive_operations, 1.0, tolerance=0.3)
+claim.control.at_most("every triple at once: memory quadratic", naive_memory, 2.3)
 claim.verdict()
 
 # %% [markdown]

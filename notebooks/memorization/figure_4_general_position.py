@@ -16,8 +16,7 @@ import torch
 from attention_theory.memorization.sweeps import Point, sweep
 from attention_theory.trends import exponent, line_of_the_mean
 from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of
+from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
 width = 16  # d, at least 2
@@ -182,11 +181,11 @@ show.table(
 # %%
 claim = Claim("memorization/figure-4")
 for T, draws in (straightness or {heads_examples[0]: [0.0, 1.0]}).items():
-    claim.estimate(f"separate contexts, T = {T}: R² in H below saturation", draws, ">=", 0.98)
-claim.estimate("exponent in n, shared less separate", weaker, ">", 0.0)
-claim.estimate("memorised with separate contexts, less with shared ones, mean over n", more, ">=", 0.05)
+    claim.at_least(f"separate contexts, T = {T}: R² in H below saturation", estimate(draws), 0.98)
+claim.above("exponent in n, shared less separate", estimate(weaker), 0.0)
+claim.at_least("memorised with separate contexts, less with shared ones, mean over n", estimate(more), 0.05)
 no_more = changing[False] - changing[True]
-claim.control(f"labels that change every epoch, n = {contexts[-1]}: the same", no_more, ">=", 0.05)
+claim.control.at_least(f"labels that change every epoch, n = {contexts[-1]}: the same", no_more, 0.05)
 claim.verdict()
 
 # %% [markdown]

@@ -18,13 +18,13 @@ from pydantic import BaseModel, ConfigDict
 from bookpress.claims.registry import Entry, ProofMark, Verdict
 from bookpress.claims.statement import name_of
 
-#: The output type under which a claim's evidence travels in an executed notebook.
-#: Below this a float64 value is rounding, of which only the order of magnitude is telling.
-ROUNDING = 1e-9
-
+#: The output types under which claims, figures and reported numbers travel in an executed notebook.
 CLAIM_MIME = "application/vnd.bookpress.claim+json"
-#: The same of a figure.
 FIGURE_MIME = "application/vnd.bookpress.figure+json"
+REPORT_MIME = "application/vnd.bookpress.report+json"
+
+#: Below this a float64 value is rounding, and only its order of magnitude has a meaning.
+ROUNDING = 1e-9
 
 Number = float | int | bool | str
 
@@ -124,7 +124,7 @@ class Item(BaseModel):
 class Settled(BaseModel):
     """A claim with its evidence and what follows from it.
 
-    ``note`` says why a run with parameters of the reader's own is undecided, where more than the checks decided it.
+    ``note`` says why the evidence is inconclusive, where it is.
     """
 
     model_config = ConfigDict(ser_json_inf_nan="strings")
@@ -139,17 +139,33 @@ class Settled(BaseModel):
     evidence: list[Item]
 
 
-def judged_anew(settled: Settled, entry: Entry) -> Settled:
-    """The same evidence under today's rules and registry: nobody's record, and no edit of one, sets a verdict."""
-    weak = weakness(entry, settled.evidence)
-    return settled.model_copy(
-        update={
-            "label": name_of(entry),
-            "verdict": Verdict.UNDECIDED if weak else verdict_of(entry, settled.evidence, settled.stand_in),
-            "expected": entry.expected,
-            "proof": proof_of(entry, settled.evidence),
-        }
+class Reported(BaseModel):
+    """Numbers that a notebook reports by name, each one value or one for each of several draws, and its environment."""
+
+    model_config = ConfigDict(ser_json_inf_nan="strings")
+
+    numbers: dict[str, float | int | bool | list[float]]
+    environment: dict[str, str]
+
+
+def judge(claim: str, entry: Entry, evidence: list[Item], stand_in: str | None) -> Settled:
+    """A claim with the verdict and the mark on its proof that follow from the evidence."""
+    weak = weakness(entry, evidence)
+    return Settled(
+        claim=claim,
+        label=name_of(entry),
+        verdict=Verdict.UNDECIDED if weak else verdict_of(entry, evidence, stand_in),
+        expected=entry.expected,
+        proof=proof_of(entry, evidence),
+        stand_in=stand_in,
+        note=f"{weak[0].upper()}{weak[1:]}." if weak else None,
+        evidence=evidence,
     )
+
+
+def reevaluate(settled: Settled, entry: Entry) -> Settled:
+    """The same evidence under today's rules and registry: no record, and no edit of one, sets a verdict."""
+    return judge(settled.claim, entry, settled.evidence, settled.stand_in)
 
 
 def verdict_of(entry: Entry, evidence: list[Item], stand_in: str | None) -> Verdict:
@@ -199,7 +215,7 @@ def proof_of(entry: Entry, evidence: list[Item]) -> ProofMark | None:
 
 
 def weakness(entry: Entry, evidence: list[Item]) -> str | None:
-    """Why the evidence could not have told, or ``None``.
+    """Why the evidence is inconclusive, or ``None``.
 
     That is: no check, a control that did not fail, nothing that was seen to fail, or nothing but denials of the checks.
     """
@@ -268,16 +284,18 @@ def is_within(ours: float, beside: float, within: float) -> bool:
     return ours * beside >= 0 and large <= (1 + within) * small * (1 + 1e-12)
 
 
-def plain(label: str, value: Any) -> Number:
-    """A Python scalar out of a tensor, an array or a NumPy scalar."""
-    if hasattr(value, "item"):
-        if getattr(value, "ndim", 0) and math.prod(value.shape) != 1:
-            raise EvidenceError(f"{label}: one value is compared, not {tuple(value.shape)} of them")
+def plain(value: Any) -> Number:
+    """A Python scalar out of a tensor, an array or a NumPy scalar.
+
+    Raises:
+        ValueError: it is none; the message says what is allowed.
+    """
+    if hasattr(value, "item") and math.prod(getattr(value, "shape", ())) == 1:
         value = value.item()
     if not isinstance(value, bool | int | float | str):
-        raise EvidenceError(f"{label}: {value!r} is not a number")
+        raise ValueError("one number, Boolean or string")
     if isinstance(value, float) and math.isnan(value):
-        raise EvidenceError(f"{label}: the value is not a number (NaN), which every comparison rejects")
+        raise ValueError("a number other than NaN, which no comparison accepts")
     return value
 
 

@@ -8,9 +8,8 @@ from typing import Any
 from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict
 
-from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, Settled
+from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, REPORT_MIME, Reported, Settled
 from bookpress.claims.registry import Registry, Verdict
-from bookpress.claims.report import REPORT_MIME, Reported
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from bookpress.claims.evidence import judged_anew
+from bookpress.claims.evidence import reevaluate
 from bookpress.claims.record import Record, RecordError, stray_claims
 from bookpress.claims.registry import Entry, Paper, ProofMark, Registry, Verdict
 from bookpress.claims.statement import name_of
@@ -31,7 +31,7 @@ class Book:
                 raise RecordError(f"{name}: {'; '.join(faults)}")
         self.kept = {name: Record.read(path) for name in layout.notebooks() if (path := layout.kept(name)).is_file()}
         for record in (*self.records.values(), *self.kept.values()):
-            record.claims = [judged_anew(one, self.registry.entry(one.claim)) for one in record.claims]
+            record.claims = [reevaluate(one, self.registry.entry(one.claim)) for one in record.claims]
         self.full_size_reach = Reach(layout, FULL if self.full_size else LAPTOP)
         self.found = _verdicts(self.records)
         self.proofs = {one.claim: one.proof for record in self.records.values() for one in record.claims}

@@ -57,15 +57,6 @@ def test_a_processor_is_named_by_its_kind(
     assert processor() == said
 
 
-def test_a_system_that_names_no_processor_names_its_architecture(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(provenance, "Path", lambda _: tmp_path / "none")
-    monkeypatch.setattr(platform, "machine", lambda: "an architecture")
-    monkeypatch.setattr(platform, "processor", lambda: "")
-    assert processor() == "an architecture"
-
-
 def test_the_commit_is_marked_where_the_tree_differs(tmp_path: Path) -> None:
     assert commit_of(tmp_path) == ""
     (tmp_path / "a").write_text("one")

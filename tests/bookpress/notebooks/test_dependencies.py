@@ -152,12 +152,12 @@ def test_a_notebook_reaches_of_the_press_what_it_uses_and_no_more() -> None:
     reach = Reach(layout, LAPTOP)
     reached = {name for page in layout.notebooks() for name in reach.modules(Notebook(page, layout))}
     of_the_press = {name.removeprefix("bookpress.") for name in reached if name.startswith("bookpress.")}
-    claims = {"claim", "evidence", "intervals", "provenance", "record", "registry", "report", "show"}
-    assert of_the_press == {"layout", "claims", *(f"claims.{name}" for name in claims - {"record"})}
+    claims = {"claim", "evidence", "intervals", "provenance", "registry", "show"}
+    assert of_the_press == {"layout", "claims", *(f"claims.{name}" for name in claims)}
 
 
 @pytest.mark.parametrize(
-    ("module", "kept"), [("report.py", [True, False, True]), ("intervals.py", [True, False, False])]
+    ("module", "kept"), [("claim.py", [True, False, True]), ("intervals.py", [True, False, False])]
 )
 def test_an_edit_of_the_press_leaves_what_took_hours(
     monkeypatch: pytest.MonkeyPatch, module: str, kept: list[bool]

@@ -13,7 +13,7 @@ CELLS = [
     "other = alone(2)",
     "axis = show.axes()\naxis.plot(rows[0])",
     "axis = show.axes()\naxis.plot(own(1), math.pi)",
-    'claim = Claim("x")\nclaim.check("c", other, "==", 2)',
+    'claim = Claim("x")\nclaim.equal("c", other, 2)',
     "claim.verdict()",
 ]
 ORIGINS = Origins(CELLS, package="toy")
