@@ -117,18 +117,8 @@ class Comparisons:
             details = {"cases": len(cases), "worst": name} if name else {}
         if tolerance and not math.isfinite(float(limit)):
             raise EvidenceError(f"{label}: a bound with a tolerance must be finite, got {limit!r}")
-        item = Item(
-            role=self.role,
-            of=Part(of),
-            label=label,
-            measured=ours,
-            relation=relation,
-            bound=limit,
-            tolerance=tolerance,
-            passed=passed,
-            **details,
-        )
-        self.evidence.append(item)
+        details |= {"measured": ours, "relation": relation, "bound": limit, "tolerance": tolerance, "passed": passed}
+        self.evidence.append(Item(role=self.role, of=Part(of), label=label, **details))
 
 
 class Claim(Comparisons):
@@ -174,17 +164,13 @@ class Claim(Comparisons):
             if printed is None or not math.isfinite(float(bound)):
                 raise EvidenceError(f"{label}: within needs a printed number that is finite, got {printed!r}")
             passed = is_within(float(measured), float(bound), margin(label, "within", within))
-        item = Item(
-            role=Role.NUMBER,
-            of=Part(of),
-            label=label,
-            measured=measured,
-            relation="==",
-            bound=None if printed is None else bound,
-            within=within,
-            passed=passed,
-        )
-        self.evidence.append(item)
+        details = {
+            "measured": measured,
+            "bound": None if printed is None else bound,
+            "within": within,
+            "passed": passed,
+        }
+        self.evidence.append(Item(role=Role.NUMBER, of=Part(of), label=label, relation="==", **details))
 
     def stand_in(self, what: str) -> None:
         """Say what replaces data, weights or a model that we cannot obtain: the best verdict is then ``stand-in``."""

@@ -66,16 +66,6 @@ RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _IN_WORDS = {"==": "", "!=": "other than ", "<": "below ", "<=": "at most ", ">": "above ", ">=": "at least "}
-#: Relations that cannot hold together with the first, between the same two values.
-_EXCLUDED: dict[str, set[str]] = {
-    "==": {"!=", "<", ">"},
-    "!=": {"=="},
-    "<": {">=", ">", "=="},
-    "<=": {">"},
-    ">": {"<=", "<", "=="},
-    ">=": {"<"},
-}
-_TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Item(BaseModel):
@@ -115,10 +105,17 @@ class Item(BaseModel):
 
     def negates(self, other: "Item") -> bool:
         """Whether this says no more than that ``other`` is not so: the same two values, in a relation it excludes."""
-        excluded = _EXCLUDED[other.relation]
-        return (self.measured == other.measured and self.bound == other.bound and self.relation in excluded) or (
-            self.measured == other.bound and self.bound == other.measured and _TURNED[self.relation] in excluded
+        orders, excluded = _orders(self.relation), _orders(other.relation)
+        turned = {{"<": ">", ">": "<"}.get(order, order) for order in excluded}
+        sides, swapped = (other.measured, other.bound), (other.bound, other.measured)
+        return ((self.measured, self.bound) == sides and orders.isdisjoint(excluded)) or (
+            (self.measured, self.bound) == swapped and orders.isdisjoint(turned)
         )
+
+
+def _orders(relation: str) -> set[str]:
+    """The orders of two values, of ``<``, ``=`` and ``>``, in which a relation holds."""
+    return {"<", ">"} if relation == "!=" else set(relation)
 
 
 class Settled(BaseModel):

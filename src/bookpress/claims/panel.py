@@ -1,12 +1,9 @@
 """How a settled claim is shown: one panel, as Markdown for a notebook, as a block of a page, as text for a terminal."""
 
 import re
-from functools import lru_cache
-from pathlib import Path
 
 from bookpress.claims.evidence import Item, Part, Role, Settled, describe, format_bound, format_measured, in_words
-from bookpress.claims.registry import ProofMark, Verdict, load_paper
-from bookpress.layout import Layout
+from bookpress.claims.registry import ProofMark, Registry, Verdict
 
 #: The mark "as printed" on the proof of a claim that no paper makes.
 PROVED_HERE = "proved here"
@@ -101,13 +98,8 @@ def heading(settled: Settled) -> str:
 
 def _of_the_proof(mark: ProofMark, settled: Settled) -> str:
     paper = settled.claim.partition("/")[0]
-    return proof_in_words(mark, _is_own(Layout.here().claims / f"{paper}.yaml"))
-
-
-@lru_cache
-def _is_own(claims: Path) -> bool:
-    """Whether a claims file is of a chapter of the book's own; one that is not there is none."""
-    return claims.is_file() and not load_paper(claims).is_article
+    papers = Registry.of_claim(settled.claim).papers
+    return proof_in_words(mark, any(entry.name == paper and not entry.is_article for entry in papers))
 
 
 def result(settled: Settled) -> str:

@@ -22,7 +22,7 @@ _SET_BY_HAND = re.compile(r"^(?:[-*|] |\d+\. |\s|\$\$|```)", re.MULTILINE)
 
 AS_PRINTED, BESIDE_IT = "As printed", "Beside it, as printed"
 IN_THE_PROOF, IN_THE_CONSTRUCTION = "In the paper's proof", "In the paper's construction"
-#: Headings under which stands what the paper has and should not.
+#: Headings of parts that the paper has wrong.
 PRINTED_PARTS = {AS_PRINTED, BESIDE_IT, IN_THE_PROOF, IN_THE_CONSTRUCTION}
 _PRINTED_WRONG = {ProofMark.MISPRINTED, ProofMark.REPAIRED, ProofMark.FAILS}
 
