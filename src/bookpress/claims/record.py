@@ -95,7 +95,7 @@ def stray_claims(notebook: str, claims: list[Settled], registry: Registry) -> li
     """
     own = registry.of_notebook(notebook)
     due = [claim for claim, entry in own.items() if entry.expected is not Verdict.NOT_RUN]
-    settled = Counter(one.claim for one in claims)
+    settled = Counter(claim.claim for claim in claims)
     if not settled:
         return ["it settles no claim: none was closed by verdict()"]
     faults = [f"it settles {claim} twice" for claim, count in settled.items() if count > 1]
@@ -127,7 +127,7 @@ def environment_in(notebook: NotebookNode) -> dict[str, str]:
 def numbers_in(notebook: NotebookNode) -> dict[str, float | int | bool | list[float]]:
     """What the notebook has reported, by name; the last word counts."""
     payloads = [Reported.model_validate(payload) for payload in outputs_of(notebook, REPORT_MIME)]
-    return {name: value for one in payloads for name, value in one.numbers.items()}
+    return {name: value for report in payloads for name, value in report.numbers.items()}
 
 
 def figures_in(notebook: NotebookNode) -> list[Figure]:

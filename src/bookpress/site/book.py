@@ -44,7 +44,7 @@ class Book:
         """The mark on the proof or construction as printed; ``None`` where there is none, or nothing has run."""
         return self.proofs.get(f"{paper.name}/{entry.id}")
 
-    def shaken(self, paper: Paper, entry: Entry) -> list[str]:
+    def affected_by_errata(self, paper: Paper, entry: Entry) -> list[str]:
         """What a claim's proof rests on and the paper has wrong, in words, but for what its own page has answered."""
         return [
             f"its proof uses {used.label}, {wrong}"

@@ -61,7 +61,7 @@ class ClaimDirective(SphinxDirective):
             box += nodes.paragraph("", where, classes=["claim-place"])
         for name, text in parts(entry):
             box += self._part(name, text)
-        note = self._note(kin(domain.registry, claim))  # first, since it floats beside the box where there is room
+        note = self._note(related_claims(domain.registry, claim))  # first: it floats next to the box if there is room
         group = nodes.container("", *([note] if note else []), box, classes=["claim-and-note"])
         return [_index(entry, anchor(claim)), group]
 
@@ -76,7 +76,9 @@ class ClaimDirective(SphinxDirective):
         for relation, claims in bound_up.items():
             if claims:
                 labels = node_labels([registry.entry(claim) for claim in claims])
-                badges = [self._kin(claim, label, findings[claim]) for claim, label in zip(claims, labels, strict=True)]
+                badges = [
+                    self._badge(claim, label, findings[claim]) for claim, label in zip(claims, labels, strict=True)
+                ]
                 note += _line(relation, badges[:_SHOWN])
                 if more := badges[_SHOWN:]:
                     opening = f"<details><summary>and {len(more)} more</summary>"
@@ -84,7 +86,7 @@ class ClaimDirective(SphinxDirective):
                     note += nodes.raw("", "</details>", format="html")
         return note if note.children else None
 
-    def _kin(self, claim: str, label: str, found: Finding) -> nodes.Node:
+    def _badge(self, claim: str, label: str, found: Finding) -> nodes.Node:
         badge = nodes.inline("", label, classes=["verdict", verdict_class(found.verdict)])
         badge += nodes.inline("", f": {found.verdict.value}", classes=["visually-hidden"])
         return link_to_claim(claim, badge, self.env.docname) if found.notebook else badge
@@ -106,7 +108,7 @@ def _line(relation: str, badges: list[nodes.Node]) -> nodes.paragraph:
     return line
 
 
-def kin(registry: Registry, claim: str) -> dict[str, list[str]]:
+def related_claims(registry: Registry, claim: str) -> dict[str, list[str]]:
     """What a claim rests on, what only its proof rests on, and what rests on it, in the paper's order."""
     paper, _, own = claim.partition("/")
     entries = next(one for one in registry.papers if one.name == paper).claims

@@ -93,7 +93,7 @@ def _erratum(book: Book, paper: Paper, entry: Entry) -> list[str]:
     settled = next(one for one in book.records[entry.notebook or ""].claims if one.claim == claim)
     notes = [where] if (where := place(entry)) else []
     notes += ["this may be the text layer's fault"] if entry.text_layer else []
-    notes += book.shaken(paper, entry)
+    notes += book.affected_by_errata(paper, entry)
     return [
         "",
         f"### {heading(entry)}",

@@ -11,7 +11,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from bookpress.claims.registry import Entry, Kind, Paper, Registry, Verdict
-from bookpress.site.claim_domain import _SHOWN, ClaimDomain, _line, kin, link_to_claim
+from bookpress.site.claim_domain import _SHOWN, ClaimDomain, _line, link_to_claim, related_claims
 from bookpress.site.findings import FINDINGS, Finding, Findings
 
 CLAIMS = """\
@@ -212,12 +212,12 @@ def test_what_a_claim_is_bound_up_with_is_in_the_papers_order() -> None:
         Paper(name=name, number=place, title="T", short_title="T", claims=claims)
         for place, name in enumerate(("other", "demo"), 1)
     ]
-    assert kin(Registry(papers=papers), "demo/c") == {
+    assert related_claims(Registry(papers=papers), "demo/c") == {
         "Rests on": ["demo/a", "demo/b"],
         "Its proof rests on": ["demo/d"],
         "What rests on it": ["demo/e"],
     }
-    assert kin(Registry(papers=papers), "demo/b")["What rests on it"] == ["demo/c"]
+    assert related_claims(Registry(papers=papers), "demo/b")["What rests on it"] == ["demo/c"]
 
 
 def domain_of(page: str = "one") -> ClaimDomain:

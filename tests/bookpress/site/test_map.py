@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from bookpress.claims.registry import Entry, Kind, Paper, ProofMark, Registry, Verdict
-from bookpress.site.claim_domain import kin
+from bookpress.site.claim_domain import related_claims
 from bookpress.site.map import (
     Marks,
     citations,
@@ -158,14 +158,14 @@ def test_what_is_bound_up_with_a_claim_is_named_once(paper: Paper) -> None:
         update={"claims": [*paper.claims, entry("lemma-8", uses=("lemma-1",), proof_uses=("lemma-1",))]}
     )
     registry = Registry(papers=[both])
-    assert kin(registry, "demo/lemma-3") == {
+    assert related_claims(registry, "demo/lemma-3") == {
         "Rests on": ["demo/lemma-1", "demo/lemma-2"],
         "Its proof rests on": [],
         "What rests on it": ["demo/lemma-4"],
     }
-    assert kin(registry, "demo/lemma-8")["Its proof rests on"] == []
-    assert kin(registry, "demo/lemma-1")["What rests on it"] == [f"demo/lemma-{one}" for one in (2, 3, 4, 8)]
-    assert not any(kin(registry, "demo/lemma-7").values())
+    assert related_claims(registry, "demo/lemma-8")["Its proof rests on"] == []
+    assert related_claims(registry, "demo/lemma-1")["What rests on it"] == [f"demo/lemma-{one}" for one in (2, 3, 4, 8)]
+    assert not any(related_claims(registry, "demo/lemma-7").values())
 
 
 def test_another_run_draws_the_same() -> None:
