@@ -103,6 +103,8 @@ class Comparisons:
         self._compare(label, error, "<=", rtol if atol is None else atol, of)
 
     def _compare(self, label: str, measured: Any, relation: str, bound: Any, of: Of, tolerance: float = 0.0) -> None:
+        ours: Number
+        limit: Number
         if isinstance(measured, Estimate):
             ours, limit = measured.value, float(_pair(label, measured.value, bound)[1])
             passed = decide(measured.interval, relation, limit, tolerance)
@@ -164,12 +166,8 @@ class Claim(Comparisons):
             if printed is None or not math.isfinite(float(bound)):
                 raise EvidenceError(f"{label}: within needs a printed number that is finite, got {printed!r}")
             passed = is_within(float(measured), float(bound), margin(label, "within", within))
-        details = {
-            "measured": measured,
-            "bound": None if printed is None else bound,
-            "within": within,
-            "passed": passed,
-        }
+        details: dict[str, Any] = {"measured": measured, "within": within, "passed": passed}
+        details["bound"] = None if printed is None else bound
         self.evidence.append(Item(role=Role.NUMBER, of=Part(of), label=label, relation="==", **details))
 
     def stand_in(self, what: str) -> None:

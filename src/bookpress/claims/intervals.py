@@ -36,7 +36,9 @@ def estimate(draws: Any, interval: tuple[float, float] | None = None) -> Estimat
             raise ValueError(f"interval must be finite and contain the estimate {value}, got {(low, high)}")
         return Estimate(value, (low, high))
     flat = draws.flatten() if hasattr(draws, "flatten") else draws
-    values = [draw.item() if hasattr(draw, "item") else draw for draw in flat] if isinstance(flat, Iterable) else [None]
+    if not isinstance(flat, Iterable):
+        raise ValueError(f"draws must be a list, an array or a tensor, got {draws!r}")
+    values: list[Any] = [draw.item() if hasattr(draw, "item") else draw for draw in flat]
     if not all(isinstance(value, int | float) for value in values):
         raise ValueError(f"draws must be numbers, got {draws!r}")
     interval = interval_of(values)

@@ -183,9 +183,9 @@ def _samples(axis: Axes) -> dict[str, Line2D]:
 
 def _rasterize_clouds(axis: Axes) -> None:
     for cloud in axis.collections:
-        if isinstance(cloud, PathCollection) and len(cloud.get_offsets()) > _POINTS_AS_PATHS:
+        if isinstance(cloud, PathCollection) and np.shape(cloud.get_offsets())[0] > _POINTS_AS_PATHS:
             cloud.set_rasterized(True)
-    lines = {line: len(line.get_xydata()) for line in axis.get_lines()}
+    lines = {line: np.shape(line.get_xydata())[0] for line in axis.get_lines()}
     marked = {line for line in lines if line.get_marker() not in ("None", "", " ")}
     loose = {line for line in marked if line.get_linestyle() == "None"}
     crowded = sum(lines[line] for line in loose) > _POINTS_AS_PATHS

@@ -88,7 +88,7 @@ def test_an_interval_is_finite_and_contains_its_estimate(interval: tuple[float, 
 
 @pytest.mark.parametrize("draws", [1.0, "text", ["x", "y"], [None, 1.0]])
 def test_an_estimate_needs_a_list_of_numbers(draws: Any) -> None:
-    with pytest.raises(ValueError, match="draws must be numbers, got"):
+    with pytest.raises(ValueError, match=r"draws must be .*, got"):
         estimate(draws)
 
 
