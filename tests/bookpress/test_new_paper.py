@@ -57,8 +57,9 @@ EDITS = {
     "from attention_theory.validation",
     "values = torch.randn(tokens, generator=generator(seed), dtype=torch.float64)": "values = half("
     "torch.rand(tokens, generator=generator(seed), dtype=torch.float64) + 1)",
-    '"the same with an assumption broken: it must fail", values.square().sum(), ">=", 0': '"of a negative number", '
-    'half(-values).max(), "<", (-values).max()',
+    'at_least("the same with an assumption broken: it must fail", values.square().sum(), 0)': (
+        'below("of a negative number", half(-values).max(), (-values).max())'
+    ),
 }
 
 
