@@ -144,7 +144,7 @@ class Claim(Comparisons):
     def __init__(self, claim: str, registry: Registry | None = None) -> None:
         super().__init__(Role.CHECK, [])
         self.name = claim
-        self.entry: Entry = (registry or Registry.of_claim(claim)).entry(claim)
+        self.entry: Entry = (registry or Registry.load()).entry(claim)
         self.control = Comparisons(Role.CONTROL, self.evidence)
         self.printed = Comparisons(Role.PRINTED, self.evidence)
         self.misprint = Comparisons(Role.MISPRINT, self.evidence)

@@ -97,9 +97,8 @@ def heading(settled: Settled) -> str:
 
 
 def _of_the_proof(mark: ProofMark, settled: Settled) -> str:
-    paper = settled.claim.partition("/")[0]
-    papers = Registry.of_claim(settled.claim).papers
-    return proof_in_words(mark, any(entry.name == paper and not entry.is_article for entry in papers))
+    own = {paper.name for paper in Registry.load().papers if not paper.is_article}
+    return proof_in_words(mark, settled.claim.partition("/")[0] in own)
 
 
 def result(settled: Settled) -> str:

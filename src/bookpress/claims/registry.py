@@ -193,16 +193,6 @@ class Registry(BaseModel):
                 raise RegistryError(f"two claims files have the {field} {repeated[0]!r}")
         return cls(papers=sorted(papers, key=lambda paper: paper.number))
 
-    @classmethod
-    def of_claim(cls, claim: str) -> "Registry":
-        """As much of it as a page needs to judge ``paper/id``: the claim's own paper; all of them where it has none.
-
-        All papers take a tenth of a second to read, and every page of the book begins with it.
-        """
-        layout = Layout.here()
-        path = layout.claims / f"{claim.partition('/')[0]}.yaml"
-        return cls(papers=[_paper_unless_changed(path)]) if path.is_file() else cls.load(layout)
-
     @property
     def articles(self) -> list[Paper]:
         """The papers that somebody published, without the chapters of the book's own."""
