@@ -168,8 +168,7 @@ def reevaluate(settled: Settled, entry: Entry) -> Settled:
 def verdict_of(entry: Entry, evidence: list[Item], stand_in: str | None) -> Verdict:
     """The verdict on the statement. Only a counterexample refutes: a check that fails leaves it undecided."""
     about = [item for item in evidence if item.of is Part.STATEMENT]
-    judged = [item.passed for item in about if item.counts and not item.role.must_fail]
-    broken = {item.role for item in about if item.role.must_fail and item.passed is False}
+    judged, broken = _outcomes(about)
     if entry.kind.is_measured:
         judged += [None for item in about if item.role is Role.PRINTED and item.passed is None]
         return _measured(judged, broken, stand_in)
@@ -184,8 +183,14 @@ def verdict_of(entry: Entry, evidence: list[Item], stand_in: str | None) -> Verd
     return Verdict.MISPRINTED if Role.MISPRINT in broken else Verdict.HOLDS
 
 
+def _outcomes(about: list[Item]) -> tuple[list[bool | None], set[Role]]:
+    """The outcomes of all that had to pass, and the roles of what had to fail and did."""
+    judged = [item.passed for item in about if item.counts and not item.role.must_fail]
+    return judged, {item.role for item in about if item.role.must_fail and item.passed is False}
+
+
 def _measured(judged: list[bool | None], broken: set[Role], stand_in: str | None) -> Verdict:
-    """Figures and tables: what the paper shows comes out, or does not, or the runs do not tell.
+    """The verdict on a figure or a table: reproduced, in part, not at all, or undecided by the runs.
 
     What a stand-in shows is no part of the paper's figure: where it leaves something open, the figure is open.
     """
@@ -202,11 +207,11 @@ def proof_of(entry: Entry, evidence: list[Item]) -> ProofMark | None:
     about = [item for item in evidence if item.of is Part.PROOF]
     if not about:
         return ProofMark.NOT_CHECKED if entry.kind.has_proof else None
-    broken = {item.role for item in about if item.role.must_fail and item.passed is False}
-    right = [item.passed for item in about if item.counts and not item.role.must_fail]
+    judged, broken = _outcomes(about)
+    is_right = bool(judged) and all(judged)
     if broken & {Role.PRINTED, Role.COUNTEREXAMPLE}:
-        return ProofMark.REPAIRED if right and all(right) else ProofMark.FAILS
-    if not right or not all(right):
+        return ProofMark.REPAIRED if is_right else ProofMark.FAILS
+    if not is_right:
         return ProofMark.NOT_CHECKED
     return ProofMark.MISPRINTED if Role.MISPRINT in broken else ProofMark.AS_PRINTED
 
@@ -219,9 +224,8 @@ def weakness(entry: Entry, evidence: list[Item]) -> str | None:
     tried = {Role.CHECK, Role.PRINTED} if entry.kind.is_measured else {Role.CHECK}
     if not any(item.role in tried and item.of is Part.STATEMENT for item in evidence):
         return "no check was given"
-    held = [item for item in evidence if item.role is Role.CONTROL and item.passed is not False]
-    if held:
-        return "a control did not fail: " + "; ".join(describe(item) for item in held)
+    if held := [item for item in evidence if item.role is Role.CONTROL and item.passed is not False]:
+        return "a control did not fail: " + "; ".join(map(describe, held))
     failed = [item for item in evidence if item.role.must_fail and item.passed is False]
     if not failed:
         return "nothing was seen to fail; give a control"
