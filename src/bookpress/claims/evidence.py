@@ -29,7 +29,7 @@ ROUNDING = 1e-9
 Number = float | int | bool | str
 
 
-class EvidenceError(Exception):
+class EvidenceError(ValueError):
     """The evidence itself is at fault: a value that is not a number, a control that did not fail, nothing to judge."""
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bookpress.claims.evidence import EvidenceError
+
 #: One level for the whole book; a claim rests on few intervals, and each must be clear of its bound.
 CONFIDENCE = 0.99
 
@@ -28,19 +30,19 @@ def estimate(draws: Any, interval: tuple[float, float] | None = None) -> Estimat
         interval: low and high, where the estimate comes from a fit that has them.
 
     Raises:
-        ValueError: too few draws, a value that is not finite, or an interval without its estimate.
+        EvidenceError: too few draws, a value that is not finite, or an interval without its estimate.
     """
     if interval is not None:
         value, low, high = (float(number) for number in (draws, *interval))
         if not -math.inf < low <= value <= high < math.inf:
-            raise ValueError(f"interval must be finite and contain the estimate {value}, got {(low, high)}")
+            raise EvidenceError(f"interval must be finite and contain the estimate {value}, got {(low, high)}")
         return Estimate(value, (low, high))
     flat = draws.flatten() if hasattr(draws, "flatten") else draws
     if not isinstance(flat, Iterable):
-        raise ValueError(f"draws must be a list, an array or a tensor, got {draws!r}")
+        raise EvidenceError(f"draws must be a list, an array or a tensor, got {draws!r}")
     values: list[Any] = [draw.item() if hasattr(draw, "item") else draw for draw in flat]
     if not all(isinstance(value, int | float) for value in values):
-        raise ValueError(f"draws must be numbers, got {draws!r}")
+        raise EvidenceError(f"draws must be numbers, got {draws!r}")
     interval = interval_of(values)
     return Estimate(math.fsum(values) / len(values), interval, len(values))
 
@@ -49,7 +51,7 @@ def interval_of(draws: Sequence[float | bool]) -> tuple[float, float]:
     """Student's interval of the mean of independent draws; of Booleans, Clopper and Pearson's of a probability.
 
     Raises:
-        ValueError: fewer than two draws of a mean, none of a probability, or a draw that is not finite.
+        EvidenceError: fewer than two draws of a mean, none of a probability, or a draw that is not finite.
     """
     from scipy import stats  # takes long to import, and few runs need it
 
@@ -67,7 +69,7 @@ def interval_of_difference(first: Sequence[float], second: Sequence[float]) -> t
     """Welch's interval of the difference of two means, of independent draws. Paired draws make it too wide.
 
     Raises:
-        ValueError: fewer than two draws in a set, or a draw that is not finite.
+        EvidenceError: fewer than two draws in a set, or a draw that is not finite.
     """
     from scipy import stats
 
@@ -105,5 +107,5 @@ def decide(interval: tuple[float, float], relation: str, bound: float, tolerance
 def _finite(draws: Sequence[float]) -> list[float]:
     values = [float(draw) for draw in draws]
     if len(values) < 2 or not all(map(math.isfinite, values)):
-        raise ValueError(f"draws must be at least two finite numbers, got {values}")
+        raise EvidenceError(f"draws must be at least two finite numbers, got {values}")
     return values

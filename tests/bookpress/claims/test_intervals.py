@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bookpress.claims.evidence import EvidenceError
 from bookpress.claims.intervals import (
     CONFIDENCE,
     decide,
@@ -71,24 +72,24 @@ def test_draws_that_are_all_alike_have_an_interval_of_no_width() -> None:
 
 @pytest.mark.parametrize("draws", [[], [1.0], [1.0, math.inf], [1.0, math.nan]])
 def test_a_mean_needs_two_finite_draws(draws: list[float]) -> None:
-    with pytest.raises(ValueError, match="draws must be at least two finite numbers, got"):
+    with pytest.raises(EvidenceError, match="draws must be at least two finite numbers, got"):
         interval_of(draws)
-    with pytest.raises(ValueError, match="draws must be at least two finite numbers, got"):
+    with pytest.raises(EvidenceError, match="draws must be at least two finite numbers, got"):
         interval_of_difference([1.0, 2.0], draws)
-    with pytest.raises(ValueError, match="draws must be at least two finite numbers, got"):
+    with pytest.raises(EvidenceError, match="draws must be at least two finite numbers, got"):
         estimate(draws)
 
 
 @pytest.mark.parametrize("interval", [(1.1, 2.0), (0.0, 0.9), (-math.inf, 2.0), (0.0, math.inf), (math.nan, 2.0)])
 def test_an_interval_is_finite_and_contains_its_estimate(interval: tuple[float, float]) -> None:
-    with pytest.raises(ValueError, match=r"must be finite and contain the estimate 1\.0, got"):
+    with pytest.raises(EvidenceError, match=r"must be finite and contain the estimate 1\.0, got"):
         estimate(1.0, interval=interval)
     assert estimate(1.0, interval=(1.0, 1.0)).interval == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("draws", [1.0, "text", ["x", "y"], [None, 1.0]])
 def test_an_estimate_needs_a_list_of_numbers(draws: Any) -> None:
-    with pytest.raises(ValueError, match=r"draws must be .*, got"):
+    with pytest.raises(EvidenceError, match=r"draws must be .*, got"):
         estimate(draws)
 
 
