@@ -308,7 +308,7 @@ in_fresh_row = (sums - total).abs().max()
 
 # %%
 claim = Claim("looped-transformers/corollary-2")
-claim.at_most("on d columns, sum in every column: largest error", (own.sums(x) - total).abs().max(), 1e-12)
+claim.close("on d columns, sum in every column: largest error", own.sums(x), total, atol=1e-12)
 claim.at_most("with a column of zeros, as in the proof: largest error", in_fresh_row, 1e-12)
 claim.at_most("layers (3 claimed)", {name: one.layers for name, one in sizes.items()}, 3)
 claim.at_most("heads (1 claimed)", {name: one.heads for name, one in sizes.items()}, 1)

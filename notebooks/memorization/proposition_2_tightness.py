@@ -260,7 +260,7 @@ pair_residual = residual_of_two_labels(2)
 
 # %%
 claim = Claim("memorization/remark-tightness")
-claim.at_most("n = 1: rows of Z less the first", (single_Z - single_Z[0]).abs().max(), 1e-15)
+claim.close("n = 1: rows of Z less the first", single_Z, single_Z[0], atol=1e-15)
 claim.close("n = 1: residual of two labels less half their difference", residual_of_two_labels(1), 0.5, atol=1e-12)
 claim.at_most("n > 1, fixed heads at the bound: residual", fixed_residual[0], 1e-9)
 claim.control.at_most("fixed heads, one above the bound: residual", fixed_residual[1], 1e-9)

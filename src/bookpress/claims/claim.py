@@ -97,7 +97,7 @@ class Comparisons:
         by 1. With ``atol`` the error is absolute, and at most ``atol``.
 
         Raises:
-            EvidenceError: the shapes differ (a reference may be one number), or there is no entry.
+            EvidenceError: the reference does not broadcast to the shape of ``ours``, or that has no entry.
         """
         error = _error(label, ours, reference, relative=atol is None)
         self._compare(label, error, "<=", rtol if atol is None else atol, of)
@@ -267,8 +267,11 @@ def _reported(name: str, value: Any) -> Any:
 def _error(label: str, ours: Any, reference: Any, *, relative: bool) -> float:
     """The largest difference, over the largest entry of the reference (or 1, if that is 0) where ``relative``."""
     shape, other = (tuple(getattr(side, "shape", ())) for side in (ours, reference))
-    if other not in ((), shape) or 0 in shape:
-        raise EvidenceError(f"{label}: shapes must be equal, with an entry, got {shape} and {other}")
+    fits = len(other) <= len(shape) and all(
+        size in (1, full) for size, full in zip(other[::-1], shape[::-1], strict=False)
+    )
+    if not fits or 0 in shape:
+        raise EvidenceError(f"{label}: the reference must have or broadcast to the shape {shape}, got {other}")
     scale = (_largest(reference) if relative else 1.0) or 1.0
     return _largest(ours - reference) / scale
 

@@ -105,6 +105,7 @@ def test_a_tolerance_is_absolute_and_its_ends_pass(measured: float, passed: bool
         (torch.tensor([1.0, 4.5]), torch.tensor([0.0, 4.0]), 0.25),  # the entry near 0 counts by the largest one
         (numpy.array([[1.0, 4.5]]), numpy.array([[0.0, 4.0]]), 0.25),
         (torch.tensor([2.0, -3.0]), 2, 2.5),
+        (torch.tensor([[2.0, 1.0], [4.0, 8.0]]), torch.tensor([[2.0], [4.0]]), 1.0),
         (1.5, -2, 1.75),
         (torch.tensor([0.0, 1e-3], dtype=torch.float64), torch.zeros(2), 1e-3),  # by 1 where the reference is 0
     ],
@@ -121,9 +122,11 @@ def test_closeness_may_be_absolute() -> None:
     assert (kept.measured, kept.bound, kept.passed) == (0.5, 0.5, True)
 
 
-@pytest.mark.parametrize("shapes", [((2,), (3,)), ((2, 3), (3,)), ((), (2,)), ((0,), (0,))])
-def test_closeness_needs_equal_shapes_with_an_entry(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
-    with pytest.raises(EvidenceError, match=r"label: shapes must be equal, with an entry, got \(.*\) and \(.*\)"):
+@pytest.mark.parametrize("shapes", [((2,), (3,)), ((3,), (3, 1)), ((3, 1), (3,)), ((), (2,)), ((0,), (0,))])
+def test_closeness_never_stretches_ours(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    with pytest.raises(
+        EvidenceError, match=r"label: the reference must have or broadcast to the shape \(.*\), got \(.*\)"
+    ):
         item("close", *map(torch.zeros, shapes))
 
 
