@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless
 
 
 def linear_fit_r2(x: Float[Tensor, " points"], y: Float[Tensor, " points"]) -> float:
@@ -19,7 +19,7 @@ def linear_fit_r2(x: Float[Tensor, " points"], y: Float[Tensor, " points"]) -> f
     Raises:
         ParameterError: fewer than three points, which say nothing about a line.
     """
-    require(points=(len(x), 3, None))
+    refuse_unless(len(x) >= 3, f"x must have at least three points, got {len(x)}")
     x, y = x.double() - x.double().mean(), y.double() - y.double().mean()
     return ((x @ y) ** 2 / ((x @ x) * (y @ y))).item()
 
@@ -34,7 +34,7 @@ def line_of_the_mean(x: Float[Tensor, " points"], values: Float[Tensor, "points 
         ParameterError: fewer than three points, or than three seeds.
     """
     seeds = values.shape[1]
-    require(seeds=(seeds, 3, None))
+    refuse_unless(seeds >= 3, f"values must have at least three seeds, got {seeds}")
     total = values.sum(dim=1)  # as straight as the mean
     whole, rest = linear_fit_r2(x, total), [total - values[:, seed] for seed in range(seeds)]
     return [seeds * whole - (seeds - 1) * linear_fit_r2(x, one) for one in rest]
@@ -46,7 +46,7 @@ def slope(x: Float[Tensor, " points"] | Sequence[float], y: Float[Tensor, " poin
     Raises:
         ParameterError: fewer than two points.
     """
-    require(points=(len(x), 2, None))
+    refuse_unless(len(x) >= 2, f"x must have at least two points, got {len(x)}")
     x, y = _double(x), _double(y)
     x = x - x.mean()
     return ((x @ y) / (x @ x)).item()
@@ -63,7 +63,7 @@ def increments(values: Float[Tensor, "points seeds"]) -> Float[Tensor, " steps"]
     Raises:
         ParameterError: fewer than three seeds.
     """
-    require(seeds=(values.shape[1], 3, None))
+    refuse_unless(values.shape[1] >= 3, f"values must have at least three seeds, got {values.shape[1]}")
     return gain(values[:-1], values[1:])
 
 

@@ -13,25 +13,25 @@ def test_an_integer_passes_exactly_within_its_range(value: int, least: int, most
     if least <= value <= most:
         require(d=(value, least, most))
     else:
-        with pytest.raises(ParameterError, match=f"d must be an integer from {least} to {most}, got {value}"):
+        with pytest.raises(ParameterError, match=f"d must be a whole number from {least} to {most}, got {value}"):
             require(d=(value, least, most))
 
 
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ((0, 1, None), "d must be an integer, at least 1, got 0"),
-        ((5, None, 4), "d must be an integer, at most 4, got 5"),
-        ((2.5, 1, None), "d must be an integer, at least 1, got 2.5"),
-        ((True, 0, 1), "d must be an integer from 0 to 1, got True"),
-        (("3", 1, None), "d must be an integer, at least 1, got '3'"),
+        ((0, 1, None), "d must be a whole number, at least 1, got 0"),
+        ((5, None, 4), "d must be a whole number, at most 4, got 5"),
+        ((2.5, 1, None), "d must be a whole number, at least 1, got 2.5"),
+        ((True, 0, 1), "d must be a whole number from 0 to 1, got True"),
+        (("3", 1, None), "d must be a whole number, at least 1, got '3'"),
         ((1.5, 0.0, 1.0), "d must be a number from 0.0 to 1.0, got 1.5"),
         ((float("nan"), 0.0, 1.0), "d must be a number from 0.0 to 1.0, got nan"),
         (("poisson", {"gaussian", "uniform"}), "d must be one of 'gaussian', 'uniform', got 'poisson'"),
         ((9, range(4)), "d must be one of 0, 1, 2, 3, got 9"),
         ((9, [1, 2, 3, 4, 5]), "d must be one of 1, 2, 3, 4, 5, got 9"),
         ((18, range(12, 100, 12)), "d must be one of 12, 24, ..., 96, got 18"),
-        (([1, 0], 1, None), "each of d must be an integer, at least 1, got 0"),
+        (([1, 0], 1, None), "each of d must be a whole number, at least 1, got 0"),
         (([], 1, None), "d must hold at least one value"),
     ],
 )

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attention_theory.numerics import PRIME
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 _CHUNK = 20_000
 
@@ -45,7 +45,8 @@ def dependent_subset(vectors: Int[Tensor, "vectors width"], size: int) -> tuple[
     """
     require(size=(size, 1, len(vectors)))
     longest = vectors.double().norm(dim=1).max().item()
-    require(largest_minor=(longest ** min(size, vectors.shape[1]), 0.0, float(PRIME - 1)))
+    minor = longest ** min(size, vectors.shape[1])
+    refuse_unless(minor < PRIME, f"vectors must have minors below the prime {PRIME}, they may reach {minor:.3g}")
     if size > vectors.shape[1]:
         return tuple(range(size))
     subsets = combinations(range(len(vectors)), size)

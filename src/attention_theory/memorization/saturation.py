@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attention_theory.memorization.synthetic import Setting
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, refuse_unless, require
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ def saturation_by_model(
         ParameterError: as :func:`saturation`, or settings that have not as many heads as there are weights.
     """
     models = list(settings)
-    require(heads=(sum(one.heads for one in models), {len(attention)}))
+    heads = sum(model.heads for model in models)
+    refuse_unless(heads == len(attention), f"settings must have {len(attention)} heads, as attention has, got {heads}")
     parts = attention.split([one.heads for one in models])
     return [
         saturation(part[:, : one.examples, : one.tokens], threshold) for part, one in zip(parts, models, strict=True)

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import require, require_shape
 
 
 def sample_sequences(
@@ -75,8 +75,8 @@ def represent(
     Raises:
         ParameterError: the embedding is not square.
     """
-    size, width = embedding.shape
-    require(width=(width, size, size))
+    size = len(embedding)
+    require_shape(embedding=(embedding, (size, size)))
     half = torch.linalg.solve(embedding, effect)
     return torch.linalg.solve(embedding, half.mT).mT, torch.linalg.solve(embedding, weights)
 

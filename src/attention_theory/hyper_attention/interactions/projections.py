@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.randomness import Seed, normal
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 
 def largest_inner_product(vectors: Float[Tensor, "count width"]) -> float:
@@ -16,7 +16,7 @@ def largest_inner_product(vectors: Float[Tensor, "count width"]) -> float:
     Raises:
         ParameterError: fewer than two vectors.
     """
-    require(count=(len(vectors), 2, None))
+    refuse_unless(len(vectors) >= 2, f"vectors must be at least two, got {len(vectors)}")
     units = vectors / vectors.norm(dim=1, keepdim=True)
     products = units @ units.mT
     return products.fill_diagonal_(0.0).abs().max().item()
@@ -54,7 +54,7 @@ def missed_agreements(rows: Float[Tensor, "directions width"], features: int, va
     """
     require(features=(features, 1, None), values=(values, 2, None))
     directions = features * (values - 1)
-    require(rows=(len(rows), directions, directions))
+    refuse_unless(len(rows) == directions, f"rows must be one for each of the {directions} directions, got {len(rows)}")
     basis = torch.linalg.qr(rows).Q.reshape(features, values - 1, -1)
     kept = (basis @ basis.mT).square().sum().item()
     return 1 - kept / directions
@@ -66,7 +66,10 @@ def agreements(features: int, values: int) -> Float[Tensor, "features symbols sy
     Raises:
         ParameterError: no feature, fewer than two values, or more than 4096 combinations.
     """
-    require(features=(features, 1, None), values=(values, 2, None), symbols=(values**features, 2, 4096))
+    require(features=(features, 1, None), values=(values, 2, None))
+    refuse_unless(
+        values**features <= 4096, f"values and features must give at most 4096 tokens, got {values}^{features}"
+    )
     tokens = torch.cartesian_prod(*[torch.arange(values)] * features).reshape(-1, features)
     return torch.stack([(one[:, None] == one).to(torch.float64) for one in tokens.T])
 

@@ -64,7 +64,8 @@ class HyperAttention(nn.Module):
         Raises:
             ParameterError: no token.
         """
-        require(tokens=(x.shape[1], 1, None))
+        if x.shape[1] == 0:
+            raise ParameterError(f"x must have at least one token, got shape {list(x.shape)}")
         queries = self._split(self.queries(x))
         members = (self.order - 1) if self.sharing else 1
         keys = [self._split(project(x)) for project in self.keys] * members

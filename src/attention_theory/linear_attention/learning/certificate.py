@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.linear_attention.model.features import certificate_features
-from attention_theory.validation import require, require_finite
+from attention_theory.validation import require, require_finite, require_some
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float = 1e-9)
     Raises:
         ParameterError: no sample, values that are not finite, or ``rtol`` outside [0, 1].
     """
-    require(samples=(len(tokens), 1, None))
+    require_some(tokens=tokens)
     return certificate_of(second_moment(certificate_features(tokens)), rtol)
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import Each, ParameterError, refuse_unless, require
 
 #: The moves of a head, by number. ``S`` stays, so that a machine can halt; the paper has ``L`` and ``R`` only.
 MOVES = "LRS"
@@ -72,7 +72,7 @@ def parse_machine(text: str) -> Machine:
         if (state, letter) in rules:
             raise ParameterError(f"line {number} of the machine names the pair ({state}, {letter}) again")
         rules[state, letter] = (next_state, written, MOVES.index(move))
-    require(rules=(len(rules), 1, None))
+    refuse_unless(bool(rules), "text must have at least one rule, got none")
     named = [name for (state, _), (next_state, _, _) in rules.items() for name in (state, next_state)]
     states = list(dict.fromkeys([*named, "accept", "reject"]))
     letters = list(dict.fromkeys(one for (_, letter), (_, written, _) in rules.items() for one in (letter, written)))
@@ -112,9 +112,10 @@ def write_tape(machine: Machine, word: str, window: int, start: int = 0) -> Int[
     Raises:
         ParameterError: a letter that the machine does not know, or no room.
     """
-    require(
-        word=(len(word), 0, window - start), **{f"letter {letter}": (letter, list(machine.letters)) for letter in word}
-    )
+    room = window - start
+    refuse_unless(len(word) <= room, f"word must have at most {room} letters, got {len(word)}")
+    if word:
+        require(word=(Each(list(word)), machine.letters))
     tape = torch.zeros(window, dtype=torch.int64)
     tape[start : start + len(word)] = torch.tensor(
         [machine.letters.index(letter) for letter in word], dtype=torch.int64

@@ -11,7 +11,7 @@ from torch import Tensor
 from attention_theory.linear_attention.model.features import pairs
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.randomness import Seed, normal
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Form, refuse_unless, require
 
 
 def head_matrix(heads: Heads) -> Float[Tensor, "... out_width width_squared"]:
@@ -90,7 +90,7 @@ def antisymmetric_twin(
         ParameterError: a matrix of another shape, or a width below 2, where there is no such noise.
     """
     width = _width(matrix)
-    require(width=(width, 2, None))
+    refuse_unless(width >= 2, f"matrix must be of a width of at least 2, got shape {list(matrix.shape)}")
     shape = (matrix.shape[0] // width, width, width, width)
     noise = normal(*shape, seed=seed, dtype=matrix.dtype, device=matrix.device)
     return matrix + scale * (noise - noise.transpose(1, 2)).flatten(-2).flatten(0, 1)
@@ -103,5 +103,8 @@ def distance(heads: Heads, other: Heads, form: Form = "correct") -> Float[Tensor
 
 def _width(matrix: Tensor) -> int:
     width = round(matrix.shape[-1] ** 0.5)
-    require(columns=(matrix.shape[-1], {width * width}), rows=(matrix.shape[-2] % width, {0}))
+    refuse_unless(
+        matrix.numel() > 0 and matrix.shape[-1] == width * width and matrix.shape[-2] % width == 0,
+        f"matrix must have d^2 columns and a multiple of d rows, got shape {list(matrix.shape)}",
+    )
     return width

@@ -55,9 +55,9 @@ class Element:
     constant: float
 
     def __post_init__(self) -> None:
-        twice = 2 * self.constant
-        require(gamma=(self.gamma, -twice, twice), a=(self.a, -1.0, 1.0), b=(self.b, -1.0, 1.0))
+        require(a=(self.a, -1.0, 1.0), b=(self.b, -1.0, 1.0))
         require(tau=(self.tau, 0.0, None), constant=(self.constant, 0.0, None))
+        require(gamma=(self.gamma, -2.0 * self.constant, 2.0 * self.constant))
 
     def __call__(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         return self.gamma * (self.tau * (self.a * x + self.b)).sigmoid()

@@ -105,7 +105,7 @@ def root_rounds(square: Float[Tensor, ""], error: float = 1e-12) -> int:
     Raises:
         ParameterError: S or the error out of its range.
     """
-    require(square=(float(square), 1e-300, None), error=(error, 1e-300, 0.5))
+    require(square=(square, 1e-300, None), error=(error, 1e-300, 0.5))
     plateau = math.log(max(1.0, float(square.rsqrt()))) / math.log(1.5)
     return math.ceil(plateau + 2 + math.log2(-math.log(error)))
 
