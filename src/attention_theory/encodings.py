@@ -88,7 +88,7 @@ def rotate(
     tokens, width = features.shape[-2:]
     require(base=(base, 1.0, None))
     if width % 2:
-        raise ParameterError(f"width must be even, got {width}")
+        raise ParameterError(f"features must be of an even width, got {width}")
     rates = base ** (-torch.arange(0, width, 2, dtype=features.dtype, device=features.device) / width)
     positions = torch.arange(first, first + tokens, dtype=features.dtype, device=features.device)
     angles = positions[:, None] * rates

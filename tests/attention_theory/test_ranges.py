@@ -76,6 +76,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "looped_transformers.blocks.barron.Element": {"gamma": 0.0},
     "looped_transformers.machine.codes.to_bits": {"integers": 1},
     "memorization.key_width.dimension_count": {"width": 5},
+    "memorization.single_head.silent_direction": {
+        "silent": torch.tensor([True, False]),
+        "decided": torch.tensor([False, True]),
+    },
 }
 #: Ranges of what is computed from the parameter, so that no value of it lies on an end.
 COMPUTED = {

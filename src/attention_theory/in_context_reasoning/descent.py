@@ -16,13 +16,18 @@ from attention_theory.in_context_reasoning.closed_form import (
 )
 from attention_theory.in_context_reasoning.cross_entropy import ARITHMETICS, Arithmetic
 from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, recover_output
-from attention_theory.validation import FORMS, Each, Form, refuse_unless, require
+from attention_theory.validation import FORMS, Each, Form, refuse_unless, require, require_shape
 
 
 def normalised_step(
     point: Float[Tensor, "*scales"], slope: Float[Tensor, "*scales"], rate: float
 ) -> Float[Tensor, "*scales"]:
-    """``λ - η ∇L / |∇L|`` (Eq. 5). Where the slope is 0 the point stays: there is no direction to take."""
+    """``λ - η ∇L / |∇L|`` (Eq. 5). Where the slope is 0 the point stays: there is no direction to take.
+
+    Raises:
+        ParameterError: a slope of another shape.
+    """
+    require_shape(slope=(slope, point.shape))
     largest = slope.abs().max()
     if largest == 0:
         return point.clone()

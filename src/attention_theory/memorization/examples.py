@@ -94,7 +94,12 @@ def with_query_sum(examples: Examples, terms: int) -> Examples:
 
 
 def random_labels(count: int, outputs: int, seed: Seed) -> Float[Tensor, "examples outputs"]:
-    """Standard normal labels: arbitrary, and independent of the examples."""
+    """Standard normal labels: arbitrary, and independent of the examples.
+
+    Raises:
+        ParameterError: no example, or no output.
+    """
+    require(count=(count, 1, None), outputs=(outputs, 1, None))
     return draw("gaussian", count, outputs, seed=seed)
 
 

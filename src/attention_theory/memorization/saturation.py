@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attention_theory.memorization.synthetic import Setting
-from attention_theory.validation import ParameterError, refuse_unless, require
+from attention_theory.validation import ParameterError, refuse_unless, require, require_some
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,11 @@ def saturation(attention: Float[Tensor, "heads examples tokens"], threshold: flo
     """A head is saturated on an example if one of its weights is above the threshold (0.99 in Appendix H).
 
     Raises:
-        ParameterError: a threshold outside 0.5 to 1, or weights that are negative, not numbers, or do not sum to 1.
+        ParameterError: no example; a threshold outside 0.5 to 1, or weights that are negative, not numbers, or do not
+            sum to 1.
     """
     require(threshold=(threshold, 0.5, 1.0))
+    require_some(attention=attention)
     _require_weights(attention)
     largest = attention.amax(dim=-1)
     return Saturation(largest, largest > threshold)

@@ -14,10 +14,12 @@ def largest_inner_product(vectors: Float[Tensor, "count width"]) -> float:
     """The largest size of an inner product of two different ones of the vectors, made unit vectors (Remark F.1).
 
     Raises:
-        ParameterError: fewer than two vectors.
+        ParameterError: a vector that is 0; fewer than two vectors.
     """
     refuse_unless(len(vectors) >= 2, f"vectors must be at least two, got {len(vectors)}")
-    units = vectors / vectors.norm(dim=1, keepdim=True)
+    norms = vectors.norm(dim=1, keepdim=True)
+    refuse_unless(bool((norms > 0).all()), "vectors must not be 0, which has no direction")
+    units = vectors / norms
     products = units @ units.mT
     return products.fill_diagonal_(0.0).abs().max().item()
 

@@ -27,7 +27,7 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.validation import Each, refuse_unless, require, require_finite, require_some
+from attention_theory.validation import Each, refuse_unless, require, require_finite, require_shape, require_some
 
 
 def kernel(
@@ -139,10 +139,12 @@ def kernel_fit(
     ``rtol`` times the largest ``k(Z, Z)``. What is left counts as zero. It runs on the CPU, in float64.
 
     Raises:
-        ParameterError: no sample, values that are not finite, or ``rtol`` outside [0, 1].
+        ParameterError: a Gram matrix that is not square, labels of another number; no sample, values that are not
+            finite, or ``rtol`` outside [0, 1].
     """
     require(rtol=(rtol, 0.0, 1.0))
     require_some(gram=gram)
+    require_shape(gram=(gram, (len(gram), len(gram))), labels=(labels, (len(gram), None)))
     require_finite(gram=gram, labels=labels)
     largest = gram.diagonal().max().item()
     factored, pivots, rank, _ = dpstrf(gram.double().cpu().numpy(), tol=rtol * largest, lower=1)

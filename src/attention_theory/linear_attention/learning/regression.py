@@ -115,10 +115,12 @@ def least_squares(
     :meth:`Statistics.solve`, which squares the condition number, and needs all features in memory.
 
     Raises:
-        ParameterError: no sample, values that are not finite, or ``rtol`` outside [0, 1].
+        ParameterError: labels of another number than the samples; no sample, values that are not finite, or ``rtol``
+            outside [0, 1].
     """
     require(rtol=(rtol, 0.0, 1.0))
     require_some(features=features)
+    require_shape(labels=(labels, (len(features), None)))
     require_finite(features=features, labels=labels)
     return least_norm_solution(features, labels, rtol).mT
 
@@ -175,7 +177,11 @@ def learn_every_position(
 
 
 def heads_of(row: Float[Tensor, "out psi"], width: int) -> Learned:
-    """Lines 8 and 9 of Algorithm 1: from coefficients to a matrix to heads."""
+    """Lines 8 and 9 of Algorithm 1: from coefficients to a matrix to heads.
+
+    Raises:
+        ParameterError: coefficients of another number than the width asks for.
+    """
     matrix = lift(row, width)
     return Learned(heads_from_matrix(matrix), matrix, row)
 
