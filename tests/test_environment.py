@@ -1,11 +1,13 @@
 """One environment, described four times: pyproject, constraints, environment.yml and the Makefile must agree."""
 
 import re
+import sys
 import tomllib
-from importlib.metadata import distributions
+from importlib.metadata import distributions, packages_distributions
 from pathlib import Path
 from typing import Any
 
+import grimp
 import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -38,6 +40,18 @@ def test_every_requirement_is_pinned_to_a_version_that_it_admits() -> None:
     pins = constraints()
     for requirement in requirements():
         assert pins[normal(requirement.name)] in requirement.specifier, requirement
+
+
+def test_every_library_that_is_imported_is_declared() -> None:
+    extras, providers = project()["optional-dependencies"], packages_distributions()
+    needed = {"attention_theory": [*project()["dependencies"], *extras["book"]]}
+    needed["bookpress"] = [*needed["attention_theory"], *extras["test"]]
+    for package, texts in needed.items():
+        declared = {normal(Requirement(text).name) for text in texts}
+        graph = grimp.build_graph(package, include_external_packages=True, cache_dir=None)
+        outside = {name.partition(".")[0] for name in graph.modules} - set(sys.stdlib_module_names) - {package}
+        by = {name: {normal(provider) for provider in providers[name]} for name in outside}
+        assert {name for name, names in by.items() if not names & declared} == set()
 
 
 def test_everything_installed_is_pinned() -> None:

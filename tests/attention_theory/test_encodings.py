@@ -56,11 +56,11 @@ def test_rotated_pairs_turn_by_position_times_rate() -> None:
 
 
 def test_codes_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ParameterError, match="width must be an integer, at least 5"):
+    with pytest.raises(ParameterError, match="width must be a whole number, at least 5"):
         one_hot(5, 4)
     with pytest.raises(ParameterError, match="width"):
         random_orthonormal(5, 4, seed=0)
-    with pytest.raises(ParameterError, match="bits must be an integer, at least 3"):
+    with pytest.raises(ParameterError, match="bits must be a whole number, at least 3"):
         sign_code(5, bits=2)
 
 

@@ -57,7 +57,7 @@ def test_the_cosine_is_half_way_down_at_half_the_steps(monkeypatch: pytest.Monke
 
 
 def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(ParameterError, match="steps must be an integer, at least 1"):
+    with pytest.raises(ParameterError, match="steps must be a whole number, at least 1"):
         train_many(loss, start(), steps=0, rate=0.1)
     with pytest.raises(ParameterError, match="schedule must be one of"):
         train_many(loss, start(), steps=1, rate=0.1, schedule="linear")  # type: ignore[arg-type]

@@ -50,9 +50,9 @@ def test_the_least_numbers_of_points_and_seeds() -> None:
     assert linear_fit_r2(torch.tensor([0.0, 1.0, 2.0]), torch.tensor([0.0, 1.0, 0.0])) == 0
     assert increments(torch.zeros(3, 3)).tolist() == [0, 0]
     assert len(line_of_the_mean(torch.arange(3.0), torch.arange(3.0)[:, None].expand(-1, 3))) == 3
-    with pytest.raises(ParameterError, match="points must be an integer, at least 2"):
+    with pytest.raises(ParameterError, match="points must be a whole number, at least 2"):
         slope([1], [1])
-    with pytest.raises(ParameterError, match="seeds must be an integer, at least 3"):
+    with pytest.raises(ParameterError, match="seeds must be a whole number, at least 3"):
         increments(torch.zeros(3, 2))
 
 

@@ -47,7 +47,7 @@ def test_each_way_to_fail_has_its_exit_code(
     toy.add("good")
     monkeypatch.chdir(tmp_path)
     assert book("run", "demo/good", "-p", "n=0", monkeypatch=monkeypatch) == 3
-    assert "n must be an integer, at least 1, got 0" in capsys.readouterr().err
+    assert "n must be a whole number, at least 1, got 0" in capsys.readouterr().err
     assert book("run", "demo/good", "-p", "n", monkeypatch=monkeypatch) == 3
     assert "key=value" in capsys.readouterr().err
     assert book("run", "demo/nowhere", monkeypatch=monkeypatch) == 2

@@ -92,7 +92,7 @@ def test_one_token_is_the_least() -> None:
         lambda: score_value_features(query, none, 2),
         lambda: hyper_kernel(query, none, query, one, 2),
     ):
-        with pytest.raises(ParameterError, match=r"^tokens must be an integer, at least 1"):
+        with pytest.raises(ParameterError, match=r"^tokens must be a whole number, at least 1"):
             refused()
     with pytest.raises(ParameterError, match="others"):
         hyper_kernel(query, one, query, none, 2)

@@ -37,7 +37,7 @@ def test_a_head_off_the_tape_is_refused() -> None:
 def test_the_head_is_on_the_tape(head: int) -> None:
     machine = parse_machine("go _ -> accept _ S")
     tape = write_tape(machine, "", 2)
-    with pytest.raises(ParameterError, match="head must be an integer from 0 to 1"):
+    with pytest.raises(ParameterError, match="head must be a whole number from 0 to 1"):
         fleq_of(machine, tape, head)
     for place in (0, 1):
         made = fleq_of(machine, tape, place)

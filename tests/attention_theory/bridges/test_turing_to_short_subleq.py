@@ -65,7 +65,7 @@ def test_the_bounds_by_hand(states: int, letters: int, cells: int, bounds: tuple
 def test_the_head_is_on_the_tape(head: int) -> None:
     machine = parse_machine("go _ -> go _ S")
     tape = write_tape(machine, "", 3)
-    with pytest.raises(ParameterError, match="head must be an integer from 0 to 2"):
+    with pytest.raises(ParameterError, match="head must be a whole number from 0 to 2"):
         short_subleq_of(machine, tape, head)
     for place in (0, 2):
         found = short_subleq_of(machine, tape, place)

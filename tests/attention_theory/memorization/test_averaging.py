@@ -45,5 +45,5 @@ def test_two_tokens_and_two_examples_are_the_least() -> None:
     shifted = whole_mean_shifted_queries(examples)
     assert torch.equal(shifted[0], shifted[1])
     for count, tokens, name in ((1, 2, "examples"), (2, 1, "tokens")):
-        with pytest.raises(ParameterError, match=f"^{name} must be an integer, at least 2"):
+        with pytest.raises(ParameterError, match=f"^{name} must be a whole number, at least 2"):
             cancelling_examples(sample_examples(count, tokens, 6, seed=0))

@@ -78,7 +78,7 @@ def test_the_ends_of_the_ranges() -> None:
     heads = random_heads(2, 6, 6, 1)
     assert narrowed_heads(heads, examples.contexts, 1).keys.shape == (2, 6, 1)
     assert narrowed_heads(heads, examples.contexts, 2).keys.shape == (2, 6, 2)
-    with pytest.raises(ParameterError, match="head_width must be an integer from 1 to 2, got 0"):
+    with pytest.raises(ParameterError, match="head_width must be a whole number from 1 to 2, got 0"):
         narrowed_heads(heads, examples.contexts, 0)
     with pytest.raises(ParameterError, match="outputs"):
         reachable_dimensions(examples, 1, 1, outputs=0)

@@ -60,7 +60,7 @@ def test_options_come_as_words_and_arrive_as_what_they_are(shop: Any, tmp_path: 
     ("texts", "ending", "said"),
     [
         (["--bulb", "3"], ".txt", "no option --bulb; it has --bulbs, --power, --colour"),
-        (["--bulbs", "many"], ".txt", "bulbs must be an integer, got 'many'"),
+        (["--bulbs", "many"], ".txt", "bulbs must be a whole number, got 'many'"),
         (["--power", "much"], ".txt", "power must be a number, got 'much'"),
         (["--bulbs", "0"], ".txt", "bulbs must be at least 1, got 0"),
         (["--bulbs"], ".txt", "of the form --name value"),

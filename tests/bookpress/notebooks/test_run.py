@@ -64,7 +64,7 @@ def test_a_cell_may_take_most_of_what_its_notebook_may() -> None:
 
 def test_a_parameter_out_of_range_or_unknown_is_named(toy: Any) -> None:
     notebook = toy.add("good")
-    with pytest.raises(RunFailed, match="n must be an integer, at least 1, got 0") as failure:
+    with pytest.raises(RunFailed, match="n must be a whole number, at least 1, got 0") as failure:
         run(notebook, {"n": 0}, layout=toy.layout)
     assert failure.value.code is Exit.BAD_PARAMETER
     with pytest.raises(RunFailed, match="no parameter 'm'; it has: n") as failure:

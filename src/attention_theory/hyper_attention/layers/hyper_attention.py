@@ -62,9 +62,11 @@ class HyperAttention(nn.Module):
         """The output of all heads (Definition G.1).
 
         Raises:
-            ParameterError: no token.
+            ParameterError: no token, or an input of another shape.
         """
-        require(tokens=(x.shape[1], 1, None))
+        width = self.queries.in_features
+        if x.ndim != 3 or x.shape[1] == 0 or x.shape[2] != width:
+            raise ParameterError(f"x must have shape [batch, at least 1, {width}], got {list(x.shape)}")
         queries = self._split(self.queries(x))
         members = (self.order - 1) if self.sharing else 1
         keys = [self._split(project(x)) for project in self.keys] * members

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from attention_theory.encodings import rotate
 from attention_theory.layers import attention_weights, causal_mask
-from attention_theory.validation import FORMS, Form, ParameterError, require
+from attention_theory.validation import FORMS, Each, Form, ParameterError, require, require_some
 
 
 def linear_hyper_feature_attention(
@@ -50,7 +50,7 @@ def score_features(
     Raises:
         ParameterError: no factor.
     """
-    require(factors=(len(factors), 1, None))
+    require_some(factors=factors)
     return reduce(lambda x, y: (x[..., :, None] * y[..., None, :]).flatten(-2), factors)
 
 
@@ -130,7 +130,7 @@ class HyperFeatureAttention(nn.Module):
 
 def _head_width(width: int, orders: Sequence[int]) -> int:
     """The features of a head, which the heads and then each order must divide."""
-    require(width=(width, 1, None), orders=(list(orders), 1, None))
+    require(width=(width, 1, None), orders=(Each(orders), 1, None))
     if width % len(orders):
         raise ParameterError(f"width must be a multiple of the {len(orders)} heads, got {width}")
     head_width = width // len(orders)
@@ -177,5 +177,5 @@ def product_flops(tokens: int, orders: Sequence[int]) -> int:
     Raises:
         ParameterError: no token or an order below 1.
     """
-    require(tokens=(tokens, 1, None), orders=(list(orders), 1, None))
+    require(tokens=(tokens, 1, None), orders=(Each(orders), 1, None))
     return sum(order - 1 for order in orders) * tokens**2

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_tuples
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_scores
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, require
 
 
 def linear_pair_sum(
@@ -34,7 +34,9 @@ def linear_pair_sum(
     Raises:
         ParameterError: no token or an unknown sum.
     """
-    require(sum_over=(sum_over, SUMS), tokens=(queries.shape[-2], 1, None))
+    require(sum_over=(sum_over, SUMS))
+    if queries.shape[-2] == 0:
+        raise ParameterError(f"queries must have at least one token, got shape {list(queries.shape)}")
     if sum_over == "all" and not causal:
         return queries @ ((first_keys.mT @ first_values) * (second_keys.mT @ second_values))
     first = first_keys[..., :, None] * first_values[..., None, :]

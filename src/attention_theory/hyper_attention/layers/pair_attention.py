@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_pairs
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, require
 
 #: Scores held at once, unless one position ``j1`` alone takes more: what a core's cache holds, and on a GPU enough to
 #: keep it busy.
@@ -54,7 +54,9 @@ def pair_attention(
     Raises:
         ParameterError: an unknown sum, no token, or a block below 1.
     """
-    require(sum_over=(sum_over, SUMS), tokens=(queries.shape[-2], 1, None))
+    require(sum_over=(sum_over, SUMS))
+    if queries.shape[-2] == 0:
+        raise ParameterError(f"queries must have at least one token, got shape {list(queries.shape)}")
     if sum_over in _EXCHANGED:
         first_keys, second_keys = second_keys, first_keys
         first_values, second_values = second_values, first_values

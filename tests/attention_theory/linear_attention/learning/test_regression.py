@@ -108,7 +108,7 @@ def test_data_without_a_sample_or_a_number_are_refused() -> None:
     for learner in (learn, statistics):
         with pytest.raises(ParameterError, match="labels must be finite, 2 of 18 are not"):
             learner(tokens, bad)
-        with pytest.raises(ParameterError, match="samples must be an integer, at least 1"):
+        with pytest.raises(ParameterError, match="samples must be a whole number, at least 1"):
             learner(tokens[:0], labels[:0])
     with pytest.raises(ParameterError, match="rtol"):
         least_squares(certificate_features(tokens), labels, rtol=-1.0)

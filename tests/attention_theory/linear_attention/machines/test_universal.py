@@ -83,5 +83,5 @@ def test_only_steps_that_are_taken_can_be_read(step: int) -> None:
     universal = UniversalMachine(2, 2, 3, 2)
     history = compare(universal, 2, 0).history
     assert universal.read(history, 2).letters.shape == (2, 3)
-    with pytest.raises(ParameterError, match="step must be an integer from 0 to 2"):
+    with pytest.raises(ParameterError, match="step must be a whole number from 0 to 2"):
         universal.read(history, step)

@@ -60,5 +60,5 @@ def test_features_span_everything_from_two_tokens_on(width: int) -> None:
 
 @pytest.mark.parametrize("width", [0, -1, 2.5])
 def test_a_width_that_no_token_has_is_refused(width: int) -> None:
-    with pytest.raises(ParameterError, match="width must be an integer, at least 1"):
+    with pytest.raises(ParameterError, match="width must be a whole number, at least 1"):
         psi(width)

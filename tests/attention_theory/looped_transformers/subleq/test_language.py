@@ -50,7 +50,7 @@ def test_random_programs_leave_the_reserved_cells(cells: int, instructions: int,
 
 
 def test_a_cell_that_holds_no_integer_is_refused() -> None:
-    with pytest.raises(ParameterError, match="each of memory must be an integer"):
+    with pytest.raises(ParameterError, match="each of memory must be a whole number"):
         program([1.5, 2], [(0, 2, 0)])  # type: ignore[list-item]
     assert program([], []).memory == (0, -1)
 
