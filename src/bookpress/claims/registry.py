@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bookpress.files import load_yaml
-from bookpress.layout import Layout
+from bookpress.layout import Layout, files_of
 
 
 class RegistryError(Exception):
@@ -196,8 +196,8 @@ class Registry(BaseModel):
 
     @classmethod
     def load(cls, layout: Layout | None = None) -> "Registry":
-        folder = (layout or Layout.here()).claims
-        papers = [_paper_unless_changed(path, _state(path)) for path in sorted(folder.glob("*.yaml"))]
+        folder = (layout or Layout.here()).checked().claims
+        papers = [_paper_unless_changed(path, _state(path)) for path in files_of(folder, "*.yaml")]
         for what, values in (("name", [one.name for one in papers]), ("number", [one.number for one in papers])):
             if twice := [value for value, count in Counter(values).items() if count > 1]:
                 raise RegistryError(f"two claims files have the {what} {twice[0]!r}")

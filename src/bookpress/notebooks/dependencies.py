@@ -13,16 +13,15 @@ from grimp.exceptions import SourceSyntaxError
 from bookpress.claims.registry import Registry
 from bookpress.files import digest, digest_of_file
 from bookpress.layout import LAPTOP, Layout
-from bookpress.notebooks.memory import remembered
 from bookpress.notebooks.profile import load_profile
-from bookpress.notebooks.source import Notebook, SourceError, text_of
+from bookpress.notebooks.source import Notebook, SourceError, kept, text_of
 
 #: Modules that only find words for what came out or goes in. Pages are worded when they are bound, ranges when they are
 #: shown, so that no value of a run depends on these.
 _WORDING = {"bookpress.notebooks.ranges", "bookpress.claims.panel", "bookpress.claims.statement"}
 
 #: Modules that keep files, whatever is in them.
-_KEEPING = {"bookpress.files", "bookpress.notebooks.memory"}
+_KEEPING = {"bookpress.files"}
 
 #: Modules of the press that compute with the values of a run.
 _JUDGING = {"bookpress.claims.intervals"}
@@ -189,7 +188,7 @@ def _data_in(folder: Path) -> Iterator[Path]:
 @lru_cache(maxsize=1024)
 def names_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
     """What a piece of code imports, and what else it names that could be a file's place: strings and attributes."""
-    imported, words = remembered(_names, code)
+    imported, words = kept(_names, code)
     return frozenset(imported), frozenset(words)
 
 

@@ -1,0 +1,44 @@
+"""How a command ends: the exit codes of ``book``, and which failure has which."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """How a command ended; the exit code of ``book``."""
+
+    DONE = 0
+    NOT_WHOLE = 1
+    USAGE = 2
+    BAD_PARAMETER = 3
+    FAILED_CHECK = 4
+    FAILED_CELL = 5
+    TIME_OUT = 6
+    DEAD_KERNEL = 7
+    BAD_REGISTRY = 8
+    BAD_FILE = 9
+
+
+#: Exceptions that a notebook may end in. From its kernel the name alone reaches us.
+OF_NOTEBOOK = {
+    "ParameterError": Exit.BAD_PARAMETER,
+    "FailedCheck": Exit.FAILED_CHECK,
+    "EvidenceError": Exit.FAILED_CHECK,
+    "RegistryError": Exit.BAD_REGISTRY,
+}
+
+#: Exceptions of the press that are to be expected, by name, so that no command has to import every room.
+OF_PRESS = {
+    "ValueRefused": Exit.BAD_PARAMETER,
+    "RegistryError": Exit.BAD_REGISTRY,
+    "ExportError": Exit.USAGE,
+    "InstrumentError": Exit.USAGE,
+    "LayoutError": Exit.USAGE,
+    "ProfileError": Exit.USAGE,
+    "SourceError": Exit.USAGE,
+    "SweepError": Exit.USAGE,
+    "BuildError": Exit.NOT_WHOLE,
+    "MutationError": Exit.NOT_WHOLE,
+    "RecordError": Exit.BAD_FILE,
+    "StalePage": Exit.BAD_FILE,
+    "UnicodeDecodeError": Exit.BAD_FILE,
+}
