@@ -153,6 +153,8 @@ def _with_parameters(notebook: Notebook, values: dict[str, Any]) -> NotebookNode
 
     prepared = nbformat.from_dict(notebook.source)
     prepared.metadata["papermill"] = {}
+    for cell in prepared.cells:
+        cell.metadata.setdefault("tags", [])
     return parameterize_notebook(prepared, values) if values else prepared
 
 
@@ -249,6 +251,7 @@ def clean(notebook: NotebookNode) -> NotebookNode:
     """Strip run-specific metadata: times, names of cells, what was used of the machine."""
     notebook.metadata.pop("papermill", None)
     notebook.metadata.pop(USE, None)
+    notebook.metadata.pop("jupytext", None)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
         cell.metadata.pop("execution", None)
