@@ -94,65 +94,48 @@ class ForkProvisioner(LocalProvisioner):
     process: Any = None
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
-        forked = ask_for_kernel(cmd[3:], kwargs["env"], kwargs.get("cwd") or str(Path.cwd()))
-        if forked is None:
+        folder = kwargs.get("cwd") or str(Path.cwd())
+        try:
+            self.process = ForkedKernel(arguments=cmd[3:], environment=kwargs["env"], folder=folder)
+        except (KeyError, OSError, ValueError):  # there is no server, or it refuses
             return await super().launch_kernel(cmd, **kwargs)
-        self.process = forked
-        self.pid = self.pgid = forked.pid
-        self.cwd = kwargs.get("cwd")
+        self.pid = self.pgid = self.process.pid
+        self.cwd = folder
         return self.connection_info
 
 
 class ForkedKernel:
-    """The part of :class:`subprocess.Popen` that a provisioner uses, for a process that is no child of this one."""
+    """A kernel that the server of this build has forked, with the part of :class:`subprocess.Popen` that is used of it.
 
-    stdin = stdout = stderr = None
+    Its guard closes the connection when the kernel has ended; how it ended, nobody asks.
 
-    def __init__(self, pid: int, guard: socket.socket) -> None:
-        self.pid = pid
-        self.returncode: int | None = None
-        self._guard = guard
+    Raises:
+        KeyError: there is no server.
+        OSError, ValueError: it does not answer, or it refuses.
+    """
+
+    stdin = stdout = stderr = returncode = None
+
+    def __init__(self, **request: Any) -> None:
+        self._guard = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._guard.settimeout(_SECONDS_TO_START)
+        self._guard.connect(str(Path(os.environ[SERVER_VARIABLE], _SOCKET)))
+        self._guard.sendall(json.dumps(request).encode() + b"\n")
+        self.pid = int(self._guard.recv(16))
 
     def poll(self) -> int | None:
-        """The exit code of a kernel that has ended. Without its guard it has been killed."""
-        if self.returncode is None and select.select([self._guard], [], [], 0)[0]:
-            with suppress(ConnectionError):
-                self.returncode = int(self._guard.recv(16) or -signal.SIGKILL)
-            self.returncode = -signal.SIGKILL if self.returncode is None else self.returncode
-            self._guard.close()
-        return self.returncode
+        return -signal.SIGKILL if select.select([self._guard], [], [], 0)[0] else None
 
-    def wait(self) -> int | None:
-        while self.poll() is None:
-            time.sleep(0.01)
-        return self.returncode
+    def wait(self) -> None:
+        select.select([self._guard], [], [])
 
     def send_signal(self, signum: int) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, signum)
+        os.kill(self.pid, signum)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
-
-
-def ask_for_kernel(arguments: list[str], environment: dict[str, str], folder: str) -> ForkedKernel | None:
-    """A kernel forked by the server of this build, or None where there is none or it refuses."""
-    server = os.environ.get(SERVER_VARIABLE)
-    if not server:
-        return None
-    guard = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    guard.settimeout(_SECONDS_TO_START)
-    try:
-        guard.connect(str(Path(server, _SOCKET)))
-        request = {"arguments": arguments, "environment": environment, "folder": folder}
-        guard.sendall(json.dumps(request).encode() + b"\n")
-        return ForkedKernel(int(guard.recv(16)), guard)
-    except (OSError, ValueError):
-        guard.close()
-        return None
+    terminate = kill
 
 
 def start_server(log: Path, matplotlib: Path) -> None:
@@ -196,12 +179,6 @@ def _end_at(end: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def keep_priority() -> None:
-    """Keep the share of this session, by which Linux divides a processor first, as low as that of its processes."""
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(os.nice(0)))
-
-
 class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
     """Forks a guard for each request, until the build that started it has gone."""
 
@@ -219,7 +196,7 @@ class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
 
 
 class _Guard(socketserver.StreamRequestHandler):
-    """Forks a kernel, tells its process, and its exit code once it has ended."""
+    """Forks a kernel, says its process, and kills it when the run or the server has gone."""
 
     server: _Server
 
@@ -232,7 +209,7 @@ class _Guard(socketserver.StreamRequestHandler):
         if kernel == 0:
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             os.setpgid(0, 0)
-            self.connection.close()
+            os.close(self.connection.fileno())
             _become_kernel(**request)
         with suppress(PermissionError, ProcessLookupError):  # on both sides: neither can run ahead of it
             os.setpgid(kernel, kernel)
@@ -241,9 +218,7 @@ class _Guard(socketserver.StreamRequestHandler):
         end = os.pidfd_open(kernel)
         select.select([end, server, self.connection], [], [])
         os.killpg(kernel, signal.SIGKILL)  # what it has started too
-        code = os.waitstatus_to_exitcode(os.waitpid(kernel, 0)[1])
-        with suppress(OSError):
-            self.wfile.write(str(code).encode())
+        os.waitpid(kernel, 0)
 
     def refuse_other_settings(self, environment: dict[str, str]) -> None:
         """Refuse a kernel with other settings than those under which the libraries were imported.

@@ -151,10 +151,11 @@ def _rule(name: str, value: ast.expr, defaults: Mapping[str, Any]) -> Rule | Non
         case ast.Tuple(elts=[ast.Name(id=same), *ends]) if same == name and all(
             is_simple(end, defaults) for end in ends
         ):
-            if len(ends) == 1:
-                return Rule(choices=ast.unparse(ends[0]), each=each)
-            rule = Rule(*map(_end, ends), each=each)
-            return rule if rule != Rule(each=each) else None
+            match ends:
+                case [choices]:
+                    return Rule(choices=ast.unparse(choices), each=each)
+                case [least, most] if (rule := Rule(_end(least), _end(most), each=each)) != Rule(each=each):
+                    return rule
     return None
 
 

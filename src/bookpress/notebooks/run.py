@@ -24,7 +24,7 @@ from bookpress.notebooks.dependencies import Reach
 from bookpress.notebooks.kernels import ENVIRONMENT, KernelManager
 from bookpress.notebooks.profile import Settings, settings_for
 from bookpress.notebooks.source import Notebook
-from bookpress.notebooks.values import ValueRefused, check, fitted
+from bookpress.notebooks.values import check, fitted
 
 #: What an executed notebook's metadata say of the machine, under ``USE``: MiB of memory, and seconds of the processor,
 #: whatever ran beside it.
@@ -107,14 +107,14 @@ def check_target(output: Path, layout: Layout) -> None:
     """Refuse a place for a reader's own run that is the book's, or where nothing can be written, before the run.
 
     Raises:
-        ValueRefused: it does not end in ``.ipynb``, or is in a folder whose files the press makes or reads.
+        RunFailed: it does not end in ``.ipynb``, or is in a folder whose files the press makes or reads.
         OSError: it is a folder, or cannot be written.
     """
     if output.suffix != ".ipynb":
-        raise ValueRefused(f"the output must be a file that ends in .ipynb, got '{output}'")
+        raise RunFailed(Exit.USAGE, f"the output must be a file that ends in .ipynb, got '{output}'")
     kept = (layout.sources, layout.build, layout.book, layout.results, layout.packages)
     if folder := next((one for one in kept if output.resolve().is_relative_to(one.resolve())), None):
-        raise ValueRefused(f"the output must be outside of the book's own {folder.name}/, got '{output}'")
+        raise RunFailed(Exit.USAGE, f"the output must be outside of the book's own {folder.name}/, got '{output}'")
     if output.is_dir():
         raise IsADirectoryError(21, "it is a folder", str(output))
     try:
@@ -161,6 +161,10 @@ def _with_parameters(notebook: Notebook, values: dict[str, Any]) -> NotebookNode
 class Client(NotebookClient):
     """Runs cells and gives up on one whose output has no end, before it fills memory and disk."""
 
+    km: Any
+    kc: Any
+    task_poll_for_reply: Any
+
     def __init__(self, notebook: NotebookNode, settings: Settings) -> None:
         deadline = time.monotonic() + 60 * settings.minutes
         super().__init__(
@@ -183,7 +187,7 @@ class Client(NotebookClient):
                         self._spent = 0
                         self.execute_cell(cell, number - 1)
                         self._note_use()
-                    info = self.wait_for_reply(self.kc.kernel_info())
+                    info: Any = self.wait_for_reply(self.kc.kernel_info())
                     self.nb.metadata["language_info"] = info["content"]["language_info"]
             except CellExecutionError:
                 pass  # the cell says it

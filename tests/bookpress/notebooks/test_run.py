@@ -86,13 +86,13 @@ def test_a_value_that_only_the_notebook_can_refuse_is_a_bad_parameter(toy: Any, 
 )
 def test_a_run_of_ones_own_leaves_the_book_alone(toy: Any, name: str) -> None:
     notebook = toy.add("good")
-    with pytest.raises(ValueRefused, match="the output must be outside of the book's own"):
+    with pytest.raises(RunFailed, match="the output must be outside of the book's own"):
         run(notebook, {"n": 2}, layout=toy.layout, output=toy.layout.root / name)
 
 
 @pytest.mark.parametrize("name", ["", ".", "mine.json", "README.md", "mine"])
 def test_an_output_is_an_ipynb(toy: Any, name: str) -> None:
-    with pytest.raises(ValueRefused, match=r"the output must be a file that ends in \.ipynb"):
+    with pytest.raises(RunFailed, match=r"the output must be a file that ends in \.ipynb"):
         run(toy.add("good"), {"n": 2}, layout=toy.layout, output=Path(name))
 
 
