@@ -2,8 +2,6 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -11,8 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bookpress.exits import OF_PRESS, Exit
-from bookpress.files import write_whole
+from bookpress.exits import Exit, expected, noted
 from bookpress.layout import FULL, LAPTOP, Layout
 
 # Each command imports the rooms that it needs: a build starts one for every notebook.
@@ -102,7 +99,7 @@ def run(
     load_profile(profile, layout)
     if parameter and output is None:
         output = Path(f"{notebook.rpartition('/')[2]}.out.ipynb")
-    with _noted(None if output else layout.failure(notebook, profile)), errors.status(f"running {notebook} ..."):
+    with noted(None if output else layout.failure(notebook, profile)), errors.status(f"running {notebook} ..."):
         record = run_notebook(notebook, values_of(parameter or [], source), profile, layout, output)
     if brief:
         console.print(f"{notebook}: {_verdicts(record)}; {record.seconds:.1f} s", soft_wrap=True)
@@ -402,37 +399,10 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        expected = _expected(error)
-        if expected is None:
+        failure = expected(error)
+        if failure is None:
             raise
-        _fail(*expected)
-
-
-def _expected(error: Exception) -> tuple[Exit, str] | None:
-    """The exit code and the words for a failure that is to be expected; None for a fault of the press itself."""
-    if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
-        return Exit.BAD_FILE, f"{place}{error.strerror or error}"
-    codes = [OF_PRESS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in OF_PRESS]
-    code = getattr(error, "code", None)
-    if isinstance(code, Exit):  # of a run
-        codes = [code]
-    return (codes[0], str(error)) if codes else None
-
-
-@contextmanager
-def _noted(path: Path | None) -> Iterator[None]:
-    """Keep next to a run's target why it failed, for the end of the build; nothing for a reader's own run."""
-    if path is None:
-        yield
-        return
-    path.unlink(missing_ok=True)
-    try:
-        yield
-    except Exception as error:
-        expected = _expected(error)
-        write_whole(path, (expected[1] if expected else f"{type(error).__name__}: {error}") + "\n")
-        raise
+        _fail(*failure)
 
 
 def _fail(code: Exit, message: str) -> NoReturn:
