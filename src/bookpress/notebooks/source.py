@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import inspect
 import io
 import json
 import sys
@@ -17,7 +18,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from bookpress.files import digest, write_whole
+from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.ranges import Rule, rules_of
 
@@ -92,13 +93,21 @@ def read_source(path: Path) -> NotebookNode:
     """
     if not path.is_file():
         raise SourceError(f"no notebook source at {path.name}")
-    text = text_of(path)
+    return parsed(text_of(path), path.name)
+
+
+def parsed(text: str, name: str) -> NotebookNode:
+    """The notebook of a source's text.
+
+    Raises:
+        SourceError: the text is not Python; the message has the file's ``name`` and the line.
+    """
     try:
-        return nbformat.from_dict(_parsed(text))
+        return nbformat.from_dict(_cells_of(text))  # a copy
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise SourceError(f"{path.name}{f', line {line}' if line else ''}: {reason}") from error
+        raise SourceError(f"{name}{f', line {line}' if line else ''}: {reason}") from error
 
 
 def text_of(path: Path) -> str:
@@ -116,13 +125,12 @@ def text_of(path: Path) -> str:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> dict[str, Any]:
-    """A source as plain data. Files of the same text are parsed once; each caller gets a copy by ``from_dict``."""
-    parsed: dict[str, Any] = kept(_cells, text)
-    return parsed
+def _cells_of(text: str) -> Any:
+    return kept(_cells, text)
 
 
 def _cells(text: str) -> dict[str, Any]:
+    """A source as plain data."""
     import jupytext  # a fifth of a second, which no source that has been parsed before needs
 
     ast.parse(text)  # a percent-format source is itself Python, so that the line of an error is the file's own
@@ -133,14 +141,15 @@ def _cells(text: str) -> dict[str, Any]:
 
 def kept(reader: Callable[[str], Any], text: str) -> Any:
     """What ``reader`` makes of a text, as plain data: from an earlier command, or made now and kept for the next."""
-    code = (reader.__qualname__, reader.__code__.co_code.hex(), metadata.version("jupytext"), sys.version)
-    path = Layout.here().build / "memory" / digest(code, text)
+    code = digest_of_file(Path(inspect.getfile(reader)))
+    versions = (reader.__qualname__, code, metadata.version("jupytext"), sys.version)
+    path = Layout.here().build / "memory" / digest(versions, text)
     with suppress(OSError, ValueError):  # not there, or damaged
         return json.loads(path.read_text(encoding="utf-8"))
-    parsed = reader(text)
+    data = reader(text)
     with suppress(OSError):  # where nothing can be written, it is read again the next time
-        write_whole(path, json.dumps(parsed))
-    return parsed
+        write_whole(path, json.dumps(data))
+    return data
 
 
 def code_of(notebook: NotebookNode) -> str:

@@ -10,7 +10,7 @@ from bookpress.layout import Layout
 from bookpress.notebooks.source import (
     Notebook,
     SourceError,
-    _parsed,
+    _cells_of,
     code_of,
     parameters_of,
     read_source,
@@ -153,14 +153,14 @@ def test_a_text_is_the_same_however_its_lines_end(notebook: Notebook) -> None:
     assert text_of(notebook.path) == "é\n"
 
 
-def test_a_source_that_has_been_read_is_not_parsed_again(toy: Any) -> None:
+def test_a_source_that_has_been_read_is_not_cells_of_again(toy: Any) -> None:
     assert Notebook(toy.add("good"), toy.layout).title == "Good"
     (path,) = (toy.layout.build / "memory").iterdir()
     path.write_text(path.read_text().replace("# Good", "# Kept"))
     assert Notebook("demo/good", toy.layout).title == "Good"  # in this process it is at hand
-    _parsed.cache_clear()
+    _cells_of.cache_clear()
     assert Notebook("demo/good", toy.layout).title == "Kept"
-    _parsed.cache_clear()
+    _cells_of.cache_clear()
     path.write_text("damaged")
     assert Notebook("demo/good", toy.layout).title == "Good"
 
