@@ -8,7 +8,6 @@ import sys
 
 from rich.console import Console
 
-from bookpress.notebooks import client
 from bookpress.graph.build import show_failures, why_not
 from bookpress.graph.cluster import blindness, last_words
 from bookpress.ends import cases_of, load_limits
@@ -23,8 +22,8 @@ from bookpress.layout import LAPTOP
 from bookpress.notebooks.dependencies import Reach
 from bookpress.sweeps.work import load_plan
 
-# Snakemake's jobs are commands of the press; the client has them forked where a kernel server runs.
-BOOK = f"{sys.executable} -S {client.__file__}"
+# Snakemake's jobs are commands of the press.
+BOOK = f"{sys.executable} -m bookpress"
 PROFILE = config.get("profile", "laptop")
 LAYOUT = Layout.here()
 REACH = Reach(LAYOUT, PROFILE)
@@ -73,7 +72,7 @@ onstart:
             print(why, file=sys.stderr)
             sys.exit(1)
     if PROFILE == LAPTOP and workflow.local_exec:
-        start_server(LAYOUT.build / "kernels.log")
+        start_server(LAYOUT.build / "kernels.log", LAYOUT.matplotlib)
 
 
 # What failed in a cluster's jobs is said last; `book build` says it of its own.

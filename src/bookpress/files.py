@@ -1,4 +1,4 @@
-"""Reading the YAML that people write, writing files whole, and naming content by a short hash."""
+"""Reading the YAML that people write, writing files whole, scratch folders, and naming content by a short hash."""
 
 import hashlib
 import json
@@ -9,6 +9,7 @@ import socket
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,12 @@ _SCRATCH = "book"
 HOST = socket.gethostname().partition(".")[0]
 
 #: The process of this machine whose it is, in such a name.
-_OWNER = re.compile(rf"(?:^{_SCRATCH}-(\d+)-|\.{re.escape(HOST)}-(\d+){re.escape(_ASIDE)}$)")
+_OWNER = re.compile(
+    rf"(?:^{_SCRATCH}-{re.escape(HOST)}-(\d+)-|^\..*\.{re.escape(HOST)}-(\d+){re.escape(_ASIDE)}$)",
+)
+
+#: A socket's path has at most 107 bytes; the longest name in a scratch folder is a kernel's.
+_LONGEST_SCRATCH = 107 - len("/kernel-5")
 
 
 def digest(*parts: Any) -> str:
@@ -33,8 +39,11 @@ def digest(*parts: Any) -> str:
 
 
 def digest_of_file(path: Path) -> str:
-    """A short hash of a file's bytes."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    """A short hash of a file's bytes; of a text, the same however its lines end."""
+    content = path.read_bytes()
+    if b"\r\n" in content and b"\0" not in content:
+        content = content.replace(b"\r\n", b"\n")
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -43,20 +52,27 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_bytes_whole(path: Path, content: bytes) -> None:
-    """The same for any content."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """The same for any content.
+
+    Raises:
+        OSError: it cannot be written; the error names ``path``.
+    """
     aside = path.with_name(f".{path.name}.{HOST}-{os.getpid()}{_ASIDE}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         aside.write_bytes(content)
         aside.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
 
 
 def remove_leftovers(folders: Iterable[Path]) -> list[Path]:
-    """Remove what killed processes of this machine had written aside, here and in the folder for temporary files."""
+    """Remove what killed processes of this machine had written aside, here and in the folders for temporary files."""
     aside = [path for folder in folders for path in folder.rglob(f".*{_ASIDE}")]
-    scratch = Path(tempfile.gettempdir()).glob(f"{_SCRATCH}-[0-9]*-*")
+    scratch = [path for folder in {*_temporary()} for path in folder.glob(f"{_SCRATCH}-{HOST}-*")]
     left = [path for path in [*aside, *scratch] if (owner := _OWNER.search(path.name)) and _is_gone(owner)]
     for path in left:
         if path.is_dir():
@@ -67,8 +83,16 @@ def remove_leftovers(folders: Iterable[Path]) -> list[Path]:
 
 
 def scratch_folder() -> "tempfile.TemporaryDirectory[str]":
-    """A folder for one run, named so that it can be told whose it was."""
-    return tempfile.TemporaryDirectory(prefix=f"{_SCRATCH}-{os.getpid()}-")
+    """A folder for one run, named by its process, and short enough for the sockets in it."""
+    prefix = f"{_SCRATCH}-{HOST}-{os.getpid()}-"
+    chosen, short = _temporary()
+    fits = len(os.fsencode(chosen / prefix)) + 8 <= _LONGEST_SCRATCH
+    return tempfile.TemporaryDirectory(prefix=prefix, dir=chosen if fits else short)
+
+
+def _temporary() -> tuple[Path, Path]:
+    """The folder for temporary files that the reader has chosen, and one whose name is short."""
+    return Path(tempfile.gettempdir()), Path("/tmp")
 
 
 def _is_gone(owner: re.Match[str]) -> bool:

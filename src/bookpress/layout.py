@@ -13,6 +13,10 @@ FULL = "full"
 PROFILE_VARIABLE = "BOOK_PROFILE"
 
 
+class LayoutError(Exception):
+    """There is no book where this package looks for one."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """The folders of one book. ``BOOKPRESS_ROOT`` names another book than the one this package was installed from."""
@@ -23,6 +27,18 @@ class Layout:
     def here(cls) -> "Layout":
         named = os.environ.get("BOOKPRESS_ROOT")
         return cls(Path(named).resolve() if named else Path(__file__).resolve().parents[2])
+
+    def checked(self) -> "Layout":
+        """This layout, for what needs a book and not the packages alone.
+
+        Raises:
+            LayoutError: the folder has no claims, as where the packages were installed without a clone.
+        """
+        if not self.claims.is_dir():
+            raise LayoutError(
+                f"there is no book at {self.root}; a clone with `pip install -e .` has one, or BOOKPRESS_ROOT names one"
+            )
+        return self
 
     @cached_property
     def sources(self) -> Path:
@@ -64,6 +80,11 @@ class Layout:
     def build(self) -> Path:
         """Executed notebooks and records, made by running."""
         return self.root / "build"
+
+    @cached_property
+    def matplotlib(self) -> Path:
+        """Settings of matplotlib, which are its defaults, and its list of fonts."""
+        return self.build / "matplotlib"
 
     def source(self, notebook: str) -> Path:
         return self.sources / f"{notebook}.py"
@@ -124,7 +145,7 @@ class Layout:
 
     def notebooks(self) -> list[str]:
         """Every notebook as ``paper/name``, in the order of the folders."""
-        return sorted(path.relative_to(self.sources).with_suffix("").as_posix() for path in self.sources.glob("*/*.py"))
+        return [self._name(path) for path in files_of(self.sources, "*/*.py")]
 
     @staticmethod
     def is_page(notebook: str) -> bool:
@@ -133,5 +154,19 @@ class Layout:
 
     def point_notebooks(self) -> list[str]:
         """Notebooks that make one point of a figure and are no page: ``paper/points/name``."""
-        found = self.sources.glob("*/points/*.py")
-        return sorted(path.relative_to(self.sources).with_suffix("").as_posix() for path in found)
+        return [self._name(path) for path in files_of(self.sources, "*/points/*.py")]
+
+    def profile_names(self) -> list[str]:
+        """The profiles that there are: the laptop run, which needs no file, and those with one."""
+        return [LAPTOP, *(path.stem for path in files_of(self.profiles, "*.yaml"))]
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.sources).with_suffix("").as_posix()
+
+
+def files_of(folder: Path, pattern: str) -> list[Path]:
+    """The files of a folder that match a pattern, in order.
+
+    Names with a leading dot are what editors and systems leave: ``.#page.py`` of an unsaved page, ``._page.py``.
+    """
+    return sorted(path for path in folder.glob(pattern) if path.is_file() and not path.name.startswith("."))

@@ -36,11 +36,11 @@ from bookpress.files import load_yaml, scratch_folder, write_whole
 from bookpress.graph.build import count_of
 from bookpress.layout import Layout
 from bookpress.mutants import Mutant, choose, mutants_of
-from bookpress.notebooks import forkserver
+from bookpress.notebooks import kernels
 from bookpress.notebooks.dependencies import names_in
 
 #: What a book's run imports from elsewhere, and its tests beside it.
-LIBRARIES = (*forkserver.LIBRARIES, "beartype", "hypothesis.strategies", "pytest")
+LIBRARIES = (*kernels.LIBRARIES, "beartype", "hypothesis.strategies", "pytest")
 
 #: The share of mutants that have to be killed, of those that differ from the code at all.
 GOAL = 0.92

@@ -86,6 +86,7 @@ claim.verdict()
     "settles_twice": _settling("demo/lemma-8") + "claim.verdict()\n",
     "prints": "while True:\n    print('y' * 1000)\n",
     "raises": "1 / 0\n",
+    "shouts": "raise ValueError('e' * 10**7)\n",
     "leaves": "raise SystemExit\n",
     "endless": "while True:\n    pass\n",
     "killed": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n",

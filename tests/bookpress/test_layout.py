@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bookpress.layout import Layout
+from bookpress.layout import Layout, LayoutError
 
 ROOT = Path("/a/book")
 NAME = "demo/page"
@@ -71,3 +71,25 @@ def test_another_book_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert Layout.here().root == tmp_path.resolve()
     monkeypatch.delenv("BOOKPRESS_ROOT")
     assert (Layout.here().root / "pyproject.toml").is_file()
+
+
+def test_what_editors_and_systems_leave_is_no_notebook_and_no_profile(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    for name in ("demo/page", "demo/.#page", "demo/._page", "demo/points/one", "demo/points/._one"):
+        layout.source(name).parent.mkdir(parents=True, exist_ok=True)
+        layout.source(name).touch()
+    layout.source("demo/folder").mkdir()
+    layout.source("demo/.#gone").symlink_to("me@host.1")
+    layout.profiles.mkdir()
+    for name in ("full.yaml", ".#full.yaml"):
+        (layout.profiles / name).touch()
+    assert layout.notebooks() == ["demo/page"]
+    assert layout.point_notebooks() == ["demo/points/one"]
+    assert layout.profile_names() == ["laptop", "full"]
+
+
+def test_without_a_clone_there_is_no_book(tmp_path: Path) -> None:
+    with pytest.raises(LayoutError, match=f"there is no book at {tmp_path}"):
+        Layout(tmp_path).checked()
+    Layout(tmp_path).claims.mkdir(parents=True)
+    assert Layout(tmp_path).checked() == Layout(tmp_path)

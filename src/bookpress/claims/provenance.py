@@ -45,9 +45,14 @@ def processor() -> str:
 
 
 def commit_of(root: Path) -> str:
-    """The commit that is checked out, marked where the tree differs from it; empty outside a repository."""
-    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12", "--match", "no-tag"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    """The commit that is checked out in ``root``, marked where the tree differs from it; empty where it is unknown.
+
+    A repository around the root is another one, and so is that of a hook of git which has started this process.
+    """
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = ["git", "--git-dir", str(root / ".git"), "--work-tree", str(root), "describe", "--always", "--dirty"]
+    command += ["--abbrev=12", "--match", "no-tag"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=own, cwd=root)
     return done.stdout.strip() if done.returncode == 0 else ""
 
 

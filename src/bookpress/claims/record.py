@@ -61,11 +61,12 @@ class Record(BaseModel):
         """
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            seal = content.pop("seal", None)  # records kept from the first edition have none
-            if seal is not None and seal != digest(content):
+            if not isinstance(content, dict):
+                raise ValueError("it is no record")
+            if content.pop("seal", None) != digest(content):
                 raise ValueError("its content is not what was written")
             return cls.model_validate(content)
-        except (ValueError, AttributeError, TypeError) as error:  # not UTF-8, not JSON, no object, not of the schema
+        except ValueError as error:  # not UTF-8, not JSON, not of the schema
             raise RecordError(f"{path.name} is damaged: {str(error).splitlines()[0]}") from error
 
     @classmethod

@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bookpress.files import load_yaml
-from bookpress.layout import Layout
+from bookpress.layout import Layout, files_of
 
 
 class RegistryError(Exception):
@@ -186,8 +186,8 @@ class Registry(BaseModel):
 
     @classmethod
     def load(cls, layout: Layout | None = None) -> "Registry":
-        folder = (layout or Layout.here()).claims
-        papers = [_paper_unless_changed(path) for path in sorted(folder.glob("*.yaml"))]
+        folder = (layout or Layout.here()).checked().claims
+        papers = [_paper_unless_changed(path) for path in files_of(folder, "*.yaml")]
         for field in ("name", "number"):
             if repeated := _repeated(getattr(paper, field) for paper in papers):
                 raise RegistryError(f"two claims files have the {field} {repeated[0]!r}")

@@ -7,6 +7,7 @@ function that makes the content. The press knows nothing else of what it writes.
 
 import importlib
 import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +101,8 @@ def _pairs(texts: Sequence[str]) -> list[tuple[str, str]]:
     words = [word for text in texts for word in (text.split("=", 1) if text.startswith("--") else [text])]
     if len(words) % 2 or any(not key.startswith("--") for key in words[::2]):
         raise ExportError(f"options are of the form --name value, got {' '.join(texts)}")
+    if twice := [key for key, count in Counter(words[::2]).items() if count > 1]:
+        raise ExportError(f"the option {twice[0]} is given twice")
     return [(key[2:].replace("-", "_"), value) for key, value in zip(words[::2], words[1::2], strict=True)]
 
 

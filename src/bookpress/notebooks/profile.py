@@ -7,7 +7,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from bookpress.files import load_yaml
-from bookpress.layout import FULL, LAPTOP, Layout
+from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.source import SourceError, parameters_of, read_source
 
 #: The limit on a whole notebook; a profile may raise it. One cell may take up to a share of it.
@@ -95,9 +95,9 @@ def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
     """
     if name == LAPTOP:
         return {}
+    if name not in layout.profile_names():
+        raise ProfileError(f"no profile {name!r} (there are: {', '.join(layout.profile_names())})")
     path = layout.profiles / f"{name}.yaml"
-    if not path.is_file():
-        raise ProfileError(f"no profile '{name}' (there are: {LAPTOP}, {FULL})")
     try:
         content = load_yaml(path) or {}
         return TypeAdapter(dict[str, Settings]).validate_python(content)

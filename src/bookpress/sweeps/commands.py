@@ -12,10 +12,18 @@ from bookpress.files import write_whole
 from bookpress.graph.build import BuildError, show_failures
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.dependencies import Reach
-from bookpress.notebooks.forkserver import keep_priority
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
-from bookpress.sweeps.full_size import CPU, FigureSweep, figure_sweeps, task_of, tasks_again, tasks_of, unlike
+from bookpress.sweeps.full_size import (
+    CPU,
+    FigureSweep,
+    figure_sweeps,
+    keep_priority,
+    task_of,
+    tasks_again,
+    tasks_of,
+    unlike,
+)
 from bookpress.sweeps.points import PointRecord, Points, done_and_missing
 from bookpress.sweeps.sweep import Point, axes_of, in_order, points_of
 from bookpress.sweeps.work import in_words, work_off

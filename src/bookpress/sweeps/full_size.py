@@ -1,10 +1,13 @@
 """The sweeps of full-size figures: what is done of them, what is missing, and what that would take."""
 
+import os
 import statistics
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from pathlib import Path
 
 from bookpress.layout import FULL, Layout
 from bookpress.notebooks.profile import Settings, Sweep, load_profile
@@ -156,3 +159,9 @@ def _task(one: FigureSweep, point: Point, seconds: float, device: str, layout: L
 
 def _kind(record: PointRecord) -> str:
     return CPU if record.device == "CPU" else CUDA
+
+
+def keep_priority() -> None:
+    """Keep the share of this session, by which Linux divides a processor first, as low as that of its processes."""
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(os.nice(0)))

@@ -29,10 +29,9 @@ from bookpress.files import HOST, remove_leftovers, write_whole
 from bookpress.graph.build import BuildError, Engine, count_of, run_graph
 from bookpress.graph.cluster import last_words
 from bookpress.layout import LAPTOP, Layout
-from bookpress.notebooks.capped import MEMORY, PROCESSOR
 from bookpress.notebooks.dependencies import Reach
 from bookpress.notebooks.profile import Settings
-from bookpress.notebooks.run import Exit, RunFailed, execute
+from bookpress.notebooks.run import MEMORY, PROCESSOR, USE, Exit, RunFailed, execute
 from bookpress.notebooks.source import Notebook
 from bookpress.sweeps.points import PointRecord
 from bookpress.sweeps.sweep import DEVICE
@@ -160,7 +159,7 @@ def _make(layout: Layout, task: Task, plan: Plan, target: Path) -> None:
     started = time.perf_counter()
     settings = Settings(minutes=task.minutes, gpu=task.gpu)
     executed = execute(source, task.parameters, settings, LAPTOP, target, task.own)
-    seconds, notes = time.perf_counter() - started, executed.metadata.get("papermill", {})
+    seconds, notes = time.perf_counter() - started, executed.metadata.get(USE, {})
     settled, numbers = claims_in(executed), numbers_in(executed)
     if same := sorted(numbers.keys() & task.parameters.keys()):
         raise RunFailed(Exit.FAILED_CELL, f"{task.notebook} reports a number by the name of a parameter: {same[0]}")

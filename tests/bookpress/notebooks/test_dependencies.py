@@ -123,6 +123,22 @@ def test_the_versions_of_the_libraries_count_and_not_what_they_were_built_for(
     assert changed(before, fingerprints(book.layout)) == {"through", "direct", "neither"}
 
 
+def test_a_clone_with_other_line_ends_has_the_same_fingerprints(book: Any) -> None:
+    data = book.layout.packages / "toy_package" / "program.txt"
+    data.write_text("load\nhalt\n")
+    before = fingerprints(book.layout)
+    for path in (data, *book.layout.packages.rglob("*.py"), *book.layout.sources.rglob("*.py")):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert fingerprints(book.layout) == before
+
+
+def test_what_editors_leave_in_the_package_is_no_module(book: Any) -> None:
+    before = fingerprints(book.layout)
+    book.module("._far").write_bytes(b"\xff")
+    book.module(".#far").symlink_to("me@host.1")
+    assert fingerprints(book.layout) == before
+
+
 def scheduled(layout: Layout, *options: str) -> set[str]:
     """The notebooks that the graph would run."""
     command = ["snakemake", "notebooks", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(layout.root)]

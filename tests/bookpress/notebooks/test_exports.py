@@ -64,6 +64,7 @@ def test_options_come_as_words_and_arrive_as_what_they_are(shop: Any, tmp_path: 
         (["--power", "much"], ".txt", "power must be a number, got 'much'"),
         (["--bulbs", "0"], ".txt", "bulbs must be at least 1, got 0"),
         (["--bulbs"], ".txt", "of the form --name value"),
+        (["--bulbs", "3", "--bulbs=4"], ".txt", "the option --bulbs is given twice"),
         (["3", "4"], ".txt", "of the form --name value"),
         ([], ".png", "written as .txt or .bin, got .png"),
     ],
