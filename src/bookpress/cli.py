@@ -30,6 +30,7 @@ from bookpress.notebooks.run import Exit, RunFailed
 from bookpress.notebooks.run import run as run_notebook
 from bookpress.notebooks.skeleton import write_skeleton
 from bookpress.notebooks.source import Notebook, SourceError, faults_of_comments, with_ranges
+from bookpress.notebooks.values import ValueRefused
 from bookpress.site.instruments import InstrumentError
 from bookpress.site.page import StalePage
 from bookpress.sweeps.commands import Drawn, list_points, make_points_again, run_sweep, work_at_points
@@ -387,6 +388,8 @@ def _told(error: Exception) -> tuple[Exit, str] | None:
     match error:
         case RunFailed(code=code):
             return code, str(error)
+        case ValueRefused():
+            return Exit.BAD_PARAMETER, str(error)
         case RegistryError():
             return Exit.BAD_REGISTRY, str(error)
         case ExportError() | InstrumentError() | SourceError() | ProfileError() | SweepError():
