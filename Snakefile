@@ -21,7 +21,7 @@ from bookpress.notebooks.source import Notebook, SourceError
 from bookpress.notebooks.profile import settings_for
 from bookpress.layout import LAPTOP
 from bookpress.notebooks.dependencies import Reach
-from bookpress.sweeps.work import load_plan
+from bookpress.sweeps.sweep import load_plan
 
 # Snakemake's jobs are commands of the press; the client has them forked where a kernel server runs.
 BOOK = f"{sys.executable} -S {client.__file__}"
@@ -196,8 +196,7 @@ rule anywhere:
         "--output build/anywhere/{wildcards.setting}/{wildcards.notebook}.ipynb"
 
 
-# `book sweep` and `book points` name a plan. What a point finds is its record, which the job writes by itself and which
-# no rule of the graph may remove; what the graph sees is a token.
+# `book sweep` and `book points` name a plan. Its points are records that the jobs write; the graph sees a token of each.
 PLAN = config.get("plan", "")
 TASKS = load_plan(LAYOUT, PLAN) if PLAN else {}
 
@@ -209,12 +208,14 @@ rule points:
 
 rule point:
     output:
-        "build/plans/{plan}/{point}.done",
+        touch("build/plans/{plan}/{point}.done"),
+    log:
+        "build/plans/{plan}/{point}.log",
     resources:
-        gpu=lambda wildcards: int(TASKS[wildcards.point]["gpu"]),
-        runtime=lambda wildcards: int(TASKS[wildcards.point]["minutes"]) + 5,
-        mem_mb=lambda wildcards: TASKS[wildcards.point]["memory_mb"],
+        gpu=lambda wildcards: int(TASKS[wildcards.point].needs.gpu),
+        runtime=lambda wildcards: int(TASKS[wildcards.point].needs.minutes) + 5,
+        mem_mb=lambda wildcards: TASKS[wildcards.point].needs.memory_mb,
     priority:
         lambda wildcards: len(TASKS) - int(wildcards.point)
     shell:
-        f"{BOOK} point {{wildcards.plan}} {{wildcards.point}}"
+        f"({BOOK} point {{wildcards.plan}} {{wildcards.point}}) 2> {{log}}"

@@ -33,10 +33,8 @@ from bookpress.notebooks.source import Notebook, SourceError, faults_of_comments
 from bookpress.notebooks.values import ValueRefused
 from bookpress.site.instruments import InstrumentError
 from bookpress.site.page import StalePage
-from bookpress.sweeps.commands import Drawn, list_points, make_points_again, run_sweep, work_at_points
-from bookpress.sweeps.full_size import CPU, CUDA
-from bookpress.sweeps.sweep import SweepError
-from bookpress.sweeps.work import make_point
+from bookpress.sweeps.full_size import CPU, CUDA, list_points, make_points_again, work_at_points
+from bookpress.sweeps.sweep import MOST_HOURS, make_point, run_sweep
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -60,7 +58,15 @@ def _core_count(given: str) -> str:
 
 
 CoreCount = Annotated[str, typer.Option("--cores", help="how many cores to use, or 'all'", callback=_core_count)]
-Hours = Annotated[float | None, typer.Option(help="begin nothing after so many hours", min=0.0)]
+
+
+def _hours(given: float) -> float:
+    if not 0 <= given <= MOST_HOURS:  # nan is neither
+        raise typer.BadParameter(f"{given:g} is not from 0 to {MOST_HOURS:g}")
+    return given
+
+
+Hours = Annotated[float, typer.Option(help="begin nothing after so many hours", callback=_hours)]
 
 
 @app.command("list")
@@ -253,7 +259,7 @@ def sweep(
     across: Annotated[str | None, typer.Option(help="the axis that the picture runs along")] = None,
     number: Annotated[str | None, typer.Option(help="the number that it shows")] = None,
     apart: Annotated[str | None, typer.Option(help="the axis that has a curve for each value")] = None,
-    hours: Hours = None,
+    hours: Hours = MOST_HOURS,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="the folder of points, table, picture")] = None,
     profile: ProfileName = LAPTOP,
     cores: CoreCount = "all",
@@ -262,16 +268,15 @@ def sweep(
     ] = None,
 ) -> None:
     """Run a notebook at every point that the axes span, and gather one table and one picture. Finished points stay."""
-    drawn = Drawn(across, number, apart)
     run_sweep(
         Layout.here(),
         notebook,
         parameter or [],
         console,
+        shown=(across, number, apart),
         profile=profile,
         cores=cores,
         hours=hours,
-        drawn=drawn,
         folder=output,
         workflow_profile=workflow_profile,
     )
@@ -283,7 +288,7 @@ def points(
     work: Annotated[bool, typer.Option("--work", help="make the missing points, at low priority")] = False,
     again: Annotated[bool, typer.Option("--again", help="make those on record anew, and compare")] = False,
     device: Annotated[str, typer.Option(help=f"with --work: points for '{CPU}' or for '{CUDA}'")] = CPU,
-    hours: Hours = None,
+    hours: Hours = MOST_HOURS,
     cores: CoreCount = "all",
 ) -> None:
     """List the points of full-size figures, done and missing, make those that are missing, or make some again."""
@@ -392,14 +397,14 @@ def _told(error: Exception) -> tuple[Exit, str] | None:
             return Exit.BAD_PARAMETER, str(error)
         case RegistryError():
             return Exit.BAD_REGISTRY, str(error)
-        case ExportError() | InstrumentError() | SourceError() | ProfileError() | SweepError():
+        case ExportError() | InstrumentError() | SourceError() | ProfileError():
             return Exit.USAGE, str(error)
         case BuildError() | MutationError():
             return Exit.NOT_WHOLE, str(error)
         case RecordError() | StalePage() | UnicodeDecodeError():
             return Exit.BAD_FILE, str(error)
         case OSError():
-            place = f"{Path(error.filename).name}: " if error.filename else ""
+            place = f"{error.filename}: " if error.filename else ""
             return Exit.BAD_FILE, f"{place}{error.strerror or error}"
     return None
 

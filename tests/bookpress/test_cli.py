@@ -139,7 +139,9 @@ def test_an_expected_failure_is_one_line_whatever_it_is(
 
     monkeypatch.setattr(cli, "run_notebook", full)
     assert book("run", "demo/good", "-o", "mine.ipynb", monkeypatch=monkeypatch) == 9
-    assert capsys.readouterr().err.strip().splitlines()[-1] == "bad file: good.ipynb: No space left on device"
+    assert (
+        capsys.readouterr().err.strip().splitlines()[-1] == f"bad file: {tmp_path}/good.ipynb: No space left on device"
+    )
 
 
 def test_a_run_that_fails_says_why_beside_its_target_until_it_passes(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:

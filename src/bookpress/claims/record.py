@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict
@@ -29,16 +29,40 @@ class Figure(BaseModel):
     data: list[dict[str, Any]]
 
 
-class Record(BaseModel):
+class Sealed(BaseModel):
+    """A record on disk. Its file ends in a seal, a hash of all the rest; a file cut short does not match it."""
+
+    model_config = ConfigDict(ser_json_inf_nan="strings")
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read one record.
+
+        Raises:
+            RecordError: the file is not a record, or not as it was written.
+        """
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            seal = content.pop("seal", None)  # records kept from the first edition have none
+            if seal is not None and seal != digest(content):
+                raise ValueError("its content is not what was written")
+            return cls.model_validate(content)
+        except (ValueError, AttributeError, TypeError) as error:  # not UTF-8, not JSON, no object, not of the schema
+            raise RecordError(f"{path.name} is damaged: {str(error).splitlines()[0]}") from error
+
+    def write(self, path: Path) -> None:
+        """Write the record whole, with its seal."""
+        content = json.loads(self.model_dump_json())
+        write_whole(path, json.dumps(content | {"seal": digest(content)}, indent=1, ensure_ascii=False) + "\n")
+
+
+class Record(Sealed):
     """What one run of a notebook found.
 
     Two runs on a CPU with the same fingerprint agree in ``claims`` and ``figures`` to the last bit; ``seconds`` is the
     wall clock of the run, and ``commit`` the state of the repository it was made in. ``executed`` is the hash of the
-    executed notebook. The file ends in a seal, a hash of all the rest, so that what was cut short or written into by
-    hand is not taken for what a run found.
+    executed notebook.
     """
-
-    model_config = ConfigDict(ser_json_inf_nan="strings")
 
     notebook: str
     title: str
@@ -54,22 +78,6 @@ class Record(BaseModel):
     executed: str = ""
 
     @classmethod
-    def read(cls, path: Path) -> "Record":
-        """Read one record.
-
-        Raises:
-            RecordError: the file is not a record, or not as it was written.
-        """
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            seal = content.pop("seal", None)  # records kept from the first edition have none
-            if seal is not None and seal != digest(content):
-                raise ValueError("its content is not what was written")
-            return cls.model_validate(content)
-        except (ValueError, AttributeError, TypeError) as error:  # not UTF-8, not JSON, no object, not of the schema
-            raise RecordError(f"{path.name} is damaged: {str(error).splitlines()[0]}") from error
-
-    @classmethod
     def of(cls, layout: Layout, notebook: str, profile: str) -> "Record | None":
         """What the last run of a notebook found, or nothing where it has not run.
 
@@ -83,10 +91,6 @@ class Record(BaseModel):
         if record.executed != digest_of_file(executed):
             raise RecordError(f"{executed.name} is damaged: its content is not what was written")
         return record
-
-    def write(self, path: Path) -> None:
-        content = json.loads(self.model_dump_json())
-        write_whole(path, json.dumps(content | {"seal": digest(content)}, indent=1, ensure_ascii=False) + "\n")
 
 
 def stray_claims(notebook: str, claims: list[Settled], registry: Registry) -> list[str]:

@@ -1,0 +1,181 @@
+"""The records of points as one table and one picture, and its curves compared where each of them is best."""
+
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars
+from matplotlib.figure import Figure
+
+from bookpress.claims import show
+from bookpress.claims.intervals import interval_of
+from bookpress.notebooks.values import ValueRefused
+from bookpress.sweeps.points import SEED, Point, PointRecord
+
+#: Beyond this ratio of the largest to the smallest value an axis is logarithmic.
+_LOGARITHMIC = 30.0
+
+#: Columns of the table that are neither axes nor numbers.
+_DRAW, _VERDICT = "draw", "verdict: "
+
+
+def table_of(points: Iterable[Point], done: Mapping[str, PointRecord]) -> polars.DataFrame:
+    """Make a table with one row per point and draw, in the order of the axes: axes, reported numbers, verdicts.
+
+    It does not depend on how the points came to be made, so that two runs of one sweep give the same table.
+    """
+    rows: list[dict[str, Any]] = []
+    for point in points:
+        if (record := done.get(point.identity)) is None:
+            continue
+        axes = {name: _cell(point.parameters[name]) for name in point.axes}
+        draws = [len(value) for value in record.numbers.values() if isinstance(value, list)]
+        verdicts = {f"{_VERDICT}{claim}": verdict.value for claim, verdict in record.verdicts.items()}
+        for draw in range(max(draws, default=1)):
+            numbers = {name: _of_draw(value, draw) for name, value in record.numbers.items()}
+            rows.append({**axes, **({_DRAW: draw} if draws else {}), **numbers, **verdicts})
+    return polars.DataFrame(rows, infer_schema_length=None, strict=False)
+
+
+def chosen(
+    table: polars.DataFrame, axes: Sequence[str], across: str | None, number: str | None, apart: str | None
+) -> tuple[str, str, str | None]:
+    """Choose what the picture shows: as asked, or the first axis with several values and the first number that varies.
+
+    Raises:
+        ValueRefused: the table has no such number, or none that could be drawn.
+    """
+    reported = [name for name in table.columns if name not in (*axes, _DRAW) and not name.startswith(_VERDICT)]
+    numbers = [name for name in reported if table[name].dtype.is_numeric() or table[name].dtype == polars.Boolean]
+    if number is not None and number not in numbers:
+        raise ValueRefused(f"there is no number {number!r} in the table; there are: {', '.join(numbers) or 'none'}")
+    if not numbers:
+        raise ValueRefused("no number was reported that could be drawn")
+    varied = [name for name in axes if table[name].n_unique() > 1 and name != SEED]
+    across = across or next(iter([*varied, *axes]))
+    number = number or next((name for name in numbers if table[name].n_unique() > 1), numbers[0])
+    return across, number, apart or next((name for name in varied if name != across), None)
+
+
+def picture_of(
+    table: polars.DataFrame,
+    across: str,
+    number: str,
+    apart: str | None = None,
+    title: str = "",
+    words: Mapping[str, str] | None = None,
+) -> Figure:
+    """Draw one number against one axis, a curve for each value of ``apart``, with ``words`` in place of names.
+
+    A marker is the mean over seeds, draws and the other axes, a bar the confidence interval of that mean.
+    """
+    words = words or {}
+    fig, axis = show.axes()
+    for index, (value, curve) in enumerate(_curves(table, across, number, apart).items()):
+        # Once all colours are used the markers are shifted, so that no two curves look alike.
+        round_of_colours, colour = divmod(index, len(show.COLOURS))
+        marker = show.MARKERS[(colour + round_of_colours) % len(show.MARKERS)]
+        x = sorted(curve) if table[across].dtype.is_numeric() else list(curve)
+        means = [sum(curve[each]) / len(curve[each]) for each in x]
+        bars = [_half_interval(curve[each]) for each in x]
+        label = value if isinstance(value, str) else f"{words.get(apart, apart)} = {value}" if apart else None
+        axis.errorbar(x, means, yerr=bars, capsize=3, marker=marker, label=label)
+    if _is_logarithmic(table[across]):
+        axis.set_xscale("log")
+    axis.set(xlabel=words.get(across, across), ylabel=words.get(number, number), title=title)
+    if apart:
+        axis.legend()
+    return fig
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A curve compared with another: its ``best`` value of the axis, its mean there, and the mean gap of the seeds.
+
+    ``interval`` is the confidence interval of the mean gap, None for a single seed.
+    """
+
+    name: Any
+    best: Any
+    at_an_end: bool
+    value: float
+    gap: float
+    interval: tuple[float, float] | None
+
+
+def gaps_at_best(table: polars.DataFrame, across: str, number: str, apart: str, against: Any) -> list[Gap]:
+    """Compare each curve with the one at ``against``, each at the value of ``across`` where its ``number`` is smallest.
+
+    The draws of a number are paired: the n-th of every point has the same seed. A value that was chosen by the draw
+    that it is judged on would look better than it is. In the gap of one draw, therefore, both curves are at the value
+    that is best over the other draws. Incomplete curves, where a value or a draw is missing, are left out; if the one
+    to compare with is incomplete, the result is empty.
+    """
+    curves = _curves(table, across, number, apart)
+    axis = set(table[across])
+    draws = max((len(values) for curve in curves.values() for values in curve.values()), default=0)
+    judged = {
+        name: _judged(curve)
+        for name, curve in curves.items()
+        if set(curve) == axis and all(len(values) == draws for values in curve.values())
+    }
+    if against not in judged:
+        return []
+    gaps = []
+    for name, numbers in judged.items():
+        curve = curves[name]
+        best = min(curve, key=lambda each: statistics.fmean(curve[each]))
+        differences = [ours - theirs for ours, theirs in zip(numbers, judged[against], strict=True)]
+        interval = interval_of(differences) if draws > 1 else None
+        at_an_end, value = best in (min(axis), max(axis)), statistics.fmean(curve[best])
+        gaps.append(Gap(name, best, at_an_end, value, statistics.fmean(differences), interval))
+    return gaps
+
+
+def _of_draw(value: Any, draw: int) -> Any:
+    """A reported number in one draw, None beyond its last; one value is that of every draw."""
+    if isinstance(value, list):
+        return value[draw] if draw < len(value) else None
+    return value
+
+
+def _cell(value: Any) -> Any:
+    """A list of one value as that value, another as text: a table's cell holds one value."""
+    if isinstance(value, list):
+        return value[0] if len(value) == 1 else json.dumps(value)
+    return value
+
+
+def _curves(table: polars.DataFrame, across: str, number: str, apart: str | None) -> dict[Any, dict[Any, list[float]]]:
+    """The values of a number by the value of ``apart`` (None without one), then by the value of ``across``."""
+    curves: dict[Any, dict[Any, list[float]]] = {}
+    for row in table.iter_rows(named=True):
+        if row[number] is not None:
+            curve = curves.setdefault(row[apart] if apart else None, {})
+            curve.setdefault(row[across], []).append(float(row[number]))
+    return curves
+
+
+def _judged(curve: Mapping[Any, Sequence[float]]) -> list[float]:
+    """Each draw at the value of the axis that is best over the other draws; a single draw at its own best."""
+
+    def without(values: Sequence[float], draw: int) -> float:
+        return statistics.fmean([*values[:draw], *values[draw + 1 :]] or values)
+
+    draws = len(next(iter(curve.values())))
+    return [curve[min(curve, key=lambda each: without(curve[each], draw))][draw] for draw in range(draws)]
+
+
+def _half_interval(values: list[float]) -> float:
+    """Half the width of the interval of the mean; 0 for a single value."""
+    if len(values) < 2:
+        return 0.0
+    low, high = interval_of(values)
+    return (high - low) / 2
+
+
+def _is_logarithmic(values: polars.Series) -> bool:
+    ends: Any = (values.min(), values.max())
+    return values.dtype.is_numeric() and ends[0] > 0 and ends[1] / ends[0] >= _LOGARITHMIC
