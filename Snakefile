@@ -212,9 +212,9 @@ rule point:
     log:
         "build/plans/{plan}/{point}.log",
     resources:
-        gpu=lambda wildcards: int(TASKS[wildcards.point].needs.gpu),
-        runtime=lambda wildcards: int(TASKS[wildcards.point].needs.minutes) + 5,
-        mem_mb=lambda wildcards: TASKS[wildcards.point].needs.memory_mb,
+        gpu=lambda wildcards: int(TASKS[wildcards.point].limits.gpu),
+        runtime=lambda wildcards: int(TASKS[wildcards.point].limits.minutes) + 5,
+        mem_mb=lambda wildcards: TASKS[wildcards.point].limits.memory_mb,
     priority:
         lambda wildcards: len(TASKS) - int(wildcards.point)
     shell:

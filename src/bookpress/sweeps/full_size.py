@@ -1,11 +1,11 @@
 """The sweeps of the book's full-size figures: which points are done, which are missing, and what these would take."""
 
 import difflib
+import itertools
 import os
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
 
 from rich.console import Console
 
@@ -17,7 +17,7 @@ from bookpress.notebooks.profile import ProfileError, Sweep, load_profile
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import ValueRefused
 from bookpress.sweeps.points import Point, PointRecord, in_order, number_of, points_of, recorded
-from bookpress.sweeps.sweep import Task, report_work, the_only_run, work_off
+from bookpress.sweeps.sweep import Task, report_work, task_of, the_only_run, work_off
 
 CPU = "cpu"
 CUDA = "cuda"
@@ -32,7 +32,6 @@ class FigureSweep:
     points: list[Point]
     done: dict[str, PointRecord]
     missing: list[Point]
-    damaged: list[str]
 
     def pace(self, device: str) -> float | None:
         """How long points took on a kind of device, as a multiple of the plan; None where no point was made on it."""
@@ -76,16 +75,21 @@ def figure_sweeps(layout: Layout, pages: Iterable[str] = ()) -> list[FigureSweep
         if page not in sweeps:
             near = ", ".join(difflib.get_close_matches(page, sweeps, cutoff=0.3)) or "none"
             raise ValueRefused(f"{FULL}.yaml describes no sweep for a page {page!r}; nearest: {near}")
-    return [
-        _with_records(page, sweep, layout) for page in sweeps if page in (pages or sweeps) for sweep in sweeps[page]
-    ]
+    found = []
+    for page, sweep in [(page, sweep) for page in sweeps if page in (pages or sweeps) for sweep in sweeps[page]]:
+        try:
+            points = in_order(points_of(Notebook(sweep.notebook, layout), sweep.axes, sweep.parameters), sweep.first)
+            for expression, point in itertools.product((sweep.seconds, sweep.operations or "0"), points):
+                number_of(expression, point)
+        except (ValueRefused, ProfileError) as error:
+            raise ProfileError(f"{FULL}.yaml, {page}, '{sweep.title}': {error}") from error
+        found.append(FigureSweep(page, sweep, points, *recorded(points, layout.points(page))))
+    return found
 
 
 def list_points(layout: Layout, pages: list[str], console: Console) -> None:
     """Print for each figure the points that are done, those that are missing, and what these would take."""
     for one in figure_sweeps(layout, pages):
-        for line in one.damaged:
-            console.print(line, markup=False, soft_wrap=True)
         pace = ", ".join(f"{seconds:.0f} s each on {device}" for device, seconds in one.seconds_measured().items())
         left = f"{len(one.missing)}: {one.left}{', for an accelerator' * one.sweep.gpu}" if one.missing else "none"
         line = f"{len(one.done)} of {len(one.points)} points, {pace or 'none measured'}; missing: {left}"
@@ -122,7 +126,7 @@ def make_points_again(layout: Layout, pages: list[str], cores: str, hours: float
             for point, seconds in zip(one.points, one.seconds(one.points, CPU), strict=True):
                 record = one.done.get(point.identity)
                 if record and record.fingerprint == fingerprint and not one.sweep.gpu:
-                    task = Task.of(point, plan / f"records-{number}", one.sweep)
+                    task = task_of(point, plan / f"records-{number}", one.sweep)
                     tasks.append((seconds, task, record, one))
         if not tasks:
             console.print("no point on record is of the present code")
@@ -146,8 +150,8 @@ def tasks_of(sweeps: Iterable[FigureSweep], device: str, layout: Layout) -> list
     ordered: list[tuple[float, Task]] = []
     for one in sweeps:
         if not (one.sweep.gpu and device == CPU):
-            tasks = [Task.of(point, layout.points(one.page), one.sweep, device) for point in one.missing]
-            ordered += zip(accumulate(one.seconds(one.missing, device)), tasks, strict=True)
+            tasks = [task_of(point, layout.points(one.page), one.sweep, device) for point in one.missing]
+            ordered += zip(itertools.accumulate(one.seconds(one.missing, device)), tasks, strict=True)
     return [task for _, task in sorted(ordered, key=lambda each: each[0])]
 
 
@@ -165,14 +169,3 @@ def in_words(seconds: float) -> str:
         if seconds >= 1.5 * size:
             return f"{seconds / size:.0f} {name}" if seconds >= 10 * size else f"{seconds / size:.1f} {name}"
     return f"{seconds:.0f} s"
-
-
-def _with_records(page: str, sweep: Sweep, layout: Layout) -> FigureSweep:
-    try:
-        points = in_order(points_of(Notebook(sweep.notebook, layout), sweep.axes, sweep.parameters), sweep.first)
-        for point in points:
-            number_of(sweep.seconds, point)
-            number_of(sweep.operations or "0", point)
-    except (ValueRefused, ProfileError) as error:
-        raise ProfileError(f"{FULL}.yaml, {page}, '{sweep.title}': {error}") from error
-    return FigureSweep(page, sweep, points, *recorded(points, layout.points(page)))

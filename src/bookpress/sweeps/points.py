@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bookpress.claims.record import RecordError, Sealed
+from bookpress.claims.record import Sealed
 from bookpress.claims.registry import Verdict
 from bookpress.files import digest
 from bookpress.notebooks.profile import ProfileError
@@ -55,10 +55,9 @@ class Point:
     def name(self) -> str:
         """A file's name with the axes and all that is not a default, ``heads=4,seed=2``; cut names end in a hash."""
         values = {name: self.parameters[name] for name in dict.fromkeys([*self.axes, *sorted(self.own)])}
-        texts = {name: _text(value) for name, value in values.items() if name != DEVICE}
-        full = ",".join(f"{name}={text}" for name, text in texts.items()) or "defaults"
+        full = ",".join(f"{name}={_text(value)}" for name, value in values.items() if name != DEVICE) or "defaults"
         safe = re.sub(r"[^\w.+,=-]+", "_", full, flags=re.ASCII)
-        if safe == full and len(full) <= _LONGEST_NAME and not any("," in text or not text for text in texts.values()):
+        if safe == full and len(full) <= _LONGEST_NAME:
             return full
         return f"{safe[: _LONGEST_NAME - 18]}--{digest(sorted(values.items()))}"
 
@@ -89,25 +88,22 @@ class PointRecord(Sealed):
 
 def recorded(
     points: Sequence[Point], folder: Path, fingerprint: str | None = None
-) -> tuple[dict[str, PointRecord], list[Point], list[str]]:
-    """Find the records of points of one notebook in a folder; with a fingerprint, only those of that code.
+) -> tuple[dict[str, PointRecord], list[Point]]:
+    """Find the records of points of one notebook in a folder, by identity, and list the points without one.
 
-    A record from before the notebook had one of its parameters is that of the point with this parameter at its default.
+    With a fingerprint, only records of that code count. A record from before the notebook had one of its parameters is
+    that of the point with this parameter at its default.
 
-    Returns:
-        The records by the identities of their points, the points without one, and a line for each damaged file.
+    Raises:
+        RecordError: a record is damaged; once its file is removed, the point is made again.
     """
-    records, damaged = {}, []
+    records = {}
     for path in sorted(folder.glob("[!.]*.json")):
-        try:
-            record = PointRecord.read(path)
-        except RecordError as error:
-            damaged.append(str(error))
-            continue
+        record = PointRecord.read(path)
         if fingerprint in (None, record.fingerprint):
             records[_identity(record.notebook, points[0].defaults | record.parameters)] = record
     done = {point.identity: records[point.identity] for point in points if point.identity in records}
-    return done, [point for point in points if point.identity not in done], damaged
+    return done, [point for point in points if point.identity not in done]
 
 
 def points_of(notebook: Notebook, axes: Mapping[str, Sequence[Any]], base: Mapping[str, Any]) -> list[Point]:
@@ -124,7 +120,10 @@ def points_of(notebook: Notebook, axes: Mapping[str, Sequence[Any]], base: Mappi
         raise ValueRefused(f"the axes span {count:,} points; at most {MOST_VALUES:,} are allowed")
     typed = {name: [fitted(notebook, {name: value})[name] for value in values] for name, values in axes.items()}
     for name, values in typed.items():
-        _refuse_axis(name, values)
+        if not values:
+            raise ValueRefused(f"the axis {name} has no values")
+        if len(twice := Counter(map(json.dumps, values)) - Counter({*map(json.dumps, values)})):
+            raise ValueRefused(f"the axis {name} has the value {next(iter(twice))} twice")
     defaults = {one.name: one.default for one in notebook.parameters}
     points = []
     for combination in itertools.product(*typed.values()):
@@ -161,16 +160,8 @@ def _identity(notebook: str, parameters: Mapping[str, Any]) -> str:
     return digest(notebook, {name: value for name, value in parameters.items() if name != DEVICE})
 
 
-def _refuse_axis(name: str, values: list[Any]) -> None:
-    if not values:
-        raise ValueRefused(f"the axis {name} has no values")
-    text, count = Counter(map(json.dumps, values)).most_common(1)[0]
-    if count > 1:
-        raise ValueRefused(f"the axis {name} has the value {text} {'twice' if count == 2 else f'{count} times'}")
-
-
 def _text(value: Any) -> str:
-    """A value within a file's name; a list is joined by plus signs."""
-    if isinstance(value, list):
-        return json.dumps(value, separators=("+", ":")).removeprefix("[").removesuffix("]")
-    return value if isinstance(value, str) else json.dumps(value)
+    """A value within a file's name; a list is joined by plus signs, a text that is no word is quoted."""
+    if isinstance(value, str):
+        return value if re.fullmatch(r"[\w.+-]+", value) else json.dumps(value)
+    return json.dumps(value, separators=("+", ":")).removeprefix("[").removesuffix("]")

@@ -11,7 +11,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,32 +37,32 @@ from bookpress.sweeps.points import DEVICE, Point, PointRecord, in_order, points
 #: A run without a limit on its time ends after a year.
 MOST_HOURS = 8760.0
 
-#: The limit on a point of a sweep that no profile describes.
-_MINUTES = 60.0
-
 
 class Task(BaseModel):
-    """A point to be made: its parameters, those that are not defaults, the path of its record, and its needs."""
+    """A point to be made: its parameters, those that are not defaults, the path of its record, and its limits."""
 
     notebook: str
     parameters: dict[str, Any]
     own: list[str]
     record: Path
-    needs: Settings
-
-    @classmethod
-    def of(cls, point: Point, folder: Path, described: Sweep | Settings | None, device: str | None = None) -> "Task":
-        """The task of a point: its record goes into the folder, and its description, if there is one, has its needs."""
-        needs = described.model_dump(include={"minutes", "memory_mb", "gpu"}) if described else {"minutes": _MINUTES}
-        parameters = point.parameters | ({DEVICE: device} if device and DEVICE in point.parameters else {})
-        record = folder / f"{point.name}.json"
-        return cls(
-            notebook=point.notebook, parameters=parameters, own=point.own, record=record, needs=Settings(**needs)
-        )
+    limits: Settings
 
 
 #: A plan: the tasks by their numbers, in the order in which they are to begin.
 _PLAN = TypeAdapter(dict[str, Task])
+
+
+def task_of(point: Point, folder: Path, described: Sweep | Settings | None, device: str | None = None) -> Task:
+    """The task of a point whose record goes into a folder, with the limits of its description if there is one."""
+    place = {DEVICE: device} if device and DEVICE in point.parameters else {}
+    limits = described.model_dump(include={"minutes", "memory_mb", "gpu"}) if described else {"minutes": 60.0}
+    return Task(
+        notebook=point.notebook,
+        parameters=point.parameters | place,
+        own=point.own,
+        record=folder / f"{point.name}.json",
+        limits=Settings(**limits),
+    )
 
 
 def run_sweep(
@@ -103,19 +103,17 @@ def run_sweep(
     tempfile.TemporaryFile(dir=folder).close()  # what cannot be written is found before the run
     fingerprint = Reach(layout, LAPTOP).fingerprint(notebook)
     with the_only_run(layout, f"sweep-{digest(str(folder.resolve()))}") as plan:
-        done, missing, damaged = recorded(points, folder / "points", fingerprint)
-        for line in damaged:
-            console.print(f"{line}; it is made again", markup=False, soft_wrap=True)
+        done, missing = recorded(points, folder / "points", fingerprint)
         console.print(f"{len(done)} of {len(points)} points are there, {len(missing)} to be made")
-        tasks = [Task.of(point, folder / "points", described) for point in in_order(missing)]
+        tasks = [task_of(point, folder / "points", described) for point in in_order(missing)]
         made, left, failed = work_off(layout, plan, tasks, cores, hours, workflow_profile)
-        done, _, _ = recorded(points, folder / "points", fingerprint)
+        done, _ = recorded(points, folder / "points", fingerprint)
         if done:
             table, picture = table_of(points, done), folder / "picture.svg"
             write_whole(folder / "table.csv", table.write_csv())
             console.print(f"{len(table)} rows: {folder / 'table.csv'}", markup=False, soft_wrap=True)
             across, number, apart = chosen(table, [*axes], across, number, apart)
-            write_whole(picture, svg_of(picture_of(table, across, number, apart, name)))
+            write_whole(picture, svg_of(picture_of(table, across, number, apart)))
             console.print(f"{number} against {across}: {picture}", markup=False, soft_wrap=True)
     report_work(made, left, failed, console)
 
@@ -156,12 +154,7 @@ def the_only_run(layout: Layout, name: str) -> Iterator[Path]:
 
 
 def work_off(
-    layout: Layout,
-    plan: Path,
-    tasks: Iterable[Task],
-    cores: str,
-    hours: float,
-    workflow_profile: Path | None = None,
+    layout: Layout, plan: Path, tasks: list[Task], cores: str, hours: float, profile: Path | None = None
 ) -> tuple[int, int, dict[str, str]]:
     """Make points in their order on the given cores; after ``hours`` no more are begun.
 
@@ -173,12 +166,12 @@ def work_off(
     Raises:
         BuildError: the graph could not be run.
     """
-    numbered = {f"{number:05}": task for number, task in enumerate(tasks)}
-    if not numbered:
+    if not tasks:
         return 0, 0, {}
-    remove_leftovers({task.record.parent for task in numbered.values()})
+    numbered = {f"{number:05}": task for number, task in enumerate(tasks)}
+    remove_leftovers({task.record.parent for task in tasks})
     (plan / "plan.json").write_bytes(_PLAN.dump_json(numbered))
-    engine = Engine(shared=True, profile=workflow_profile and workflow_profile.absolute())
+    engine = Engine(shared=True, profile=profile and profile.absolute())
     until, timer = time.monotonic() + 3600 * hours, threading.Timer(3600 * hours, _begin_no_more)
     timer.daemon = True
     timer.start()
@@ -188,11 +181,11 @@ def work_off(
     if not (whole or begun or time.monotonic() >= until):
         raise BuildError("Snakemake began no point, for the reason that it gave above")
     failed = {numbered[number].record.stem: _reason(layout, plan, number) for number in sorted(begun - made)}
-    return len(made), len(numbered) - len(made) - len(failed), failed
+    return len(made), len(tasks) - len(made) - len(failed), failed
 
 
 def make_point(layout: Layout, plan_name: str, number: str) -> str:
-    """Make one point of a plan, as a job of the graph, and return a line on it.
+    """Make one point of a plan, as a job of the graph, and return a line on the progress.
 
     Raises:
         RunFailed: its notebook ended early, or reports a number by the name of a parameter.
@@ -202,7 +195,7 @@ def make_point(layout: Layout, plan_name: str, number: str) -> str:
     source = Notebook(task.notebook, layout)
     fingerprint = Reach(layout, LAPTOP).fingerprint(source)
     started = time.perf_counter()
-    executed = execute(source, task.parameters, task.needs, LAPTOP, plan / number, task.own)
+    executed = execute(source, task.parameters, task.limits, LAPTOP, plan / number, task.own)
     seconds, notes = time.perf_counter() - started, executed.metadata.get("papermill", {})
     settled, numbers, environment = claims_in(executed), numbers_in(executed), environment_in(executed)
     if same := sorted(numbers.keys() & task.parameters.keys()):

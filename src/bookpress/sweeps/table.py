@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars
 from matplotlib.figure import Figure
 
@@ -17,8 +18,8 @@ from bookpress.sweeps.points import SEED, Point, PointRecord
 #: Beyond this ratio of the largest to the smallest value an axis is logarithmic.
 _LOGARITHMIC = 30.0
 
-#: Columns of the table that are neither axes nor numbers.
-_DRAW, _VERDICT = "draw", "verdict: "
+#: The column that counts the draws of a point.
+_DRAW = "draw"
 
 
 def table_of(points: Iterable[Point], done: Mapping[str, PointRecord]) -> polars.DataFrame:
@@ -31,11 +32,12 @@ def table_of(points: Iterable[Point], done: Mapping[str, PointRecord]) -> polars
         if (record := done.get(point.identity)) is None:
             continue
         axes = {name: _cell(point.parameters[name]) for name in point.axes}
-        draws = [len(value) for value in record.numbers.values() if isinstance(value, list)]
-        verdicts = {f"{_VERDICT}{claim}": verdict.value for claim, verdict in record.verdicts.items()}
-        for draw in range(max(draws, default=1)):
-            numbers = {name: _of_draw(value, draw) for name, value in record.numbers.items()}
-            rows.append({**axes, **({_DRAW: draw} if draws else {}), **numbers, **verdicts})
+        draws = {name: dict(enumerate(value)) for name, value in record.numbers.items() if isinstance(value, list)}
+        verdicts = {f"verdict: {claim}": verdict.value for claim, verdict in record.verdicts.items()}
+        for draw in range(max(map(len, draws.values()), default=1)):
+            drawn = {_DRAW: draw} if draws else {}
+            numbers = record.numbers | {name: values.get(draw) for name, values in draws.items()}
+            rows.append({**axes, **drawn, **numbers, **verdicts})
     return polars.DataFrame(rows, infer_schema_length=None, strict=False)
 
 
@@ -47,8 +49,8 @@ def chosen(
     Raises:
         ValueRefused: the table has no such number, or none that could be drawn.
     """
-    reported = [name for name in table.columns if name not in (*axes, _DRAW) and not name.startswith(_VERDICT)]
-    numbers = [name for name in reported if table[name].dtype.is_numeric() or table[name].dtype == polars.Boolean]
+    kinds = {name: table[name].dtype for name in table.columns if name not in (*axes, _DRAW)}
+    numbers = [name for name, kind in kinds.items() if kind.is_numeric() or kind == polars.Boolean]
     if number is not None and number not in numbers:
         raise ValueRefused(f"there is no number {number!r} in the table; there are: {', '.join(numbers) or 'none'}")
     if not numbers:
@@ -60,12 +62,7 @@ def chosen(
 
 
 def picture_of(
-    table: polars.DataFrame,
-    across: str,
-    number: str,
-    apart: str | None = None,
-    title: str = "",
-    words: Mapping[str, str] | None = None,
+    table: polars.DataFrame, across: str, number: str, apart: str | None, words: Mapping[str, str] | None = None
 ) -> Figure:
     """Draw one number against one axis, a curve for each value of ``apart``, with ``words`` in place of names.
 
@@ -73,18 +70,20 @@ def picture_of(
     """
     words = words or {}
     fig, axis = show.axes()
+    numeric = table[across].dtype.is_numeric()
     for index, (value, curve) in enumerate(_curves(table, across, number, apart).items()):
         # Once all colours are used the markers are shifted, so that no two curves look alike.
         round_of_colours, colour = divmod(index, len(show.COLOURS))
         marker = show.MARKERS[(colour + round_of_colours) % len(show.MARKERS)]
-        x = sorted(curve) if table[across].dtype.is_numeric() else list(curve)
+        x = sorted(curve) if numeric else list(curve)
         means = [sum(curve[each]) / len(curve[each]) for each in x]
-        bars = [_half_interval(curve[each]) for each in x]
+        bars = [np.ptp(interval_of(curve[each])) / 2 if len(curve[each]) > 1 else 0.0 for each in x]
         label = value if isinstance(value, str) else f"{words.get(apart, apart)} = {value}" if apart else None
         axis.errorbar(x, means, yerr=bars, capsize=3, marker=marker, label=label)
-    if _is_logarithmic(table[across]):
+    ends: Any = (table[across].min(), table[across].max())
+    if numeric and ends[0] > 0 and ends[1] / ends[0] >= _LOGARITHMIC:
         axis.set_xscale("log")
-    axis.set(xlabel=words.get(across, across), ylabel=words.get(number, number), title=title)
+    axis.set(xlabel=words.get(across, across), ylabel=words.get(number, number))
     if apart:
         axis.legend()
     return fig
@@ -134,18 +133,9 @@ def gaps_at_best(table: polars.DataFrame, across: str, number: str, apart: str, 
     return gaps
 
 
-def _of_draw(value: Any, draw: int) -> Any:
-    """A reported number in one draw, None beyond its last; one value is that of every draw."""
-    if isinstance(value, list):
-        return value[draw] if draw < len(value) else None
-    return value
-
-
 def _cell(value: Any) -> Any:
     """A list of one value as that value, another as text: a table's cell holds one value."""
-    if isinstance(value, list):
-        return value[0] if len(value) == 1 else json.dumps(value)
-    return value
+    return value if not isinstance(value, list) else value[0] if len(value) == 1 else json.dumps(value)
 
 
 def _curves(table: polars.DataFrame, across: str, number: str, apart: str | None) -> dict[Any, dict[Any, list[float]]]:
@@ -166,16 +156,3 @@ def _judged(curve: Mapping[Any, Sequence[float]]) -> list[float]:
 
     draws = len(next(iter(curve.values())))
     return [curve[min(curve, key=lambda each: without(curve[each], draw))][draw] for draw in range(draws)]
-
-
-def _half_interval(values: list[float]) -> float:
-    """Half the width of the interval of the mean; 0 for a single value."""
-    if len(values) < 2:
-        return 0.0
-    low, high = interval_of(values)
-    return (high - low) / 2
-
-
-def _is_logarithmic(values: polars.Series) -> bool:
-    ends: Any = (values.min(), values.max())
-    return values.dtype.is_numeric() and ends[0] > 0 and ends[1] / ends[0] >= _LOGARITHMIC

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bookpress.claims.record import RecordError
 from bookpress.notebooks.profile import ProfileError
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import ValueRefused, axes_of
@@ -84,7 +85,7 @@ def test_records_are_found_by_parameters_and_code(notebook: Notebook, a_record: 
     first, second = points_of(notebook, {"n": [3, 4]}, {})
     a_record(first).write(tmp_path / "any name.json")
     for fingerprint in (None, "f"):
-        done, missing, _ = recorded([first, second], tmp_path, fingerprint)
+        done, missing = recorded([first, second], tmp_path, fingerprint)
         assert (set(done), missing) == ({first.identity}, [second])
     assert recorded([first, second], tmp_path, "other code")[0] == {}
 
@@ -95,17 +96,16 @@ def test_a_record_from_before_a_parameter_is_that_of_its_default(
     at_default, other = points_of(notebook, {"kind": ["a", "b"]}, {})
     before = {key: value for key, value in at_default.parameters.items() if key != "kind"}
     a_record(at_default, parameters=before).write(tmp_path / "old.json")
-    done, missing, _ = recorded([at_default, other], tmp_path)
+    done, missing = recorded([at_default, other], tmp_path)
     assert (set(done), missing) == ({at_default.identity}, [other])
 
 
-def test_a_damaged_record_is_named_and_missing(notebook: Notebook, a_record: ARecord, tmp_path: Path) -> None:
+def test_a_damaged_record_is_named(notebook: Notebook, a_record: ARecord, tmp_path: Path) -> None:
     (point,) = points_of(notebook, {"n": [3]}, {})
+    (tmp_path / "._n=3.json").write_bytes(b"\x00")  # as another system leaves them on a shared disk
+    assert recorded([point], tmp_path) == ({}, [point])
     path = tmp_path / "n=3.json"
     a_record(point).write(path)
     path.write_text(path.read_text().replace('"seconds": 1.0', '"seconds": 2.0'))
-    (tmp_path / "short.json").write_bytes(b"\xff{")
-    (tmp_path / "._n=3.json").write_bytes(b"\x00")  # as another system leaves them on a shared disk
-    done, missing, damaged = recorded([point], tmp_path)
-    assert (done, missing) == ({}, [point])
-    assert [line.partition(" is damaged")[0] for line in damaged] == ["n=3.json", "short.json"]
+    with pytest.raises(RecordError, match="n=3.json is damaged"):
+        recorded([point], tmp_path)

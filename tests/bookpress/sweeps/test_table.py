@@ -68,7 +68,7 @@ def test_a_marker_is_the_mean_over_the_seeds_and_a_bar_its_interval(table: polar
 
 
 def test_a_single_value_has_a_bar_of_no_length() -> None:
-    curve: Any = picture_of(polars.DataFrame({"n": [1.0], "loss": [2.0]}), "n", "loss").axes[0].containers[0]
+    curve: Any = picture_of(polars.DataFrame({"n": [1.0], "loss": [2.0]}), "n", "loss", None).axes[0].containers[0]
     low, high = curve.lines[2][0].get_segments()[0][:, 1]
     assert low == high
 
@@ -85,7 +85,7 @@ def test_no_two_curves_of_a_picture_look_alike() -> None:
 
 @pytest.mark.parametrize(("values", "scale"), [([1, 30], "log"), ([1, 29], "linear"), ([0, 100], "linear")])
 def test_an_axis_of_a_large_ratio_is_logarithmic(values: list[int], scale: str) -> None:
-    axis = picture_of(polars.DataFrame({"n": values, "loss": [1.0, 2.0]}), "n", "loss").axes[0]
+    axis = picture_of(polars.DataFrame({"n": values, "loss": [1.0, 2.0]}), "n", "loss", None).axes[0]
     assert axis.get_xscale() == scale
 
 
