@@ -76,7 +76,7 @@ def figure_sweeps(layout: Layout, pages: Iterable[str] = ()) -> list[FigureSweep
             near = ", ".join(difflib.get_close_matches(page, sweeps, cutoff=0.3)) or "none"
             raise ValueRefused(f"{FULL}.yaml describes no sweep for a page {page!r}; nearest: {near}")
     found = []
-    for page, sweep in [(page, sweep) for page in sweeps if page in (pages or sweeps) for sweep in sweeps[page]]:
+    for page, sweep in [(name, sweep) for name in sweeps if name in (pages or sweeps) for sweep in sweeps[name]]:
         try:
             points = in_order(points_of(Notebook(sweep.notebook, layout), sweep.axes, sweep.parameters), sweep.first)
             for expression, point in itertools.product((sweep.seconds, sweep.operations or "0"), points):

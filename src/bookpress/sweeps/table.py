@@ -1,7 +1,6 @@
 """The records of points as one table and one picture, and its curves compared where each of them is best."""
 
 import json
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from bookpress.claims import show
 from bookpress.claims.intervals import interval_of
@@ -51,14 +51,12 @@ def chosen(
     """
     kinds = {name: table[name].dtype for name in table.columns if name not in (*axes, _DRAW)}
     numbers = [name for name, kind in kinds.items() if kind.is_numeric() or kind == polars.Boolean]
-    if number is not None and number not in numbers:
-        raise ValueRefused(f"there is no number {number!r} in the table; there are: {', '.join(numbers) or 'none'}")
-    if not numbers:
-        raise ValueRefused("no number was reported that could be drawn")
-    varied = [name for name in axes if table[name].n_unique() > 1 and name != SEED]
-    across = across or next(iter([*varied, *axes]))
-    number = number or next((name for name in numbers if table[name].n_unique() > 1), numbers[0])
-    return across, number, apart or next((name for name in varied if name != across), None)
+    if not numbers or number not in (None, *numbers):
+        raise ValueRefused(f"there is no number {number or ''!r} to draw; there are: {', '.join(numbers) or 'none'}")
+    varied = [name for name in (*axes, *numbers) if table[name].n_unique() > 1 and name != SEED]
+    across = across or next(name for name in (*varied, *axes) if name in axes)
+    number = number or next(name for name in (*varied, *numbers) if name in numbers)
+    return across, number, apart or next((name for name in varied if name in axes and name != across), None)
 
 
 def picture_of(
@@ -113,24 +111,29 @@ def gaps_at_best(table: polars.DataFrame, across: str, number: str, apart: str, 
     to compare with is incomplete, the result is empty.
     """
     curves = _curves(table, across, number, apart)
-    axis = set(table[across])
+    axis = sorted(set(table[across]))
     draws = max((len(values) for curve in curves.values() for values in curve.values()), default=0)
-    judged = {
-        name: _judged(curve)
+    whole = {
+        name: np.array([curve[value] for value in axis])  # of shape (values of the axis, draws)
         for name, curve in curves.items()
-        if set(curve) == axis and all(len(values) == draws for values in curve.values())
+        if [len(curve.get(value, ())) for value in axis] == [draws] * len(axis)
     }
-    if against not in judged:
-        return []
+    judged = {name: _judged(curve) for name, curve in whole.items()}
     gaps = []
-    for name, numbers in judged.items():
-        curve = curves[name]
-        best = min(curve, key=lambda each: statistics.fmean(curve[each]))
-        differences = [ours - theirs for ours, theirs in zip(numbers, judged[against], strict=True)]
-        interval = interval_of(differences) if draws > 1 else None
-        at_an_end, value = best in (min(axis), max(axis)), statistics.fmean(curve[best])
-        gaps.append(Gap(name, best, at_an_end, value, statistics.fmean(differences), interval))
+    for name, curve in whole.items() if against in whole else ():
+        best = int(curve.mean(axis=1).argmin())
+        differences = judged[name] - judged[against]
+        interval = interval_of(differences.tolist()) if draws > 1 else None
+        at_an_end, value = best in (0, len(axis) - 1), float(curve[best].mean())
+        gaps.append(Gap(name, axis[best], at_an_end, value, float(differences.mean()), interval))
     return gaps
+
+
+def _judged(curve: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each draw at the value of the axis that is best over the other draws; a single draw at its own best."""
+    draws = curve.shape[1]
+    others = curve.sum(axis=1, keepdims=True) - curve if draws > 1 else curve
+    return curve[others.argmin(axis=0), np.arange(draws)]
 
 
 def _cell(value: Any) -> Any:

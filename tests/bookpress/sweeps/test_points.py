@@ -107,5 +107,5 @@ def test_a_damaged_record_is_named(notebook: Notebook, a_record: ARecord, tmp_pa
     path = tmp_path / "n=3.json"
     a_record(point).write(path)
     path.write_text(path.read_text().replace('"seconds": 1.0', '"seconds": 2.0'))
-    with pytest.raises(RecordError, match="n=3.json is damaged"):
+    with pytest.raises(RecordError, match=r"n=3\.json is damaged"):
         recorded([point], tmp_path)
