@@ -149,13 +149,3 @@ def _curves(table: polars.DataFrame, across: str, number: str, apart: str | None
             curve = curves.setdefault(row[apart] if apart else None, {})
             curve.setdefault(row[across], []).append(float(row[number]))
     return curves
-
-
-def _judged(curve: Mapping[Any, Sequence[float]]) -> list[float]:
-    """Each draw at the value of the axis that is best over the other draws; a single draw at its own best."""
-
-    def without(values: Sequence[float], draw: int) -> float:
-        return statistics.fmean([*values[:draw], *values[draw + 1 :]] or values)
-
-    draws = len(next(iter(curve.values())))
-    return [curve[min(curve, key=lambda each: without(curve[each], draw))][draw] for draw in range(draws)]
