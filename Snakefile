@@ -215,7 +215,11 @@ rule point:
         gpu=lambda wildcards: int(TASKS[wildcards.point].limits.gpu),
         runtime=lambda wildcards: int(TASKS[wildcards.point].limits.minutes) + 5,
         mem_mb=lambda wildcards: TASKS[wildcards.point].limits.memory_mb,
+    params:
+        name=lambda wildcards: TASKS[wildcards.point].record.stem,
     priority:
         lambda wildcards: len(TASKS) - int(wildcards.point)
+    message:
+        "make {params.name}"
     shell:
-        f"({BOOK} point {{wildcards.plan}} {{wildcards.point}}) 2> {{log}}"
+        "({BOOK} point {wildcards.plan} {wildcards.point}) > {log} 2>&1"

@@ -308,7 +308,7 @@ def points(
 def point(plan: str, number: str) -> None:
     """Make one point of a plan, for the graph."""
     end_with_builder()
-    console.print(make_point(Layout.here(), plan, number), markup=False, soft_wrap=True)
+    make_point(Layout.here(), plan, number)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

@@ -184,18 +184,17 @@ def work_off(
     return len(made), len(tasks) - len(made) - len(failed), failed
 
 
-def make_point(layout: Layout, plan_name: str, number: str) -> str:
-    """Make one point of a plan, as a job of the graph, and return a line on the progress.
+def make_point(layout: Layout, plan: str, number: str) -> None:
+    """Make one point of a plan, as a job of the graph.
 
     Raises:
         RunFailed: its notebook ended early, or reports a number by the name of a parameter.
     """
-    plan, tasks = layout.plan(plan_name), load_plan(layout, plan_name)
-    task = tasks[number]
+    task = load_plan(layout, plan)[number]
     source = Notebook(task.notebook, layout)
     fingerprint = Reach(layout, LAPTOP).fingerprint(source)
     started = time.perf_counter()
-    executed = execute(source, task.parameters, task.limits, LAPTOP, plan / number, task.own)
+    executed = execute(source, task.parameters, task.limits, LAPTOP, layout.plan(plan) / number, task.own)
     seconds, notes = time.perf_counter() - started, executed.metadata.get("papermill", {})
     settled, numbers, environment = claims_in(executed), numbers_in(executed), environment_in(executed)
     if same := sorted(numbers.keys() & task.parameters.keys()):
@@ -219,7 +218,6 @@ def make_point(layout: Layout, plan_name: str, number: str) -> str:
         seconds=round(seconds, 2),
         memory_mb=notes.get(MEMORY),
     ).write(task.record)
-    return f"{task.record.stem}: {seconds:.1f} s; {len([*plan.glob('*.done')]) + 1} of {len(tasks)} done"
 
 
 def load_plan(layout: Layout, name: str) -> dict[str, Task]:

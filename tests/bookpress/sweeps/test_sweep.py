@@ -54,24 +54,15 @@ def test_each_point_is_made_once_and_all_are_gathered(book: Book, toy: Any, fold
     assert plans(toy.layout) == []
 
 
-def test_an_output_folder_is_the_caller_s(book: Book, toy: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_paths_are_the_caller_s(book: Book, toy: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = tmp_path_factory.mktemp("my own")
-    code, _ = book(*SWEEP, "-p", "n=1,2", "-o", "mine", folder=elsewhere)
-    assert code == 0
+    (elsewhere / "settings").mkdir()
+    (elsewhere / "settings" / "config.yaml").write_text("cores: 1\n")
+    options = ["-o", "mine", "--workflow-profile", "settings"]
+    assert book("sweep", "demo/points/point", "-p", "n=1,2", *options, folder=elsewhere)[0] == 0
     assert len(list((elsewhere / "mine" / "points").iterdir())) == 2
     assert (elsewhere / "mine" / "table.csv").is_file()
     assert not (toy.layout.root / "mine").exists()
-
-
-def test_a_profile_of_snakemake_is_the_caller_s(book: Book, tmp_path_factory: pytest.TempPathFactory) -> None:
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
-    (elsewhere / "profile").mkdir()
-    (elsewhere / "profile" / "config.yaml").write_text("cores: 1\n")
-    assert book("sweep", "demo/points/point", "-p", "n=1", "--workflow-profile", "profile", folder=elsewhere)[0] == 0
-    code, printed = book("sweep", "demo/points/point", "-p", "n=2", "--workflow-profile", "none", folder=elsewhere)
-    assert code == 1
-    assert "none" in printed
-    assert "snakemake said nothing" not in printed
 
 
 def test_the_seconds_of_a_point_are_those_of_the_processor(book: Book, toy: Any, edit: Any, folder: Path) -> None:
@@ -114,15 +105,15 @@ def test_points_that_fail_are_named_and_the_others_kept(book: Book, folder: Path
     assert len((folder / "table.csv").read_text().splitlines()) == 3
 
 
-def test_a_job_that_cannot_start_says_why(book: Book, toy: Any, edit: Any) -> None:
-    edit(toy.layout.root / "Snakefile", "({BOOK} point", "(no-such-program point")
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [("({BOOK} point", "(no-such-program point", "command not found"), ("rule points:", "rule points", "SyntaxError")],
+)
+def test_what_cannot_begin_says_why(book: Book, toy: Any, edit: Any, old: str, new: str, message: str) -> None:
+    edit(toy.layout.root / "Snakefile", old, new)
     code, printed = book(*SWEEP, "-p", "n=1")
     assert code == 1
-    assert "no-such-program: command not found" in printed
-    edit(toy.layout.root / "Snakefile", "rule points:", "rule points")
-    code, printed = book(*SWEEP, "-p", "n=1")
-    assert code == 1
-    assert "SyntaxError" in printed
+    assert message in printed
 
 
 @pytest.mark.parametrize(("hours", "most"), [("0.004", 11), ("0", 2)])
