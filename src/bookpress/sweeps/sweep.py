@@ -13,8 +13,8 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 from rich.console import Console
@@ -39,11 +39,9 @@ MOST_HOURS = 8760.0
 
 
 class Task(BaseModel):
-    """A point to be made: its parameters, those that are not defaults, the path of its record, and its limits."""
+    """A point to be made, the path of its record, and its limits."""
 
-    notebook: str
-    parameters: dict[str, Any]
-    own: list[str]
+    point: Point
     record: Path
     limits: Settings
 
@@ -54,15 +52,10 @@ _PLAN = TypeAdapter(dict[str, Task])
 
 def task_of(point: Point, folder: Path, described: Sweep | Settings | None, device: str | None = None) -> Task:
     """The task of a point whose record goes into a folder, with the limits of its description if there is one."""
-    place = {DEVICE: device} if device and DEVICE in point.parameters else {}
-    limits = described.model_dump(include={"minutes", "memory_mb", "gpu"}) if described else {"minutes": 60.0}
-    return Task(
-        notebook=point.notebook,
-        parameters=point.parameters | place,
-        own=point.own,
-        record=folder / f"{point.name}.json",
-        limits=Settings(**limits),
-    )
+    if device and DEVICE in point.parameters:
+        point = replace(point, parameters=point.parameters | {DEVICE: device})
+    limits = Settings.model_validate(described, from_attributes=True) if described else Settings(minutes=60.0)
+    return Task(point=point, record=folder / f"{point.name}.json", limits=limits)
 
 
 def run_sweep(
@@ -191,14 +184,14 @@ def make_point(layout: Layout, plan: str, number: str) -> None:
         RunFailed: its notebook ended early, or reports a number by the name of a parameter.
     """
     task = load_plan(layout, plan)[number]
-    source = Notebook(task.notebook, layout)
+    point, source = task.point, Notebook(task.point.notebook, layout)
     fingerprint = Reach(layout, LAPTOP).fingerprint(source)
     started = time.perf_counter()
-    executed = execute(source, task.parameters, task.limits, LAPTOP, layout.plan(plan) / number, task.own)
+    executed = execute(source, point.parameters, task.limits, LAPTOP, layout.plan(plan) / number, point.own)
     seconds, notes = time.perf_counter() - started, executed.metadata.get("papermill", {})
     settled, numbers, environment = claims_in(executed), numbers_in(executed), environment_in(executed)
-    if same := sorted(numbers.keys() & task.parameters.keys()):
-        raise RunFailed(Exit.FAILED_CELL, f"{task.notebook} reports a number by the name of a parameter: {same[0]}")
+    if same := sorted(numbers.keys() & point.parameters.keys()):
+        raise RunFailed(Exit.FAILED_CELL, f"{point.notebook} reports a number by the name of a parameter: {same[0]}")
     numbers |= {
         f"{one.claim}: {item.label}": item.measured
         for one in settled
@@ -208,8 +201,8 @@ def make_point(layout: Layout, plan: str, number: str) -> None:
     if environment.get(DEVICE) == "CPU":  # at low priority, wall time counts the work of other programs
         seconds = notes.get(PROCESSOR, seconds)
     PointRecord(
-        notebook=task.notebook,
-        parameters=task.parameters,
+        notebook=point.notebook,
+        parameters=point.parameters,
         numbers=numbers,
         verdicts={one.claim: one.verdict for one in settled},
         fingerprint=fingerprint,

@@ -71,7 +71,7 @@ def test_points_for_an_accelerator_are_left_to_one(toy: Any, sweeps: Load) -> No
     assert all("kind=b" not in task.record.stem for task in tasks_of(sweeps("true"), CPU, toy.layout))
     on_gpu = tasks_of(sweeps("true"), CUDA, toy.layout)
     assert len(on_gpu) == 8
-    assert {task.parameters["device"] for task in on_gpu} == {"cuda"}
+    assert {task.point.parameters["device"] for task in on_gpu} == {"cuda"}
 
 
 @pytest.mark.parametrize(
