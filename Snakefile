@@ -20,7 +20,7 @@ from bookpress.notebooks.source import Notebook, SourceError
 from bookpress.notebooks.profile import settings_for
 from bookpress.layout import LAPTOP
 from bookpress.notebooks.dependencies import Reach
-from bookpress.sweeps.work import load_plan
+from bookpress.sweeps.sweep import load_plan
 
 # Snakemake's jobs are commands of the press.
 BOOK = f"{sys.executable} -m bookpress"
@@ -195,8 +195,7 @@ rule anywhere:
         "--output build/anywhere/{wildcards.setting}/{wildcards.notebook}.ipynb"
 
 
-# `book sweep` and `book points` name a plan. What a point finds is its record, which the job writes by itself and which
-# no rule of the graph may remove; what the graph sees is a token.
+# `book sweep` and `book points` name a plan. Its points are records that the jobs write; the graph sees a token of each.
 PLAN = config.get("plan", "")
 TASKS = load_plan(LAYOUT, PLAN) if PLAN else {}
 
@@ -208,12 +207,18 @@ rule points:
 
 rule point:
     output:
-        "build/plans/{plan}/{point}.done",
+        touch("build/plans/{plan}/{point}.done"),
+    log:
+        "build/plans/{plan}/{point}.log",
     resources:
-        gpu=lambda wildcards: int(TASKS[wildcards.point]["gpu"]),
-        runtime=lambda wildcards: int(TASKS[wildcards.point]["minutes"]) + 5,
-        mem_mb=lambda wildcards: TASKS[wildcards.point]["memory_mb"],
+        gpu=lambda wildcards: int(TASKS[wildcards.point].limits.gpu),
+        runtime=lambda wildcards: int(TASKS[wildcards.point].limits.minutes) + 5,
+        mem_mb=lambda wildcards: TASKS[wildcards.point].limits.memory_mb,
+    params:
+        name=lambda wildcards: TASKS[wildcards.point].record.stem,
     priority:
         lambda wildcards: len(TASKS) - int(wildcards.point)
+    message:
+        "make {params.name}"
     shell:
-        f"{BOOK} point {{wildcards.plan}} {{wildcards.point}}"
+        "({BOOK} point {wildcards.plan} {wildcards.point}) > {log} 2>&1"

@@ -16,8 +16,8 @@ from bookpress.layout import FULL, LAPTOP, Layout
 if TYPE_CHECKING:
     from bookpress.claims.record import Record
 
-#: Devices that a point may need, as sweeps name them.
-CPU, CUDA = "cpu", "cuda"
+#: Devices that a point may need, as sweeps name them; and the longest time that a run of points may be given.
+CPU, CUDA, MOST_HOURS = "cpu", "cuda", 8760.0
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -49,7 +49,15 @@ def _core_count(given: str) -> str:
 
 
 CoreCount = Annotated[str, typer.Option("--cores", help="how many cores to use, or 'all'", callback=_core_count)]
-Hours = Annotated[float | None, typer.Option(help="begin nothing after so many hours", min=0.0)]
+
+
+def _hours(given: float) -> float:
+    if not 0 <= given <= MOST_HOURS:  # nan is neither
+        raise typer.BadParameter(f"{given:g} is not from 0 to {MOST_HOURS:g}")
+    return given
+
+
+Hours = Annotated[float, typer.Option(help="begin nothing after so many hours", callback=_hours)]
 
 
 @app.command("list")
@@ -255,7 +263,7 @@ def sweep(
     across: Annotated[str | None, typer.Option(help="the axis that the picture runs along")] = None,
     number: Annotated[str | None, typer.Option(help="the number that it shows")] = None,
     apart: Annotated[str | None, typer.Option(help="the axis that has a curve for each value")] = None,
-    hours: Hours = None,
+    hours: Hours = MOST_HOURS,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="the folder of points, table, picture")] = None,
     profile: ProfileName = LAPTOP,
     cores: CoreCount = "all",
@@ -264,18 +272,17 @@ def sweep(
     ] = None,
 ) -> None:
     """Run a notebook at every point that the axes span, and gather one table and one picture. Finished points stay."""
-    from bookpress.sweeps.commands import Drawn, run_sweep
+    from bookpress.sweeps.sweep import run_sweep
 
-    drawn = Drawn(across, number, apart)
     run_sweep(
         Layout.here(),
         notebook,
         parameter or [],
         console,
+        shown=(across, number, apart),
         profile=profile,
         cores=cores,
         hours=hours,
-        drawn=drawn,
         folder=output,
         workflow_profile=workflow_profile,
     )
@@ -287,11 +294,11 @@ def points(
     work: Annotated[bool, typer.Option("--work", help="make the missing points, at low priority")] = False,
     again: Annotated[bool, typer.Option("--again", help="make those on record anew, and compare")] = False,
     device: Annotated[str, typer.Option(help=f"with --work: points for '{CPU}' or for '{CUDA}'")] = CPU,
-    hours: Hours = None,
+    hours: Hours = MOST_HOURS,
     cores: CoreCount = "all",
 ) -> None:
     """List the points of full-size figures, done and missing, make those that are missing, or make some again."""
-    from bookpress.sweeps.commands import list_points, make_points_again, work_at_points
+    from bookpress.sweeps.full_size import list_points, make_points_again, work_at_points
 
     if device not in (CPU, CUDA):
         _fail(Exit.USAGE, f"--device is '{CPU}' or '{CUDA}', got {device!r}")
@@ -309,10 +316,10 @@ def points(
 def point(plan: str, number: str) -> None:
     """Make one point of a plan, for the graph."""
     from bookpress.notebooks.kernels import end_with_builder
-    from bookpress.sweeps.work import make_point
+    from bookpress.sweeps.sweep import make_point
 
     end_with_builder()
-    console.print(make_point(Layout.here(), plan, number), markup=False, soft_wrap=True)
+    make_point(Layout.here(), plan, number)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

@@ -99,8 +99,8 @@ def _is_gone(owner: re.Match[str]) -> bool:
     return not psutil.pid_exists(int(owner[1] or owner[2]))
 
 
-class _EachKeyOnce(yaml.CSafeLoader):
-    """A key that is given twice is an error, in place of the last one winning."""
+class _Strict(yaml.CSafeLoader):
+    """A key that is given twice is an error, and so is a number that YAML 1.1 reads otherwise than Python, as 010."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [key.value for key, _ in node.value]
@@ -108,12 +108,23 @@ class _EachKeyOnce(yaml.CSafeLoader):
             raise yaml.constructor.ConstructorError(None, None, f"the key '{twice[0]}' is given twice", node.start_mark)
         return super().construct_mapping(node, deep)
 
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        if not re.fullmatch(r"[-+]?(0|[1-9][0-9_]*)", node.value):
+            words = f"{node.value!r} is no decimal number; a text is written in quotes"
+            raise yaml.constructor.ConstructorError(None, None, words, node.start_mark)
+        return super().construct_yaml_int(node)
+
+
+_Strict.add_constructor("tag:yaml.org,2002:int", _Strict.construct_yaml_int)
+# YAML 1.1 takes 1e-3 for a text, because it has no point.
+_Strict.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+$"), [*"-+0123456789"])
+
 
 def load_yaml(path: Path) -> Any:
     """The content of a file, ``None`` for an empty one.
 
     Raises:
-        yaml.YAMLError: it is not YAML, or has a key twice.
+        yaml.YAMLError: it is not YAML, has a key twice, or a number such as 010.
         UnicodeDecodeError: it is not UTF-8.
     """
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=_EachKeyOnce)
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Strict)

@@ -123,10 +123,6 @@ class Layout:
         """The recorded points of a page's full-size figures, kept in git."""
         return self.results / "points" / notebook
 
-    def again(self, notebook: str) -> Path:
-        """Recorded points made anew, to see whether they come out again."""
-        return self.build / "again" / notebook
-
     def page(self, notebook: str) -> Path:
         """A notebook's page in the book."""
         return self.book / "notebooks" / f"{notebook}.ipynb"

@@ -11,8 +11,7 @@ import yaml
 
 import bookpress
 from bookpress.layout import Layout
-from bookpress.sweeps.points import PointRecord
-from bookpress.sweeps.sweep import Point
+from bookpress.sweeps.points import Point, PointRecord
 
 CLAIMS = """\
 name: demo

@@ -23,7 +23,6 @@ def made(layout: Layout) -> list[Path]:
         layout.elsewhere(NAME, "default"),
         layout.plan("one"),
         layout.sweep(NAME),
-        layout.again(NAME),
     ]
 
 

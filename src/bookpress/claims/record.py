@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict
@@ -28,32 +28,13 @@ class Figure(BaseModel):
     data: list[dict[str, Any]]
 
 
-class Record(BaseModel):
-    """What one run of a notebook found.
-
-    Two runs on a CPU with the same fingerprint agree in ``claims`` and ``figures`` to the last bit; ``seconds`` is the
-    wall clock of the run, and ``commit`` the state of the repository it was made in. ``executed`` is the hash of the
-    executed notebook. The file ends in a seal, a hash of all the rest, so that what was cut short or written into by
-    hand is not taken for what a run found.
-    """
+class Sealed(BaseModel):
+    """A record on disk. Its file ends in a seal, a hash of all the rest; a file cut short does not match it."""
 
     model_config = ConfigDict(ser_json_inf_nan="strings")
 
-    notebook: str
-    title: str
-    profile: str
-    parameters: dict[str, Any]
-    claims: list[Settled]
-    figures: list[Figure]
-    numbers: dict[str, float | int | bool | list[float]] = {}
-    fingerprint: str
-    commit: str
-    environment: dict[str, str]
-    seconds: float
-    executed: str = ""
-
     @classmethod
-    def read(cls, path: Path) -> "Record":
+    def read(cls, path: Path) -> Self:
         """Read one record.
 
         Raises:
@@ -69,6 +50,33 @@ class Record(BaseModel):
         except ValueError as error:  # not UTF-8, not JSON, not of the schema
             raise RecordError(f"{path.name} is damaged: {str(error).splitlines()[0]}") from error
 
+    def write(self, path: Path) -> None:
+        """Write the record whole, with its seal."""
+        content = json.loads(self.model_dump_json())
+        write_whole(path, json.dumps(content | {"seal": digest(content)}, indent=1, ensure_ascii=False) + "\n")
+
+
+class Record(Sealed):
+    """What one run of a notebook found.
+
+    Two runs on a CPU with the same fingerprint agree in ``claims`` and ``figures`` to the last bit; ``seconds`` is the
+    wall clock of the run, and ``commit`` the state of the repository it was made in. ``executed`` is the hash of the
+    executed notebook.
+    """
+
+    notebook: str
+    title: str
+    profile: str
+    parameters: dict[str, Any]
+    claims: list[Settled]
+    figures: list[Figure]
+    numbers: dict[str, float | int | bool | list[float]] = {}
+    fingerprint: str
+    commit: str
+    environment: dict[str, str]
+    seconds: float
+    executed: str = ""
+
     @classmethod
     def of(cls, layout: Layout, notebook: str, profile: str) -> "Record | None":
         """What the last run of a notebook found, or nothing where it has not run.
@@ -83,10 +91,6 @@ class Record(BaseModel):
         if record.executed != digest_of_file(executed):
             raise RecordError(f"{executed.name} is damaged: its content is not what was written")
         return record
-
-    def write(self, path: Path) -> None:
-        content = json.loads(self.model_dump_json())
-        write_whole(path, json.dumps(content | {"seal": digest(content)}, indent=1, ensure_ascii=False) + "\n")
 
 
 def stray_claims(notebook: str, claims: list[Settled], registry: Registry) -> list[str]:

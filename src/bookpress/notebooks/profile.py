@@ -1,6 +1,5 @@
 """Profiles: the laptop run is each notebook's own defaults, the full run has the papers' own sizes."""
 
-import re
 from typing import Any, Self
 
 import yaml
@@ -9,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from bookpress.files import load_yaml
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.source import SourceError, parameters_of, read_source
+from bookpress.notebooks.values import span_of
 
 #: The limit on a whole notebook; a profile may raise it. One cell may take up to a share of it.
 NOTEBOOK_MINUTES = 10.0
@@ -16,10 +16,6 @@ CELL_SHARE = 0.8
 
 #: What a run asks of a cluster; a profile may raise it. The kernel's own libraries take half a gigabyte of it.
 MEMORY_MB = 4000
-
-
-#: Whole numbers from one to another, both among them.
-SPAN = re.compile(r"(-?\d+)\.\.(-?\d+)")
 
 
 class ProfileError(Exception):
@@ -59,10 +55,15 @@ class Sweep(BaseModel):
     @field_validator("axes", mode="before")
     @classmethod
     def _spans(cls, axes: Any) -> Any:
-        return {name: listed(values) for name, values in axes.items()} if isinstance(axes, dict) else axes
+        if not isinstance(axes, dict):
+            return axes
+        spans = {name: span_of(values) if isinstance(values, str) else None for name, values in axes.items()}
+        return {name: values if spans[name] is None else list(spans[name]) for name, values in axes.items()}
 
     @model_validator(mode="after")
-    def _compared_with_one_of_them(self) -> Self:
+    def _of_its_axes(self) -> Self:
+        if unknown := {self.across, self.apart} - {None, *self.axes}:
+            raise ValueError(f"across and apart name axes, got {unknown.pop()!r}; there are: {', '.join(self.axes)}")
         values = self.axes.get(self.apart or "", [])
         if self.against is not None and self.against not in values:
             raise ValueError(f"against: {self.against!r} is no value of apart; there are: {values}")
@@ -121,9 +122,3 @@ def check_profile(name: str, layout: Layout) -> list[str]:
             continue
         faults += [f"{notebook}: no parameter '{unknown}'" for unknown in settings.parameters.keys() - known]
     return sorted(faults)
-
-
-def listed(values: Any) -> Any:
-    """A span as the list of its numbers; what is no span as it is."""
-    span = SPAN.fullmatch(values.strip()) if isinstance(values, str) else None
-    return list(range(int(span[1]), int(span[2]) + 1)) if span else values
