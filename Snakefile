@@ -4,6 +4,7 @@
 #   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
 #   snakemake notebooks --workflow-profile workflow/profiles/slurm
 
+import shlex
 import sys
 
 from rich.console import Console
@@ -14,7 +15,6 @@ from bookpress.graph.cluster import blindness, last_words
 from bookpress.ends import cases_of, load_limits
 from bookpress.notebooks.exports import export_modules
 from bookpress.files import digest_of_file
-from bookpress.site.instruments import instrument_pages
 from bookpress.notebooks.kernels import start_server
 from bookpress.layout import Layout
 from bookpress.notebooks.source import Notebook, SourceError
@@ -24,13 +24,22 @@ from bookpress.notebooks.dependencies import Reach
 from bookpress.sweeps.work import load_plan
 
 # Snakemake's jobs are commands of the press; the client has them forked where a kernel server runs.
-BOOK = f"{sys.executable} -S {client.__file__}"
+BOOK = shlex.join([sys.executable, "-S", client.__file__])
 PROFILE = config.get("profile", "laptop")
 LAYOUT = Layout.here()
 REACH = Reach(LAYOUT, PROFILE)
 NOTEBOOKS = LAYOUT.notebooks()
 LIST = LAYOUT.sources / "longest.txt"
 LONGEST = LIST.read_text(encoding="utf-8").split() if LIST.is_file() else []
+
+
+def relative(path):
+    """The path from the root of the book, which may have spaces and braces in its name."""
+    return path.relative_to(LAYOUT.root).as_posix()
+
+
+def files(folder, pattern):
+    return [relative(path) for path in sorted(folder.rglob(pattern)) if path.is_file()]
 
 
 def settings(wildcards):
@@ -74,6 +83,7 @@ onstart:
             sys.exit(1)
     if PROFILE == LAPTOP and workflow.local_exec:
         start_server(LAYOUT.build / "kernels.log")
+    logger.info("", extra={"needed": [job.message or job.rule.name for job in workflow.dag.needrun_jobs()]})
 
 
 # What failed in a cluster's jobs is said last; `book build` says it of its own.
@@ -90,20 +100,16 @@ rule site:
     input:
         "build/bound",
         "_config.yml",
-        [str(path) for pattern in ("*.md", "*.bib") for path in sorted(LAYOUT.book.glob(pattern))],
-        [
-            str(path)
-            for folder in ("papers", "instruments", "static")
-            for path in sorted((LAYOUT.book / folder).rglob("*"))
-            if path.is_file()
-        ],
+        [path for pattern in ("*.md", "*.bib") for path in files(LAYOUT.book, pattern) if path.count("/") == 1],
+        [path for folder in ("papers", "instruments", "static") for path in files(LAYOUT.book / folder, "*")],
     output:
         "_build/html/index.html",
     log:
         "build/site.log",
+    message:
+        "build the site"
     shell:
-        "jupyter-book build book --config _config.yml --path-output . "
-        "-W -n --keep-going > {log} 2>&1 || (tail -40 {log}; exit 1)"
+        "NO_COLOR=1 jupyter-book build book --config _config.yml --path-output . -W -n --keep-going > {log} 2>&1"
 
 
 rule notebooks:
@@ -119,6 +125,8 @@ rule notebook:
     output:
         f"build/{PROFILE}/{{notebook}}.ipynb",
         f"build/{PROFILE}/{{notebook}}.json",
+    log:
+        f"build/{PROFILE}/{{notebook}}.log",
     params:
         fingerprint=fingerprint,
     resources:
@@ -130,19 +138,19 @@ rule notebook:
     message:
         "run {wildcards.notebook}"
     shell:
-        f"{BOOK} run {{wildcards.notebook}} --profile {PROFILE} --brief"
+        "{BOOK} run {wildcards.notebook:q} --profile {PROFILE:q} --brief > {log:q} 2>&1"
 
 
 rule bind:
     input:
         rules.notebooks.input,
         expand("notebooks/{notebook}.py", notebook=NOTEBOOKS),
-        [str(path) for path in sorted(LAYOUT.claims.glob("*.yaml"))],
-        [str(path) for path in sorted(LAYOUT.profiles.glob("*.yaml"))],
-        [str(path) for path in sorted(LAYOUT.results.rglob("*.json"))],
-        [str(path) for path in sorted((LAYOUT.packages / "bookpress").rglob("*.py"))],
-        [str(path) for path in instrument_pages(LAYOUT)],
-        lambda wildcards: [str(path) for path in REACH.files_behind(export_modules(LAYOUT))],
+        files(LAYOUT.claims, "*.yaml"),
+        files(LAYOUT.profiles, "*.yaml"),
+        files(LAYOUT.results, "*.json"),
+        files(LAYOUT.packages / "bookpress", "*.py"),
+        files(LAYOUT.book / "instruments", "*.md"),
+        lambda wildcards: [relative(path) for path in REACH.files_behind(export_modules(LAYOUT))],
     output:
         touch("build/bound"),
     log:
@@ -150,7 +158,7 @@ rule bind:
     message:
         "bind the pages"
     shell:
-        f"book bind --profile {PROFILE} > {{log}} 2>&1 || (tail -40 {{log}}; exit 1)"
+        "{BOOK} bind --profile {PROFILE:q} > {log} 2>&1"
 
 
 def cases(notebook):
@@ -178,7 +186,7 @@ rule end:
     message:
         "run {wildcards.notebook} at {wildcards.case}"
     shell:
-        f"{BOOK} end {{wildcards.notebook}} {{wildcards.case}}"
+        "{BOOK} end {wildcards.notebook} {wildcards.case}"
 
 
 # `book anywhere` runs under a setting of the environment, which names the folder.
@@ -192,7 +200,7 @@ rule anywhere:
     message:
         "run {wildcards.notebook} under {wildcards.setting}"
     shell:
-        f"{BOOK} run {{wildcards.notebook}} --brief "
+        "{BOOK} run {wildcards.notebook} --brief "
         "--output build/anywhere/{wildcards.setting}/{wildcards.notebook}.ipynb"
 
 
@@ -217,4 +225,4 @@ rule point:
     priority:
         lambda wildcards: len(TASKS) - int(wildcards.point)
     shell:
-        f"{BOOK} point {{wildcards.plan}} {{wildcards.point}}"
+        "{BOOK} point {wildcards.plan:q} {wildcards.point}"

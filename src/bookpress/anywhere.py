@@ -11,7 +11,8 @@ from pathlib import Path
 from rich.console import Console
 
 from bookpress.claims.record import Record
-from bookpress.graph.build import BuildError, Engine, run_graph, show_failures, the_only_build
+from bookpress.graph.build import show_failures
+from bookpress.graph.engine import BuildError, Engine, run_graph, the_only_build
 from bookpress.layout import LAPTOP, Layout
 
 #: What chooses the instructions of torch, and those of the library that it multiplies matrices with.

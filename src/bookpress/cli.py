@@ -3,8 +3,6 @@
 import ast
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -18,7 +16,8 @@ from bookpress.claims.record import Record, RecordError
 from bookpress.claims.registry import Registry, RegistryError
 from bookpress.ends import run_end, run_ends
 from bookpress.files import write_whole
-from bookpress.graph.build import BuildError, build_book
+from bookpress.graph.build import build_book
+from bookpress.graph.engine import BuildError, the_only_writer
 from bookpress.laptop_values import keep_values
 from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.mutation import MutationError, run_mutants
@@ -99,7 +98,7 @@ def run(
         values |= {name: typed[name] for name in texts & values.keys() if not isinstance(values[name], str)}
     if values and output is None:
         output = Path(f"{notebook.rpartition('/')[2]}.out.ipynb")
-    with errors.status(f"running {notebook} ..."), _noted(None if output else layout.failure(notebook, profile)):
+    with errors.status(f"running {notebook} ..."):
         record = run_notebook(notebook, values, profile, layout, output)
     if brief:
         console.print(f"{notebook}: {_verdicts(record)}; {record.seconds:.1f} s", soft_wrap=True)
@@ -183,7 +182,9 @@ def bind(profile: ProfileName = LAPTOP) -> None:
 
     from bookpress.site.bind import bind_book  # what pages are made with, no other command needs
 
-    console.print(bind_book(Layout.here(), profile))
+    layout = Layout.here()
+    with the_only_writer(layout):
+        console.print(bind_book(layout, profile))
 
 
 @app.command()
@@ -193,7 +194,7 @@ def build(
 ) -> None:
     """Run what has changed, bind the pages and build the site: what `make book` does."""
     layout = Layout.here()
-    build_book(layout, profile, cores, console)
+    build_book(layout, profile, cores, console, lambda _: True, lambda _: True)
     console.print("the book is at _build/html/index.html; make serve shows it")
 
 
@@ -399,21 +400,6 @@ def _told(error: Exception) -> tuple[Exit, str] | None:
             place = f"{Path(error.filename).name}: " if error.filename else ""
             return Exit.BAD_FILE, f"{place}{error.strerror or error}"
     return None
-
-
-@contextmanager
-def _noted(path: Path | None) -> Iterator[None]:
-    """Keep beside a run's target why it failed, for the end of the build; nothing for a reader's own run."""
-    if path is None:
-        yield
-        return
-    path.unlink(missing_ok=True)
-    try:
-        yield
-    except Exception as error:
-        told = _told(error)
-        write_whole(path, (told[1] if told else f"{type(error).__name__}: {error}") + "\n")
-        raise
 
 
 def _fail(code: Exit, message: str) -> NoReturn:

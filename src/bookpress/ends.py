@@ -14,7 +14,8 @@ from rich.console import Console
 
 from bookpress.claims.registry import Verdict
 from bookpress.files import load_yaml, write_whole
-from bookpress.graph.build import BuildError, Engine, run_graph, show_failures, the_only_build
+from bookpress.graph.build import show_failures
+from bookpress.graph.engine import BuildError, Engine, run_graph, the_only_build
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.profile import ProfileError
 from bookpress.notebooks.run import Exit, RunFailed, run

@@ -33,7 +33,7 @@ from rich.table import Table
 
 from bookpress import mutant_tests
 from bookpress.files import load_yaml, scratch_folder, write_whole
-from bookpress.graph.build import count_of
+from bookpress.graph.engine import count_of
 from bookpress.layout import Layout
 from bookpress.mutants import Mutant, choose, mutants_of
 from bookpress.notebooks import forkserver

@@ -9,7 +9,8 @@ from pathlib import Path
 from rich.console import Console
 
 from bookpress.files import write_whole
-from bookpress.graph.build import BuildError, show_failures
+from bookpress.graph.build import show_failures
+from bookpress.graph.engine import BuildError
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.dependencies import Reach
 from bookpress.notebooks.forkserver import keep_priority

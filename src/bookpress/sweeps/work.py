@@ -26,8 +26,8 @@ from bookpress.claims.evidence import Role
 from bookpress.claims.provenance import commit_of
 from bookpress.claims.record import RecordError, claims_in, environment_in, numbers_in
 from bookpress.files import HOST, remove_leftovers, write_whole
-from bookpress.graph.build import BuildError, Engine, count_of, run_graph
 from bookpress.graph.cluster import last_words
+from bookpress.graph.engine import BuildError, Engine, count_of, run_graph
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.capped import MEMORY, PROCESSOR
 from bookpress.notebooks.dependencies import Reach
