@@ -152,7 +152,7 @@ rule bind:
         files(LAYOUT.book / "instruments", "*.md"),
         lambda wildcards: [relative(path) for path in REACH.files_behind(export_modules(LAYOUT))],
     output:
-        touch("build/bound"),
+        "build/bound",
     log:
         "build/bind.log",
     message:

@@ -193,8 +193,9 @@ def build(
     cores: CoreCount = "all",
 ) -> None:
     """Run what has changed, bind the pages and build the site: what `make book` does."""
-    layout = Layout.here()
-    build_book(layout, profile, cores, console, lambda _: True, lambda _: True)
+    from bookpress.site.bind import is_whole, site_is_whole
+
+    build_book(Layout.here(), profile, cores, console, is_whole, site_is_whole)
     console.print("the book is at _build/html/index.html; make serve shows it")
 
 

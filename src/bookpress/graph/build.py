@@ -50,7 +50,7 @@ def build_book(
         reach.check_modules()
         for line in [*_tidied(layout, pages_are_whole, site_is_whole), *_drift(layout)]:
             console.print(line, markup=False, soft_wrap=True)
-        targets = [*map(str, _stale(layout, profile, reach, console)), "site"]
+        targets = [*map(str, _stale(layout, profile, reach, console)), "build/bound", "site"]
         well = run_graph(layout, targets, cores, profile=profile)
         failed = failures(layout, profile, reach)
         if failed:

@@ -124,7 +124,7 @@ def run_graph(layout: Layout, targets: list[str], cores: str, engine: Engine = E
     from snakemake_interface_logger_plugins.registry.plugin import Plugin
 
     console = Console(stderr=True, highlight=False)
-    progress = ProgressHandler(console, layout.build / "seconds.json")
+    progress = ProgressHandler(console, layout)
     LoggerPluginRegistry().plugins["book"] = Plugin(lambda *_: progress, None, "book")
     command = [*targets, "--snakefile", str(layout.root / "Snakefile"), "--directory", str(layout.root)]
     command += ["--config", *(f"{name}={value}" for name, value in config.items())]

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from bookpress.files import write_whole
+from bookpress.layout import Layout
 from bookpress.notebooks.run import Exit
 
 _SECONDS_A_MINUTE = 60
@@ -35,21 +36,22 @@ class _Job:
 class ProgressHandler(logging.Handler):
     """A handler of Snakemake's events, in the form of its logger plugins.
 
-    ``history`` is a file of the seconds that each job took when it was last run.
+    In the folder ``build`` of the book is kept how many seconds each job took when it was last run.
     """
 
     writes_to_stream = has_filter = has_formatter = True
     writes_to_file = needs_rulegraph = False
 
-    def __init__(self, console: Console, history: Path) -> None:
+    def __init__(self, console: Console, layout: Layout) -> None:
         super().__init__()
         #: The names of failed jobs, each with its reason.
         self.failed: dict[str, str] = {}
         #: Snakemake's own errors.
         self.errors: list[str] = []
         self._console = console
-        self._history = history
-        self._seconds = _read_seconds(history)
+        self._root = layout.root
+        self._history = layout.build / "seconds.json"
+        self._seconds = _read_seconds(self._history)
         self._pending: set[str] = set()
         self._running: dict[int, _Job] = {}
         self._bar = Progress(
@@ -99,9 +101,9 @@ class ProgressHandler(logging.Handler):
         self._bar.update(self._task, total=len(needed))
         self._bar.start()
         handlers = logging.getLogger("snakemake.logging").handlers
-        files = [handler.baseFilename for handler in handlers if isinstance(handler, logging.FileHandler)]
+        files = [Path(handler.baseFilename) for handler in handlers if isinstance(handler, logging.FileHandler)]
         jobs = "1 job" if len(needed) == 1 else f"{len(needed)} jobs"
-        self._print(f"{jobs} to run; details in {', '.join(files)}")
+        self._print(f"{jobs} to run, details in {', '.join(str(file.relative_to(self._root)) for file in files)}")
 
     def _finish(self, record: Any) -> None:
         job = self._running.pop(record.job_id)

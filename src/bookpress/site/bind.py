@@ -10,7 +10,7 @@ import yaml
 from bookpress.claims.record import Record
 from bookpress.claims.registry import Paper
 from bookpress.files import aside_of, matches_manifest, write_manifest, write_whole
-from bookpress.graph.build import BuildError
+from bookpress.graph.engine import BuildError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
