@@ -130,28 +130,27 @@ def run_graph(layout: Layout, targets: list[str], cores: str, engine: Engine = E
     command += ["--config", *(f"{name}={value}" for name, value in config.items())]
     command += ["--keep-going", "--rerun-incomplete", "--rerun-triggers", "mtime", "params", "input"]
     command += ["--logger", "book", *engine.arguments(cores)]
-    with _jobs_end_at_interrupt() as interrupted:
+    with _jobs_end_at_interrupt(progress):
         try:
             snakemake(command)
         except SystemExit as end:
             well = not end.code
         except KeyboardInterrupt:
             well = False
-    if interrupted:
+    if progress.interrupted:
         console.print("interrupted: what has finished is kept, the same command goes on from here", soft_wrap=True)
         raise KeyboardInterrupt
     if not well and progress.errors and not progress.failed:
-        raise BuildError(fault_of_disk(layout) or progress.errors[0])
+        raise BuildError(fault_of_disk(layout) or " ".join(progress.errors[0].split()))
     return well
 
 
 @contextmanager
-def _jobs_end_at_interrupt() -> Iterator[list[int]]:
-    """End the jobs at an interrupt, even one that only this process was sent; yields the interrupts that came."""
-    interrupts: list[int] = []
+def _jobs_end_at_interrupt(progress: ProgressHandler) -> Iterator[None]:
+    """End the jobs at an interrupt, even one that was sent to this process alone."""
 
     def interrupt(signum: int, frame: Any) -> None:
-        interrupts.append(signum)
+        progress.interrupted = True
         for child in psutil.Process().children(recursive=True):
             with suppress(ProcessLookupError, psutil.NoSuchProcess):
                 if os.getpgid(child.pid) == os.getpgrp():  # the kernel server ends with this process
@@ -160,7 +159,7 @@ def _jobs_end_at_interrupt() -> Iterator[list[int]]:
 
     before = signal.signal(signal.SIGINT, interrupt)
     try:
-        yield interrupts
+        yield
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -168,11 +167,11 @@ def _jobs_end_at_interrupt() -> Iterator[list[int]]:
 def fault_of_disk(layout: Layout) -> str | None:
     """The first folder of a build that takes no more files, and why; None where all do."""
     for folder in (layout.build, layout.root / ".snakemake", layout.generated, Path(tempfile.gettempdir())):
+        if not folder.exists():
+            continue
         try:
             with tempfile.TemporaryFile(dir=folder) as trial:
                 trial.write(bytes(_ROOM))
-        except FileNotFoundError:
-            continue  # it is not made yet
         except OSError as error:
             return f"{folder} cannot be written: {error.strerror}"
     return None

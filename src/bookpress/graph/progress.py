@@ -44,6 +44,8 @@ class ProgressHandler(logging.Handler):
 
     def __init__(self, console: Console, layout: Layout) -> None:
         super().__init__()
+        #: Whether jobs fail because the run was interrupted.
+        self.interrupted = False
         #: The names of failed jobs, each with its reason.
         self.failed: dict[str, str] = {}
         #: Snakemake's own errors.
@@ -86,7 +88,7 @@ class ProgressHandler(logging.Handler):
                 self._running[record.jobid] = _Job(name, record.created, Path(log[0]) if log else None)
             case "job_finished":
                 self._finish(record)
-            case "job_error":
+            case "job_error" if not self.interrupted:
                 self._fail(record)
             case _ if hasattr(record, "needed"):
                 self._begin(record.needed)
