@@ -6,12 +6,15 @@
 
 import shlex
 import sys
+from contextlib import ExitStack
 
 from rich.console import Console
 
 from bookpress.notebooks import client
-from bookpress.graph.build import show_failures, why_not
+from bookpress.graph.build import show_failures
 from bookpress.graph.cluster import blindness, last_words
+from bookpress.graph.engine import BuildError, the_only_build
+from bookpress.graph.progress import reason_in
 from bookpress.ends import cases_of, load_limits
 from bookpress.notebooks.exports import export_modules
 from bookpress.files import digest_of_file
@@ -26,6 +29,7 @@ from bookpress.sweeps.work import load_plan
 # Snakemake's jobs are commands of the press; the client has them forked where a kernel server runs.
 BOOK = shlex.join([sys.executable, "-S", client.__file__])
 PROFILE = config.get("profile", "laptop")
+HELD = ExitStack()
 LAYOUT = Layout.here()
 REACH = Reach(LAYOUT, PROFILE)
 NOTEBOOKS = LAYOUT.notebooks()
@@ -76,11 +80,16 @@ localrules:
 # Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
 # A job on a cluster has a kernel of its own, which counts towards its memory.
 onstart:
-    if workflow.executor_plugin.name == "slurm":
-        executor = workflow.executor_settings
-        if why := blindness(executor.status_command, executor.init_seconds_before_status_checks):
-            print(why, file=sys.stderr)
-            sys.exit(1)
+    try:
+        if not PLAN:  # many may work at the same points
+            HELD.enter_context(the_only_build(LAYOUT))
+        if workflow.executor_plugin.name == "slurm":
+            executor = workflow.executor_settings
+            if why := blindness(executor.status_command, executor.init_seconds_before_status_checks):
+                raise BuildError(why)
+    except BuildError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
     if PROFILE == LAPTOP and workflow.local_exec:
         start_server(LAYOUT.build / "kernels.log")
     logger.info("", extra={"needed": [job.message or job.rule.name for job in workflow.dag.needrun_jobs()]})
@@ -91,9 +100,9 @@ onerror:
     if not workflow.local_exec:
         left = [job for job in workflow.dag.needrun_jobs() if not workflow.dag.finished(job)]
         names = sorted(job.wildcards.notebook for job in left if job.rule.name == "notebook")
-        why = {name: last_words(LAYOUT.root, "notebook", name) or why_not(LAYOUT, name, PROFILE) for name in names}
-        if why:
-            show_failures(why, Console(stderr=True))
+        logs = {name: LAYOUT.log(name, PROFILE).relative_to(LAYOUT.root) for name in names}
+        why = {name: last_words(LAYOUT.root, "notebook", name) or reason_in(log) for name, log in logs.items()}
+        show_failures(why, Console(stderr=True))
 
 
 rule site:

@@ -17,7 +17,7 @@ from bookpress.claims.registry import Registry, RegistryError
 from bookpress.ends import run_end, run_ends
 from bookpress.files import write_whole
 from bookpress.graph.build import build_book
-from bookpress.graph.engine import BuildError, the_only_writer
+from bookpress.graph.engine import BuildError, the_only_build
 from bookpress.laptop_values import keep_values
 from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.mutation import MutationError, run_mutants
@@ -183,7 +183,7 @@ def bind(profile: ProfileName = LAPTOP) -> None:
     from bookpress.site.bind import bind_book  # what pages are made with, no other command needs
 
     layout = Layout.here()
-    with the_only_writer(layout):
+    with the_only_build(layout):
         console.print(bind_book(layout, profile))
 
 

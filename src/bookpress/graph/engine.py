@@ -1,13 +1,11 @@
-"""Snakemake, run in this process: by one build of the book at a time, to an end that is said in plain words."""
+"""Snakemake, run in this process: for one writer of the book at a time, to an end that is said in plain words."""
 
 import fcntl
 import os
-import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,29 +26,13 @@ class BuildError(Exception):
     """The book cannot be made whole; the message says why."""
 
 
-@dataclass(frozen=True)
-class Engine:
-    """How Snakemake is to run.
+class Unfinished(BuildError):
+    """A run of the graph ended before all was done. ``failed`` has the jobs that failed, each with the reason."""
 
-    ``shared``: next to other graphs of this book, of many small jobs that keep watch over each other.
-    ``in_any_order``: of many small jobs, of which none comes before another; weighing them all each time is slow.
-    ``profile``: a folder with Snakemake's settings for another place than this machine, a cluster say.
-    """
-
-    shared: bool = False
-    in_any_order: bool = False
-    profile: Path | None = None
-
-    def arguments(self, cores: str) -> list[str]:
-        """Snakemake's options for a number of cores, or for ``all``."""
-        if self.profile is None:
-            options = ["--cores", cores, "--resources", "gpu=1"]
-        else:
-            options = ["--workflow-profile", str(self.profile), *(["--jobs", cores] if cores != "all" else [])]
-        options += ["--nolock"] if self.shared else []
-        options += ["--scheduler", "greedy"]  # the other solves an integer program whenever a job has ended
-        options += ["--scheduler-subsample", "16"] if self.in_any_order else []
-        return options
+    def __init__(self, failed: dict[str, str], fault: str | None) -> None:
+        self.failed = failed
+        first = next((f"{name}: {why}" for name, why in failed.items()), "it was stopped")
+        super().__init__(f"{len(failed)} failed, what has finished is kept. {fault or first}")
 
 
 def count_of(cores: str) -> int:
@@ -59,7 +41,7 @@ def count_of(cores: str) -> int:
 
 
 @contextmanager
-def the_only_writer(layout: Layout) -> Iterator[None]:
+def the_only_build(layout: Layout) -> Iterator[None]:
     """Hold the book for as long as this process lives, however it ends. A command that a build starts has it already.
 
     Raises:
@@ -81,41 +63,14 @@ def the_only_writer(layout: Layout) -> Iterator[None]:
             del os.environ[_BUILDER]
 
 
-@contextmanager
-def the_only_build(layout: Layout) -> Iterator[None]:
-    """Hold the book for a run of the graph, and put away a lock of Snakemake's that nobody holds.
+def run_graph(layout: Layout, targets: list[str], cores: str, settings: Path | None = None, **config: str) -> None:
+    """Run Snakemake in this process, which need not read the sources again.
+
+    A build holds :func:`the_only_build` meanwhile. ``settings`` is a folder of Snakemake's settings for another place
+    than this machine, a cluster say, where ``cores`` limits the jobs. ``config`` is for the Snakefile.
 
     Raises:
-        BuildError: another process holds the book, or Snakemake was started here by hand.
-    """
-    with the_only_writer(layout):
-        locks = layout.root / ".snakemake" / "locks"
-        if locks.is_dir() and any(locks.iterdir()):
-            if other := _other_snakemake(layout):
-                raise BuildError(f"snakemake is running here (process {other}); this build did nothing")
-            shutil.rmtree(locks)
-        yield
-
-
-def _other_snakemake(layout: Layout) -> int | None:
-    """A process of Snakemake in this folder that was not started by ``book build``."""
-    own = {psutil.Process().pid, *(parent.pid for parent in psutil.Process().parents())}
-    for process in psutil.process_iter():
-        try:
-            words = " ".join(process.cmdline())
-            if process.pid not in own and "snakemake" in words and process.cwd() == str(layout.root):
-                return int(process.pid)
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue
-    return None
-
-
-def run_graph(layout: Layout, targets: list[str], cores: str, engine: Engine = Engine(), **config: str) -> bool:
-    """Run Snakemake in this process, which need not read the sources again; whether every job went well.
-
-    The caller holds :func:`the_only_build`, except for a shared engine.
-
-    Raises:
+        Unfinished: jobs failed, or a SIGTERM asked to begin no more of them.
         BuildError: the graph itself could not be run; the message is Snakemake's.
         KeyboardInterrupt: it was interrupted; its jobs have been ended.
     """
@@ -129,20 +84,26 @@ def run_graph(layout: Layout, targets: list[str], cores: str, engine: Engine = E
     command = [*targets, "--snakefile", str(layout.root / "Snakefile"), "--directory", str(layout.root)]
     command += ["--config", *(f"{name}={value}" for name, value in config.items())]
     command += ["--keep-going", "--rerun-incomplete", "--rerun-triggers", "mtime", "params", "input"]
-    command += ["--logger", "book", *engine.arguments(cores)]
-    with _jobs_end_at_interrupt(progress):
+    command += ["--logger", "book", "--nolock"]  # a lock of Snakemake's would outlive a killed build
+    command += ["--scheduler", "greedy"]  # the other solves an integer program whenever a job has ended
+    if settings is None:
+        command += ["--cores", cores, "--resources", "gpu=1"]
+    else:
+        command += ["--workflow-profile", str(settings), *(["--jobs", cores] if cores != "all" else [])]
+    well = False
+    with _jobs_end_at_interrupt(progress), suppress(KeyboardInterrupt):
         try:
             snakemake(command)
         except SystemExit as end:
             well = not end.code
-        except KeyboardInterrupt:
-            well = False
     if progress.interrupted:
         console.print("interrupted: what has finished is kept, the same command goes on from here", soft_wrap=True)
         raise KeyboardInterrupt
-    if not well and progress.errors and not progress.failed:
-        raise BuildError(fault_of_disk(layout) or " ".join(progress.errors[0].split()))
-    return well
+    if not well:
+        fault = fault_of_disk(layout)
+        if progress.errors and not progress.failed:
+            raise BuildError(fault or " ".join(progress.errors[0].split()))
+        raise Unfinished(progress.failed, fault)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ time that is left.
 import json
 import logging
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +17,17 @@ from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.run import Exit
 
-_SECONDS_A_MINUTE = 60
-
-#: How a command of the press begins the message with which it fails.
-_MESSAGE = re.compile(rf"^(?:{'|'.join(code.name.lower().replace('_', ' ') for code in Exit)}): ", re.MULTILINE)
-
-
-@dataclass
-class _Job:
-    """A job that runs: its name, when it began, and the file its output goes to."""
-
-    name: str
-    began: float
-    log: Path | None
+#: The message with which a command of the press fails.
+_MESSAGE = re.compile(rf"^(?:{'|'.join(code.name.lower().replace('_', ' ') for code in Exit)}): (.*)$", re.MULTILINE)
+#: A line of another program that says what is wrong; the names of settings among them have these words as parts.
+_FAULT = re.compile(r"\b(WARNING|ERROR|[A-Za-z]*Error|fault|[A-Za-z]*Exception)\b")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class ProgressHandler(logging.Handler):
     """A handler of Snakemake's events, in the form of its logger plugins.
 
-    In the folder ``build`` of the book is kept how many seconds each job took when it was last run.
+    The Snakefile announces the names of the jobs at the start, in a record with the attribute ``needed``.
     """
 
     writes_to_stream = has_filter = has_formatter = True
@@ -46,7 +37,7 @@ class ProgressHandler(logging.Handler):
         super().__init__()
         #: Whether jobs fail because the run was interrupted.
         self.interrupted = False
-        #: The names of failed jobs, each with its reason.
+        #: The names of failed jobs, each with the reason.
         self.failed: dict[str, str] = {}
         #: Snakemake's own errors.
         self.errors: list[str] = []
@@ -55,17 +46,16 @@ class ProgressHandler(logging.Handler):
         self._history = layout.build / "seconds.json"
         self._seconds = _read_seconds(self._history)
         self._pending: set[str] = set()
-        self._running: dict[int, _Job] = {}
+        self._running: dict[int, Any] = {}
         self._bar = Progress(
             MofNCompleteColumn(),
             BarColumn(20),
-            TextColumn("{task.fields[left]}"),
-            TextColumn("{task.description}", markup=False),
+            TextColumn("{task.fields[left]}{task.description}", markup=False),
             console=console,
             transient=True,
-            disable=not is_watched(console),
+            disable=not console.file.isatty(),  # which FORCE_COLOR does not make a terminal
         )
-        self._task = self._bar.add_task("", total=None, left="")
+        self._task = self._bar.add_task("", total=0, left="")
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show an event. Where nobody reads any more, the run goes on in silence."""
@@ -84,19 +74,19 @@ class ProgressHandler(logging.Handler):
     def _show(self, record: Any) -> None:
         match getattr(record, "event", None):
             case "job_info":
-                name, log = record.rule_msg or record.rule_name, record.log
-                self._running[record.jobid] = _Job(name, record.created, Path(log[0]) if log else None)
+                self._running[record.jobid] = record
             case "job_finished":
-                self._finish(record)
+                self._end(record.job_id, record.created)
             case "job_error" if not self.interrupted:
-                self._fail(record)
-            case _ if hasattr(record, "needed"):
-                self._begin(record.needed)
+                self._end(record.jobid, None)
             case "error":
                 self.errors.append(record.getMessage())
+            case _ if hasattr(record, "needed"):
+                self._begin(record.needed)
             case _:
                 return
-        self._update(record.created)
+        names = ", ".join(_name(job) for job in self._running.values())
+        self._bar.update(self._task, description=names, left=self._time_left(record.created))
 
     def _begin(self, needed: list[str]) -> None:
         self._pending = set(needed)
@@ -104,64 +94,52 @@ class ProgressHandler(logging.Handler):
         self._bar.start()
         handlers = logging.getLogger("snakemake.logging").handlers
         files = [Path(handler.baseFilename) for handler in handlers if isinstance(handler, logging.FileHandler)]
-        jobs = "1 job" if len(needed) == 1 else f"{len(needed)} jobs"
-        self._print(f"{jobs} to run, details in {', '.join(str(file.relative_to(self._root)) for file in files)}")
+        logs = ", ".join(str(file.relative_to(self._root)) for file in files)
+        self._print(f"{'1 job' if len(needed) == 1 else f'{len(needed)} jobs'} to run, details in {logs}")
 
-    def _finish(self, record: Any) -> None:
-        job = self._running.pop(record.job_id)
-        seconds = record.created - job.began
-        self._seconds[job.name] = round(seconds, 1)
-        self._count(job.name)
-        if self._bar.disable:
-            total = self._bar.tasks[self._task].total or 0
-            self._print(f"{total - len(self._pending):.0f} of {total:.0f}: {job.name}, {seconds:.1f} s")
-
-    def _fail(self, record: Any) -> None:
-        job = self._running.pop(record.jobid)
-        self._count(job.name)
-        self.failed[job.name] = reason_in(job.log) if job.log else ""
-        why = self.failed[job.name].split("\n")[0] or "no reason was given"
-        self._print(f"failed: {job.name}: {why}")
-
-    def _count(self, name: str) -> None:
-        self._pending.discard(name)
+    def _end(self, number: int, now: float | None) -> None:
+        """Count a job that has finished now, or that failed where there is no time."""
+        job = self._running.pop(number)
+        self._pending.discard(_name(job))
         self._bar.advance(self._task)
-
-    def _update(self, now: float) -> None:
-        names = ", ".join(job.name for job in self._running.values())
-        self._bar.update(self._task, description=names, left=self._time_left(now))
+        if now is None:
+            self.failed[_name(job)] = reason_in(Path(job.log[0])) if job.log else "it has no log"
+            self._print(f"failed: {_name(job)}: {self.failed[_name(job)]}")
+            return
+        self._seconds[_name(job)] = round(now - job.created, 1)
+        if self._bar.disable:
+            task = self._bar.tasks[self._task]
+            self._print(f"{task.completed:.0f} of {task.total:.0f}: {_name(job)}, {now - job.created:.1f} s")
 
     def _time_left(self, now: float) -> str:
         """The time left, from the seconds of earlier runs, if as many jobs run side by side as now."""
-        usual = sum(self._seconds.values()) / max(1, len(self._seconds))
-        due = sum(self._seconds.get(name, usual) for name in self._pending)
-        done = sum(min(now - job.began, self._seconds.get(job.name, usual)) for job in self._running.values())
-        seconds = (due - done) / max(1, len(self._running))
-        if not usual:
+        if not self._seconds:
             return ""
-        return "< 1 min left" if seconds < _SECONDS_A_MINUTE else f"{seconds / _SECONDS_A_MINUTE:.0f} min left"
+        usual = sum(self._seconds.values()) / len(self._seconds)
+        due = sum(self._seconds.get(name, usual) for name in self._pending)
+        for job in self._running.values():
+            due -= min(now - job.created, self._seconds.get(_name(job), usual))
+        minutes = due / 60 / max(1, len(self._running))
+        return f"{minutes:.0f} min left: " if minutes > 1 else "< 1 min left: "
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, soft_wrap=True)
 
 
-def is_watched(console: Console) -> bool:
-    """Whether the console is a terminal, whatever variables such as FORCE_COLOR say."""
-    return console.file.isatty()
-
-
 def reason_in(log: Path) -> str:
-    """Why a command of the press failed, as it says at the end of its output; nothing where it does not."""
-    if not log.is_file():
-        return ""
-    text = log.read_text(encoding="utf-8", errors="replace")
-    messages = list(_MESSAGE.finditer(text))
-    return text[messages[-1].end() :].strip() if messages else ""
+    """The line of a failed job's output that says why: the press's message, or another program's first fault."""
+    text = _COLOUR.sub("", log.read_text(encoding="utf-8", errors="replace")) if log.is_file() else ""
+    faults = [line for line in text.split("\n") if _FAULT.search(line)]
+    why = _MESSAGE.findall(text)[-1:] or faults[:1] or ["it did not come to its end (killed, or the machine stopped)"]
+    return f"{why[0].strip()} ({log})"
+
+
+def _name(job: Any) -> str:
+    return str(job.rule_msg or job.rule_name)
 
 
 def _read_seconds(history: Path) -> dict[str, float]:
     try:
-        content = json.loads(history.read_text(encoding="utf-8"))
-        return {str(name): float(seconds) for name, seconds in content.items()}
+        return {name: float(seconds) for name, seconds in json.loads(history.read_text(encoding="utf-8")).items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}  # there is none yet, or it is damaged: the time left is then not known

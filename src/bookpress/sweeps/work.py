@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -27,7 +27,7 @@ from bookpress.claims.provenance import commit_of
 from bookpress.claims.record import RecordError, claims_in, environment_in, numbers_in
 from bookpress.files import HOST, remove_leftovers, write_whole
 from bookpress.graph.cluster import last_words
-from bookpress.graph.engine import BuildError, Engine, count_of, run_graph
+from bookpress.graph.engine import Unfinished, count_of, run_graph
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.capped import MEMORY, PROCESSOR
 from bookpress.notebooks.dependencies import Reach
@@ -113,12 +113,9 @@ def work_off(
         until=until,
     )
     with _plan_folder(layout, plan) as folder:
-        with _stopping_at(until):
-            done = run_graph(layout, ["points"], cores, Engine(shared=True, profile=workflow_profile), plan=folder.name)
-        worked = _outcome(layout, folder, plan)
-    if not (done or worked.failed or worked.begun or (until and time.time() >= until)):
-        raise BuildError(f"the points were not worked off: {_last_words(layout)}")
-    return worked
+        with _stopping_at(until), suppress(Unfinished):
+            run_graph(layout, ["points"], cores, workflow_profile, plan=folder.name)
+        return _outcome(layout, folder, plan)
 
 
 def make_point(layout: Layout, plan_name: str, number: str) -> str:
@@ -292,13 +289,6 @@ def _outcome(layout: Layout, folder: Path, plan: Plan) -> Worked:
         left=len(plan.tasks) - states.count(State.MADE) - states.count(State.FOUND) - len(failed),
         failed=failed,
     )
-
-
-def _last_words(layout: Layout) -> str:
-    """The end of what Snakemake has written of its last run."""
-    logs = sorted((layout.root / ".snakemake" / "log").glob("*.log"), key=lambda path: path.stat().st_mtime)
-    lines = logs[-1].read_text(encoding="utf-8", errors="replace").split("\n") if logs else []
-    return " ".join(line.strip() for line in lines[-6:] if line.strip()) or "snakemake said nothing"
 
 
 def load_plan(layout: Layout, name: str) -> dict[str, dict[str, Any]]:

@@ -17,7 +17,8 @@ import psutil
 import pytest
 
 from bookpress.files import write_whole
-from bookpress.graph.engine import BuildError, Engine, count_of, fault_of_disk, the_only_build, the_only_writer
+from bookpress.graph.engine import BuildError, count_of, fault_of_disk, the_only_build
+from bookpress.graph.progress import reason_in
 from bookpress.layout import Layout
 
 #: Three jobs, of which each can be given its command; jobs announce themselves as those of the book do.
@@ -42,12 +43,12 @@ rule one:
 RUN = """\
 import sys
 from bookpress.graph.engine import BuildError, run_graph
+from bookpress.graph.progress import reason_in
 from bookpress.layout import Layout
 try:
-    well = run_graph(Layout.here(), sys.argv[1:], "2")
+    run_graph(Layout.here(), sys.argv[1:], "2")
 except BuildError as error:
     sys.exit(f"not whole: {error}")
-print("well" if well else "not well")
 """
 
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -85,16 +86,24 @@ def slow_job() -> psutil.Process:
 
 def test_outside_a_terminal_each_job_has_a_line_with_its_seconds(start: Start) -> None:
     lines = ended(start("build/good", "build/bad"))
-    assert lines[0] == "not well"
-    assert lines[1].startswith("2 jobs to run, details in .snakemake/log/")
-    assert lines[2].startswith("1 of 2: run good, ")
-    assert lines[3:] == ["failed: run bad: demo/bad: it broke"]
+    assert lines[0].startswith("2 jobs to run, details in .snakemake/log/")
+    assert lines[1].startswith("1 of 2: run good, ")
+    why = "run bad: demo/bad: it broke (build/bad.log)"
+    assert lines[2:] == [f"failed: {why}", f"not whole: 1 failed, what has finished is kept. {why}"]
     assert json.loads(Path("build/seconds.json").read_text())["run good"] >= 0.2
-    assert ended(start("build/good")) == ["well"]
+    assert ended(start("build/good")) == []
 
 
 def test_a_graph_that_cannot_be_run_says_why(start: Start) -> None:
     assert re.match("not whole: .*KeyError: 'unknown'", ended(start("build/unknown"))[-1])
+
+
+def test_the_first_fault_of_another_program_is_the_reason(tmp_path: Path) -> None:
+    log = tmp_path / "site.log"
+    log.write_text("(show_errors='no')\nindex.md: \x1b[31mWARNING\x1b[0m: a link leads nowhere\nERROR: stopped\n")
+    assert reason_in(log) == f"index.md: WARNING: a link leads nowhere ({log})"
+    log.write_text("reading\n")
+    assert reason_in(log) == f"it did not come to its end (killed, or the machine stopped) ({log})"
 
 
 def test_an_interrupt_of_this_process_alone_ends_its_jobs(start: Start) -> None:
@@ -160,40 +169,12 @@ def test_one_writer_at_a_time_has_the_book_and_what_it_starts_has_it_too(tmp_pat
     layout.build.mkdir()
     with (layout.build / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(BuildError, match="another build of this book is running"), the_only_writer(layout):
+        with pytest.raises(BuildError, match="another build of this book is running"), the_only_build(layout):
             pass
-    with the_only_build(layout), the_only_writer(layout):
+    with the_only_build(layout), the_only_build(layout):
         pass
-
-
-def test_a_lock_of_snakemake_that_nobody_holds_is_put_away(tmp_path: Path) -> None:
-    lock = tmp_path / ".snakemake" / "locks" / "0.input.lock"
-    write_whole(lock, "a file")
-    with the_only_build(Layout(tmp_path)):
-        assert not lock.exists()
 
 
 def test_cores_are_a_number_or_all_that_there_are() -> None:
     assert count_of("3") == 3
     assert count_of("all") == os.cpu_count()
-
-
-def options(engine: Engine, cores: str) -> dict[str, str]:
-    """Snakemake's options, each with its values."""
-    words = " ".join(engine.arguments(cores)).split("--")[1:]
-    return {name: values.strip() for name, _, values in (word.partition(" ") for word in words)}
-
-
-def test_this_machine_has_one_accelerator_and_another_place_its_profile() -> None:
-    here = options(Engine(), "3")
-    assert (here["cores"], here["resources"]) == ("3", "gpu=1")
-    assert "workflow-profile" not in here
-    there = options(Engine(profile=Path("a/profile")), "all")
-    assert there["workflow-profile"] == "a/profile"
-    assert not {"cores", "resources", "jobs"} & there.keys()  # the profile says how many jobs
-    assert options(Engine(profile=Path("a/profile")), "3")["jobs"] == "3"
-
-
-def test_only_graphs_that_share_the_book_run_without_its_lock() -> None:
-    assert "nolock" not in options(Engine(), "all")
-    assert "nolock" in options(Engine(shared=True), "all")
