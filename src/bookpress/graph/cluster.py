@@ -16,7 +16,7 @@ def blindness(status_command: str, first_pause: int) -> str | None:
     """Why the executor would wait without end for jobs that have ended, in one line; None where it sees their ends.
 
     It asks ``squeue``, which forgets a finished job after ``MinJobAge`` seconds. Where that is less than three times
-    ``first_pause``, or where ``status_command`` says so, it asks ``sacct``, which answers only where there is a database.
+    ``first_pause``, or where ``status_command`` says so, it asks ``sacct``, which needs a database.
     """
     from snakemake_executor_plugin_slurm.job_status_query import get_min_job_age  # a second, which no job waits for
 
