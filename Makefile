@@ -34,6 +34,7 @@ help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 $(READY): pyproject.toml constraints.txt
+	@case "$$PWD" in *[{}:]*) echo "pip and PATH cannot do with { } or : in the name of a folder: $$PWD"; exit 1;; esac
 	@echo "setting up $(VENV): Python packages of about 2 GB (once; about 5 minutes)"
 	@$(or $(PYTHON),false) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 	  { echo "Python 3.11, 3.12 or 3.13 is needed; make PYTHON=path/to/python takes one by its path"; exit 1; }
