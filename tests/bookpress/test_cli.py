@@ -142,16 +142,6 @@ def test_an_expected_failure_is_one_line_whatever_it_is(
     assert capsys.readouterr().err.strip().splitlines()[-1] == "bad file: good.ipynb: No space left on device"
 
 
-def test_a_run_that_fails_says_why_beside_its_target_until_it_passes(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    toy.add("raises", name="good")
-    assert book("run", "demo/good", monkeypatch=monkeypatch) == 5
-    told = toy.layout.failure("demo/good", "laptop")
-    assert "ZeroDivisionError" in told.read_text()
-    toy.add("good")
-    assert book("run", "demo/good", monkeypatch=monkeypatch) == 0
-    assert not told.exists()
-
-
 def test_ranges_are_compared_and_written(
     toy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

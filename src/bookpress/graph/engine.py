@@ -35,11 +35,6 @@ class Unfinished(BuildError):
         super().__init__(f"{len(failed)} failed, what has finished is kept. {fault or first}")
 
 
-def count_of(cores: str) -> int:
-    """The number of cores that is meant by a number, or by ``all``."""
-    return (os.cpu_count() or 1) if cores == "all" else int(cores)
-
-
 @contextmanager
 def the_only_build(layout: Layout) -> Iterator[None]:
     """Hold the book for as long as this process lives, however it ends. A command that a build starts has it already.

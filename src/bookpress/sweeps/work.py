@@ -27,7 +27,7 @@ from bookpress.claims.provenance import commit_of
 from bookpress.claims.record import RecordError, claims_in, environment_in, numbers_in
 from bookpress.files import HOST, remove_leftovers, write_whole
 from bookpress.graph.cluster import last_words
-from bookpress.graph.engine import Unfinished, count_of, run_graph
+from bookpress.graph.engine import Unfinished, run_graph
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.capped import MEMORY, PROCESSOR
 from bookpress.notebooks.dependencies import Reach
@@ -109,7 +109,7 @@ def work_off(
         tasks={f"{number:05}": task for number, task in enumerate(tasks)},
         read_at=time.time_ns(),
         fingerprints={name: reach.fingerprint(Notebook(name, layout)) for name in notebooks},
-        cores=count_of(cores),
+        cores=(os.cpu_count() or 1) if cores == "all" else int(cores),
         until=until,
     )
     with _plan_folder(layout, plan) as folder:

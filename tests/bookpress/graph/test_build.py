@@ -1,5 +1,6 @@
 """The whole build of a toy book: it is taken up again after whatever stopped it, and says last what failed."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -138,3 +139,11 @@ def test_bad_notebooks_stop_no_other_and_are_named_last(book: Any, edit: Edit) -
     done = build(book)
     assert done.returncode == 8
     assert "demo.yaml" in last(done)
+
+
+def test_pages_are_not_bound_during_a_build(book: Any) -> None:
+    book.layout.build.mkdir()
+    with (book.layout.build / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = press(book, "bind")
+    assert (done.returncode, last(done)) == (1, "not whole: another build of this book is running; nothing was done")

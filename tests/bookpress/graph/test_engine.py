@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from bookpress.files import write_whole
-from bookpress.graph.engine import BuildError, count_of, fault_of_disk, the_only_build
+from bookpress.graph.engine import BuildError, fault_of_disk, the_only_build
 from bookpress.graph.progress import reason_in
 from bookpress.layout import Layout
 
@@ -173,8 +173,3 @@ def test_one_writer_at_a_time_has_the_book_and_what_it_starts_has_it_too(tmp_pat
             pass
     with the_only_build(layout), the_only_build(layout):
         pass
-
-
-def test_cores_are_a_number_or_all_that_there_are() -> None:
-    assert count_of("3") == 3
-    assert count_of("all") == os.cpu_count()
