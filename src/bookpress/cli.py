@@ -1,6 +1,7 @@
 """The command ``book``: list, run, show and begin notebooks; bind the pages; keep full-size records."""
 
 import ast
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -183,8 +184,10 @@ def bind(profile: ProfileName = LAPTOP) -> None:
     from bookpress.site.bind import bind_book  # what pages are made with, no other command needs
 
     layout = Layout.here()
-    with the_only_build(layout):
+    with the_only_build(layout) as by_hand:
         console.print(bind_book(layout, profile))
+        if by_hand:  # the next build binds its own profile again
+            os.utime(layout.build / "bound", (0, 0))
 
 
 @app.command()

@@ -15,7 +15,7 @@ from rich.console import Console
 from bookpress.graph.progress import ProgressHandler
 from bookpress.layout import Layout
 
-#: Set for what a build starts: it has the book already.
+#: Names the book to what its build starts, which has the book already.
 _BUILDER = "BOOK_BUILDER"
 
 #: Bytes for which a folder should have room: an executed notebook with its pictures.
@@ -36,14 +36,14 @@ class Unfinished(BuildError):
 
 
 @contextmanager
-def the_only_build(layout: Layout) -> Iterator[None]:
-    """Hold the book for as long as this process lives, however it ends. A command that a build starts has it already.
+def the_only_build(layout: Layout) -> Iterator[bool]:
+    """Hold the book for as long as this process lives, however it ends; false where a build that started it does.
 
     Raises:
         BuildError: another process holds it.
     """
-    if _BUILDER in os.environ:
-        yield
+    if os.environ.get(_BUILDER) == str(layout.root):
+        yield False
         return
     layout.build.mkdir(exist_ok=True)
     with (layout.build / ".lock").open("w") as lock:
@@ -51,9 +51,9 @@ def the_only_build(layout: Layout) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise BuildError("another build of this book is running; nothing was done") from None
-        os.environ[_BUILDER] = str(os.getpid())
+        os.environ[_BUILDER] = str(layout.root)
         try:
-            yield
+            yield True
         finally:
             del os.environ[_BUILDER]
 

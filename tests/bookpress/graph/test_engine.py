@@ -98,6 +98,13 @@ def test_a_graph_that_cannot_be_run_says_why(start: Start) -> None:
     assert re.match("not whole: .*KeyError: 'unknown'", ended(start("build/unknown"))[-1])
 
 
+def test_a_folder_of_snakemake_that_takes_no_files_is_the_reason(start: Start) -> None:
+    Path(".snakemake").symlink_to("/proc/self")
+    lines = ended(start("build/good"))
+    assert re.match("not whole: .*/.snakemake cannot be written: ", lines[-1])
+    assert "Traceback" not in "".join(lines)
+
+
 def test_the_first_fault_of_another_program_is_the_reason(tmp_path: Path) -> None:
     log = tmp_path / "site.log"
     log.write_text("(show_errors='no')\nindex.md: \x1b[31mWARNING\x1b[0m: a link leads nowhere\nERROR: stopped\n")
