@@ -4,6 +4,7 @@
 #   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
 #   snakemake notebooks --workflow-profile workflow/profiles/slurm
 
+import atexit
 import shlex
 import sys
 from contextlib import ExitStack
@@ -30,6 +31,7 @@ from bookpress.sweeps.work import load_plan
 BOOK = shlex.join([sys.executable, "-S", client.__file__])
 PROFILE = config.get("profile", "laptop")
 HELD = ExitStack()
+atexit.register(HELD.close)
 LAYOUT = Layout.here()
 REACH = Reach(LAYOUT, PROFILE)
 NOTEBOOKS = LAYOUT.notebooks()
@@ -88,7 +90,7 @@ onstart:
             if why := blindness(executor.status_command, executor.init_seconds_before_status_checks):
                 raise BuildError(why)
     except BuildError as error:
-        print(error, file=sys.stderr)
+        logger.error(str(error), extra={"event": "error"})
         sys.exit(1)
     if PROFILE == LAPTOP and workflow.local_exec:
         start_server(LAYOUT.build / "kernels.log")

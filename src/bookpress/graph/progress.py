@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Column
 
 from bookpress.files import write_whole
 from bookpress.layout import Layout
@@ -35,7 +36,6 @@ class ProgressHandler(logging.Handler):
 
     def __init__(self, console: Console, layout: Layout) -> None:
         super().__init__()
-        #: Whether jobs fail because the run was interrupted.
         self.interrupted = False
         #: The names of failed jobs, each with the reason.
         self.failed: dict[str, str] = {}
@@ -50,7 +50,7 @@ class ProgressHandler(logging.Handler):
         self._bar = Progress(
             MofNCompleteColumn(),
             BarColumn(20),
-            TextColumn("{task.fields[left]}{task.description}", markup=False),
+            TextColumn("{task.fields[left]}{task.description}", markup=False, table_column=Column(no_wrap=True)),
             console=console,
             transient=True,
             disable=not console.file.isatty(),  # which FORCE_COLOR does not make a terminal
@@ -93,8 +93,8 @@ class ProgressHandler(logging.Handler):
         self._bar.update(self._task, total=len(needed))
         self._bar.start()
         handlers = logging.getLogger("snakemake.logging").handlers
-        files = [Path(handler.baseFilename) for handler in handlers if isinstance(handler, logging.FileHandler)]
-        logs = ", ".join(str(file.relative_to(self._root)) for file in files)
+        files = [handler.baseFilename for handler in handlers if isinstance(handler, logging.FileHandler)]
+        logs = ", ".join(str(Path(file).relative_to(self._root)) for file in files)
         self._print(f"{'1 job' if len(needed) == 1 else f'{len(needed)} jobs'} to run, details in {logs}")
 
     def _end(self, number: int, now: float | None) -> None:
