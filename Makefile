@@ -15,11 +15,17 @@ COUNT ?= 105
 VENV := .venv
 READY := $(VENV)/.ready
 # The variables hold what pip builds from source to the same pins: one up to pip 25.2, the other from 25.3 on.
+# Errors alone are shown: what pip warns of is this machine's configuration.
 PIP := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
-  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-# The environment's programs come first, so that a recipe and what it starts use the same ones.
+  $(VENV)/bin/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt
+# The environment's programs come first, so that a recipe and what it starts use the same ones. The shell is named
+# because GNU make 3.81 looks a program up in another PATH when it needs no shell.
+SHELL := /bin/bash
 export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+# The environment takes packages, whatever this machine's settings of pip say, and no modules from elsewhere.
+export PIP_USER := 0
+unexport PIP_TARGET PIP_PREFIX PIP_ROOT PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .PHONY: help setup book test serve lab lint pair ends points again anywhere bench mutants gpu-records release clean
@@ -28,7 +34,8 @@ help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 $(READY): pyproject.toml constraints.txt
-	@echo "setting up $(VENV) (once; a few minutes)"
+	@case "$$PWD" in *[{}:]*) echo "pip and PATH cannot do with { } or : in the name of a folder: $$PWD"; exit 1;; esac
+	@echo "setting up $(VENV): Python packages of about 2 GB (once; about 5 minutes)"
 	@$(or $(PYTHON),false) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 	  { echo "Python 3.11, 3.12 or 3.13 is needed; make PYTHON=path/to/python takes one by its path"; exit 1; }
 	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)

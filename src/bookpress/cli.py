@@ -1,5 +1,6 @@
 """The command ``book``: list, run, show and begin notebooks; bind the pages; keep full-size records."""
 
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -9,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bookpress.exits import Exit, expected, noted
+from bookpress.exits import Exit, expected
 from bookpress.layout import FULL, LAPTOP, Layout
 
 # Each command imports the rooms that it needs: a build starts one for every notebook.
@@ -107,7 +108,7 @@ def run(
     load_profile(profile, layout)
     if parameter and output is None:
         output = Path(f"{notebook.rpartition('/')[2]}.out.ipynb")
-    with noted(None if output else layout.failure(notebook, profile)), errors.status(f"running {notebook} ..."):
+    with errors.status(f"running {notebook} ..."):
         record = run_notebook(notebook, values_of(parameter or [], source), profile, layout, output)
     if brief:
         console.print(f"{notebook}: {_verdicts(record)}; {record.seconds:.1f} s", soft_wrap=True)
@@ -180,10 +181,14 @@ def pair(
 @app.command()
 def bind(profile: ProfileName = LAPTOP) -> None:
     """Make the book's pages from the records: notebooks, scoreboard, errata, gallery, status, contents."""
+    from bookpress.graph.engine import the_only_build
+    from bookpress.site.bind import bind_book
 
-    from bookpress.site.bind import bind_book  # what pages are made with, no other command needs
-
-    console.print(bind_book(Layout.here(), profile))
+    layout = Layout.here().checked()
+    with the_only_build(layout) as by_hand:
+        console.print(bind_book(layout, profile))
+        if by_hand:  # the next build binds its own profile again
+            os.utime(layout.build / "bound", (0, 0))
 
 
 @app.command()
@@ -193,9 +198,9 @@ def build(
 ) -> None:
     """Run what has changed, bind the pages and build the site: what `make book` does."""
     from bookpress.graph.build import build_book
+    from bookpress.site.bind import is_whole, site_is_whole
 
-    layout = Layout.here()
-    build_book(layout, profile, cores, console)
+    build_book(Layout.here().checked(), profile, cores, console, is_whole, site_is_whole)
     console.print("the book is at _build/html/index.html; make serve shows it")
 
 

@@ -5,6 +5,7 @@ by name; it may not break.
 """
 
 import re
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -14,7 +15,8 @@ from rich.console import Console
 
 from bookpress.claims.registry import Verdict
 from bookpress.files import load_yaml, write_whole
-from bookpress.graph.build import BuildError, Engine, run_graph, show_failures, the_only_build
+from bookpress.graph.build import show_failures
+from bookpress.graph.engine import BuildError, Unfinished, run_graph, the_only_build
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.profile import ProfileError
 from bookpress.notebooks.run import Exit, RunFailed, run
@@ -160,8 +162,8 @@ def run_ends(layout: Layout, names: list[str], cores: str, console: Console) -> 
         if f"{one.name} {case}" not in paths
     ]:
         console.print(f"left out, since torch finds no CUDA device here: {', '.join(left_out)}")
-    with the_only_build(layout):
-        run_graph(layout, ["ends"], cores, Engine(in_any_order=True), ends=",".join(one.name for one in notebooks))
+    with the_only_build(layout), suppress(Unfinished):
+        run_graph(layout, ["ends"], cores, ends=",".join(one.name for one in notebooks))
     faults = {}
     for name, (notebook, path) in paths.items():
         if not path.is_file():

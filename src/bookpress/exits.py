@@ -1,11 +1,6 @@
-"""How a command ends: the exit codes of ``book``, which failure has which, and where a run keeps why it failed."""
+"""How a command ends: the exit codes of ``book``, and which failure has which."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import IntEnum
-from pathlib import Path
-
-from bookpress.files import write_whole
 
 
 class Exit(IntEnum):
@@ -59,18 +54,3 @@ def expected(error: Exception) -> tuple[Exit, str] | None:
         return code, str(error)
     codes = [OF_PRESS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in OF_PRESS]
     return (codes[0], str(error)) if codes else None
-
-
-@contextmanager
-def noted(path: Path | None) -> Iterator[None]:
-    """Keep next to a run's target why it failed, for the end of the build; nothing for a reader's own run."""
-    if path is None:
-        yield
-        return
-    path.unlink(missing_ok=True)
-    try:
-        yield
-    except Exception as error:
-        failure = expected(error)
-        write_whole(path, (failure[1] if failure else f"{type(error).__name__}: {error}") + "\n")
-        raise

@@ -96,9 +96,9 @@ class Layout:
         """What a run got to that ended early."""
         return self.executed(notebook, profile).with_suffix(".failed.ipynb")
 
-    def failure(self, notebook: str, profile: str) -> Path:
-        """Why the last run of a notebook ended early, in words."""
-        return self.executed(notebook, profile).with_suffix(".failed.txt")
+    def log(self, notebook: str, profile: str) -> Path:
+        """The output of a notebook's last run in a build; its end says why a run ended early."""
+        return self.executed(notebook, profile).with_suffix(".log")
 
     def record(self, notebook: str, profile: str) -> Path:
         return self.build / profile / f"{notebook}.json"

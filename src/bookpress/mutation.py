@@ -33,7 +33,6 @@ from rich.table import Table
 
 from bookpress import mutant_tests
 from bookpress.files import load_yaml, scratch_folder, write_whole
-from bookpress.graph.build import count_of
 from bookpress.layout import Layout
 from bookpress.mutants import Mutant, choose, mutants_of
 from bookpress.notebooks import kernels
@@ -119,7 +118,12 @@ def run_mutants(layout: Layout, seed: int, count: int, only: str, cores: str, co
     """
     chosen = chosen_mutants(layout, seed, count, only)
     report = Report(seed=seed, trials=[])
-    with scratch_folder() as folder, Benches(layout, Path(folder), min(count_of(cores), len(chosen))) as benches:
+    with (
+        scratch_folder() as folder,
+        Benches(
+            layout, Path(folder), min(((os.cpu_count() or 1) if cores == "all" else int(cores)), len(chosen))
+        ) as benches,
+    ):
         for trial in benches.trials(chosen):
             report.trials.append(trial)
             console.print(f"{len(report.trials)}/{len(chosen)} {told(trial)}", markup=False, soft_wrap=True)

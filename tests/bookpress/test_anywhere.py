@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from bookpress.anywhere import VARIABLES, _differences, outcomes, run_anywhere
-from bookpress.graph.build import BuildError
+from bookpress.graph.engine import BuildError
 from bookpress.notebooks.run import run
 
 

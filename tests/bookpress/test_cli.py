@@ -220,13 +220,3 @@ def test_a_pipe_gets_plain_whole_lines_whatever_the_environment_says(toy: Any, s
     assert re.fullmatch(r"usage: there is no notebook 'demo/none'[^\x1b\n]*\n", refused.stderr)
     assert "\x1b" not in listed.stdout + usage.stderr
     assert "Missing argument" in usage.stderr
-
-
-def test_a_run_that_fails_says_why_beside_its_target_until_it_passes(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    toy.add("raises", name="good")
-    assert book("run", "demo/good", monkeypatch=monkeypatch) == 5
-    told = toy.layout.failure("demo/good", "laptop")
-    assert "ZeroDivisionError" in told.read_text()
-    toy.add("good")
-    assert book("run", "demo/good", monkeypatch=monkeypatch) == 0
-    assert not told.exists()

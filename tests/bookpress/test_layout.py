@@ -16,7 +16,7 @@ def made(layout: Layout) -> list[Path]:
         layout.executed(NAME, "laptop"),
         layout.executed(NAME, "full"),
         layout.failed(NAME, "laptop"),
-        layout.failure(NAME, "laptop"),
+        layout.log(NAME, "laptop"),
         layout.record(NAME, "laptop"),
         layout.record(NAME, "full"),
         layout.end(NAME, "n-least"),

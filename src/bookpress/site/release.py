@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from bookpress.claims.record import Record
-from bookpress.graph.build import BuildError
+from bookpress.graph.engine import BuildError
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.dependencies import Reach
 from bookpress.notebooks.source import Notebook

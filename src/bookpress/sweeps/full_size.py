@@ -11,7 +11,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bookpress.graph.build import BuildError, show_failures
+from bookpress.graph.build import show_failures
+from bookpress.graph.engine import BuildError
 from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.notebooks.dependencies import Reach
 from bookpress.notebooks.profile import ProfileError, Sweep, load_profile

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,8 +24,9 @@ from bookpress.claims.provenance import commit_of
 from bookpress.claims.record import claims_in, environment_in, numbers_in
 from bookpress.exits import Exit
 from bookpress.files import digest, remove_leftovers, write_whole
-from bookpress.graph.build import BuildError, Engine, run_graph, show_failures
+from bookpress.graph.build import show_failures
 from bookpress.graph.cluster import last_words
+from bookpress.graph.engine import BuildError, Unfinished, run_graph
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.dependencies import Reach
 from bookpress.notebooks.profile import Settings, Sweep, load_profile
@@ -164,15 +165,15 @@ def work_off(
     numbered = {f"{number:05}": task for number, task in enumerate(tasks)}
     remove_leftovers({task.record.parent for task in tasks})
     (plan / "plan.json").write_bytes(_PLAN.dump_json(numbered))
-    engine = Engine(shared=True, profile=profile and profile.absolute())
-    until, timer = time.monotonic() + 3600 * hours, threading.Timer(3600 * hours, _begin_no_more)
+    timer = threading.Timer(3600 * hours, _begin_no_more)
     timer.daemon = True
     timer.start()
-    whole = run_graph(layout, ["points"], cores, engine, plan=plan.name)
-    timer.cancel()
+    try:
+        with suppress(Unfinished):
+            run_graph(layout, ["points"], cores, profile and profile.absolute(), plan=plan.name)
+    finally:
+        timer.cancel()
     made, begun = ({path.stem for path in plan.glob(f"*.{kind}")} for kind in ("done", "log"))
-    if not (whole or begun or time.monotonic() >= until):
-        raise BuildError("Snakemake began no point, for the reason that it gave above")
     failed = {numbered[number].record.stem: _reason(layout, plan, number) for number in sorted(begun - made)}
     return len(made), len(tasks) - len(made) - len(failed), failed
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bookpress.graph.build import BuildError
+from bookpress.graph.engine import BuildError
 from bookpress.site.release import make_release, pack, print_sheet, write_checksums
 
 
