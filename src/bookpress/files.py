@@ -45,12 +45,32 @@ def write_whole(path: Path, text: str) -> None:
 def write_bytes_whole(path: Path, content: bytes) -> None:
     """The same for any content."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{HOST}-{os.getpid()}{_ASIDE}")
+    aside = aside_of(path)
     try:
         aside.write_bytes(content)
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def aside_of(path: Path) -> Path:
+    """Where a file or folder is written before it takes its place; :func:`remove_leftovers` knows the name."""
+    return path.with_name(f".{path.name}.{HOST}-{os.getpid()}{_ASIDE}")
+
+
+def write_manifest(manifest: Path, folder: Path, files: Iterable[Path]) -> None:
+    """Write the hash of every file, by its path from ``folder``."""
+    hashes = {path.relative_to(folder).as_posix(): digest_of_file(path) for path in sorted(files)}
+    write_whole(manifest, json.dumps(hashes, indent=1) + "\n")
+
+
+def matches_manifest(manifest: Path, folder: Path) -> bool:
+    """Whether every file of a manifest is in ``folder`` with the same bytes; false where there is no manifest."""
+    try:
+        hashes = json.loads(manifest.read_text(encoding="utf-8"))
+        return all(digest_of_file(folder / name) == known for name, known in hashes.items())
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def remove_leftovers(folders: Iterable[Path]) -> list[Path]:

@@ -1,13 +1,18 @@
 """The pages that nobody writes: notebooks, scoreboard, errata, gallery, status and the table of contents."""
 
+import filecmp
 import shutil
+from functools import cached_property
+from pathlib import Path
 
 import yaml
 
 from bookpress.claims.record import Record
 from bookpress.claims.registry import Paper
-from bookpress.files import write_whole
+from bookpress.files import aside_of, matches_manifest, write_manifest, write_whole
+from bookpress.graph.build import BuildError
 from bookpress.layout import Layout
+from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
 from bookpress.site.book import Book
 from bookpress.site.errata import errata_pages
@@ -21,12 +26,99 @@ from bookpress.site.page import badges, picture_block, table_row, write_page
 from bookpress.site.scoreboard import scoreboard_page, summary_page
 from bookpress.site.to_try import to_try_page
 
+#: Folders of ``book/`` that hold nothing but generated pages.
+_GENERATED = ("notebooks", "figures", "generated")
+
+
+class _Aside(Layout):
+    """The same book with its generated pages in a folder aside, to be moved into place once all are written."""
+
+    @cached_property
+    def pages(self) -> Path:
+        return aside_of(self.book / "pages")
+
+    @cached_property
+    def generated(self) -> Path:
+        return self.pages / "generated"
+
+    def page(self, notebook: str) -> Path:
+        return self.pages / "notebooks" / f"{notebook}.ipynb"
+
+    def figure(self, name: str) -> Path:
+        return self.pages / "figures" / f"{name}.svg"
+
 
 def bind_book(layout: Layout, profile: str) -> str:
-    """Write every generated page; returns one line that says how many."""
-    book = Book(layout, profile)
-    for made in (layout.book / "notebooks", layout.book / "figures", layout.generated):
-        shutil.rmtree(made, ignore_errors=True)
+    """Write every generated page, or change nothing where one cannot be made; returns one line that says how many.
+
+    Raises:
+        ProfileError: no such profile.
+        BuildError: no notebook has run under the profile.
+        RecordError, StalePage: a record is damaged, or older than its source.
+    """
+    load_profile(profile, layout)
+    aside = _Aside(layout.root)
+    book = Book(aside, profile)
+    if not book.records:
+        raise BuildError(f"no notebook has run under the profile '{profile}': there is nothing to bind")
+    try:
+        pages = _write_pages(book)
+        _move_into_place(aside.pages, layout)
+    finally:
+        shutil.rmtree(aside.pages, ignore_errors=True)
+    return f"{len(book.records)} notebooks and {pages} pages bound"
+
+
+def is_whole(layout: Layout) -> bool:
+    """Whether the generated pages are those of the last :func:`bind_book`, byte for byte."""
+    return matches_manifest(_manifest(layout), layout.book)
+
+
+def site_is_whole(layout: Layout) -> bool:
+    """Whether the built site is that of the last build without a warning, byte for byte."""
+    return matches_manifest(_site_manifest(layout), layout.root / "_build")
+
+
+def forget_site(layout: Layout) -> None:
+    """Count the site as not whole from now on, as while it is built."""
+    _site_manifest(layout).unlink(missing_ok=True)
+
+
+def note_site(layout: Layout) -> None:
+    """Count the built site as whole: note the bytes of its pages and of what the next build goes on from."""
+    site = layout.root / "_build"
+    folders = (site / "html", site / ".doctrees")
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    write_manifest(_site_manifest(layout), site, files)
+
+
+def _manifest(layout: Layout) -> Path:
+    return layout.build / "bound"
+
+
+def _site_manifest(layout: Layout) -> Path:
+    return layout.root / "_build" / "manifest.json"
+
+
+def _move_into_place(pages: Path, layout: Layout) -> None:
+    """Replace the generated pages; one that is the same stays, so that Sphinx does not read it again."""
+    _manifest(layout).unlink(missing_ok=True)
+    made = {path.relative_to(pages) for path in pages.rglob("*") if path.is_file()}
+    for folder in _GENERATED:
+        for old in [path for path in (layout.book / folder).rglob("*") if path.is_file()]:
+            if old.relative_to(layout.book) not in made:
+                old.unlink()
+    for name in made:
+        new, old = pages / name, layout.book / name
+        if not (old.is_file() and filecmp.cmp(new, old, shallow=False)):
+            old.parent.mkdir(parents=True, exist_ok=True)
+            new.replace(old)
+    write_manifest(_manifest(layout), layout.book, [layout.book / name for name in made])
+
+
+def _write_pages(book: Book) -> int:
+    """Write all pages aside; the number of those that no notebook is behind."""
+    layout = book.layout
     beside = page_maps(book)
     for name, record in book.records.items():
         write_page(record, book.full_size_run(name), layout, book.points_section(name), beside.get(name, ""))
@@ -44,10 +136,10 @@ def bind_book(layout: Layout, profile: str) -> str:
     }
     for name, text in pages.items():
         write_whole(layout.generated / f"{name}.md", text)
-    write_whole(layout.book / FINDINGS, book.findings().dumps())
-    write_whole(layout.book / "_toc.yml", contents(book))
+    write_whole(layout.generated / FINDINGS.name, book.findings().dumps())
     write_instruments(layout)
-    return f"{len(book.records)} notebooks and {len(pages)} pages bound"
+    write_whole(layout.generated.parent / "_toc.yml", contents(book))
+    return len(pages)
 
 
 def notebooks_list(book: Book, paper: Paper) -> str:
@@ -158,7 +250,7 @@ def contents(book: Book) -> str:
             "chapters": [
                 {"file": page}
                 for page in ("reading", "generated/to-try", "glossary", "notation", "rerun")
-                if (book.layout.book / f"{page}.md").is_file()
+                if page.startswith("generated/") or (book.layout.book / f"{page}.md").is_file()
             ],
         },
         {"caption": "About the book", "chapters": [package, *({"file": page} for page in about)]},
@@ -171,6 +263,6 @@ def contents(book: Book) -> str:
 
 def _with_papers(book: Book, page: str) -> dict[str, object]:
     """A generated page with those of the single papers below it."""
-    names = [f"generated/{page}-{paper.name}" for paper in book.registry.papers]
-    sections = [{"file": name} for name in names if (book.layout.book / f"{name}.md").is_file()]
+    names = [f"{page}-{paper.name}" for paper in book.registry.papers]
+    sections = [{"file": f"generated/{name}"} for name in names if (book.layout.generated / f"{name}.md").is_file()]
     return {"file": f"generated/{page}"} | ({"sections": sections} if sections else {})

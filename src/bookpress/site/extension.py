@@ -15,6 +15,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from bookpress.layout import Layout
 from bookpress.site import claim_domain, findings, instruments, small_figure
+from bookpress.site.bind import forget_site, note_site
 from bookpress.site.fonts import copy_fonts
 from bookpress.site.glossary import GlossaryLinks
 from bookpress.site.head import describe_page, draw_card, lead_edits_to_sources, use_repository_if_known
@@ -45,6 +46,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", _offer_own_notebooks)
     app.connect("build-finished", mend_pages)
     app.connect("build-finished", draw_card)
+    app.connect("builder-inited", _begin_site)
+    app.connect("build-finished", _end_site, priority=999)  # after all that writes into the site
     app.connect("config-inited", use_repository_if_known)
     app.connect("html-page-context", describe_page)
     app.connect("html-page-context", _load_instruments)
@@ -90,6 +93,16 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _begin_site(app: Sphinx) -> None:
+    forget_site(Layout(Path(app.srcdir).parent))
+
+
+def _end_site(app: Sphinx, failure: Exception | None) -> None:
+    """Note what a build made, unless it warned: the next build would not read that page again, and say nothing."""
+    if failure is None and app.builder.name == "html" and not app._warncount:
+        note_site(Layout(Path(app.srcdir).parent))
 
 
 def _use_own_mathjax(_: Sphinx, config: Config) -> None:

@@ -21,7 +21,7 @@ from bookpress.claims.statement import claims_stated, replace_blocks
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.source import Parameter, code_of, parameters_of, read_source
-from bookpress.site.origin import Origins, origin_block, record_in_book
+from bookpress.site.origin import Origins, origin_block
 
 _EMPTY_CLAIM = re.compile(r"^(::::::\{claim\} .*\n)::::::$", re.MULTILINE)
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
@@ -58,7 +58,7 @@ def write_page(record: Record, full_size: str, layout: Layout, points: str = "",
     for number, cell in enumerate(page.cells):
         cell["id"] = f"cell-{number}"
     write_whole(layout.page(record.notebook), nbformat.writes(page) + "\n")
-    record.write(layout.book / record_in_book(record.notebook))
+    record.write(layout.generated / "records" / f"{record.notebook}.json")
 
 
 def _cells(source: NotebookNode, executed: NotebookNode, record: Record, layout: Layout) -> Iterator[NotebookNode]:
