@@ -242,13 +242,3 @@ def test_pages_opened_as_files_have_no_errors(light: Any) -> None:
     assert light.faults == []
     icons = "[...document.fonts].some(one => one.family.includes('Awesome') && one.status === 'loaded')"
     light.page.wait_for_function(icons)
-
-
-def test_the_text_of_small_figures_can_be_read_on_a_phone(phone: Any) -> None:
-    """They are drawn for the column in which they stand."""
-    phone.open("index.html")
-    script = """[...document.querySelectorAll('.small-figure text')].map(e =>
-        parseFloat(getComputedStyle(e).fontSize) * e.ownerSVGElement.getScreenCTM().a)"""
-    sizes = phone.page.evaluate(script)
-    assert sizes
-    assert min(sizes) >= 9

@@ -24,7 +24,6 @@ from bookpress.site.map import layout as drawing_of
 from bookpress.site.package_page import package_pages
 from bookpress.site.page import badges, picture_block, table_row, write_page
 from bookpress.site.scoreboard import scoreboard_page, summary_page
-from bookpress.site.to_try import to_try_page
 
 #: Folders of ``book/`` that hold nothing but generated pages.
 _GENERATED = ("notebooks", "figures", "generated")
@@ -127,7 +126,6 @@ def _write_pages(book: Book) -> int:
         "scoreboard": scoreboard_page(book),
         **errata_pages(book),
         "gallery": gallery_page(book),
-        "to-try": to_try_page(book),
         "status": status_page(book),
         "full-size": costs_page(book.sweeps, book.full_size, book.kept, book.titles()),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
@@ -249,8 +247,8 @@ def contents(book: Book) -> str:
             "caption": "Learning from it",
             "chapters": [
                 {"file": page}
-                for page in ("reading", "generated/to-try", "glossary", "notation", "rerun")
-                if page.startswith("generated/") or (book.layout.book / f"{page}.md").is_file()
+                for page in ("reading", "glossary", "notation", "rerun")
+                if (book.layout.book / f"{page}.md").is_file()
             ],
         },
         {"caption": "About the book", "chapters": [package, *({"file": page} for page in about)]},

@@ -14,10 +14,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from bookpress.layout import Layout
-from bookpress.site import claim_domain, findings, instruments, small_figure
+from bookpress.site import claim_domain, findings, instruments
 from bookpress.site.bind import forget_site, note_site
-from bookpress.site.fonts import copy_fonts
-from bookpress.site.glossary import GlossaryLinks
 from bookpress.site.head import describe_page, draw_card, lead_edits_to_sources, use_repository_if_known
 from bookpress.site.mend import mend_pages
 from bookpress.site.typography import PointsStay, SetNumbers
@@ -32,16 +30,13 @@ _SILENT = {"sphinx_jupyterbook_latex", "sphinx_multitoc_numbering"}
 def setup(app: Sphinx) -> dict[str, Any]:
     claim_domain.setup(app)
     findings.setup(app)
-    small_figure.setup(app)
     app.add_post_transform(TableColumns)
     app.add_post_transform(SetNumbers)
     app.add_post_transform(PointsStay)
-    app.add_post_transform(GlossaryLinks)
     app.connect("config-inited", _use_own_mathjax, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("env-before-read-docs", _work_in_parallel)
     app.connect("build-finished", _copy_mathjax)
-    app.connect("build-finished", copy_fonts)
     app.connect("build-finished", _copy_instruments)
     app.connect("build-finished", _offer_own_notebooks)
     app.connect("build-finished", mend_pages)

@@ -226,7 +226,7 @@ def test_the_contents_are_in_the_registrys_order(book: Any, monkeypatch: pytest.
     assert papers == [{"file": "papers/first", "sections": sections}]
     assert own == [{"file": "papers/own", "sections": [{"file": "notebooks/own/three", "title": "Page three"}]}]
     assert instruments == [{"file": "instruments/dial"}]
-    assert learning == [{"file": "generated/to-try"}, {"file": "glossary"}]
+    assert learning == [{"file": "glossary"}]
     assert about == [
         {"file": "generated/package", "sections": [{"file": "generated/package-own"}]},
         {"file": "contributing"},
@@ -245,7 +245,7 @@ def test_what_a_book_does_not_have_is_no_part_of_its_contents(book: Any, monkeyp
         "About the book",
     ]
     assert found["parts"][1]["chapters"] == [{"file": "papers/first"}]
-    assert found["parts"][2]["chapters"] == [{"file": "generated/to-try"}]
+    assert found["parts"][2]["chapters"] == []
     assert found["parts"][0]["chapters"][1] == {"file": "generated/errata"}
 
 
