@@ -90,7 +90,7 @@ def write_instruments(layout: Layout) -> int:
 
 def data_file(layout: Layout, name: str) -> Path:
     """Where what an instrument is given is written, as a script."""
-    return layout.generated / FOLDER / f"{name}.data.js"
+    return layout.generated / "static" / FOLDER / f"{name}.data.js"
 
 
 @cache
@@ -109,7 +109,7 @@ def kilobytes(layout: Layout) -> dict[str, int]:
 
 
 def _loaded(layout: Layout) -> list[Path]:
-    folders = (layout.book / "static" / FOLDER, layout.generated / FOLDER)
+    folders = (layout.book / "static" / FOLDER, layout.generated / "static" / FOLDER)
     return [path for folder in folders for kind in ("*.js", "*.css") for path in sorted(folder.glob(kind))]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
 from bookpress.site.instruments import (
     InstrumentError,
@@ -72,6 +73,7 @@ def test_what_is_given_is_a_script_under_the_names_of_the_exports(shop: Any) -> 
 def test_pages_come_in_their_order_and_are_in_the_contents(shop: Any) -> None:
     add(shop, "zero", 1, "demo/lamp")
     add(shop, "early", 3, "demo/lamp")
+    run(shop.add("good"), layout=shop.layout)
     assert [path.stem for path in instrument_pages(shop.layout)] == ["zero", "lamp", "early"]
     bind_book(shop.layout, "laptop")
     parts = yaml.safe_load((shop.layout.book / "_toc.yml").read_text())["parts"]
@@ -81,6 +83,7 @@ def test_pages_come_in_their_order_and_are_in_the_contents(shop: Any) -> None:
 
 
 def test_a_book_without_instruments_has_no_such_part(toy: Any) -> None:
+    run(toy.add("good"), layout=toy.layout)
     bind_book(toy.layout, "laptop")
     assert "Instruments" not in (toy.layout.book / "_toc.yml").read_text()
 

@@ -67,7 +67,6 @@ def test_the_made_pages_show_every_claim_and_why_some_are_not_run(bound: Any) ->
     assert "| verdict | [Demonstration](/papers/demo.md) | all |" in summary
     assert "| **claims** | **8** | **8** |" in summary
     assert "good-line" in (made / "gallery.md").read_text()
-    assert "not run" not in (made / "status.md").read_text()
     contents = yaml.safe_load((bound.layout.book / "_toc.yml").read_text())
     assert contents["parts"][1]["chapters"][0]["sections"][0]["title"] == "Good"
 
@@ -79,7 +78,7 @@ def test_the_scoreboard_has_the_full_size_verdict_or_says_that_there_is_none(bou
     bind_book(layout, "laptop")
     row = r"\| {verdict}`holds` \| {proof}`not checked` \| one is less: 0.3333 \| below 3 \| [\d.]+ \| {verdict}`%s` \|"
     assert re.search(row % "not run", (layout.generated / "scoreboard.md").read_text())
-    assert "not run. A day." in (layout.generated / "status.md").read_text()
+    assert "Full size: not run. A day." in page_text(bound)
     Record.read(layout.record("demo/good", "laptop")).write(layout.kept("demo/good"))
     bind_book(layout, "laptop")
     assert re.search(row % "holds", (layout.generated / "scoreboard.md").read_text())
