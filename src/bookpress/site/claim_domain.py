@@ -155,7 +155,7 @@ class VerdictRole(_Role):
 
     def shown(self) -> list[nodes.Node]:
         words, claim = _WITH_CLAIM.fullmatch(self.text).groups()  # type: ignore[union-attr]  # it fits any text
-        shown = badge(_member(Verdict, words.rpartition(": ")[2]), words)
+        shown = badge(_named(words.rpartition(": ")[2], {one.value: one for one in Verdict}), words)
         return [link_to_claim(claim, shown, self.env.docname) if claim else shown]
 
 
@@ -163,8 +163,8 @@ class ProofRole(_Role):
     """A badge for the mark on a proof: ``{proof}`repaired` ``, ``{proof}`proved here` ``."""
 
     def shown(self) -> list[nodes.Node]:
-        mark = ProofMark.AS_PRINTED if self.text == PROVED_HERE else _member(ProofMark, self.text)
-        return [nodes.inline("", self.text, classes=["proof-mark", proof_class(mark)])]
+        names = {mark.value: mark for mark in ProofMark} | {PROVED_HERE: ProofMark.AS_PRINTED}
+        return [nodes.inline("", self.text, classes=["proof-mark", proof_class(_named(self.text, names))])]
 
 
 class CountRole(_Role):
@@ -204,10 +204,10 @@ def badge(verdict: Verdict, words: str) -> nodes.inline:
     return nodes.inline("", words, classes=["verdict", verdict_class(verdict)])
 
 
-def _member(kind: type[Mark], text: str) -> Mark:
-    if text not in {one.value for one in kind}:
-        raise ValueError(f"must be one of {', '.join(one.value for one in kind)}; got {text!r}")
-    return kind(text)
+def _named(text: str, names: dict[str, Mark]) -> Mark:
+    if text not in names:
+        raise ValueError(f"must be one of {', '.join(names)}; got {text!r}")
+    return names[text]
 
 
 def read_findings(env: BuildEnvironment) -> Findings:

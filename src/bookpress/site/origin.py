@@ -2,7 +2,6 @@
 
 import ast
 import re
-from functools import cache
 from itertools import groupby
 
 from bookpress.claims.panel import escape
@@ -11,63 +10,53 @@ from bookpress.layout import Layout
 from bookpress.notebooks.source import Parameter
 
 PACKAGE = "attention_theory"
+_IMPORTS = ast.Import | ast.ImportFrom
 
 
 class Origins:
     """The code cells of one notebook, read from their syntax; ``package`` is the one whose functions count."""
 
     def __init__(self, cells: list[str], package: str = PACKAGE) -> None:
-        self._cells = [ast.parse(cell).body for cell in cells]
-        imports = [one for cell in self._cells for one in cell if isinstance(one, ast.Import | ast.ImportFrom)]
-        names = {alias.asname or alias.name: (one, alias) for one in imports for alias in one.names}
-        self._dotted = {
-            name: f"{one.module}.{alias.name}"
-            for name, (one, alias) in names.items()
-            if isinstance(one, ast.ImportFrom) and (one.module or "").partition(".")[0] == package
+        self._cells = [[(one, _names(one, ast.Load), _changed(one)) for one in ast.parse(cell).body] for cell in cells]
+        statements = [one for cell in self._cells for one, _, _ in cell]
+        imports = [(one, alias) for one in statements if isinstance(one, _IMPORTS) for alias in one.names]
+        self._imported = {
+            alias.asname or alias.name: f"{getattr(one, 'module', '')}.{alias.name}" for one, alias in imports
         }
-        self._used, self._changed = cache(_used), cache(lambda statement: _changed(statement) - names.keys())
+        self._dotted = {name: dotted for name, dotted in self._imported.items() if dotted.startswith(f"{package}.")}
+        self._own = {one.name for one in statements if isinstance(one, ast.FunctionDef)}
 
     def only_imports(self, number: int) -> bool:
-        return all(isinstance(one, ast.Import | ast.ImportFrom) for one in self._cells[number])
+        return all(isinstance(one, _IMPORTS) for one, _, _ in self._cells[number])
 
     def computes_or_judges(self, number: int) -> bool:
         """Whether a cell uses the package, a function of the notebook, or a claim: what a reader must not miss."""
-        own = {one.name for cell in self._cells for one in cell if isinstance(one, ast.FunctionDef)}
-        names = set().union(*(self._used(one) | self._changed(one) for one in self._cells[number]))
-        return bool(names & (self._dotted.keys() | own | {"Claim", "claim"}))
+        names = set().union(*(used | changed for _, used, changed in self._cells[number]))
+        return bool(names & (self._dotted.keys() | self._own | {"Claim", "claim"}))
 
     def functions(self, number: int) -> list[str]:
         """The dotted names from the package that a cell's values come from, through the statements before it too."""
-        statements = [one for cell in self._cells[: number + 1] for one in cell]
-        start = len(statements) - len(self._cells[number])
         wanted: set[str] = set()
         names: set[str] = set()
-        for place, statement in reversed(list(enumerate(statements))):
-            if place >= start or self._changed(statement) & wanted:
-                wanted = (wanted - _overwritten(statement)) | self._used(statement)
+        statements = [one for cell in self._cells[: number + 1] for one in cell]
+        for back, (statement, used, changed) in enumerate(reversed(statements)):
+            if back < len(self._cells[number]) or (changed - self._imported.keys()) & wanted:
+                overwritten = _names(statement, ast.Store) if isinstance(statement, ast.Assign) else set()
+                wanted = (wanted - overwritten) | used
                 names |= wanted
         return sorted(self._dotted[name] for name in names & self._dotted.keys())
 
 
-def _used(statement: ast.stmt) -> set[str]:
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-
-
-def _overwritten(statement: ast.stmt) -> set[str]:
-    """Names whose value before a statement no longer matters after it."""
-    targets = [node for one in getattr(statement, "targets", []) for node in ast.walk(one)]
-    return {node.id for node in targets if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+def _names(statement: ast.stmt, context: type[ast.expr_context]) -> set[str]:
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
 
 
 def _changed(statement: ast.stmt) -> set[str]:
     """Names that a statement sets, or changes in place by an item, an attribute or a method."""
     texts = [statement.name] if isinstance(statement, ast.FunctionDef) else []
     for node in ast.walk(statement):
-        match node:
-            case ast.Name(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
-                texts.append(ast.unparse(node))
-            case ast.Expr(value=ast.Call(func=ast.Attribute())):
-                texts.append(ast.unparse(node))
+        if isinstance(getattr(node, "ctx", None), ast.Store) or isinstance(node, ast.Expr):
+            texts.append(ast.unparse(node))
     return {name[0] for text in texts if (name := re.match(r"\w+", text))}
 
 

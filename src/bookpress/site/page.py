@@ -26,6 +26,7 @@ from bookpress.site.origin import Origins, origin_block
 
 _EMPTY_CLAIM = re.compile(r"^(::::::\{claim\} .*\n)::::::$", re.MULTILINE)
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
+_NUMBER = re.compile(r"[-−]?(?:\d[\d\u202f]*(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)%?")
 #: A bar that ends a cell of a table.
 _BAR = re.compile(r"(?<!\\)\|")
 
@@ -152,15 +153,7 @@ def set_table(markdown: str) -> str:
 def _are_numbers(cells: Sequence[str]) -> bool:
     """Whether every cell that is not empty or a dash is a number, and there is one."""
     filled = [cell for cell in cells if cell.strip("-–— ")]
-    return bool(filled) and all(map(_is_number, filled))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.replace("\u202f", "").replace("−", "-").rstrip("%"))
-    except ValueError:
-        return False
-    return True
+    return bool(filled) and all(map(_NUMBER.fullmatch, filled))
 
 
 def figure_block(name: str, details: dict[str, str], svg: Path | None = None) -> str:
