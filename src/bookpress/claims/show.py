@@ -273,6 +273,7 @@ def _series(axis: Axes) -> Iterable[dict[str, Any]]:
 
 
 def _thin(label: str, points: np.ndarray) -> dict[str, Any]:
+    """A series under its label; matplotlib's own labels, ``_child2``, are none."""
     kept = points[:: max(1, -(-len(points) // _POINTS_KEPT))]
     texts = [[float(value) if np.isfinite(value) else str(value) for value in point] for point in kept]
-    return {"label": label, "points": texts}
+    return {"label": "" if label.startswith("_") else label, "points": texts}

@@ -19,7 +19,7 @@ from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
 from bookpress.site.map import ChapterMap
 from bookpress.site.package_page import package_pages
-from bookpress.site.page import badges, picture_block, table_row, write_page
+from bookpress.site.page import badges, picture_block, table_row, without_html, write_page
 from bookpress.site.scoreboard import scoreboard_page, summary_page
 
 #: Folders of ``book/`` that hold nothing but generated pages.
@@ -131,7 +131,7 @@ def _write_pages(book: Book) -> int:
         **package_pages(layout, book.registry.papers),
     }
     for name, text in pages.items():
-        write_whole(layout.generated / f"{name}.md", text)
+        write_whole(layout.generated / f"{name}.md", text if name.startswith("map-") else without_html(text))
     write_whole(layout.generated / FINDINGS.name, book.findings().dumps())
     write_instruments(layout)
     write_whole(layout.generated.parent / "_toc.yml", contents(book))

@@ -26,6 +26,7 @@ from bookpress.claims.statement import PRINTED_PARTS, anchor, heading, other_lab
 from bookpress.layout import Layout
 from bookpress.site.book import FINDINGS, Finding, Findings
 from bookpress.site.map import node_labels
+from bookpress.site.page import without_html
 
 #: How a claim's name is looked up in the domain's data: page, id of the box, words for the search.
 Place = tuple[str, str, str]
@@ -97,7 +98,7 @@ class ClaimDirective(SphinxDirective):
         part = nodes.container(classes=["claim-printed" if name in PRINTED_PARTS else "claim-stated"])
         if name:
             part += nodes.paragraph("", name, classes=["claim-part"])
-        self.state.nested_parse(StringList(text.split("\n"), source=self.env.docname), 0, part)
+        self.state.nested_parse(StringList(without_html(text).split("\n"), source=self.env.docname), 0, part)
         return part
 
 

@@ -19,7 +19,7 @@ import networkx as nx
 from bookpress.claims.panel import proof_in_words
 from bookpress.claims.registry import Entry, Paper, ProofMark, Verdict
 from bookpress.claims.statement import anchor, heading, short_label
-from bookpress.site.page import badge, proof_badge
+from bookpress.site.page import badge, proof_badge, without_html
 
 Point = tuple[float, float]
 
@@ -214,7 +214,7 @@ class ChapterMap:
         return (
             f"\n::::{{div}} map-item\n:name: map-{anchor(claim)}\n\n"
             f"{name} {proof_badge(proof, not self.paper.is_article)}\n\n{rests}\n\n"
-            f":::{{div}} map-statement\n{(entry.statement or '').strip()}\n:::\n::::"
+            f":::{{div}} map-statement\n{without_html(entry.statement or '').strip()}\n:::\n::::"
         )
 
 

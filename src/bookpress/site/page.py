@@ -131,11 +131,11 @@ def _lifted(output: NotebookNode, record: Record, layout: Layout) -> str:
     if FIGURE_MIME in data:
         name = f"{record.notebook}-{data[FIGURE_MIME]['name']}"
         write_whole(layout.figure(name), data["image/svg+xml"])
-        return figure_block(name, data[FIGURE_MIME], layout.figure(name))
+        return without_html(figure_block(name, data[FIGURE_MIME], layout.figure(name)))
     if CLAIM_MIME in data:
         claim = data[CLAIM_MIME]["settled"]["claim"]
-        return panel_block(next(one for one in record.claims if one.claim == claim))
-    return set_table(str(data.get("text/markdown", "")))
+        return without_html(panel_block(next(one for one in record.claims if one.claim == claim)))
+    return without_html(set_table(str(data.get("text/markdown", ""))))
 
 
 def set_table(markdown: str) -> str:
@@ -186,6 +186,12 @@ def _picture_options(details: dict[str, str], class_option: str, svg: Path | Non
         f":{class_option}: {kind}",
         *(f":{side}: {round(float(points) * 4 / 3)}" for side, points in sizes),
     ]
+
+
+def without_html(markdown: str) -> str:
+    """Markdown in which no line begins HTML; in the middle of a line it is not live, by ``_config.yml``."""
+    joined = re.sub(r"(?<=\S)\n[ \t]*(?=<[A-Za-z/!?])", " ", markdown)  # in a formula of several lines < may begin one
+    return re.sub(r"^([ \t]*)<(?=[A-Za-z/!?])", r"\1\\<", joined, flags=re.MULTILINE)
 
 
 def table_row(cells: list[str]) -> str:
