@@ -36,7 +36,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("builder-inited", _begin_site)
     app.connect("env-before-read-docs", _work_in_parallel)
-    app.connect("html-page-context", _complete_page)
+    app.connect("html-page-context", _complete_page, priority=900)  # after Sphinx has added MathJax
     app.connect("build-finished", _copy_files)
     app.connect("build-finished", _end_site, priority=999)  # after all that writes into the site
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
@@ -46,11 +46,10 @@ def _layout(app: Sphinx) -> Layout:
     return Layout(Path(app.srcdir).parent)
 
 
-def _use_no_other_host(app: Sphinx, config: Config) -> None:
+def _use_no_other_host(_: Sphinx, config: Config) -> None:
     config.mathjax_path = "mathjax/tex-mml-chtml.js"
     config.html_context["default_mode"] = "auto"
     config.ogp_site_url = config.html_baseurl
-    app.set_html_assets_policy("per_page")  # a page without formulas loads no MathJax
 
 
 def _drop_thebe(app: Sphinx) -> None:
@@ -83,6 +82,9 @@ def _complete_page(
     """Mend a page's markup, lead to how the book is cited, and load the instruments on a page that has one."""
     for written, mended in _MENDED.items():
         context["body"] = context.get("body", "").replace(written, mended)
+    if 'class="math' not in context["body"]:
+        scripts = context.get("script_files", [])
+        context["script_files"] = [one for one in scripts if "mathjax" not in str(getattr(one, "filename", one))]
     citation = context["pathto"]("references").rstrip("#")
     context["theme_extra_footer"] = f'<a href="{citation}#cite-this">Cite this book</a>'
     if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):
