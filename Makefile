@@ -104,8 +104,12 @@ gpu-records: $(READY) ## what the book lacks for want of an accelerator, within 
 	  book points --work --device cuda \
 	    --hours $$(python -c "import time; print(max(0, $(HOURS) - (time.time() - $$begun) / 3600))")
 
-release: book ## the sources, the site, the records and the errata as files with checksums, in build/release
-	@book release
+release: book ## the sources, the site and the records as archives with checksums, in build/release
+	@rm -rf build/release && mkdir -p build/release
+	@git archive --prefix=attention-theory-executed/ --output build/release/source.tar.gz HEAD
+	@tar -czf build/release/site.tar.gz -C _build html
+	@tar -czf build/release/records.tar.gz build/laptop results
+	@cd build/release && sha256sum *.tar.gz | tee SHA256SUMS
 
 clean: ## remove everything made, the environment included
 	@rm -rf $(VENV) .snakemake build _build book/notebooks book/generated book/figures book/_toc.yml

@@ -205,17 +205,6 @@ def build(
 
 
 @app.command()
-def release() -> None:
-    """Pack the sources, the site, the records and the errata as sheets, with checksums, under build/release."""
-
-    from bookpress.site.release import CHECKSUMS, make_release  # what a release is made with, no other command needs
-
-    folder = make_release(Layout.here())
-    console.print((folder / CHECKSUMS).read_text(encoding="utf-8"), end="", soft_wrap=True)
-    console.print(f"the release is at {folder.relative_to(Layout.here().root)}", soft_wrap=True)
-
-
-@app.command()
 def ends(
     notebooks: Annotated[
         list[str] | None, typer.Argument(help="notebooks as PAPER/NAME; all where none is named")

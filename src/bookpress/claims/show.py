@@ -260,4 +260,5 @@ def _series(axis: Axes) -> Iterable[dict[str, Any]]:
         points = np.asarray(values, dtype=float)
         kept = points[:: max(1, -(-len(points) // _POINTS_KEPT))]
         texts = [[float(value) if np.isfinite(value) else str(value) for value in point] for point in kept]
-        yield {"label": str(artist.get_label()), "points": texts}
+        label = str(artist.get_label())  # one of matplotlib's, such as _child2, is none
+        yield {"label": "" if label.startswith("_") else label, "points": texts}

@@ -1,4 +1,4 @@
-"""The pages that nobody writes: notebooks, scoreboard, errata, gallery, status and the table of contents."""
+"""The pages that nobody writes: notebooks, scoreboard, errata, gallery, maps and the table of contents."""
 
 import filecmp
 import shutil
@@ -7,24 +7,20 @@ from pathlib import Path
 
 import yaml
 
-from bookpress.claims.record import Record
 from bookpress.claims.registry import Paper
 from bookpress.files import aside_of, matches_manifest, write_manifest, write_whole
 from bookpress.graph.engine import BuildError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
-from bookpress.site.book import Book
+from bookpress.site.book import FINDINGS, Book
 from bookpress.site.errata import errata_pages
-from bookpress.site.findings import FINDINGS
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
-from bookpress.site.map import Marks, map_page, page_map, small_maps
-from bookpress.site.map import layout as drawing_of
+from bookpress.site.map import ChapterMap
 from bookpress.site.package_page import package_pages
-from bookpress.site.page import badges, picture_block, table_row, write_page
+from bookpress.site.page import badges, picture_block, table_row, without_html, write_page
 from bookpress.site.scoreboard import scoreboard_page, summary_page
-from bookpress.site.to_try import to_try_page
 
 #: Folders of ``book/`` that hold nothing but generated pages.
 _GENERATED = ("notebooks", "figures", "generated")
@@ -119,23 +115,23 @@ def _move_into_place(pages: Path, layout: Layout) -> None:
 def _write_pages(book: Book) -> int:
     """Write all pages aside; the number of those that no notebook is behind."""
     layout = book.layout
-    beside = page_maps(book)
+    maps = chapter_maps(book)
     for name, record in book.records.items():
-        write_page(record, book.full_size_run(name), layout, book.points_section(name), beside.get(name, ""))
+        points, own = book.points_section(name), {one.claim.partition("/")[2] for one in record.claims}
+        margin = next(one.small(own) for one in maps if one.paper.name == name.partition("/")[0])
+        write_page(record, book.full_size_run(name), layout, points, margin, book.description(name))
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
         **errata_pages(book),
         "gallery": gallery_page(book),
-        "to-try": to_try_page(book),
-        "status": status_page(book),
         "full-size": costs_page(book.sweeps, book.full_size, book.kept, book.titles()),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
-        **map_pages(book),
+        **{f"map-{one.paper.name}": one.page() for one in maps},
         **package_pages(layout, book.registry.papers),
     }
     for name, text in pages.items():
-        write_whole(layout.generated / f"{name}.md", text)
+        write_whole(layout.generated / f"{name}.md", text if name.startswith("map-") else without_html(text))
     write_whole(layout.generated / FINDINGS.name, book.findings().dumps())
     write_instruments(layout)
     write_whole(layout.generated.parent / "_toc.yml", contents(book))
@@ -151,33 +147,16 @@ def notebooks_list(book: Book, paper: Paper) -> str:
     return "\n".join(lines) + "\n"
 
 
-def map_pages(book: Book) -> dict[str, str]:
-    """What rests on what: a map for each chapter to include, and all of them small for the front page."""
-    papers = book.registry.papers
-    marks = {paper.name: _marks(book, paper) for paper in papers}
-    maps = {
-        f"map-{paper.name}": map_page(
-            paper, marks[paper.name], {one.id for one in paper.claims if one.notebook in book.records}
+def chapter_maps(book: Book) -> list[ChapterMap]:
+    """Every paper's map of what rests on what."""
+    return [
+        ChapterMap(
+            paper,
+            {one.id: (book.verdict(paper, one), book.proof(paper, one)) for one in paper.claims},
+            {one.id for one in paper.claims if one.notebook in book.records},
         )
-        for paper in papers
-    }
-    return maps | {"maps": small_maps(book.registry.articles, marks)}
-
-
-def page_maps(book: Book) -> dict[str, str]:
-    """For each notebook where its claims stand on the map of its chapter."""
-    maps = {}
-    for paper in book.registry.papers:
-        if drawing := drawing_of(paper):
-            marks = _marks(book, paper)
-            for name in book.notebooks_of(paper):
-                own = {entry.id for entry in paper.claims if entry.notebook == name}
-                maps[name] = page_map(paper, drawing, marks, own)
-    return maps
-
-
-def _marks(book: Book, paper: Paper) -> Marks:
-    return {entry.id: (book.verdict(paper, entry), book.proof(paper, entry)) for entry in paper.claims}
+        for paper in book.registry.papers
+    ]
 
 
 def gallery_page(book: Book) -> str:
@@ -188,37 +167,12 @@ def gallery_page(book: Book) -> str:
             continue
         lines += ["", f"## {paper.short_title}", "", "::::::::{grid} 1 1 2 2", ":gutter: 3"]
         for name, one in figures:
-            picture = picture_block(f"{name}-{one.name}", one.model_dump(), f"../notebooks/{name}.html")
+            figure = f"{name}-{one.name}"
+            svg = book.layout.figure(figure)
+            picture = picture_block(figure, one.model_dump(), f"../notebooks/{name}.html", svg)
             lines += ["", ":::::::{grid-item}", picture, ":::::::"]
         lines += ["::::::::"]
     return "\n".join(lines) + "\n"
-
-
-def status_page(book: Book) -> str:
-    seconds = sum(record.seconds for record in book.records.values())
-    machines = sorted({_machine(record) for record in book.records.values()})
-    several = len(machines) > 1
-    lines = [
-        "# Status",
-        "",
-        f"{len(book.records)} notebooks, {seconds:.0f} s of run time on {' and '.join(machines)}. The full-size column "
-        "says whether a run at the papers' own parameters is on record.",
-        "",
-        table_row(["notebook", "seconds", *["ran on"] * several, "full size"]),
-        table_row(["---", "---:", *["---"] * several, "---"]),
-    ]
-    for paper in book.registry.papers:
-        for name in book.notebooks_of(paper):
-            record = book.records[name]
-            full_size = book.full_size_run(name) or "the laptop run is full size"
-            title = f"[{record.title}](/notebooks/{name}.ipynb)"
-            lines.append(table_row([title, f"{record.seconds:.1f}", *[_machine(record)] * several, full_size]))
-    return "\n".join(lines) + "\n"
-
-
-def _machine(record: Record) -> str:
-    ran_on = record.environment
-    return f"{ran_on.get('device', 'CPU')} (Python {ran_on.get('python', '?')}, torch {ran_on.get('torch', '?')})"
 
 
 def contents(book: Book) -> str:
@@ -235,7 +189,7 @@ def contents(book: Book) -> str:
     book_pages = [
         {"file": "generated/scoreboard"},
         _with_papers(book, "errata"),
-        *({"file": f"generated/{page}"} for page in ("gallery", "status", "full-size")),
+        *({"file": f"generated/{page}"} for page in ("gallery", "full-size")),
     ]
     package = _with_papers(book, "package")
     about = ["contributing", "references"]
@@ -249,8 +203,8 @@ def contents(book: Book) -> str:
             "caption": "Learning from it",
             "chapters": [
                 {"file": page}
-                for page in ("reading", "generated/to-try", "glossary", "notation", "rerun")
-                if page.startswith("generated/") or (book.layout.book / f"{page}.md").is_file()
+                for page in ("reading", "glossary", "notation", "rerun")
+                if (book.layout.book / f"{page}.md").is_file()
             ],
         },
         {"caption": "About the book", "chapters": [package, *({"file": page} for page in about)]},

@@ -74,7 +74,7 @@ def _sheet(book: Book, paper: Paper, wrong: list[tuple[int, Entry]]) -> str:
     lines = [
         f"# Errata of {paper.short_title}",
         "",
-        f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`.",
+        f"What is wrong in *{paper.title}* by {paper.authors} {{cite}}`{paper.cite}`, the gravest first.",
         "",
         "The text was read from a text layer, which may lose a sign, an index or a transpose: entries marked so may "
         "be its fault and not the paper's.",

@@ -199,3 +199,10 @@ def test_a_record_carries_clouds_and_values_that_are_not_finite() -> None:
     line, cloud = show._data(fig)[0]["series"]
     assert line["points"] == [[0.0, "nan"], [1.0, "inf"]]
     assert (cloud["label"], cloud["points"]) == ("cloud", [[1.0, 3.0], [2.0, 4.0]])
+
+
+def test_a_series_without_a_label_has_none_in_the_record() -> None:
+    fig, axis = show.axes()
+    axis.plot([0, 1], [0, 1])
+    axis.plot([0, 1], [1, 0], label="down")
+    assert [one["label"] for one in show._data(fig)[0]["series"]] == ["", "down"]

@@ -19,15 +19,13 @@ from bookpress.notebooks.run import run
 from bookpress.site import bind as pages
 from bookpress.site.bind import (
     bind_book,
+    chapter_maps,
     contents,
     gallery_page,
     is_whole,
-    map_pages,
     note_site,
     notebooks_list,
-    page_maps,
     site_is_whole,
-    status_page,
 )
 
 
@@ -53,7 +51,6 @@ PAPERS = [
     Paper(name="own", number=2, title="Our own", short_title="Own", claims=[entry("lemma-9", "own/three")]),
 ]
 FIGURE = Figure(name="line", caption="A line.", alt="it\n rises", photo=False, data=[])
-GPU = {"device": "A GPU", "python": "3.13", "torch": "2.9"}
 
 
 class Book:
@@ -61,7 +58,9 @@ class Book:
 
     def __init__(self, root: Path) -> None:
         self.layout = Layout(root)
-        self.layout.book.mkdir()
+        picture = self.layout.figure("first/two-line")
+        picture.parent.mkdir(parents=True)
+        picture.write_text('<svg width="300pt" height="150pt">')
         self.registry = Registry(papers=PAPERS)
         self.full_size = {"first/one": "not run. A day."}
         self.records: Any = {
@@ -128,6 +127,8 @@ def test_the_gallery_shows_every_figure_under_its_paper_and_no_paper_without(boo
         ":target: ../notebooks/first/two.html",
         ":alt: it rises",
         ":class: drawing",
+        ":width: 400",
+        ":height: 200",
         "::::::",
         "",
         "A line.",
@@ -137,56 +138,18 @@ def test_the_gallery_shows_every_figure_under_its_paper_and_no_paper_without(boo
     ]
 
 
-def test_the_status_names_the_machine_once_where_all_ran_on_it(book: Any) -> None:
-    for record in book.records.values():
-        record.environment = GPU
-    lines = status_page(book).split("\n")
-    assert lines[0] == "# Status"
-    assert lines[2].startswith("3 notebooks, 43 s of run time on A GPU (Python 3.13, torch 2.9). The full-size column")
-    assert lines[4:] == [
-        "| notebook | seconds | full size |",
-        "| --- | ---: | --- |",
-        "| [Page one](/notebooks/first/one.ipynb) | 1.3 | not run. A day. |",
-        "| [Page two](/notebooks/first/two.ipynb) | 40.0 | the laptop run is full size |",
-        "| [Page three](/notebooks/own/three.ipynb) | 2.0 | the laptop run is full size |",
-        "",
-    ]
+def test_each_page_shows_where_its_own_claims_are(book: Any) -> None:
+    first, own = chapter_maps(book)
+    assert first.small({"lemma-1"}).count('class="ring"') == 1
+    assert first.marks["lemma-2"] == (Verdict.REFUTED, None)
+    assert own.small({"lemma-9"}) == ""  # a paper without lines has no map
 
 
-def test_the_status_names_the_machine_of_each_where_they_differ(book: Any) -> None:
-    book.records["first/two"].environment = GPU
-    lines = status_page(book).split("\n")
-    assert "run time on A GPU (Python 3.13, torch 2.9) and CPU (Python ?, torch ?)." in lines[2]
-    assert lines[4:7] == [
-        "| notebook | seconds | ran on | full size |",
-        "| --- | ---: | --- | --- |",
-        "| [Page one](/notebooks/first/one.ipynb) | 1.3 | CPU (Python ?, torch ?) | not run. A day. |",
-    ]
-
-
-def test_the_maps_lead_to_what_has_run_and_the_front_page_has_those_of_articles(book: Any) -> None:
-    made = map_pages(book)
-    assert list(made) == ["map-first", "map-own", "maps"]
-    drawn = made["map-first"]
+def test_the_maps_lead_to_what_has_run(book: Any) -> None:
+    drawn = chapter_maps(book)[0].page()
     assert "refuted" in drawn
     assert "repaired" in drawn
     assert [f"#claim-first-lemma-{number}" in drawn for number in (1, 2, 3)] == [True, True, False]
-    assert "papers/first.html" in made["maps"]
-    assert "papers/own.html" not in made["maps"]
-
-
-def test_each_page_shows_where_its_own_claims_stand(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, set[str]]] = []
-
-    def page_map(paper: Paper, drawing: Any, marks: Any, own: set[str]) -> str:
-        assert marks["lemma-2"] == (Verdict.REFUTED, None)
-        assert marks["lemma-1"] == (Verdict.HOLDS, ProofMark.REPAIRED)
-        asked.append((paper.name, own))
-        return f"map {len(asked)}"
-
-    monkeypatch.setattr(pages, "page_map", page_map)
-    assert page_maps(book) == {"first/one": "map 1", "first/two": "map 2"}  # a paper without lines has no map
-    assert asked == [("first", {"lemma-1"}), ("first", {"lemma-2"})]
 
 
 def toc(book: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -216,7 +179,6 @@ def test_the_contents_are_in_the_registrys_order(book: Any, monkeypatch: pytest.
         {"file": "generated/scoreboard"},
         {"file": "generated/errata", "sections": [{"file": "generated/errata-first"}]},
         {"file": "generated/gallery"},
-        {"file": "generated/status"},
         {"file": "generated/full-size"},
     ]
     sections = [
@@ -226,7 +188,7 @@ def test_the_contents_are_in_the_registrys_order(book: Any, monkeypatch: pytest.
     assert papers == [{"file": "papers/first", "sections": sections}]
     assert own == [{"file": "papers/own", "sections": [{"file": "notebooks/own/three", "title": "Page three"}]}]
     assert instruments == [{"file": "instruments/dial"}]
-    assert learning == [{"file": "generated/to-try"}, {"file": "glossary"}]
+    assert learning == [{"file": "glossary"}]
     assert about == [
         {"file": "generated/package", "sections": [{"file": "generated/package-own"}]},
         {"file": "contributing"},
@@ -245,7 +207,6 @@ def test_what_a_book_does_not_have_is_no_part_of_its_contents(book: Any, monkeyp
         "About the book",
     ]
     assert found["parts"][1]["chapters"] == [{"file": "papers/first"}]
-    assert found["parts"][2]["chapters"] == [{"file": "generated/to-try"}]
     assert found["parts"][0]["chapters"][1] == {"file": "generated/errata"}
 
 
@@ -278,7 +239,7 @@ def test_old_pages_go_when_a_book_is_bound(run_toy: Layout) -> None:
     said = bind_book(run_toy, "laptop")
     assert list(run_toy.book.rglob("old.md")) == []
     made = [path.stem for path in run_toy.generated.glob("*.md")]
-    assert {"summary", "scoreboard", "errata", "gallery", "status", "full-size", "pages-demo", "map-demo"} <= {*made}
+    assert {"summary", "scoreboard", "errata", "gallery", "full-size", "pages-demo", "map-demo"} <= {*made}
     assert said == f"1 notebooks and {len(made)} pages bound"
     assert run_toy.page("demo/good").is_file()
     assert run_toy.figure("demo/good-line").is_file()
