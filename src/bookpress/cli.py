@@ -12,16 +12,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bookpress.anywhere import run_anywhere
 from bookpress.claims.panel import panel_text
 from bookpress.claims.record import Record, RecordError
 from bookpress.claims.registry import Registry, RegistryError
-from bookpress.ends import run_end, run_ends
 from bookpress.files import write_whole
 from bookpress.graph.build import BuildError, build_book
-from bookpress.laptop_values import keep_values
 from bookpress.layout import FULL, LAPTOP, Layout
-from bookpress.mutation import MutationError, run_mutants
 from bookpress.notebooks.exports import ExportError, find_exports, write_export
 from bookpress.notebooks.kernels import end_with_builder
 from bookpress.notebooks.pair import unpaired, write_pairs
@@ -209,41 +205,6 @@ def release() -> None:
 
 
 @app.command()
-def ends(
-    notebooks: Annotated[
-        list[str] | None, typer.Argument(help="notebooks as PAPER/NAME; all where none is named")
-    ] = None,
-    cores: CoreCount = "all",
-) -> None:
-    """Run notebooks at both ends of every range their parameters state, and with other seeds, away from the book."""
-    run_ends(Layout.here(), notebooks or [], cores, console)
-
-
-@app.command(hidden=True)
-def end(notebook: NotebookName, case: str) -> None:
-    """Run one notebook at one end, for the graph."""
-    outcome = run_end(Notebook(notebook, Layout.here()), case)
-    console.print(f"{notebook} {case}: {outcome.code.name.lower().replace('_', ' ')}", soft_wrap=True)
-
-
-@app.command()
-def anywhere(cores: CoreCount = "all") -> None:
-    """Run the short notebooks under ATEN_CPU_CAPABILITY or MKL_CBWR as set, and compare them with the book."""
-    run_anywhere(Layout.here(), cores, console)
-
-
-@app.command()
-def mutants(
-    only: Annotated[str, typer.Argument(help="FILE:LINE or a part of it: these mutants, in place of chosen ones")] = "",
-    seed: Annotated[int, typer.Option(help="chooses the mutants")] = 0,
-    count: Annotated[int, typer.Option(help="how many, in equal shares for the parts of the package", min=1)] = 105,
-    cores: CoreCount = "all",
-) -> None:
-    """Make small wrong changes in a copy of the package, and see whether tests and pages notice each."""
-    run_mutants(Layout.here(), seed, count, only, cores, console)
-
-
-@app.command()
 def sweep(
     notebook: NotebookName,
     parameter: Annotated[
@@ -341,26 +302,6 @@ def verdicts(profile: ProfileName = LAPTOP) -> None:
 
 
 @app.command()
-def values(
-    beside: Annotated[
-        bool,
-        typer.Option(
-            "--beside", help="Widen what is kept: processor or release of Python is another, the code the same."
-        ),
-    ] = False,
-) -> None:
-    """Keep the values of the laptop run in results/laptop, with the ranges of the runs under other arithmetic."""
-    layout = Layout.here()
-    notebooks = layout.notebooks()
-    records = [record for name in notebooks if (record := Record.of(layout, name, LAPTOP))]
-    if len(records) < len(notebooks):
-        _fail(Exit.USAGE, "the book is not built: `make book` first")
-    others = [Record.read(path) for path in sorted((layout.build / "anywhere").rglob("*.json"))]
-    for path in keep_values(layout, records, others, beside=beside):
-        console.print(f"kept {path.relative_to(layout.root)}")
-
-
-@app.command()
 def keep(notebook: NotebookName) -> None:
     """Keep the full-size record of a notebook in results/, where the book finds it."""
     layout = Layout.here()
@@ -391,7 +332,7 @@ def _told(error: Exception) -> tuple[Exit, str] | None:
             return Exit.BAD_REGISTRY, str(error)
         case ExportError() | InstrumentError() | SourceError() | ProfileError() | SweepError():
             return Exit.USAGE, str(error)
-        case BuildError() | MutationError():
+        case BuildError():
             return Exit.NOT_WHOLE, str(error)
         case RecordError() | StalePage() | UnicodeDecodeError():
             return Exit.BAD_FILE, str(error)

@@ -63,7 +63,7 @@ EDITS = {
 
 
 KEEP = """\
-from bookpress.laptop_values import keep_values
+from laptop_values import keep_values
 from bookpress.layout import Layout
 from bookpress.claims.record import Record
 
