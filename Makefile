@@ -42,8 +42,8 @@ setup: $(READY) ## set up the environment and run nothing
 book: $(READY) ## run what has changed and build the site
 	@book build --profile $(PROFILE) --cores $(CORES)
 
-test: $(READY) ## run the tests
-	@python -m pytest $(SPREAD)
+test: $(READY) ## run the tests; MARK=slow for those that take minutes
+	@python -m pytest $(SPREAD) $(if $(MARK),-m "$(MARK)")
 
 serve: book ## build the book and serve it on http://localhost:8000
 	@python -m http.server 8000 --bind 127.0.0.1 --directory _build/html

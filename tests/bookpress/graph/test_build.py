@@ -148,33 +148,6 @@ def test_a_pair_that_drifted_is_a_warning(book: Any) -> None:
     )
 
 
-def test_the_ends_of_ranges_run_on_the_same_graph_and_are_taken_up_again(book: Any) -> None:
-    path = book.layout.source("demo/good")
-    path.write_text(path.read_text().replace("require(n=(n, 1, None))", "require(n=(n, 2, 5))\n1 / (5 - n)"))
-    command = [sys.executable, "-m", "bookpress", "ends", "demo/good", "--cores", "2"]
-    done = subprocess.run(command, cwd=book.layout.root, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert last(done) == "not whole: 1 of 2 runs at the ends of ranges broke"
-    assert "demo/good n-most (n=5)" in done.stdout
-    assert not book.layout.record("demo/good", "laptop").exists()
-    again = subprocess.run(command, cwd=book.layout.root, capture_output=True, text=True, check=False)
-    assert (again.returncode, again.stdout.count("Job ")) == (1, 0)
-
-
-def test_the_short_notebooks_run_under_another_setting_beside_the_book(
-    book: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert build(book).returncode == 0
-    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
-    monkeypatch.setenv("MKL_CBWR", "COMPATIBLE")
-    command = [sys.executable, "-m", "bookpress", "anywhere", "--cores", "2"]
-    done = subprocess.run(command, cwd=book.layout.root, capture_output=True, text=True, check=False)
-    print(done.stdout, done.stderr)
-    assert done.returncode == 0
-    assert "2 notebooks come out under compatible as in the book" in done.stdout
-    assert book.layout.elsewhere("demo/good", "compatible").is_file()
-
-
 def test_the_newest_log_is_asked_what_is_wrong(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     assert "above" in _last_fault(layout)

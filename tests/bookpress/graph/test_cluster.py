@@ -85,6 +85,7 @@ def sweep(book: Any, edit: Edit, tmp_path: Path) -> list[str]:
     return [sys.executable, "-m", "bookpress", "sweep", "demo/points/point", "-p", axis, *options]
 
 
+@pytest.mark.slow
 def test_points_that_end_badly_are_named_and_they_alone_are_made_again(
     book: Any, sweep: list[str], slurm: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
