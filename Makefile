@@ -21,6 +21,7 @@ PIP := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 # The environment's programs come first, so that a recipe and what it starts use the same ones. The shell is named
 # because GNU make 3.81 looks a program up in another PATH when it needs no shell.
 SHELL := /bin/bash
+SPREAD := --numprocesses $(if $(filter all,$(CORES)),auto,$(CORES)) --dist worksteal
 export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # The environment takes packages, whatever this machine's settings of pip say, and no modules from elsewhere.
@@ -48,8 +49,8 @@ setup: $(READY) ## set up the environment and run nothing
 book: $(READY) ## run what has changed and build the site
 	@book build --profile $(PROFILE) --cores $(CORES)
 
-test: $(READY) ## run the tests
-	@python -m pytest --numprocesses auto --dist worksteal
+test: $(READY) ## run the tests; MARK=slow for those that take minutes
+	@python -m pytest $(SPREAD) $(if $(MARK),-m "$(MARK)")
 
 serve: book ## build the book and serve it on http://localhost:8000
 	@python -m http.server 8000 --bind 127.0.0.1 --directory _build/html
@@ -70,7 +71,8 @@ pair: $(READY) ## bring every .ipynb in step with its .py
 	@book pair
 
 ends: $(READY) ## every notebook at both ends of every range (hours); NOTEBOOKS="a b" for some
-	@book ends $(NOTEBOOKS) --cores $(CORES)
+	@python -m pytest -m ends $(SPREAD) tests/notebooks/test_ends.py \
+	  $(if $(strip $(NOTEBOOKS)),-k "$(subst $() $(), or ,$(strip $(NOTEBOOKS)))")
 
 # Vector instructions and orders of summation of other processors, by what torch and its matrix library call them.
 ELSEWHERE := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPATIBLE
@@ -83,9 +85,8 @@ again: $(READY) ## make recorded points of the present code anew and compare; HO
 
 anywhere: book ## the tests and the short notebooks under the arithmetic of other processors (an hour)
 	@failed=; for setting in $(ELSEWHERE); do echo "== $$setting"; \
-	  env $$setting python -m pytest --numprocesses auto --dist worksteal || failed="$$failed tests:$$setting"; \
-	  env $$setting book anywhere --cores $(CORES) || failed="$$failed notebooks:$$setting"; done; \
-	  test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
+	  env $$setting python -m pytest -m "not slow and not ends" $(SPREAD) || failed="$$failed $$setting"; done; \
+	  test -z "$$failed" || { echo "failed under:$$failed"; exit 1; }
 
 # The full-size run behind Figure 3 takes hours and is told where to keep what it finds.
 BENCHMARKS := $(filter-out benchmarks/memorization_figure_3.py,$(wildcard benchmarks/*.py))
@@ -94,7 +95,7 @@ bench: $(READY) ## the benchmarks: fast forms beside literal ones
 	@for file in $(BENCHMARKS); do echo "== $$file"; python $$file || exit 1; done
 
 mutants: $(READY) ## small wrong changes, and whether the tests notice (an hour); SEED=1 makes others, ONLY=file.py:line one
-	@book mutants --seed $(SEED) --count $(COUNT) --cores $(CORES) $(ONLY)
+	@python tests/mutation.py --seed $(SEED) --count $(COUNT) --cores $(CORES) $(ONLY)
 
 # In order of cost; what is done is not done again, and what is begun is kept point by point.
 gpu-records: $(READY) ## what the book lacks for want of an accelerator, within HOURS

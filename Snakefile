@@ -15,7 +15,6 @@ from bookpress.graph.build import show_failures
 from bookpress.graph.cluster import blindness, last_words
 from bookpress.graph.engine import BuildError, the_only_build
 from bookpress.graph.progress import reason_in
-from bookpress.ends import cases_of, load_limits
 from bookpress.notebooks.exports import export_modules
 from bookpress.files import digest_of_file
 from bookpress.notebooks.kernels import start_server
@@ -62,8 +61,6 @@ def fingerprint(wildcards):
 
 wildcard_constraints:
     notebook=r"[^/]+/[^/]+",
-    case=r"[^/]+",
-    setting=r"[^/]+",
     point=r"\d+",
 
 
@@ -75,7 +72,6 @@ localrules:
     site,
     notebooks,
     bind,
-    ends,
 
 
 # Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
@@ -169,49 +165,6 @@ rule bind:
         "bind the pages"
     shell:
         "{BOOK} bind --profile {PROFILE:q} > {log} 2>&1"
-
-
-def cases(notebook):
-    return cases_of(Notebook(notebook, LAYOUT), load_limits(LAYOUT).of(notebook))
-
-
-# `book ends` names the notebooks; what comes out of a run, good or bad, is its outcome.
-rule ends:
-    input:
-        lambda wildcards: [
-            f"build/ends/{notebook}/{case}.json"
-            for notebook in config.get("ends", ",".join(NOTEBOOKS)).split(",")
-            for case in cases(notebook)
-        ],
-
-
-rule end:
-    input:
-        ancient("notebooks/{notebook}.py"),
-    output:
-        "build/ends/{notebook}/{case}.json",
-    params:
-        fingerprint=fingerprint,
-        values=lambda wildcards: cases(wildcards.notebook)[wildcards.case],
-    message:
-        "run {wildcards.notebook} at {wildcards.case}"
-    shell:
-        "{BOOK} end {wildcards.notebook} {wildcards.case}"
-
-
-# `book anywhere` runs under a setting of the environment, which names the folder.
-rule anywhere:
-    input:
-        ancient("notebooks/{notebook}.py"),
-    output:
-        "build/anywhere/{setting}/{notebook}.json",
-    params:
-        fingerprint=fingerprint,
-    message:
-        "run {wildcards.notebook} under {wildcards.setting}"
-    shell:
-        "{BOOK} run {wildcards.notebook} --brief "
-        "--output build/anywhere/{wildcards.setting}/{wildcards.notebook}.ipynb"
 
 
 # `book sweep` and `book points` name a plan. Its points are records that the jobs write; the graph sees a token of each.

@@ -1,13 +1,20 @@
 """House rules that no other check keeps."""
 
 import ast
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import grimp
 import pytest
 import torch
 from jaxtyping import TypeCheckError
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from attention_theory.numerics import numerical_rank
 
@@ -16,6 +23,11 @@ PACKAGE = ROOT / "src" / "attention_theory"
 #: A paper's subpackage has the name of its claims; everything else is the core.
 _CLAIMED = (path.stem.replace("-", "_") for path in (ROOT / "book" / "claims").glob("*.yaml"))
 PAPERS = sorted(name for name in _CLAIMED if (PACKAGE / name).is_dir())
+#: The rooms of the press: its folders.
+PRESS = ROOT / "src" / "bookpress"
+ROOMS = sorted(path.parent.name for path in PRESS.glob("*/__init__.py"))
+#: How much of the press can be understood in an hour.
+MOST_FILES, MOST_LINES = 45, 6800
 #: The one room that sets the papers side by side, and so imports all of them. None of them imports it.
 ACROSS = "bridges"
 #: Modules of the core that import a paper still. A name that is mended must go.
@@ -82,6 +94,64 @@ def test_the_package_knows_nothing_of_notebooks_and_the_press_nothing_of_attenti
     graph = grimp.build_graph("attention_theory", "bookpress", cache_dir=None)
     for one, other in (("attention_theory", "bookpress"), ("bookpress", "attention_theory")):
         assert graph.find_shortest_chain(one, other, as_packages=True) is None
+
+
+def test_no_module_of_a_package_needs_itself() -> None:
+    for package in ("attention_theory", "bookpress"):
+        graph = grimp.build_graph(package, cache_dir=None)
+        imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+        assert len([*TopologicalSorter(imports).static_order()]) == len(graph.modules)  # or it names the cycle
+
+
+def test_no_room_of_the_press_needs_itself() -> None:
+    """Rooms are what lies in the folder of the press: its folders, and its modules outside of them."""
+    graph = grimp.build_graph("bookpress", cache_dir=None)
+    rooms: dict[str, set[str]] = {}
+    for module in graph.modules - {"bookpress"}:
+        room = module.split(".")[1]
+        needed = {other.split(".")[1] for other in graph.find_modules_directly_imported_by(module) if "." in other}
+        rooms.setdefault(room, set()).update(needed - {room})
+    assert {*ROOMS} <= {*TopologicalSorter(rooms).static_order()}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_says_what_comes_in_and_what_goes_out(room: str) -> None:
+    words = ast.get_docstring(ast.parse((PRESS / room / "__init__.py").read_text())) or ""
+    assert re.search(r"\bIn comes?\b", words), words
+    assert re.search(r"\bOut (go|goes|comes?)\b", words), words
+
+
+def test_the_press_is_small() -> None:
+    files = [path.read_text().count("\n") for path in PRESS.rglob("*.py")]
+    assert len(files) <= MOST_FILES
+    assert sum(files) <= MOST_LINES
+
+
+def test_what_is_imported_is_declared() -> None:
+    """Not left to what another dependency happens to install. What is imported as an option may be of any extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [project["dependencies"], *project["optional-dependencies"].values()]
+    declared = {canonicalize_name(Requirement(text).name) for texts in extras for text in texts}
+    providers = packages_distributions()
+    own = {"attention_theory", "bookpress", *sys.stdlib_module_names}
+    missing = {
+        name: path.name
+        for path in (ROOT / "src").rglob("*.py")
+        for name in imported_packages(ast.parse(path.read_text())) - own
+        if not {canonicalize_name(provider) for provider in providers.get(name, [name])} & declared
+    }
+    assert missing == {}
+
+
+def imported_packages(module: ast.Module) -> set[str]:
+    """The first names of all that a module imports, anywhere in it."""
+    names: set[str] = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.partition(".")[0])
+    return names
 
 
 def test_every_least_squares_names_its_driver() -> None:

@@ -1,4 +1,4 @@
-"""One environment, described four times: pyproject, constraints, environment.yml and the Makefile must agree."""
+"""One environment, described three times: pyproject, constraints and environment.yml must agree."""
 
 import re
 import sys
@@ -70,18 +70,6 @@ def test_the_conda_environment_installs_the_same() -> None:
     assert constraint == "-c constraints.txt"
     assert package == "-e .[book,test,lab]"
     assert described["name"] == project()["name"]
-
-
-def test_make_installs_the_extras_that_conda_does() -> None:
-    installed = re.findall(r"\$\(PIP\) -e '\.\[(.*)\]'", (ROOT / "Makefile").read_text())
-    assert installed == ["book,test", "lab"]
-    assert {"book", "test", "lab"} <= project()["optional-dependencies"].keys()
-
-
-def test_make_looks_for_the_pythons_that_the_package_admits() -> None:
-    (named,) = re.findall(r"^PYTHONS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    admitted = SpecifierSet(project()["requires-python"])
-    assert named.split() == [f"python3.{minor}" for minor in range(30) if f"3.{minor}" in admitted]
 
 
 def test_the_build_backend_is_pinned_as_everything_else() -> None:

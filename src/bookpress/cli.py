@@ -205,50 +205,6 @@ def build(
 
 
 @app.command()
-def ends(
-    notebooks: Annotated[
-        list[str] | None, typer.Argument(help="notebooks as PAPER/NAME; all where none is named")
-    ] = None,
-    cores: CoreCount = "all",
-) -> None:
-    """Run notebooks at both ends of every range their parameters state, and with other seeds, away from the book."""
-    from bookpress.ends import run_ends
-
-    run_ends(Layout.here(), notebooks or [], cores, console)
-
-
-@app.command(hidden=True)
-def end(notebook: NotebookName, case: str) -> None:
-    """Run one notebook at one end, for the graph."""
-    from bookpress.ends import run_end
-    from bookpress.notebooks.source import Notebook
-
-    outcome = run_end(Notebook(notebook, Layout.here()), case)
-    console.print(f"{notebook} {case}: {outcome.code.name.lower().replace('_', ' ')}", soft_wrap=True)
-
-
-@app.command()
-def anywhere(cores: CoreCount = "all") -> None:
-    """Run the short notebooks under ATEN_CPU_CAPABILITY or MKL_CBWR as set, and compare them with the book."""
-    from bookpress.anywhere import run_anywhere
-
-    run_anywhere(Layout.here(), cores, console)
-
-
-@app.command()
-def mutants(
-    only: Annotated[str, typer.Argument(help="FILE:LINE or a part of it: these mutants, in place of chosen ones")] = "",
-    seed: Annotated[int, typer.Option(help="chooses the mutants")] = 0,
-    count: Annotated[int, typer.Option(help="how many, in equal shares for the parts of the package", min=1)] = 105,
-    cores: CoreCount = "all",
-) -> None:
-    """Make small wrong changes in a copy of the package, and see whether tests and pages notice each."""
-    from bookpress.mutation import run_mutants
-
-    run_mutants(Layout.here(), seed, count, only, cores, console)
-
-
-@app.command()
 def sweep(
     notebook: NotebookName,
     parameter: Annotated[
@@ -355,29 +311,6 @@ def verdicts(profile: ProfileName = LAPTOP) -> None:
         table.add_row(name, found, f"{record.seconds:.1f}" if record else "-")
     console.print(table)
     console.print(f"{total:.0f} s of notebooks")
-
-
-@app.command()
-def values(
-    beside: Annotated[
-        bool,
-        typer.Option(
-            "--beside", help="Widen what is kept: processor or release of Python is another, the code the same."
-        ),
-    ] = False,
-) -> None:
-    """Keep the values of the laptop run in results/laptop, with the ranges of the runs under other arithmetic."""
-    from bookpress.claims.record import Record
-    from bookpress.laptop_values import keep_values
-
-    layout = Layout.here()
-    notebooks = layout.notebooks()
-    records = [record for name in notebooks if (record := Record.of(layout, name, LAPTOP))]
-    if len(records) < len(notebooks):
-        _fail(Exit.USAGE, "the book is not built: `make book` first")
-    others = [Record.read(path) for path in sorted((layout.build / "anywhere").rglob("*.json"))]
-    for path in keep_values(layout, records, others, beside=beside):
-        console.print(f"kept {path.relative_to(layout.root)}")
 
 
 @app.command()

@@ -103,14 +103,6 @@ class Layout:
     def record(self, notebook: str, profile: str) -> Path:
         return self.build / profile / f"{notebook}.json"
 
-    def end(self, notebook: str, case: str) -> Path:
-        """How a run at an end of a parameter's range came out."""
-        return self.build / "ends" / notebook / f"{case}.json"
-
-    def elsewhere(self, notebook: str, setting: str) -> Path:
-        """The record of a run under the arithmetic of another processor."""
-        return self.build / "anywhere" / setting / f"{notebook}.json"
-
     def plan(self, name: str) -> Path:
         """What a run of many points keeps while it lasts."""
         return self.build / "plans" / name

@@ -110,7 +110,7 @@ def test_a_full_size_record_is_kept(toy: Any, monkeypatch: pytest.MonkeyPatch) -
 def test_no_number_of_cores_is_wrong_usage(
     cores: str, toy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert book("ends", "--cores", cores, monkeypatch=monkeypatch) == 2
+    assert book("build", "--cores", cores, monkeypatch=monkeypatch) == 2
     assert "whole number from 1 on" in " ".join(capsys.readouterr().err.replace("│", "").split())
 
 

@@ -14,8 +14,8 @@ from bookpress.claims.statement import claims_stated
 from bookpress.layout import Layout
 from bookpress.notebooks.pair import unpaired
 from bookpress.notebooks.source import Notebook
-from bookpress.rules import rhythm_faults, title_faults
 from bookpress.sweeps.full_size import figure_sweeps
+from page_rules import rhythm_faults, title_faults
 
 LAYOUT = Layout.here()
 NOTEBOOKS = LAYOUT.notebooks()

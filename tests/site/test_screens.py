@@ -210,7 +210,6 @@ def test_an_open_figure_is_accessible(screen: Any) -> None:
 
 
 def test_pages_opened_as_files_have_no_errors(light: Any) -> None:
-    light.page.context.unroute("**/*")
     for path in kinds(light.site.pages):
         light.page.goto((SITE / path).as_uri(), wait_until="load")
         light.page.evaluate("() => window.MathJax?.startup?.promise")

@@ -43,6 +43,7 @@ print(bits.hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_a_second_run_in_another_process_gives_the_same_bits() -> None:
     """The sparse product may sum in any order that it likes, but in the same one every time."""
     found = {

@@ -5,7 +5,7 @@ import pytest
 from nbformat import NotebookNode
 
 from bookpress.claims.registry import Entry
-from bookpress.rules import page_faults, references, rhythm_faults, title_faults
+from page_rules import page_faults, references, rhythm_faults, title_faults
 
 GOOD = """\
 # %% [markdown]
