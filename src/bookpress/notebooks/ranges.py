@@ -120,6 +120,9 @@ def _required(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 def _rule(name: str, value: ast.expr, defaults: Mapping[str, Any]) -> Rule | None:
     each = isinstance(defaults[name], list)
     match value:
+        case ast.Tuple(elts=[ast.Call(func=ast.Name(id="Each"), args=[values]), *limits]):
+            value = ast.Tuple([values, *limits])
+    match value:
         case ast.Tuple(elts=[ast.Name(id=same), least, most]) if same == name:
             rule = Rule(_end(least), _end(most), each=each)
             told = is_simple(least, defaults) and is_simple(most, defaults) and rule != Rule(each=each)
