@@ -172,7 +172,7 @@ def work_off(
     timer.cancel()
     made, begun = ({path.stem for path in plan.glob(f"*.{kind}")} for kind in ("done", "log"))
     if not (whole or begun or time.monotonic() >= until):
-        raise BuildError("Snakemake began no point, for the reason that it gave above")
+        raise BuildError(f"Snakemake began no point; its log is in {layout.root / '.snakemake' / 'log'}")
     failed = {numbered[number].record.stem: _reason(layout, plan, number) for number in sorted(begun - made)}
     return len(made), len(tasks) - len(made) - len(failed), failed
 
