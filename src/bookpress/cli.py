@@ -322,7 +322,8 @@ def export(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="the file; its ending says the form")] = None,
 ) -> None:
     """Write something of the book to a file: a machine, say. Its own options follow as --option VALUE."""
-    from bookpress.notebooks.exports import find_exports, write_export
+    from bookpress.files import write_bytes_whole
+    from bookpress.notebooks.exports import find_exports, make_export
 
     layout = Layout.here().checked()
     if not name:
@@ -332,8 +333,9 @@ def export(
         return
     if output is None:
         _fail(Exit.USAGE, "-o FILE says where it is to be written")
-    size = write_export(layout, name, context.args, output)
-    console.print(f"wrote {output}: {size} bytes", soft_wrap=True)
+    content = make_export(layout, name, context.args, output.suffix)
+    write_bytes_whole(output, content)
+    console.print(f"wrote {output}: {len(content)} bytes", markup=False, soft_wrap=True)
 
 
 @app.command()
