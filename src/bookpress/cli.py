@@ -3,18 +3,22 @@
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from bookpress.claims.panel import panel_text
+from bookpress.claims.record import Record
+from bookpress.claims.registry import Registry
 from bookpress.exits import Exit, expected, noted
 from bookpress.layout import FULL, LAPTOP, Layout
+from bookpress.notebooks.profile import load_profile, settings_for
+from bookpress.notebooks.source import Notebook
 
-# Each command imports the rooms that it needs: a build starts one for every notebook.
-if TYPE_CHECKING:
-    from bookpress.claims.record import Record
+# What `book run` does not need, each of the other commands imports: a build starts it for every notebook.
 
 #: Devices that a point may need, as sweeps name them.
 CPU, CUDA = "cpu", "cuda"
@@ -55,10 +59,6 @@ Hours = Annotated[float | None, typer.Option(help="begin nothing after so many h
 @app.command("list")
 def list_notebooks() -> None:
     """List the notebooks with the claims they settle and what the last run found."""
-    from bookpress.claims.record import Record
-    from bookpress.claims.registry import Registry
-    from bookpress.notebooks.source import Notebook
-
     layout = Layout.here().checked()
     registry = Registry.load(layout)
     table = _table("notebook", "title", "claims", "last run")
@@ -86,11 +86,8 @@ def run(
     brief: Annotated[bool, typer.Option("--brief", help="one line, without the comparisons")] = False,
 ) -> None:
     """Run one notebook. With -p or -o the run is your own: it goes to OUTPUT and leaves the book alone."""
-    from bookpress.claims.panel import panel_text
     from bookpress.notebooks.kernels import end_with_builder
-    from bookpress.notebooks.profile import load_profile
     from bookpress.notebooks.run import run as run_notebook
-    from bookpress.notebooks.source import Notebook
     from bookpress.notebooks.values import values_of
 
     end_with_builder()
@@ -115,13 +112,6 @@ def run(
 @app.command()
 def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
     """Show a notebook's parameters and what its last run found."""
-    from rich.markup import escape
-
-    from bookpress.claims.panel import panel_text
-    from bookpress.claims.record import Record
-    from bookpress.notebooks.profile import settings_for
-    from bookpress.notebooks.source import Notebook
-
     layout = Layout.here().checked()
     source = Notebook.find(notebook, layout)
     settings = settings_for(notebook, profile, layout)
@@ -219,7 +209,6 @@ def ends(
 def end(notebook: NotebookName, case: str) -> None:
     """Run one notebook at one end, for the graph."""
     from bookpress.ends import run_end
-    from bookpress.notebooks.source import Notebook
 
     outcome = run_end(Notebook(notebook, Layout.here()), case)
     console.print(f"{notebook} {case}: {outcome.code.name.lower().replace('_', ' ')}", soft_wrap=True)
@@ -341,9 +330,6 @@ def export(
 @app.command()
 def verdicts(profile: ProfileName = LAPTOP) -> None:
     """Print the verdicts and seconds of every notebook that has run."""
-    from bookpress.claims.record import Record
-    from bookpress.notebooks.profile import load_profile
-
     layout = Layout.here().checked()
     load_profile(profile, layout)
     table = _table("notebook", "verdicts", "seconds")
@@ -368,7 +354,6 @@ def values(
     ] = False,
 ) -> None:
     """Keep the values of the laptop run in results/laptop, with the ranges of the runs under other arithmetic."""
-    from bookpress.claims.record import Record
     from bookpress.laptop_values import keep_values
 
     layout = Layout.here()
@@ -384,9 +369,6 @@ def values(
 @app.command()
 def keep(notebook: NotebookName) -> None:
     """Keep the full-size record of a notebook in results/, where the book finds it."""
-    from bookpress.claims.record import Record
-    from bookpress.notebooks.source import Notebook
-
     layout = Layout.here().checked()
     Notebook.find(notebook, layout)
     record = Record.of(layout, notebook, FULL)
@@ -420,6 +402,6 @@ def _table(*heads: str) -> Table:
     return table
 
 
-def _verdicts(record: "Record") -> str:
+def _verdicts(record: Record) -> str:
     """How many of each verdict: ``3 holds, 1 refuted``."""
     return ", ".join(f"{count} {verdict}" for verdict, count in Counter(one.verdict for one in record.claims).items())

@@ -94,7 +94,7 @@ import os
 import signal
 import time
 
-from bookpress.claims import report
+from bookpress import report
 from attention_theory.validation import require
 
 # %% tags=["parameters"]
