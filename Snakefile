@@ -11,7 +11,6 @@ from contextlib import ExitStack
 
 from rich.console import Console
 
-from bookpress.notebooks import client
 from bookpress.graph.build import show_failures
 from bookpress.graph.cluster import blindness, last_words
 from bookpress.graph.engine import BuildError, the_only_build
@@ -27,8 +26,8 @@ from bookpress.layout import LAPTOP
 from bookpress.notebooks.dependencies import Reach
 from bookpress.sweeps.work import load_plan
 
-# Snakemake's jobs are commands of the press; the client has them forked where a kernel server runs.
-BOOK = shlex.join([sys.executable, "-S", client.__file__])
+# Snakemake's jobs are commands of the press.
+BOOK = shlex.join([sys.executable, "-m", "bookpress"])
 PROFILE = config.get("profile", "laptop")
 HELD = ExitStack()
 atexit.register(HELD.close)
