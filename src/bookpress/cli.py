@@ -1,6 +1,5 @@
 """The command ``book``: list, run, show and begin notebooks; bind the pages; keep full-size records."""
 
-import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -178,7 +177,7 @@ def bind(profile: ProfileName = LAPTOP) -> None:
     with the_only_build(layout) as by_hand:
         console.print(bind_book(layout, profile))
         if by_hand:  # the next build binds its own profile again
-            os.utime(layout.build / "bound", (0, 0))
+            (layout.build / "bound").unlink()
 
 
 @app.command()
