@@ -2,19 +2,14 @@
 
 import ast
 import re
-import sys
-import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import grimp
 import pytest
 import torch
 from jaxtyping import TypeCheckError
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from attention_theory.numerics import numerical_rank
 
@@ -125,33 +120,6 @@ def test_the_press_is_small() -> None:
     files = [path.read_text().count("\n") for path in PRESS.rglob("*.py")]
     assert len(files) <= MOST_FILES
     assert sum(files) <= MOST_LINES
-
-
-def test_what_is_imported_is_declared() -> None:
-    """Not left to what another dependency happens to install. What is imported as an option may be of any extra."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = [project["dependencies"], *project["optional-dependencies"].values()]
-    declared = {canonicalize_name(Requirement(text).name) for texts in extras for text in texts}
-    providers = packages_distributions()
-    own = {"attention_theory", "bookpress", *sys.stdlib_module_names}
-    missing = {
-        name: path.name
-        for path in (ROOT / "src").rglob("*.py")
-        for name in imported_packages(ast.parse(path.read_text())) - own
-        if not {canonicalize_name(provider) for provider in providers.get(name, [name])} & declared
-    }
-    assert missing == {}
-
-
-def imported_packages(module: ast.Module) -> set[str]:
-    """The first names of all that a module imports, anywhere in it."""
-    names: set[str] = set()
-    for node in ast.walk(module):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module.partition(".")[0])
-    return names
 
 
 def test_every_least_squares_names_its_driver() -> None:

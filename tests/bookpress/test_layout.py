@@ -19,8 +19,6 @@ def made(layout: Layout) -> list[Path]:
         layout.log(NAME, "laptop"),
         layout.record(NAME, "laptop"),
         layout.record(NAME, "full"),
-        layout.end(NAME, "n-least"),
-        layout.elsewhere(NAME, "default"),
         layout.plan("one"),
         layout.sweep(NAME),
     ]
@@ -37,9 +35,9 @@ def test_every_kind_of_file_has_a_place_of_its_own() -> None:
     assert all("demo/page" in path.as_posix() for path in [*made(layout), *kept[:3]] if path != layout.plan("one"))
 
 
-def test_a_run_is_told_from_another_by_its_case_setting_or_profile() -> None:
+def test_a_run_is_told_from_another_by_its_profile() -> None:
     layout = Layout(ROOT)
-    for place in (layout.end, layout.elsewhere, layout.record, layout.executed):
+    for place in (layout.record, layout.executed):
         assert place(NAME, "one") != place(NAME, "other")
 
 

@@ -11,11 +11,13 @@ from bookpress.layout import Layout
 from laptop_values import Laptop, differences, is_same, keep_values
 
 
-def a_record(value: float, labels: tuple[str, ...] = ("loss", "rank"), **environment: str) -> Record:
+def a_record(
+    value: float, labels: tuple[str, ...] = ("loss", "rank"), elsewhere: dict[str, str] | None = None
+) -> Record:
     """A run of one claim, whose first label has this value and whose others have the value 4."""
     values = dict.fromkeys(labels, 4.0) | {labels[0]: value}
     evidence = [Item.model_construct(label=label, measured=measured) for label, measured in values.items()]
-    made_on = {"processor": "ours", "python": "3.11"} | environment
+    made_on = {"processor": "ours", "python": "3.11"} | (elsewhere or {})
     claims = [Settled.model_construct(claim="demo/lemma-1", evidence=evidence)]
     return Record.model_construct(notebook="demo/good", claims=claims, environment=made_on)
 
@@ -66,9 +68,11 @@ def test_on_another_machine_labels_alone_are_compared_until_its_values_are_kept(
 ) -> None:
     keep_values(layout, "demo", [a_record(0.4)])
     assert differences(layout, a_record(0.7)) != []
-    assert differences(layout, a_record(0.7, **elsewhere)) == []
-    assert differences(layout, a_record(0.7, ("loss",), **elsewhere)) == ["demo/lemma-1: only here or only kept: rank"]
-    keep_values(layout, "demo", [a_record(0.7, **elsewhere)], widen=True)
+    assert differences(layout, a_record(0.7, elsewhere=elsewhere)) == []
+    assert differences(layout, a_record(0.7, ("loss",), elsewhere=elsewhere)) == [
+        "demo/lemma-1: only here or only kept: rank"
+    ]
+    keep_values(layout, "demo", [a_record(0.7, elsewhere=elsewhere)], widen=True)
     laptop = Laptop.of(layout, "demo")
     assert {"ours", elsewhere.get("processor", "ours")} == {*laptop.processors}
     assert {"3.11", elsewhere.get("python", "3.11")} == {*laptop.releases}
