@@ -127,9 +127,9 @@ def points_of(notebook: Notebook, axes: Mapping[str, Sequence[Any]], base: Mappi
     defaults = {one.name: one.default for one in notebook.parameters}
     points = []
     for combination in itertools.product(*typed.values()):
-        values = fitted(notebook, base) | dict(zip(typed, combination, strict=True))
-        check(notebook, values)
-        points.append(Point(notebook.name, defaults | values, defaults, tuple(axes)))
+        own = fitted(notebook, base) | dict(zip(typed, combination, strict=True))
+        check(notebook, own)
+        points.append(Point(notebook.name, defaults | own, defaults, tuple(axes)))
     return points
 
 

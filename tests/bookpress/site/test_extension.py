@@ -90,7 +90,7 @@ def test_only_pages_with_an_instrument_load_its_script(app: Any) -> None:
 
 
 def test_a_page_leads_to_the_citation_and_loads_pictures_when_they_are_near(app: Any) -> None:
-    context = {"pathto": lambda name: f"../{name}.html", "body": '<img src="a.svg" />'}
+    context: dict[str, Any] = {"pathto": lambda name: f"../{name}.html", "body": '<img src="a.svg" />'}
     _complete_page(app, "notebooks/one", "", context, None)
     assert context["body"] == '<img loading="lazy" src="a.svg" />'
     assert '<a href="../references.html#cite-this">' in context["theme_extra_footer"]
