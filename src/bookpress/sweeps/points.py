@@ -125,11 +125,11 @@ def points_of(notebook: Notebook, axes: Mapping[str, Sequence[Any]], base: Mappi
         if len(twice := Counter(map(json.dumps, values)) - Counter({*map(json.dumps, values)})):
             raise ValueRefused(f"the axis {name} has the value {next(iter(twice))} twice")
     defaults = {one.name: one.default for one in notebook.parameters}
-    points = []
+    fixed, points = fitted(notebook, base), []
     for combination in itertools.product(*typed.values()):
-        own = fitted(notebook, base) | dict(zip(typed, combination, strict=True))
-        check(notebook, own)
-        points.append(Point(notebook.name, defaults | own, defaults, tuple(axes)))
+        chosen = fixed | dict(zip(typed, combination, strict=True))
+        check(notebook, chosen)
+        points.append(Point(notebook.name, defaults | chosen, defaults, tuple(axes)))
     return points
 
 
