@@ -56,10 +56,16 @@ CoreCount = Annotated[str, typer.Option("--cores", help="how many cores to use, 
 Hours = Annotated[float | None, typer.Option(help="begin nothing after so many hours", min=0.0)]
 
 
+@app.callback()
+def needs_a_book() -> None:
+    """Refuse every command where there is no book, before anything is read or written."""
+    Layout.here().checked()
+
+
 @app.command("list")
 def list_notebooks() -> None:
     """List the notebooks with the claims they settle and what the last run found."""
-    layout = Layout.here().checked()
+    layout = Layout.here()
     registry = Registry.load(layout)
     table = _table("notebook", "title", "claims", "last run")
     for name in layout.notebooks():
@@ -91,7 +97,7 @@ def run(
     from bookpress.notebooks.values import values_of
 
     end_with_builder()
-    layout = Layout.here().checked()
+    layout = Layout.here()
     source = Notebook.find(notebook, layout)
     load_profile(profile, layout)
     if parameter and output is None:
@@ -112,7 +118,7 @@ def run(
 @app.command()
 def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
     """Show a notebook's parameters and what its last run found."""
-    layout = Layout.here().checked()
+    layout = Layout.here()
     source = Notebook.find(notebook, layout)
     settings = settings_for(notebook, profile, layout)
     console.print(f"[bold]{escape(source.title)}[/bold]  ({notebook})", soft_wrap=True)
@@ -139,7 +145,7 @@ def new(
     """Write the skeleton of a notebook for a claim of the registry, and its .ipynb pair."""
     from bookpress.notebooks.skeleton import write_skeleton
 
-    path = write_skeleton(paper, claim, Layout.here().checked(), slug)
+    path = write_skeleton(paper, claim, Layout.here(), slug)
     console.print(f"wrote {path.name} and its pair; now set 'notebook' and 'expected' of the claim in the registry")
 
 
@@ -150,7 +156,7 @@ def pair(
     """Write the registry's statements into every notebook and bring its .ipynb in step, without outputs."""
     from bookpress.notebooks.pair import unpaired, write_pairs
 
-    layout = Layout.here().checked()
+    layout = Layout.here()
     if not check:
         console.print(f"{write_pairs(layout)} pairs written")
     elif off := unpaired(layout):
@@ -314,7 +320,7 @@ def export(
     from bookpress.files import write_bytes_whole
     from bookpress.notebooks.exports import find_exports, make_export
 
-    layout = Layout.here().checked()
+    layout = Layout.here()
     if not name:
         for one in find_exports(layout).values():
             options = "  ".join(f"--{key} {value}" for key, value in one.options.items())
@@ -330,7 +336,7 @@ def export(
 @app.command()
 def verdicts(profile: ProfileName = LAPTOP) -> None:
     """Print the verdicts and seconds of every notebook that has run."""
-    layout = Layout.here().checked()
+    layout = Layout.here()
     load_profile(profile, layout)
     table = _table("notebook", "verdicts", "seconds")
     total = 0.0
@@ -369,7 +375,7 @@ def values(
 @app.command()
 def keep(notebook: NotebookName) -> None:
     """Keep the full-size record of a notebook in results/, where the book finds it."""
-    layout = Layout.here().checked()
+    layout = Layout.here()
     Notebook.find(notebook, layout)
     record = Record.of(layout, notebook, FULL)
     if record is None:
