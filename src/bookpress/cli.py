@@ -64,10 +64,16 @@ def _hours(given: float) -> float:
 Hours = Annotated[float, typer.Option(help="begin nothing after so many hours", callback=_hours)]
 
 
+@app.callback()
+def needs_a_book() -> None:
+    """Refuse every command where there is no book, before anything is read or written."""
+    Layout.here().checked()
+
+
 @app.command("list")
 def list_notebooks() -> None:
     """List the notebooks with the claims they settle and what the last run found."""
-    layout = Layout.here().checked()
+    layout = Layout.here()
     registry = Registry.load(layout)
     table = _table("notebook", "title", "claims", "last run")
     for name in layout.notebooks():
@@ -99,7 +105,7 @@ def run(
     from bookpress.notebooks.values import values_of
 
     end_with_builder()
-    layout = Layout.here().checked()
+    layout = Layout.here()
     source = Notebook.find(notebook, layout)
     load_profile(profile, layout)
     if parameter and output is None:
@@ -120,7 +126,7 @@ def run(
 @app.command()
 def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
     """Show a notebook's parameters and what its last run found."""
-    layout = Layout.here().checked()
+    layout = Layout.here()
     source = Notebook.find(notebook, layout)
     settings = settings_for(notebook, profile, layout)
     console.print(f"[bold]{escape(source.title)}[/bold]  ({notebook})", soft_wrap=True)
@@ -147,7 +153,7 @@ def new(
     """Write the skeleton of a notebook for a claim of the registry, and its .ipynb pair."""
     from bookpress.notebooks.skeleton import write_skeleton
 
-    path = write_skeleton(paper, claim, Layout.here().checked(), slug)
+    path = write_skeleton(paper, claim, Layout.here(), slug)
     console.print(f"wrote {path.name} and its pair; now set 'notebook' and 'expected' of the claim in the registry")
 
 
@@ -158,7 +164,7 @@ def pair(
     """Write the registry's statements into every notebook and bring its .ipynb in step, without outputs."""
     from bookpress.notebooks.pair import unpaired, write_pairs
 
-    layout = Layout.here().checked()
+    layout = Layout.here()
     if not check:
         console.print(f"{write_pairs(layout)} pairs written")
     elif off := unpaired(layout):
@@ -271,7 +277,7 @@ def export(
     from bookpress.files import write_bytes_whole
     from bookpress.notebooks.exports import find_exports, make_export
 
-    layout = Layout.here().checked()
+    layout = Layout.here()
     if not name:
         for one in find_exports(layout).values():
             options = "  ".join(f"--{key} {value}" for key, value in one.options.items())
@@ -287,7 +293,7 @@ def export(
 @app.command()
 def verdicts(profile: ProfileName = LAPTOP) -> None:
     """Print the verdicts and seconds of every notebook that has run."""
-    layout = Layout.here().checked()
+    layout = Layout.here()
     load_profile(profile, layout)
     table = _table("notebook", "verdicts", "seconds")
     total = 0.0
@@ -304,7 +310,7 @@ def verdicts(profile: ProfileName = LAPTOP) -> None:
 @app.command()
 def keep(notebook: NotebookName) -> None:
     """Keep the full-size record of a notebook in results/, where the book finds it."""
-    layout = Layout.here().checked()
+    layout = Layout.here()
     Notebook.find(notebook, layout)
     record = Record.of(layout, notebook, FULL)
     if record is None:

@@ -196,6 +196,9 @@ def test_without_a_clone_every_command_says_so_and_writes_nothing(
         ["export"],
         ["verdicts"],
         ["keep", "a/b"],
+        ["bind"],
+        ["build"],
+        ["points"],
     ):
         assert book(*command, monkeypatch=monkeypatch) == 2
         assert re.fullmatch(r"usage: there is no book at [^\n]*\n", capsys.readouterr().err)

@@ -110,7 +110,7 @@ class ForkedKernel:
 
     def __init__(self, **request: Any) -> None:
         self._guard = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._guard.settimeout(120.0)  # the first waits until the libraries are imported
+        self._guard.settimeout(300.0)  # the first waits until the libraries are imported
         self._guard.connect(str(Path(os.environ[SERVER_VARIABLE], _SOCKET)))
         self._guard.sendall(json.dumps(request).encode() + b"\n")
         self.pid = int(self._guard.recv(16))

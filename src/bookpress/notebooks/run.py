@@ -170,6 +170,7 @@ class Client(NotebookClient):
         super().__init__(
             notebook,
             timeout_func=lambda _: max(1.0, min(60 * settings.cell_minutes, deadline - time.monotonic())),
+            startup_timeout=300,  # a machine may have other work
             shutdown_kernel="immediate",  # nothing is left to be done in it, and asked politely it takes its time
         )
         self._spent = 0
