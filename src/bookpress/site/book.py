@@ -169,7 +169,7 @@ class Book:
     def description(self, name: str) -> str:
         """A page in a sentence, without formulas, for search engines."""
         record = self.records[name]
-        title = re.sub(r"[$\\{}]", "", record.title)
+        title = re.sub(r"[$\\{}]", "", record.title).rstrip(".?!")
         labels = list(dict.fromkeys(one.label for one in record.claims))
         judged = ", ".join(labels) if len(labels) < 4 else f"{len(labels)} claims"
         paper = next(one for one in self.registry.papers if one.name == name.partition("/")[0])
