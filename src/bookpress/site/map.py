@@ -78,7 +78,7 @@ def draw(paper: Paper) -> Drawing | None:
         column[name] = min(column[claim] for claim in graph.succ[name]) - 1  # next to what rests on it
     ways: list[list[Stop]] = []  # every line with a stop in each column that it passes
     for number, (premise, claim, _) in enumerate(cited):
-        passed = {(number, at): at for at in range(column[premise] + 1, column[claim])}
+        passed: dict[Stop, int] = {(number, at): at for at in range(column[premise] + 1, column[claim])}
         ways.append([premise, *passed, claim])
         column |= passed
     stops = nx.Graph(pair for way in ways for pair in pairwise(way))
@@ -209,7 +209,7 @@ class ChapterMap:
         claim, (verdict, proof) = f"{self.paper.name}/{entry.id}", self.marks[entry.id]
         labels = {one.id: short_label(one) for one in self.paper.claims}
         kinds = (("rests on", entry.uses), ("its proof on", entry.proof_uses))
-        rests = "; ".join(f"{words} {', '.join(map(labels.get, used))}" for words, used in kinds if used)
+        rests = "; ".join(f"{words} {', '.join(map(labels.__getitem__, used))}" for words, used in kinds if used)
         name = f"{{claim:ref}}`{heading(entry)} <{claim}>` {badge(verdict)}"
         return (
             f"\n::::{{div}} map-item\n:name: map-{anchor(claim)}\n\n"

@@ -189,7 +189,7 @@ def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> str:
     paper = {"name": "demo", "number": 1, "title": words, "short_title": HOSTILE, "authors": HOSTILE, "cite": "d"}
     layout.claims.mkdir(parents=True)
     (layout.claims / "demo.yaml").write_text(yaml.safe_dump({**paper, "claims": [entry | names | texts]}))
-    details = {"name": "line", "caption": text, "alt": HOSTILE, "photo": False}
+    details: dict[str, Any] = {"name": "line", "caption": text, "alt": HOSTILE, "photo": False}
     table = f"| a | b |\n| --- | --- |\n| {HOSTILE} | 1e-07 |"
     pages = [claim_block("demo/lemma-1"), without_html(figure_block("line", details)), without_html(set_table(table))]
     pages += [table_row([HOSTILE]), f"{{verdict}}`Lemma 1 {HOSTILE}: holds <demo/lemma-1>`"]
