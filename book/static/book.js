@@ -56,7 +56,6 @@ addEventListener("beforeprint", () => {
 });
 
 document.addEventListener("DOMContentLoaded", () => {
-  for (const picture of document.querySelectorAll("img[width]")) picture.style.setProperty("--drawn", `${picture.getAttribute("width")}px`);
   // The theme's toggles are icons without a name.
   for (const toggle of document.querySelectorAll(".bd-sidebar-primary details > summary")) {
     toggle.setAttribute("aria-label", `pages of ${toggle.closest("li").querySelector("a").textContent.trim()}`);

@@ -168,12 +168,11 @@ class Book:
 
     def description(self, name: str) -> str:
         """A page in a sentence, without formulas, for search engines."""
-        record = self.records[name]
-        title = re.sub(r"[$\\{}]", "", record.title)
-        labels = list(dict.fromkeys(one.label for one in record.claims))
-        judged = ", ".join(labels) if len(labels) < 4 else f"{len(labels)} claims"
-        paper = next(one for one in self.registry.papers if one.name == name.partition("/")[0])
-        return f"{title}. A notebook that runs and judges {judged or 'a part'} of “{paper.title}”."
+        title = re.sub(r"[$\\{}]", "", self.records[name].title).rstrip(".")
+        count = len(self.records[name].claims)
+        judged = f"runs and judges {count} claim{'' if count == 1 else 's'}" if count else "is a part"
+        chapter = next(one for one in self.registry.papers if one.name == name.partition("/")[0]).short_title
+        return f"{title}{'' if title.endswith('?') else '.'} This page {judged} of the chapter “{chapter}”."
 
     def titles(self) -> dict[str, str]:
         """The titles of the pages that have run, in the book's order."""

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ _SILENT = {"sphinx_jupyterbook_latex", "sphinx_multitoc_numbering"}
 
 #: Markup of a page's body for the keyboard, for screen readers and for slow lines: as Sphinx writes it, and as mended.
 _MENDED = {
-    'role="doc-biblioentry"': 'role="listitem"',  # deprecated, inside a list
-    'class="pst-scrollable-table-container">': 'class="pst-scrollable-table-container" tabindex="0">',
-    "<img ": '<img loading="lazy" ',
+    r'role="doc-biblioentry"': 'role="listitem"',  # deprecated, inside a list
+    r'class="pst-scrollable-table-container">': 'class="pst-scrollable-table-container" tabindex="0">',
+    r"<img ": '<img loading="lazy" ',
+    r'style="width: (\d+)px; height: (\d+)px;"': r'width="\1" height="\2" style="--drawn: \1px"',  # it may shrink
 }
 
 
@@ -81,7 +83,7 @@ def _complete_page(
 ) -> None:
     """Mend a page's markup, lead to how the book is cited, and load the instruments on a page that has one."""
     for written, mended in _MENDED.items():
-        context["body"] = context.get("body", "").replace(written, mended)
+        context["body"] = re.sub(written, mended, context.get("body", ""))
     if 'class="math' not in context["body"]:
         scripts = context.get("script_files", [])
         context["script_files"] = [one for one in scripts if "mathjax" not in str(getattr(one, "filename", one))]

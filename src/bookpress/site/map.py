@@ -209,7 +209,7 @@ class ChapterMap:
         claim, (verdict, proof) = f"{self.paper.name}/{entry.id}", self.marks[entry.id]
         labels = {one.id: short_label(one) for one in self.paper.claims}
         kinds = (("rests on", entry.uses), ("its proof on", entry.proof_uses))
-        rests = "; ".join(f"{words} {', '.join(labels[claim] for claim in used)}" for words, used in kinds if used)
+        rests = "; ".join(f"{words} {', '.join(map(labels.__getitem__, used))}" for words, used in kinds if used)
         name = f"{{claim:ref}}`{heading(entry)} <{claim}>` {badge(verdict)}"
         return (
             f"\n::::{{div}} map-item\n:name: map-{anchor(claim)}\n\n"

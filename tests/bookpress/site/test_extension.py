@@ -90,9 +90,10 @@ def test_only_pages_with_an_instrument_load_its_script(app: Any) -> None:
 
 
 def test_a_page_leads_to_the_citation_and_loads_pictures_when_they_are_near(app: Any) -> None:
-    context: dict[str, Any] = {"pathto": lambda name: f"../{name}.html", "body": '<img src="a.svg" />'}
+    picture = '<img src="a.svg" style="width: 400px; height: 300px;" />'
+    context: dict[str, Any] = {"pathto": lambda name: f"../{name}.html", "body": picture}
     _complete_page(app, "notebooks/one", "", context, None)
-    assert context["body"] == '<img loading="lazy" src="a.svg" />'
+    assert context["body"] == '<img loading="lazy" src="a.svg" width="400" height="300" style="--drawn: 400px" />'
     assert '<a href="../references.html#cite-this">' in context["theme_extra_footer"]
 
 
