@@ -83,7 +83,7 @@ from attention_theory.measure import cpu_seconds, entries_touched, matrix_operat
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator, normal
 from attention_theory.trends import exponent
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -97,8 +97,8 @@ short = 24  # tokens for the softmax, from 3 to 60
 seed = 0  # of every draw, at least 0
 
 # %%
-require(tokens=(tokens, 3, 120), rank=(rank, 2, 32), linear_lengths=(linear_lengths, 16, 65536))
-require(cubic_lengths=(cubic_lengths, 32, 400), degrees=(degrees, 0, 8), bounds=(bounds, 0.1, 4.0))
+require(tokens=(tokens, 3, 120), rank=(rank, 2, 32), linear_lengths=(Each(linear_lengths), 16, 65536))
+require(cubic_lengths=(Each(cubic_lengths), 32, 400), degrees=(Each(degrees), 0, 8), bounds=(Each(bounds), 0.1, 4.0))
 require(first_bound=(bounds[0], 0.1, 0.4), short=(short, 3, 60), seed=(seed, 0, None))
 
 # %% [markdown]

@@ -45,7 +45,7 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
 )
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -59,7 +59,7 @@ feature_size = 4  # values of each feature in the count, from 2 to 100
 seed = 0  # of every draw, at least 0
 
 # %%
-require(sizes=(sizes, 2, 50), heads=(heads, 1, 20), order=(order, 2, 5), sequences=(sequences, 1, 500))
+require(sizes=(Each(sizes), 2, 50), heads=(heads, 1, 20), order=(order, 2, 5), sequences=(sequences, 1, 500))
 require(product_of_sizes=(math.prod(sizes), 4, 3000), sum_of_sizes_to_the_order=(sum(sizes) ** order, 4, 10**5))
 require(tokens=(tokens, 2, 200), most_features=(most_features, 4, 12), feature_size=(feature_size, 2, 100))
 require(seed=(seed, 0, None))

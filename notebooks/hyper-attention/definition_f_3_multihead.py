@@ -37,7 +37,7 @@ from attention_theory.hyper_attention.layers.hyper_feature_attention import Hype
 from attention_theory.layers import attention, attention_weights, causal_mask
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -49,7 +49,7 @@ seed = 0  # of every draw, at least 0
 
 # %%
 require(width=(width, range(48, 4097, 48)), tokens=(tokens, 4, 500), batch=(batch, 1, 100))
-require(shifts=(shifts, 1, 100_000), seed=(seed, 0, None))
+require(shifts=(Each(shifts), 1, 100_000), seed=(seed, 0, None))
 
 
 # %%

@@ -63,7 +63,7 @@ from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attentio
 from attention_theory.measure import peak_bytes
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -74,7 +74,9 @@ paper_width = 768  # d of the parameter counts, at least 2
 seed = 0  # of every draw, at least 0
 
 # %%
-require(width=(width, 2, 64), tokens=(tokens, 3, 20), lengths=(lengths, 4, 256), paper_width=(paper_width, 2, None))
+require(
+    width=(width, 2, 64), tokens=(tokens, 3, 20), lengths=(Each(lengths), 4, 256), paper_width=(paper_width, 2, None)
+)
 require(seed=(seed, 0, None))
 
 

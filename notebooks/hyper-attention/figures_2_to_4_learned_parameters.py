@@ -48,7 +48,7 @@ from attention_theory.hyper_attention.interactions.interactions import (
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import generator
 from attention_theory.training import train_many
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -67,7 +67,9 @@ device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(grid=(grid, 24, 720), trained_length=(trained_length, 2, 60), radius=(radius, 1, (grid - 1) // 8))
-require(samples=(samples, 1000, 10**6), steps=(steps, 100, 10**5), rate=(rate, 1e-4, 0.15), lengths=(lengths, 1, 200))
+require(
+    samples=(samples, 1000, 10**6), steps=(steps, 100, 10**5), rate=(rate, 1e-4, 0.15), lengths=(Each(lengths), 1, 200)
+)
 require(tests=(tests, 50, 10**5), adam_grid=(adam_grid, 24, 360), adam_steps=(adam_steps, 100, 10**5))
 require(seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
 

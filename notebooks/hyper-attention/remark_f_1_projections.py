@@ -35,7 +35,7 @@ from attention_theory.hyper_attention.interactions.projections import (
     width_for,
 )
 from attention_theory.randomness import normal, streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
@@ -52,7 +52,7 @@ device = "cpu"  # where layers are trained, one of "cpu", "cuda"
 
 # %%
 require(size=(size, 10, 200), trained_size=(trained_size, 4, 8), restarts=(restarts, 5, 200))
-require(counts=(counts, 10, 2000), number_of_counts=(len(counts), 3, 3), accuracy=(accuracy, 0.3, 0.8))
+require(counts=(Each(counts), 10, 2000), number_of_counts=(len(counts), 3, 3), accuracy=(accuracy, 0.3, 0.8))
 require(draws=(draws, 10, 200), features=(features, 128, 1024), values=(values, 2, 4), seed=(seed, 0, None))
 require(device=(device, {"cpu", "cuda"}))
 

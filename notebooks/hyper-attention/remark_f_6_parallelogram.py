@@ -83,7 +83,7 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
 from attention_theory.hyper_attention.worlds.parallelogram import linear_stack, parallelogram_defect, random_layers
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -96,7 +96,12 @@ sequences = 300  # random sequences for the best fit, from 50 to 20000
 seed = 0  # of every draw, at least 0
 
 # %%
-require(sizes=(sizes, 2, 8), number_of_features=(len(sizes), 2, 2), tokens=(tokens, 4, 200), depths=(depths, 1, 20))
+require(
+    sizes=(Each(sizes), 2, 8),
+    number_of_features=(len(sizes), 2, 2),
+    tokens=(tokens, 4, 200),
+    depths=(Each(depths), 1, 20),
+)
 require(heads=(heads, 1, 20), draws=(draws, 1, 2000), sequences=(sequences, 50, 20_000), seed=(seed, 0, None))
 
 # %% [markdown]

@@ -82,7 +82,7 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
 )
 from attention_theory.measure import cpu_seconds, matrix_operations
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
@@ -101,7 +101,7 @@ device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
 require(width=(width, range(12, 4097, 12)))
-require(seeds=(seeds, 0, None), number_of_seeds=(len(seeds), 2, None), device=(device, {"cpu", "cuda"}))
+require(seeds=(Each(seeds), 0, None), number_of_seeds=(len(seeds), 2, None), device=(device, {"cpu", "cuda"}))
 require(window=(window, 2, None), batch=(batch, 1, None), micro_batch=(micro_batch, 1, batch), steps=(steps, 1, None))
 require(warm_up=(warm_up, 0, steps), rate=(rate, 1e-7, 0.1), evaluate_every=(evaluate_every, steps // 20, None))
 require(validation_windows=(validation_windows, 1, None))

@@ -57,7 +57,7 @@ from attention_theory.layers import attention
 from attention_theory.measure import cpu_seconds, matrix_operations, peak_bytes
 from attention_theory.randomness import normal
 from attention_theory.trends import exponent
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -70,9 +70,11 @@ triples_lengths = [12, 24, 48, 96, 120]  # for the literal order 3, each from 8 
 seed = 0  # of every draw, at least 0
 
 # %%
-require(width=(width, range(8, 65, 4)), factors=(factors, {2, 4}), quadratic_lengths=(quadratic_lengths, 16, 4096))
-require(cubic_lengths=(cubic_lengths, 16, 512), linear_lengths=(linear_lengths, 16, 200_000))
-require(triples_lengths=(triples_lengths, 8, 256), seed=(seed, 0, None))
+require(
+    width=(width, range(8, 65, 4)), factors=(factors, {2, 4}), quadratic_lengths=(Each(quadratic_lengths), 16, 4096)
+)
+require(cubic_lengths=(Each(cubic_lengths), 16, 512), linear_lengths=(Each(linear_lengths), 16, 200_000))
+require(triples_lengths=(Each(triples_lengths), 8, 256), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## Six kinds, and order 3 written out

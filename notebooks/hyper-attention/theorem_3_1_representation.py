@@ -86,7 +86,7 @@ from attention_theory.hyper_attention.interactions.interactions import (
 )
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -101,7 +101,7 @@ seed = 0  # of every draw, at least 0
 device = "cpu"  # one of "cpu", "cuda"
 
 # %%
-require(size=(size, 2, 300), features=(features, 1, 50), lengths=(lengths, 1, 1000), samples=(samples, 1, 10_000))
+require(size=(size, 2, 300), features=(features, 1, 50), lengths=(Each(lengths), 1, 1000), samples=(samples, 1, 10_000))
 require(small_size=(small_size, 3, 12), restarts=(restarts, 1, 500), steps=(steps, 100, 50_000), seed=(seed, 0, None))
 require(device=(device, {"cpu", "cuda"}))
 

@@ -46,7 +46,7 @@ from attention_theory.hyper_attention.interactions.versatility import data_matri
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -66,7 +66,7 @@ rate = 0.05  # step size, from 0.0001 to 0.2
 seed = 0  # of every draw, at least 0
 
 # %%
-require(grid=(grid, 12, 80), length=(length, 2, 40), radius=(radius, 1, None), samples=(samples, 20, 100_000))
+require(grid=(grid, 12, 80), length=(length, 2, 40), radius=(radius, 1, None), samples=(Each(samples), 20, 100_000))
 require(tests=(tests, 100, 100_000), steps=(steps, 1000, 100_000), rate=(rate, 1e-4, 0.2), seed=(seed, 0, None))
 require(number_of_sample_sizes=(len(samples), 3, None))
 

@@ -52,7 +52,7 @@ from attention_theory.hyper_attention.interactions.interactions import (
 from attention_theory.hyper_attention.interactions.versatility import data_matrix, unique_null_vector, versatility
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import generator
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -68,7 +68,7 @@ seed = 0  # of every draw, at least 0
 
 # %%
 require(grid=(grid, 12, 80), trained_length=(trained_length, 3, 40), radius=(radius, 1, None))
-require(samples=(samples, 500, 100_000), lengths=(lengths, 1, 200), tests=(tests, 50, 100_000))
+require(samples=(samples, 500, 100_000), lengths=(Each(lengths), 1, 200), tests=(tests, 50, 100_000))
 require(steps=(steps, 1000, 100_000), seed=(seed, 0, None))
 require(rate=(rate, 1e-4, grid**2 / 6480))  # on a smaller grid heights come together oftener: such steps diverge there
 

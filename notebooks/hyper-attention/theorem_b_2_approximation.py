@@ -60,7 +60,7 @@ from attention_theory.hyper_attention.interactions.approximation import (
 )
 from attention_theory.hyper_attention.interactions.interactions import functional_tensor
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -74,7 +74,7 @@ device = "cpu"  # where layers are trained, one of "cpu", "cuda"
 
 # %%
 require(size=(size, 3, 100), length=(length, 2, 500), features=(features, 1, size))
-require(ranks=(ranks, 1, min(features, size - 1)), restarts=(restarts, 1, 500), seed=(seed, 0, None))
+require(ranks=(Each(ranks), 1, min(features, size - 1)), restarts=(restarts, 1, 500), seed=(seed, 0, None))
 require(device=(device, {"cpu", "cuda"}))
 identity = torch.eye(size, dtype=torch.float64)
 

@@ -38,7 +38,7 @@ from attention_theory.hyper_attention.interactions.versatility import (
 )
 from attention_theory.numerics import modular_rank
 from attention_theory.randomness import generator
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
@@ -50,7 +50,9 @@ draws = 20_000  # data sets for each B, from 100 to 1000000
 seed = 0  # of every draw, at least 0
 
 # %%
-require(size=(size, 3, 20), length=(length, 3, 50), many=(many, 1000, 10**6), sample_sizes=(sample_sizes, size, 200))
+require(
+    size=(size, 3, 20), length=(length, 3, 50), many=(many, 1000, 10**6), sample_sizes=(Each(sample_sizes), size, 200)
+)
 require(draws=(draws, 100, 10**6), number_of_sample_sizes=(len(sample_sizes), 2, None), seed=(seed, 0, None))
 require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 

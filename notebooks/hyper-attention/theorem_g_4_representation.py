@@ -104,7 +104,7 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
 from attention_theory.hyper_attention.layers.linear_sums import linear_pair_sum
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -116,8 +116,8 @@ orders = [2, 3, 4]  # orders n for the full tensors, each from 2 to 4, one above
 seed = 0  # of every draw, at least 0
 
 # %%
-require(size=(size, 2, 6), lengths=(lengths, 2, 20), number_of_lengths=(len(lengths), 2, None))
-require(sequences=(sequences, 50, 5000), orders=(orders, 2, 4), seed=(seed, 0, None))
+require(size=(size, 2, 6), lengths=(Each(lengths), 2, 20), number_of_lengths=(len(lengths), 2, None))
+require(sequences=(sequences, 50, 5000), orders=(Each(orders), 2, 4), seed=(seed, 0, None))
 require(looped=(looped, 1, 50), largest_order=(max(orders), 3, 4))
 
 # %% [markdown]

@@ -60,7 +60,7 @@ from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
 from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.measure import entries_touched
 from attention_theory.randomness import streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, interval_of, interval_of_difference, show
 
 # %% tags=["parameters"]
@@ -83,7 +83,12 @@ seed = 0  # seed of the teachers, the data and the students, at least 0
 device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
-require(widths=(widths, 2, 16), rates=(rates, 1e-6, 1.0), starts=(starts, 0.01, 10.0), runs=(runs, 3, None))
+require(
+    widths=(Each(widths), 2, 16),
+    rates=(Each(rates), 1e-6, 1.0),
+    starts=(Each(starts), 0.01, 10.0),
+    runs=(runs, 3, None),
+)
 require(full_runs=(full_runs, 3, runs), searched=(searched, 1, None), sequences=(sequences, 16, None))
 require(tokens=(tokens, 2, None), hidden=(hidden, 2, None), batch=(batch, 1, sequences), passes=(passes, 10, None))
 require(seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))

@@ -63,7 +63,7 @@ from attention_theory.linear_attention.experiments.teacher_task import teacher_t
 from attention_theory.linear_attention.learning.regression import learn_every_position
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
 from attention_theory.randomness import streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
@@ -84,8 +84,13 @@ seed = 0  # seed of the teachers, the data and the students, at least 0
 device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
-require(widths=(widths, 2, 16), deep_widths=(deep_widths, 2, 16), counts=(counts, 1, 4096), enough=(enough, 1, None))
-require(rates=(rates, 1e-6, 1.0), starts=(starts, 0.01, 10.0), layer_start=(layer_start, 0.01, 10.0))
+require(
+    widths=(Each(widths), 2, 16),
+    deep_widths=(Each(deep_widths), 2, 16),
+    counts=(Each(counts), 1, 4096),
+    enough=(enough, 1, None),
+)
+require(rates=(Each(rates), 1e-6, 1.0), starts=(Each(starts), 0.01, 10.0), layer_start=(layer_start, 0.01, 10.0))
 require(runs=(runs, 3, None), searched=(searched, 1, None), fresh=(fresh, 10, None), tokens=(tokens, 2, None))
 require(batch=(batch, 1, None), steps=(steps, 100, None), seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
 

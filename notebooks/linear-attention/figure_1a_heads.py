@@ -67,7 +67,7 @@ from attention_theory.linear_attention.experiments.teacher_task import TeacherTa
 from attention_theory.linear_attention.learning.regression import learn_every_position
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
 from attention_theory.randomness import streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
@@ -88,7 +88,12 @@ seed = 0  # seed of the teachers, the data and the students, at least 0
 device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
-require(widths=(widths, 2, 16), heads=(heads, 1, 64), rates=(rates, 1e-6, 1.0), starts=(starts, 0.01, 10.0))
+require(
+    widths=(Each(widths), 2, 16),
+    heads=(Each(heads), 1, 64),
+    rates=(Each(rates), 1e-6, 1.0),
+    starts=(Each(starts), 0.01, 10.0),
+)
 require(runs=(runs, 3, None), longer_runs=(longer_runs, 3, runs), searched=(searched, 1, None))
 require(sequences=(sequences, 10, None), tokens=(tokens, 2, None))
 require(batch=(batch, 1, sequences), passes=(passes, 10, None), long_passes=(long_passes, passes, None))

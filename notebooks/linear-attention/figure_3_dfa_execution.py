@@ -43,7 +43,7 @@ from attention_theory.linear_attention.experiments.decoder import DecoderSize
 from attention_theory.linear_attention.experiments.dfa_training import TARGET, Training, data_sets, one_pass
 from attention_theory.linear_attention.experiments.growth import bend, growth_line, simulated_bends
 from attention_theory.randomness import streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, interval_from_error, show
 
 # %% tags=["parameters"]
@@ -71,10 +71,10 @@ seed = 0  # seed of weights, automata, words and simulations, at least 0
 
 # %%
 require(protocol=(protocol, {"one pass", "data sets"}), device=(device, {"cpu", "cuda"}), seed=(seed, 0, None))
-require(sizes_states=(sizes_states, 2, None), sizes_word=(sizes_word, 2, None), fixed=(fixed, 2, None))
+require(sizes_states=(Each(sizes_states), 2, None), sizes_word=(Each(sizes_word), 2, None), fixed=(fixed, 2, None))
 require(
     fixed_states=(fixed_states, 2, None),
-    sizes_alphabet=(sizes_alphabet, 2, None),
+    sizes_alphabet=(Each(sizes_alphabet), 2, None),
     runs=(runs, 2, None),
     rate=(rate, 1e-7, 1.0),
     batch=(batch, 4, None),
@@ -84,7 +84,7 @@ require(heads=(heads, 1, None), width=(width, range(2 * heads, 8193, 2 * heads))
 require(
     feed_forward=(feed_forward, 1, None),
     rotary=(rotary, 1.0, None),
-    examples=(examples, 1, None),
+    examples=(Each(examples), 1, None),
     epochs=(epochs, 1, None),
     tested=(tested, 2, None),
     experiments=(experiments, 100, None),

@@ -86,7 +86,7 @@ from attention_theory.linear_attention.machines.turing import random_inputs, ran
 from attention_theory.linear_attention.model.autoregression import autoregress
 from attention_theory.linear_attention.model.features import psi
 from attention_theory.randomness import generator, streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
@@ -101,9 +101,9 @@ long_counts = [60, 240]  # training machines of two steps, each from 2 to 300
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(states=(states, 2, 3), letters=(letters, 2, 3), word=(word, 1, 2), counts=(counts, 2, 400))
+require(states=(states, 2, 3), letters=(letters, 2, 3), word=(word, 1, 2), counts=(Each(counts), 2, 400))
 require(held_out=(held_out, 100, 500), back_draws=(back_draws, 1, 20))
-require(draws=(draws, 20, 200), long_counts=(long_counts, 2, 300), seed=(seed, 0, None))
+require(draws=(draws, 20, 200), long_counts=(Each(long_counts), 2, 300), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## Three sizes

@@ -86,7 +86,7 @@ from attention_theory.linear_attention.model.features import pairs, psi
 from attention_theory.linear_attention.model.mhla import gram, mhla
 from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.randomness import streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -99,7 +99,7 @@ seed = 0  # seed of every draw, at least 0
 
 # %%
 require(states=(states, 1, 2), letters=(letters, 1, 2), steps=(steps, 1, 3), machines=(machines, 20, 2000))
-require(counts=(counts, 2, 200), seed=(seed, 0, None))
+require(counts=(Each(counts), 2, 200), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## Data that pass

@@ -58,7 +58,7 @@ from attention_theory.linear_attention.machines.automaton_executor import Automa
 from attention_theory.linear_attention.machines.block_heads import BlockLayer
 from attention_theory.linear_attention.model.features import psi
 from attention_theory.randomness import generator
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
@@ -70,7 +70,7 @@ held_out = 200  # automata that are not among them, from 20 to 1000
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(states=(states, 2, 4), letters=(letters, 2, 4), word=(word, 1, 6), counts=(counts, 2, 300))
+require(states=(states, 2, 4), letters=(letters, 2, 4), word=(word, 1, 6), counts=(Each(counts), 2, 300))
 require(held_out=(held_out, 20, 1000), seed=(seed, 0, None))
 source = generator(seed)
 

@@ -72,7 +72,7 @@ from attention_theory.linear_attention.model.features import cubic_features, psi
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal, streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -83,7 +83,7 @@ tokens = 4  # tokens of an input, from 2 to 20
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(widths=(widths, 2, 6), wide=(wide, 20, 400), samples=(samples, 20, 600), tokens=(tokens, 2, 20))
+require(widths=(Each(widths), 2, 6), wide=(wide, 20, 400), samples=(samples, 20, 600), tokens=(tokens, 2, 20))
 require(seed=(seed, 0, None))
 
 # %% [markdown]

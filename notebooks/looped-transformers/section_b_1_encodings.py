@@ -22,7 +22,7 @@ import math
 import torch
 
 from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, softmax_law, to_bits
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -34,7 +34,9 @@ integer_bits = 12  # N of the two's complement round trip, from 2 to 20
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(address_bits=(address_bits, 1, 12), temperatures=(temperatures, 1e-3, None), columns=(columns, 2, 4000))
+require(
+    address_bits=(Each(address_bits), 1, 12), temperatures=(Each(temperatures), 1e-3, None), columns=(columns, 2, 4000)
+)
 require(height=(height, 1, None), integer_bits=(integer_bits, 2, 20), seed=(seed, 0, None))
 
 # %% [markdown]

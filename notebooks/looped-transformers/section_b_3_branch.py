@@ -25,7 +25,7 @@ from attention_theory.looped_transformers.machine.branch import flag_of_bits, fl
 from attention_theory.looped_transformers.machine.codes import position_codes, to_bits
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Rows
-from attention_theory.validation import Form, require
+from attention_theory.validation import Each, Form, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -33,7 +33,7 @@ lengths = [5, 8]  # N, bits of the numbers whose flag is taken: all of them, eac
 address_bits = 4  # L: all pairs of counter and target, from 2 to 7
 
 # %%
-require(lengths=(lengths, 2, 14), address_bits=(address_bits, 2, 7))
+require(lengths=(Each(lengths), 2, 14), address_bits=(address_bits, 2, 7))
 
 # %% [markdown]
 # ## The flag

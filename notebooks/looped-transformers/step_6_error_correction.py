@@ -68,7 +68,7 @@ from attention_theory.looped_transformers.subleq.language import SubleqProgram, 
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.rows import Rows
 from attention_theory.trends import slope
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -81,8 +81,8 @@ steps = 12  # steps of each, at least 2
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(margin=(margin, 0.01, 0.49), lengths=(lengths, 3, 45), columns=(columns, 12, 1024))
-require(single_lengths=(single_lengths, 3, 45), programs=(programs, 8, None), steps=(steps, 2, None))
+require(margin=(margin, 0.01, 0.49), lengths=(Each(lengths), 3, 45), columns=(Each(columns), 12, 1024))
+require(single_lengths=(Each(single_lengths), 3, 45), programs=(programs, 8, None), steps=(steps, 2, None))
 require(seed=(seed, 0, None))
 
 # %% [markdown]

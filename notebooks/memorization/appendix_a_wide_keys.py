@@ -29,7 +29,7 @@ import torch
 
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer, Score
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
@@ -52,7 +52,7 @@ require(
     width=(width, 4, None),
     classes=(classes, 2, None),
     examples_count=(examples_count, 10, 1000),
-    budgets=(budgets, 50, None),
+    budgets=(Each(budgets), 50, None),
     seeds=(seeds, 10, 100),
     batch=(batch, 1, None),
     rate=(rate, 1e-6, 1.0),

@@ -15,7 +15,7 @@ import torch
 from attention_theory.memorization.sweeps import Point, sweep
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.trends import line_of_the_mean
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
@@ -47,16 +47,16 @@ device = "cpu"  # where to train, one of "cpu", "cuda"
 require(
     width=(width, 2, None),
     classes=(classes, 2, None),
-    head_counts=(head_counts, 1, None),
+    head_counts=(Each(head_counts), 1, None),
     heads_context=(heads_context, 2, None),
-    heads_examples=(heads_examples, 1, None),
-    contexts=(contexts, 1, None),
+    heads_examples=(Each(heads_examples), 1, None),
+    contexts=(Each(contexts), 1, None),
     contexts_heads=(contexts_heads, 1, None),
-    contexts_examples=(contexts_examples, 1, None),
-    key_widths=(key_widths, 1, None),
+    contexts_examples=(Each(contexts_examples), 1, None),
+    key_widths=(Each(key_widths), 1, None),
     keys_heads=(keys_heads, 1, None),
     keys_context=(keys_context, key_widths[1:-1]),
-    keys_examples=(keys_examples, 1, None),
+    keys_examples=(Each(keys_examples), 1, None),
     seeds=(seeds, 3, None),
     contexts_seeds=(contexts_seeds, 2, None),
     keys_seeds=(keys_seeds, 2, None),

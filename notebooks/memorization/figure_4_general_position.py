@@ -15,7 +15,7 @@ import torch
 
 from attention_theory.memorization.sweeps import Point, sweep
 from attention_theory.trends import exponent, line_of_the_mean
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
@@ -41,12 +41,12 @@ device = "cpu"  # where to train, one of "cpu", "cuda"
 require(
     width=(width, 2, None),
     classes=(classes, 2, None),
-    head_counts=(head_counts, 1, None),
+    head_counts=(Each(head_counts), 1, None),
     heads_context=(heads_context, 1, width - 1),
-    heads_examples=(heads_examples, 10, None),
-    contexts=(contexts, 1, width - 1),
+    heads_examples=(Each(heads_examples), 10, None),
+    contexts=(Each(contexts), 1, width - 1),
     contexts_heads=(contexts_heads, 1, None),
-    contexts_examples=(contexts_examples, 10, None),
+    contexts_examples=(Each(contexts_examples), 10, None),
     seeds=(seeds, 3, None),
     contexts_seeds=(contexts_seeds, 2, None),
     seed=(seed, 0, None),

@@ -14,7 +14,7 @@ import torch
 from matplotlib.axes import Axes
 
 from attention_theory.memorization.sweeps import Point, sweep
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
@@ -37,12 +37,12 @@ device = "cpu"  # where to train, one of "cpu", "cuda"
 # %%
 require(
     width=(width, 2, None),
-    head_counts=(head_counts, 1, None),
+    head_counts=(Each(head_counts), 1, None),
     heads_context=(heads_context, 1, None),
-    heads_examples=(heads_examples, 10, None),
-    contexts=(contexts, 1, None),
+    heads_examples=(Each(heads_examples), 10, None),
+    contexts=(Each(contexts), 1, None),
     contexts_heads=(contexts_heads, 1, None),
-    contexts_examples=(contexts_examples, 10, None),
+    contexts_examples=(Each(contexts_examples), 10, None),
     seeds=(seeds, 2, None),
     seed=(seed, 0, None),
     epochs=(epochs, 0, None),

@@ -50,7 +50,7 @@ from attention_theory.memorization.rank_bounds import (
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.memorization.trained_heads import fit_keys_and_queries
 from attention_theory.numerics import numerical_rank
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -59,7 +59,7 @@ seed = 0  # seed of every draw, at least 0
 device = "cpu"  # one of "cpu", "cuda"
 
 # %%
-require(sizes=([number for pair in sizes for number in pair], 2, None), seed=(seed, 0, None))
+require(sizes=(Each([number for pair in sizes for number in pair]), 2, None), seed=(seed, 0, None))
 require(device=(device, {"cpu", "cuda"}))
 
 

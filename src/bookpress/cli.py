@@ -1,21 +1,24 @@
 """The command ``book``: list, run, show and begin notebooks; bind the pages; keep full-size records."""
 
-import os
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from bookpress.claims.panel import panel_text
+from bookpress.claims.record import Record
+from bookpress.claims.registry import Registry
 from bookpress.exits import Exit, expected
 from bookpress.layout import FULL, LAPTOP, Layout
+from bookpress.notebooks.profile import load_profile, settings_for
+from bookpress.notebooks.source import Notebook
 
-# Each command imports the rooms that it needs: a build starts one for every notebook.
-if TYPE_CHECKING:
-    from bookpress.claims.record import Record
+# What `book run` does not need, each of the other commands imports: a build starts it for every notebook.
 
 #: Devices that a point may need, as sweeps name them; and the longest time that a run of points may be given.
 CPU, CUDA, MOST_HOURS = "cpu", "cuda", 8760.0
@@ -64,10 +67,6 @@ Hours = Annotated[float, typer.Option(help="begin nothing after so many hours", 
 @app.command("list")
 def list_notebooks() -> None:
     """List the notebooks with the claims they settle and what the last run found."""
-    from bookpress.claims.record import Record
-    from bookpress.claims.registry import Registry
-    from bookpress.notebooks.source import Notebook
-
     layout = Layout.here().checked()
     registry = Registry.load(layout)
     table = _table("notebook", "title", "claims", "last run")
@@ -95,11 +94,8 @@ def run(
     brief: Annotated[bool, typer.Option("--brief", help="one line, without the comparisons")] = False,
 ) -> None:
     """Run one notebook. With -p or -o the run is your own: it goes to OUTPUT and leaves the book alone."""
-    from bookpress.claims.panel import panel_text
     from bookpress.notebooks.kernels import end_with_builder
-    from bookpress.notebooks.profile import load_profile
     from bookpress.notebooks.run import run as run_notebook
-    from bookpress.notebooks.source import Notebook
     from bookpress.notebooks.values import values_of
 
     end_with_builder()
@@ -124,13 +120,6 @@ def run(
 @app.command()
 def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
     """Show a notebook's parameters and what its last run found."""
-    from rich.markup import escape
-
-    from bookpress.claims.panel import panel_text
-    from bookpress.claims.record import Record
-    from bookpress.notebooks.profile import settings_for
-    from bookpress.notebooks.source import Notebook
-
     layout = Layout.here().checked()
     source = Notebook.find(notebook, layout)
     settings = settings_for(notebook, profile, layout)
@@ -188,7 +177,7 @@ def bind(profile: ProfileName = LAPTOP) -> None:
     with the_only_build(layout) as by_hand:
         console.print(bind_book(layout, profile))
         if by_hand:  # the next build binds its own profile again
-            os.utime(layout.build / "bound", (0, 0))
+            (layout.build / "bound").unlink()
 
 
 @app.command()
@@ -279,7 +268,8 @@ def export(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="the file; its ending says the form")] = None,
 ) -> None:
     """Write something of the book to a file: a machine, say. Its own options follow as --option VALUE."""
-    from bookpress.notebooks.exports import find_exports, write_export
+    from bookpress.files import write_bytes_whole
+    from bookpress.notebooks.exports import find_exports, make_export
 
     layout = Layout.here().checked()
     if not name:
@@ -289,16 +279,14 @@ def export(
         return
     if output is None:
         _fail(Exit.USAGE, "-o FILE says where it is to be written")
-    size = write_export(layout, name, context.args, output)
-    console.print(f"wrote {output}: {size} bytes", soft_wrap=True)
+    content = make_export(layout, name, context.args, output.suffix)
+    write_bytes_whole(output, content)
+    console.print(f"wrote {output}: {len(content)} bytes", markup=False, soft_wrap=True)
 
 
 @app.command()
 def verdicts(profile: ProfileName = LAPTOP) -> None:
     """Print the verdicts and seconds of every notebook that has run."""
-    from bookpress.claims.record import Record
-    from bookpress.notebooks.profile import load_profile
-
     layout = Layout.here().checked()
     load_profile(profile, layout)
     table = _table("notebook", "verdicts", "seconds")
@@ -316,9 +304,6 @@ def verdicts(profile: ProfileName = LAPTOP) -> None:
 @app.command()
 def keep(notebook: NotebookName) -> None:
     """Keep the full-size record of a notebook in results/, where the book finds it."""
-    from bookpress.claims.record import Record
-    from bookpress.notebooks.source import Notebook
-
     layout = Layout.here().checked()
     Notebook.find(notebook, layout)
     record = Record.of(layout, notebook, FULL)
@@ -352,6 +337,6 @@ def _table(*heads: str) -> Table:
     return table
 
 
-def _verdicts(record: "Record") -> str:
+def _verdicts(record: Record) -> str:
     """How many of each verdict: ``3 holds, 1 refuted``."""
     return ", ".join(f"{count} {verdict}" for verdict, count in Counter(one.verdict for one in record.claims).items())

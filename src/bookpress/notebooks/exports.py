@@ -10,11 +10,9 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bookpress.claims.registry import Registry
-from bookpress.files import write_bytes_whole
 from bookpress.layout import Layout
 
 MODULE = "export"
@@ -66,8 +64,8 @@ def export_modules(layout: Layout) -> dict[str, str]:
     }
 
 
-def write_export(layout: Layout, name: str, texts: Sequence[str], output: Path) -> int:
-    """Make a thing and write it; its size in bytes.
+def make_export(layout: Layout, name: str, texts: Sequence[str], ending: str) -> bytes:
+    """The content of a file whose name has the ending.
 
     Args:
         texts: options as on a command line: ``--layers 4`` or ``--layers=4``.
@@ -75,13 +73,6 @@ def write_export(layout: Layout, name: str, texts: Sequence[str], output: Path) 
     Raises:
         ExportError: a thing, an option or an ending that is not offered, or a value that is refused.
     """
-    content = make_export(layout, name, texts, output.suffix)
-    write_bytes_whole(output, content)
-    return len(content)
-
-
-def make_export(layout: Layout, name: str, texts: Sequence[str], ending: str) -> bytes:
-    """The content of a file whose name has the ending; arguments and errors are those of :func:`write_export`."""
     offered = find_exports(layout)
     if name not in offered:
         raise ExportError(f"there is no {name!r} to export; there are: {', '.join(offered) or 'none'}")

@@ -30,7 +30,7 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
-#: Names the folder of the kernel server, and the process of the build, for what a build starts.
+#: Name the folder of the kernel server, and the process of the build, to what a build starts.
 SERVER_VARIABLE = "BOOK_KERNEL_SERVER"
 BUILDER_VARIABLE = "BOOK_BUILDER"
 
@@ -48,18 +48,13 @@ ENVIRONMENT = {
 
 #: Libraries that the server imports: those of the packages and notebooks, and of a kernel itself.
 LIBRARIES = (
-    "IPython",
-    "ipykernel.ipkernel",
     "ipykernel.kernelapp",
     "jaxtyping",
     "matplotlib.pyplot",
-    "nbformat",
-    "numpy",
     "pydantic.main",  # which "pydantic" alone leaves for later
     "scipy.optimize",
     "scipy.stats",
     "sklearn.datasets",
-    "threadpoolctl",
     "torch",
     "torch._dynamo",  # which the first optimiser of a page imports, for a second
     "yaml",
@@ -70,8 +65,6 @@ READ_ONCE = ("PYTHON", "OMP_", "MKL_", "ATEN_", "OPENBLAS_", "TORCH", "MPL", "MA
 
 _LAUNCHER = "ipykernel_launcher"
 _SOCKET = "server"
-_SECONDS_TO_START = 120.0
-_PR_SET_PDEATHSIG = 1
 
 
 class KernelManager(AsyncKernelManager):
@@ -100,7 +93,6 @@ class ForkProvisioner(LocalProvisioner):
         except (KeyError, OSError, ValueError):  # there is no server, or it refuses
             return await super().launch_kernel(cmd, **kwargs)
         self.pid = self.pgid = self.process.pid
-        self.cwd = folder
         return self.connection_info
 
 
@@ -118,7 +110,7 @@ class ForkedKernel:
 
     def __init__(self, **request: Any) -> None:
         self._guard = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._guard.settimeout(_SECONDS_TO_START)
+        self._guard.settimeout(120.0)  # the first waits until the libraries are imported
         self._guard.connect(str(Path(os.environ[SERVER_VARIABLE], _SOCKET)))
         self._guard.sendall(json.dumps(request).encode() + b"\n")
         self.pid = int(self._guard.recv(16))
@@ -126,16 +118,12 @@ class ForkedKernel:
     def poll(self) -> int | None:
         return -signal.SIGKILL if select.select([self._guard], [], [], 0)[0] else None
 
-    def wait(self) -> None:
-        select.select([self._guard], [], [])
+    wait = poll  # a provisioner waits for what has ended
 
-    def send_signal(self, signum: int) -> None:
+    def send_signal(self, signum: int = signal.SIGKILL) -> None:
         os.kill(self.pid, signum)
 
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
-
-    terminate = kill
+    kill = terminate = send_signal
 
 
 def start_server(log: Path, matplotlib: Path) -> None:
@@ -168,14 +156,13 @@ def start_server(log: Path, matplotlib: Path) -> None:
 
 def end_with_builder() -> None:
     """End this process when the build that started it has gone. Without a build it does nothing."""
-    builder = os.environ.get(BUILDER_VARIABLE)
-    if builder:
-        with suppress(ProcessLookupError):
-            threading.Thread(target=_end_at, args=(os.pidfd_open(int(builder)),), daemon=True).start()
+    if builder := os.environ.get(BUILDER_VARIABLE):
+        threading.Thread(target=_end_with, args=(int(builder),), daemon=True).start()
 
 
-def _end_at(end: int) -> None:
-    select.select([end], [], [])
+def _end_with(process: int) -> None:
+    with suppress(ProcessLookupError):  # it has gone already
+        select.select([os.pidfd_open(process)], [], [])
     os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -203,33 +190,23 @@ class _Guard(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         server = os.pidfd_open(os.getppid())
         request = json.loads(self.rfile.readline())
-        self.refuse_other_settings(request["environment"])
+        here, asked = self.server.environment, request["environment"]
+        for name in sorted(here.keys() | asked.keys()):
+            if name.startswith(READ_ONCE) and asked.get(name) != here.get(name):  # the run starts a kernel without us
+                raise ValueError(f"{name} is {here.get(name)!r} here and {asked.get(name)!r} in the request")
         self.server.socket.close()
         kernel = os.fork()
         if kernel == 0:
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with its guard
             os.setpgid(0, 0)
-            os.close(self.connection.fileno())
             _become_kernel(**request)
         with suppress(PermissionError, ProcessLookupError):  # on both sides: neither can run ahead of it
             os.setpgid(kernel, kernel)
         with suppress(OSError):  # nobody may wait for it any more
             self.wfile.write(str(kernel).encode())
-        end = os.pidfd_open(kernel)
-        select.select([end, server, self.connection], [], [])
+        select.select([os.pidfd_open(kernel), server, self.connection], [], [])
         os.killpg(kernel, signal.SIGKILL)  # what it has started too
         os.waitpid(kernel, 0)
-
-    def refuse_other_settings(self, environment: dict[str, str]) -> None:
-        """Refuse a kernel with other settings than those under which the libraries were imported.
-
-        Raises:
-            ValueError: the request has others; the run then starts a kernel without us.
-        """
-        here = self.server.environment
-        for name in sorted(environment.keys() | here.keys()):
-            if name.startswith(READ_ONCE) and environment.get(name) != here.get(name):
-                raise ValueError(f"{name} is {here.get(name)!r} here and {environment.get(name)!r} in the request")
 
 
 def _become_kernel(arguments: list[str], environment: dict[str, str], folder: str) -> NoReturn:

@@ -55,10 +55,7 @@ class Sweep(BaseModel):
     @field_validator("axes", mode="before")
     @classmethod
     def _spans(cls, axes: Any) -> Any:
-        if not isinstance(axes, dict):
-            return axes
-        spans = {name: span_of(values) if isinstance(values, str) else None for name, values in axes.items()}
-        return {name: values if spans[name] is None else list(spans[name]) for name, values in axes.items()}
+        return {name: _listed(values) for name, values in axes.items()} if isinstance(axes, dict) else axes
 
     @model_validator(mode="after")
     def _of_its_axes(self) -> Self:
@@ -122,3 +119,9 @@ def check_profile(name: str, layout: Layout) -> list[str]:
             continue
         faults += [f"{notebook}: no parameter '{unknown}'" for unknown in settings.parameters.keys() - known]
     return sorted(faults)
+
+
+def _listed(values: Any) -> Any:
+    """A span as the list of its numbers, and anything else as it is."""
+    span = span_of(values) if isinstance(values, str) else None
+    return values if span is None else list(span)

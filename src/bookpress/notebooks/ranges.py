@@ -148,6 +148,9 @@ def _required(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 def _rule(name: str, value: ast.expr, defaults: Mapping[str, Any]) -> Rule | None:
     each = isinstance(defaults[name], list)
     match value:
+        case ast.Tuple(elts=[ast.Call(func=ast.Name(id="Each"), args=[values]), *ends]):
+            value = ast.Tuple([values, *ends])
+    match value:
         case ast.Tuple(elts=[ast.Name(id=same), *ends]) if same == name and all(
             is_simple(end, defaults) for end in ends
         ):

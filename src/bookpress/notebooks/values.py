@@ -93,8 +93,8 @@ def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
         _refuse_unknown(name, notebook)
         try:
             typed[name] = _fit(value, defaults[name])
-        except TypeError:
-            raise ValueRefused(f"{name} must be {_kind(defaults[name])}, got {value!r}") from None
+        except TypeError as misfit:
+            raise ValueRefused(f"{name} must be {_kind(defaults[name])}{misfit}, got {value!r}") from None
     return typed
 
 
@@ -146,6 +146,8 @@ def _fit(value: Any, default: Any) -> Any:
         case (bool(), _) | (_, bool()):
             raise TypeError
         case int(), int():
+            if abs(value) > sys.maxsize:
+                raise TypeError(", of at most 64 bits")
             return value
         case float(), int() | float() if abs(value) <= sys.float_info.max:
             return float(value)

@@ -104,7 +104,8 @@ def test_a_build_heals_what_was_damaged_and_runs_nothing_else(book: Any) -> None
     # A site that cannot be built says why, in the words of its log; a pair that drifted is a warning.
     layout.source("demo/direct").with_suffix(".ipynb").unlink()
     write_site_builder(book, "#!/bin/sh\nprintf 'index.md:3: \\033[31mWARNING\\033[0m: no such page\\n'\nexit 1\n")
-    (layout.root / "_config.yml").touch()
+    with (layout.root / "_config.yml").open("a") as config:
+        config.write("# a change\n")
     sixth = build(book)
     assert sixth.returncode == 1
     assert "warning: the .ipynb says something else than the .py, which counts (make pair): demo/direct" in sixth.stdout

@@ -43,7 +43,6 @@ rule one:
 RUN = """\
 import sys
 from bookpress.graph.engine import BuildError, run_graph
-from bookpress.graph.progress import reason_in
 from bookpress.layout import Layout
 try:
     run_graph(Layout.here(), sys.argv[1:], "2")

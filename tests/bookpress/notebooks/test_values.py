@@ -33,6 +33,7 @@ REFUSED = [
     ("n=010", "n must be a whole number without point or exponent, got '010'"),
     ("n=True", "n must be a whole number without point or exponent, got True"),
     ("n=[1,2]", r"n must be a whole number without point or exponent, got \[1, 2\]"),
+    ("n=1" + 20 * "0", "n must be a whole number without point or exponent, of at most 64 bits, got 1000"),
     ("n=many", "n must be a whole number without point or exponent, got 'many'"),
     ("wait=1e400", "wait must be a finite number, got inf"),
     ("wait=nan", "wait must be a finite number, got 'nan'"),

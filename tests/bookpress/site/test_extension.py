@@ -1,13 +1,17 @@
 """Additions to Sphinx: formulas and scripts from no other host, mended markup, and downloads that run."""
 
+import io
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from docutils import nodes
+from sphinx.application import Sphinx
 
+from bookpress.layout import Layout
 from bookpress.site import instruments
+from bookpress.site.bind import site_is_whole
 from bookpress.site.extension import _complete_page, _copy_files, _drop_thebe, _work_in_parallel
 
 
@@ -90,3 +94,26 @@ def test_a_page_leads_to_the_citation_and_loads_pictures_when_they_are_near(app:
     _complete_page(app, "notebooks/one", "", context, None)
     assert context["body"] == '<img loading="lazy" src="a.svg" />'
     assert '<a href="../references.html#cite-this">' in context["theme_extra_footer"]
+
+
+def build(root: Path, front: str) -> None:
+    """Build a site of one page."""
+    (root / "book").mkdir(exist_ok=True)
+    (root / "book" / "index.rst").write_text(front)
+    folders = (root / "book", None, root / "_build" / "html", root / "_build" / ".doctrees", "html")
+    settings = {"extensions": ["bookpress.site.extension"], "html_theme": "basic"}
+    Sphinx(*folders, confoverrides=settings, status=None, warning=io.StringIO(), keep_going=True).build()
+
+
+def test_a_site_is_whole_until_a_file_of_it_is_damaged(tmp_path: Path) -> None:
+    build(tmp_path, "Front\n=====\n")
+    assert site_is_whole(Layout(tmp_path))
+    index = tmp_path / "_build" / "html" / "searchindex.js"
+    index.write_text(index.read_text()[:40])
+    assert not site_is_whole(Layout(tmp_path))
+
+
+def test_a_site_built_with_a_warning_is_not_whole(tmp_path: Path) -> None:
+    build(tmp_path, "Front\n=====\n")
+    build(tmp_path, "Front\n=====\n\n:doc:`nowhere`\n")
+    assert not site_is_whole(Layout(tmp_path))

@@ -31,9 +31,7 @@ def notebook(toy: Any) -> Notebook:
         (["n=1,2,1"], "the axis n has the value 1 twice"),
         (["wait=1,1.0"], "the axis wait has the value 1.0 twice"),
         (["heads=1,[1]"], r"the axis heads has the value \[1\] twice"),
-        (["n=2,2.0"], "n must be a whole number without point or exponent, got 2.0"),
         (["n=0,1"], "n=0 is out of its range: at least 1"),
-        (["m=1"], "no parameter 'm'"),
         (["n=1..99999", "seed=0..99999"], "the axes span 9,999,900,000 points; at most 100,000 are allowed"),
     ],
 )
@@ -44,12 +42,7 @@ def test_axes_that_do_not_fit_are_refused_by_name(notebook: Notebook, texts: lis
 
 def test_a_point_is_known_by_its_parameters_except_the_device(notebook: Notebook) -> None:
     points = points_of(notebook, {"n": [3, 4], "seed": [0, 1]}, {"kind": "b"})
-    assert [point.name for point in points] == [
-        "n=3,seed=0,kind=b",
-        "n=3,seed=1,kind=b",
-        "n=4,seed=0,kind=b",
-        "n=4,seed=1,kind=b",
-    ]
+    assert [point.name for point in points] == [f"n={n},seed={seed},kind=b" for n in (3, 4) for seed in (0, 1)]
     assert len({point.identity for point in points}) == 4
     elsewhere = points_of(notebook, {"seed": [0, 1], "n": [3, 4]}, {"kind": "b", "device": "cuda"})
     assert {point.identity for point in elsewhere} == {point.identity for point in points}
@@ -74,19 +67,12 @@ def test_points_come_in_the_order_of_an_expression_then_of_the_seeds(notebook: N
             number_of(text, points[0])
 
 
-def test_a_record_comes_back_as_it_was_written(notebook: Notebook, a_record: ARecord, tmp_path: Path) -> None:
-    (point,) = points_of(notebook, {"n": [3]}, {})
-    record = a_record(point, numbers={"loss": float("inf"), "losses": [1.0, 0.5], "count": 3})
-    record.write(tmp_path / "n=3.json")
-    assert PointRecord.read(tmp_path / "n=3.json") == record
-
-
 def test_records_are_found_by_parameters_and_code(notebook: Notebook, a_record: ARecord, tmp_path: Path) -> None:
     first, second = points_of(notebook, {"n": [3, 4]}, {})
-    a_record(first).write(tmp_path / "any name.json")
+    record = a_record(first, numbers={"loss": float("inf"), "losses": [1.0, 0.5], "count": 3})
+    record.write(tmp_path / "any name.json")
     for fingerprint in (None, "f"):
-        done, missing = recorded([first, second], tmp_path, fingerprint)
-        assert (set(done), missing) == ({first.identity}, [second])
+        assert recorded([first, second], tmp_path, fingerprint) == ({first.identity: record}, [second])
     assert recorded([first, second], tmp_path, "other code")[0] == {}
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from bookpress.layout import Layout
 from bookpress.sweeps.points import PointRecord
 
 Book = Callable[..., tuple[int, str]]
@@ -29,10 +28,6 @@ def times(folder: Path) -> dict[str, int]:
     return {path.stem: path.stat().st_mtime_ns for path in (folder / "points").glob("*.json")}
 
 
-def plans(layout: Layout) -> list[str]:
-    return [path.name for path in layout.plan("any").parent.iterdir() if path.suffix != ".lock"]
-
-
 def test_each_point_is_made_once_and_all_are_gathered(book: Book, toy: Any, folder: Path) -> None:
     code, printed = book(*SWEEP, "-p", "n=1,2", "-p", "seed=0..1")
     assert code == 0
@@ -43,7 +38,6 @@ def test_each_point_is_made_once_and_all_are_gathered(book: Book, toy: Any, fold
     record = PointRecord.read(folder / "points" / "n=1,seed=0.json")
     assert record.seconds > 0
     assert record.memory_mb
-    assert record.environment["device"] == "CPU"
     before = times(folder)
 
     code, printed = book(*SWEEP, "-p", "n=1,2,3", "-p", "seed=0..1")
@@ -51,7 +45,7 @@ def test_each_point_is_made_once_and_all_are_gathered(book: Book, toy: Any, fold
     assert (code, len(after)) == (0, 6)
     assert "4 of 6 points are there, 2 to be made" in printed
     assert {name: after[name] for name in before} == before
-    assert plans(toy.layout) == []
+    assert [path.suffix for path in toy.layout.plan("any").parent.iterdir()] == [".lock"]
 
 
 def test_paths_are_the_caller_s(book: Book, toy: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -91,7 +85,7 @@ def test_bad_options_are_refused_before_anything_is_begun(
     ended, printed = book(*SWEEP, *options)
     assert ended == code
     assert message in " ".join(printed.split())
-    assert not toy.layout.build.exists()
+    assert not toy.layout.plan("any").parent.exists()
 
 
 def test_points_that_fail_are_named_and_the_others_kept(book: Book, folder: Path) -> None:
@@ -105,15 +99,11 @@ def test_points_that_fail_are_named_and_the_others_kept(book: Book, folder: Path
     assert len((folder / "table.csv").read_text().splitlines()) == 3
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [("({BOOK} point", "(no-such-program point", "command not found"), ("rule points:", "rule points", "SyntaxError")],
-)
-def test_what_cannot_begin_says_why(book: Book, toy: Any, edit: Any, old: str, new: str, message: str) -> None:
-    edit(toy.layout.root / "Snakefile", old, new)
+def test_a_job_that_cannot_begin_says_why(book: Book, toy: Any, edit: Any) -> None:
+    edit(toy.layout.root / "Snakefile", "({BOOK} point", "(no-such-program point")
     code, printed = book(*SWEEP, "-p", "n=1")
     assert code == 1
-    assert message in printed
+    assert "no-such-program: command not found" in printed
 
 
 @pytest.mark.parametrize(("hours", "most"), [("0.004", 11), ("0", 2)])
@@ -153,4 +143,3 @@ def test_a_sweep_that_is_killed_goes_on_from_there(start: Any, book: Book, toy: 
     assert (folder / "table.csv").read_text() == undisturbed
     assert {name: after[name] for name in before} == before
     assert [path for path in toy.layout.build.rglob("*") if path.name.endswith(".aside")] == []
-    assert plans(toy.layout) == []

@@ -70,11 +70,9 @@ def test_a_marker_is_the_mean_over_the_seeds_and_a_bar_its_interval(table: polar
 def test_no_two_curves_of_a_picture_look_alike() -> None:
     models = [f"model {number}" for number in range(9)]  # more than there are colours
     rows = polars.DataFrame({"model": models, "rate": [1.0] * 9, "loss": [2.0] * 9})
-    (axis,) = picture_of(rows, "rate", "loss", "model").axes
-    curves: list[Any] = list(axis.containers)
-    legend: Any = axis.get_legend()
+    curves: Any = picture_of(rows, "rate", "loss", "model").axes[0].containers
     assert len({(curve.lines[0].get_color(), curve.lines[0].get_marker()) for curve in curves}) == 9
-    assert [text.get_text() for text in legend.get_texts()] == models
+    assert [curve.get_label() for curve in curves] == models
 
 
 def test_an_axis_of_a_large_ratio_is_logarithmic() -> None:
@@ -109,8 +107,7 @@ def test_each_curve_is_compared_at_its_own_best_rate() -> None:
     assert other.interval == pytest.approx(interval_of([-0.1, -0.1, -0.2]))
 
 
-def test_a_seed_has_no_part_in_choosing_the_rate_at_which_it_is_judged() -> None:
-    """One lucky run makes a rate the best on average; the run itself is judged at the rate the others choose."""
+def test_a_lucky_seed_is_judged_at_the_rate_that_the_others_choose() -> None:
     _, other = gaps({**LOSSES, "other": {0.1: [0.0, 3.0, 3.0], 0.2: [2.2, 2.2, 2.2], 0.4: [9.0, 9.0, 9.0]}})
     assert other.best == 0.1
     assert other.gap == pytest.approx(((2.2 - 2.0) + (3.0 - 2.1) + (3.0 - 2.4)) / 3)
