@@ -33,7 +33,6 @@ def set_up(folder: Path, python: Path, **variables: str) -> "subprocess.Complete
     return subprocess.run(command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.slow
 def test_settings_of_pip_and_python_on_this_machine_do_not_reach_the_environment(tmp_path: Path, python: Path) -> None:
     folder = tmp_path / "it's a book"
     done = set_up(folder, python, PIP_USER="1", PIP_TARGET="/elsewhere", PYTHONPATH="/elsewhere")
