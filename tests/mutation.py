@@ -145,13 +145,14 @@ class Nearness:
 
     def tests(self, module: str) -> tuple[list[str], list[str]]:
         """The file that tests a module, and all others that reach it: those that import it and in its folder first."""
-        mirror = self.layout.test_of(module)
-        folder = "/".join(["tests", *module.split(".")[:-1]])
+        *folders, name = module.split(".")
+        folder = "/".join(["tests", *folders])
+        mirror = f"{folder}/test_{name}.py"
         others = sorted(
             (name for name in self._reaching(self._tests, module) if name != mirror),
             key=lambda name: (module not in self._tests[name], name.rpartition("/")[0] != folder, name),
         )
-        return [mirror] if mirror else [], others
+        return [mirror] if mirror in self._tests else [], others
 
     def pages(self, module: str) -> list[str]:
         """The pages that reach a module: those that import it first."""

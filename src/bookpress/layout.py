@@ -57,12 +57,6 @@ class Layout:
         path = self.packages.joinpath(*dotted.split(".")).with_suffix(".py")
         return path.relative_to(self.root).as_posix() if path.is_file() else None
 
-    def test_of(self, dotted: str) -> str | None:
-        """The file that tests a module: the tests mirror ``src``."""
-        *folders, name = dotted.split(".")
-        path = self.root.joinpath("tests", *folders, f"test_{name}.py")
-        return path.relative_to(self.root).as_posix() if path.is_file() else None
-
     @cached_property
     def book(self) -> Path:
         return self.root / "book"

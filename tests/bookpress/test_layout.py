@@ -41,15 +41,12 @@ def test_a_run_is_told_from_another_by_its_profile() -> None:
         assert place(NAME, "one") != place(NAME, "other")
 
 
-def test_modules_and_their_tests_are_found(tmp_path: Path) -> None:
+def test_modules_are_found(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
-    for path in ("src/toy/room/near.py", "tests/toy/room/test_near.py"):
-        (tmp_path / path).parent.mkdir(parents=True)
-        (tmp_path / path).touch()
+    (tmp_path / "src/toy/room").mkdir(parents=True)
+    (tmp_path / "src/toy/room/near.py").touch()
     assert layout.module("toy.room.near") == "src/toy/room/near.py"
-    assert layout.test_of("toy.room.near") == "tests/toy/room/test_near.py"
     assert layout.module("toy.room.far") is None
-    assert layout.test_of("toy.room.far") is None
 
 
 def test_pages_are_told_from_points(tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ def last(done: "subprocess.CompletedProcess[str]") -> str:
 PAGES = {"bind the pages", "build the site"}
 
 
+@pytest.mark.slow
 def test_a_build_heals_what_was_damaged_and_runs_nothing_else(book: Any) -> None:
     layout = book.layout
     write_pairs(layout)
