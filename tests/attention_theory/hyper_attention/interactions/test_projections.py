@@ -45,7 +45,7 @@ def test_missed_agreements_are_those_of_all_tokens(width: int) -> None:
 
 
 def test_bad_sizes_are_refused() -> None:
-    with pytest.raises(ParameterError, match="count"):
+    with pytest.raises(ParameterError, match="vectors"):
         largest_inner_product(torch.ones(1, 3))
     with pytest.raises(ParameterError, match="accuracy"):
         width_for(3, 0.0, 10, seed=0)
@@ -59,7 +59,7 @@ def test_agreements_are_those_of_tokens_compared_one_by_one() -> None:
     wanted = [[[float(one[a] == other[a]) for other in tokens] for one in tokens] for a in range(2)]
     assert tables.tolist() == wanted
     assert torch.equal(tables.prod(dim=0), torch.eye(9, dtype=torch.float64))
-    with pytest.raises(ParameterError, match="symbols"):
+    with pytest.raises(ParameterError, match="values"):
         agreements(13, 2)
 
 

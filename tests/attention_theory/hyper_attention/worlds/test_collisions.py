@@ -27,11 +27,6 @@ def test_everybody_ends_at_the_wall() -> None:
     assert torch.equal(run.paths[..., 1], run.paths[:1, ..., 1].expand(7, 1, 2))
 
 
-def test_a_start_outside_is_refused() -> None:
-    with pytest.raises(ParameterError, match="furthest"):
-        simulate(torch.tensor([[[0, 6]]]), 6, 1)
-
-
 def test_the_window_by_hand() -> None:
     assert window_matrix(2, 0).tolist() == [[1, 0], [0, 1]]
     assert window_matrix(5, 1)[0].tolist() == [1, 1, 1, 1, 1]
