@@ -71,9 +71,7 @@ def test_a_pointer_past_the_last_cell_is_refused_when_it_is_used() -> None:
     """The last variable has three cells; the machine keeps its program behind them."""
     for field in "abc":
         text = f"advance step.{field} by 1\nstep: last = add(last, last){{}}\nhalt"
-        with pytest.raises(
-            ParameterError, match=f"12 cells, pointer {field} of instruction 1 goes up to 13"
-        ):
+        with pytest.raises(ParameterError, match=f"12 cells, pointer {field} of instruction 1 goes up to 13"):
             interpret(program(text.format(""), last=2.0))
         assert interpret(program(text.format(" width 2"), last=2.0)).halted
     unused = "advance step.a by 5\nrewind step.a to zero\nstep: last = add(zero, last)\nhalt"
