@@ -32,7 +32,7 @@ def test_the_window_by_hand() -> None:
     assert window_matrix(5, 1)[0].tolist() == [1, 1, 1, 1, 1]
     assert window_matrix(6, 1)[0].tolist() == [1, 1, 1, 0, 1, 1]
     for grid, radius, name in ((1, 0, "grid"), (2, -1, "radius")):
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        with pytest.raises(ParameterError, match=rf"^(each of )?{name} must be"):
             window_matrix(grid, radius)
 
 
@@ -41,5 +41,5 @@ def test_touching_is_at_two_radii_and_not_beyond() -> None:
     met = simulate(starts, 7, 1).touched[:, 0, 1].tolist()
     assert met == [True, False, True]  # the third pair is brought together by the wall
     for spoilt, radius, name in ((starts - 1, 1, "starts"), (starts, -1, "radius")):
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        with pytest.raises(ParameterError, match=rf"^(each of )?{name} must be"):
             simulate(spoilt, 7, radius)

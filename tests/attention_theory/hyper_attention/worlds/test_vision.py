@@ -73,5 +73,5 @@ def test_one_pixel_is_the_least() -> None:
         (lambda: pattern_score(1, 1, []), "offsets"),
         (lambda: colour_value(0), "pixels"),
     ):
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        with pytest.raises(ParameterError, match=rf"^{name} must"):
             call()
