@@ -12,6 +12,7 @@ import jaxtyping
 import pytest
 import torch
 
+from attention_theory.data.photographs import patches
 from attention_theory.encodings import rotate
 from attention_theory.hyper_attention.interactions.flow import flow_limit
 from attention_theory.hyper_attention.interactions.fourier import dtfs, synthesis
@@ -185,6 +186,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("symbols", lambda: aggregate_interactions(torch.tensor([0, 3]), EYE, ones(3, 2))),
     ("vectors", lambda: largest_inner_product(ones(1, 3))),
     ("vectors", lambda: largest_inner_product(torch.zeros(2, 3, dtype=torch.float64))),
+    ("patch", lambda: patches(ones(1, 3, 4, 4), 3)),
     ("rows", lambda: missed_agreements(ones(3, 2), 2, 2)),
     ("symbols", lambda: versatility(torch.tensor([[0, 5]]), 3)),
     ("x", lambda: HyperAttention(4, 2)(torch.ones(1, 0, 4))),

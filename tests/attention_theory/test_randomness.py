@@ -51,11 +51,6 @@ def test_a_bad_seed_is_refused_by_name(seed: Any) -> None:
             draw()
 
 
-def test_no_stream_at_all_is_refused() -> None:
-    with pytest.raises(ParameterError, match="count must be a whole number, at least 1"):
-        streams(0, 0)
-
-
 def test_the_largest_seed_is_a_seed() -> None:
     largest = 2**64 - 1
     assert torch.equal(normal(2, seed=largest), normal(2, seed=largest))

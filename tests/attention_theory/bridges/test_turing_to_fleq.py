@@ -27,12 +27,6 @@ def test_a_machine_that_halts_reaches_the_halt_with_its_state() -> None:
     assert machine.states[made.situations(run)[-1].state] == "accept"
 
 
-def test_a_head_off_the_tape_is_refused() -> None:
-    job = random_jobs(1, 1, 1, 1, seed=0)[0]
-    with pytest.raises(ParameterError, match="head"):
-        fleq_of(job.machine, job.tape, 3)
-
-
 @pytest.mark.parametrize("head", [-1, 2])
 def test_the_head_is_on_the_tape(head: int) -> None:
     machine = parse_machine("go _ -> accept _ S")

@@ -51,5 +51,5 @@ def test_the_start_reaches_the_models() -> None:
 def test_bad_input_is_named() -> None:
     with pytest.raises(ParameterError, match="points"):
         sweep([], 4, 1, 10, 8, 1e-2)
-    with pytest.raises(ParameterError, match="completed_epochs"):
+    with pytest.raises(ParameterError, match="completed"):
         sweep([(1, 2, 100)], 4, 1, 5, 8, 1e-2)

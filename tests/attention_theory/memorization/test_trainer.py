@@ -78,7 +78,7 @@ def test_relabelled_epochs_leave_nothing_to_memorise() -> None:
 
 
 def test_latest_labels_need_an_epoch() -> None:
-    with pytest.raises(ParameterError, match="completed_epochs"):
+    with pytest.raises(ParameterError, match="completed"):
         trainer(SETTINGS).latest_labels()
 
 

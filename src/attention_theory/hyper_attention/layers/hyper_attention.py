@@ -49,7 +49,7 @@ class HyperAttention(nn.Module):
         super().__init__()
         require(sum_over=(sum_over, SUMS))
         rank = _rank(width, heads, order, rank)
-        self.heads, self.order, self.rank, self.sharing = heads, order, rank, sharing
+        self.width, self.heads, self.order, self.rank, self.sharing = width, heads, order, rank, sharing
         self.sum_over, self.causal = sum_over, causal
         projections = 1 if sharing else order - 1
         self.queries = nn.Linear(width, heads * rank, bias=False)
@@ -64,9 +64,8 @@ class HyperAttention(nn.Module):
         Raises:
             ParameterError: no token, or an input of another shape.
         """
-        width = self.queries.in_features
-        if x.ndim != 3 or x.shape[1] == 0 or x.shape[2] != width:
-            raise ParameterError(f"x must have shape [batch, at least 1, {width}], got {list(x.shape)}")
+        if x.ndim != 3 or x.shape[1] == 0 or x.shape[2] != self.width:
+            raise ParameterError(f"x must have shape [batch, at least 1, {self.width}], got {list(x.shape)}")
         queries = self._split(self.queries(x))
         members = (self.order - 1) if self.sharing else 1
         keys = [self._split(project(x)) for project in self.keys] * members

@@ -74,5 +74,5 @@ def test_what_is_outside_the_bounds_is_refused_by_name() -> None:
     }.items():
         with pytest.raises(ParameterError, match=name):
             task.prompts(*bad)
-    with pytest.raises(ParameterError, match="letters"):
+    with pytest.raises(ParameterError, match="tables"):
         AutomatonExecutor(2, 0, 3)

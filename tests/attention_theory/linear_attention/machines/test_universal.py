@@ -61,7 +61,7 @@ def test_an_empty_state_cannot_be_looked_up() -> None:
 
 def test_machines_of_another_size_are_refused() -> None:
     universal = UniversalMachine(2, 2, 3, 1)
-    with pytest.raises(ParameterError, match="letters"):
+    with pytest.raises(ParameterError, match="tables"):
         universal.embed(random_tables(1, 2, 3, 0), *random_inputs(1, 2, 3, 0))
     with pytest.raises(ParameterError, match="steps"):
         UniversalMachine(2, 2, 3, 0)

@@ -34,9 +34,9 @@ def test_subtraction_wraps() -> None:
 
 
 def test_operands_and_targets_out_of_range_are_refused() -> None:
-    with pytest.raises(ParameterError, match="b must be"):
+    with pytest.raises(ParameterError, match="code must"):
         program([1], [(0, 3, 0)])
-    with pytest.raises(ParameterError, match="c must be"):
+    with pytest.raises(ParameterError, match="code must"):
         program([1], [(0, 2, 2)])
 
 
