@@ -99,7 +99,7 @@ def _rules(node: ast.AST, name: str, parameters: set[str]) -> Iterator[tuple[str
     for child in ast.iter_child_nodes(node):
         match child:
             case ast.ClassDef():
-                fields = {part.target.id for part in child.body if isinstance(part, ast.AnnAssign)}
+                fields = {ast.unparse(part.target) for part in child.body if isinstance(part, ast.AnnAssign)}
                 yield from _rules(child, f"{name}.{child.name}", fields)
             case ast.FunctionDef(args=given):
                 own = {one.arg for one in [*given.posonlyargs, *given.args, *given.kwonlyargs]}

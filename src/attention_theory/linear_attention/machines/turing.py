@@ -145,9 +145,9 @@ def simulate(
     """
     require_some(tape=tape)
     require(steps=(steps, 0, None), head=(head, 0, len(tape) - 1), start=(start, 0, len(table) - 1))
-    states, symbols = table.shape[:2]
+    symbols = table.shape[1]
     require(tape=(Each(tape), 0, symbols - 1))
-    for part, most in enumerate((states, symbols, len(MOVES))):
+    for part, most in enumerate((len(table), symbols, len(MOVES))):
         require(table=(Each(table[..., part]), 0, most - 1))
     nowhere = len(table)
     cells: list[int] = tape.tolist()
