@@ -38,11 +38,11 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
     with pytest.raises(ParameterError, match="instructions"):
         computer.fitted(assemble("x = add(x, x)\n" * 3 + "halt", {"x": 1.0}, 3))
     transposing = computer.fitted(assemble("x = transpose(x)\nhalt", {"x": 1.0}, 3))
-    with pytest.raises(ParameterError, match="function must be one of 'add', 'sub', got 'transpose'"):
+    with pytest.raises(ParameterError, match=r"functions that have a block, .* got 'transpose'"):
         computer.machine.layout.pack(transposing)
     with pytest.raises(ParameterError, match="functions"):
         FrozenFleq(functions=("add", "cube"))
-    with pytest.raises(ParameterError, match="add is named"):
+    with pytest.raises(ParameterError, match="'add' among them"):
         FrozenFleq(functions=("sub",))
     with pytest.raises(ParameterError, match="functions"):
         FrozenFleq(functions=("add", "sub", "sub"))

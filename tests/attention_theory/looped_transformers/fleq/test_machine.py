@@ -147,7 +147,7 @@ def test_bad_parameters_are_refused() -> None:
         FleqLayout(4, 20, 5, standard_blocks(program), 40.0, heads="two")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="none"):
         FleqMachine(program, form={"none": "printed"})
-    with pytest.raises(ParameterError, match="cells"):
+    with pytest.raises(ParameterError, match="memory"):
         FleqMachine(program).layout.pack(assemble("halt", {}, size=4))
     moves = assemble("a: one = add(one, one)\nadvance a.a\nhalt", {}, size=4)
     with pytest.raises(ParameterError, match="instruction 1 moves a pointer"):
