@@ -92,15 +92,31 @@ def test_no_module_of_a_package_needs_itself() -> None:
         assert len([*TopologicalSorter(imports).static_order()]) == len(graph.modules)  # or it names the cycle
 
 
-def test_no_room_of_the_press_needs_itself() -> None:
-    """Rooms are what lies in the folder of the press: its folders, and its modules outside of them."""
+def rooms() -> dict[str, set[str]]:
+    """What each room of the press imports: its folders, and its modules outside of them."""
     graph = grimp.build_graph("bookpress", cache_dir=None)
-    rooms: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {}
     for module in graph.modules - {"bookpress"}:
         room = module.split(".")[1]
         needed = {other.split(".")[1] for other in graph.find_modules_directly_imported_by(module) if "." in other}
-        rooms.setdefault(room, set()).update(needed - {room})
-    assert {*ROOMS} <= {*TopologicalSorter(rooms).static_order()}
+        found.setdefault(room, set()).update(needed - {room})
+    return found
+
+
+def test_no_room_of_the_press_needs_itself() -> None:
+    assert {*ROOMS} <= {*TopologicalSorter(rooms()).static_order()}
+
+
+def test_the_picture_of_the_rooms_is_true() -> None:
+    """Its boxes are the rooms and the command line from above; its arrows are the imports, and point down."""
+    picture = (ROOT / "book" / "static" / "rooms.svg").read_text(encoding="utf-8")
+    boxes = re.findall(r'data-room="(\w+)"', picture)
+    arrows = re.findall(r'data-from="(\w+)" data-to="(\w+)"', picture)
+    assert {*boxes} == {"cli", *ROOMS, "layout"}
+    assert {*arrows} == {
+        (room, other) for room, needed in rooms().items() for other in needed if {room, other} <= {"cli", *ROOMS}
+    }
+    assert all(boxes.index(room) < boxes.index(other) for room, other in arrows)
 
 
 @pytest.mark.parametrize("room", ROOMS)
