@@ -153,7 +153,7 @@ def test_bad_parameters_are_refused() -> None:
     with pytest.raises(ParameterError, match="instruction 1 moves a pointer"):
         FleqMachine(moves, pointers=False).layout.pack(moves)
     unknown = assemble("one = inverse(one)\nhalt", {}, size=4)
-    with pytest.raises(ParameterError, match=r"function must be .*'inverse'"):
+    with pytest.raises(ParameterError, match=r"program must use functions .*'inverse'"):
         FleqMachine(unknown).layout.pack(unknown)
 
 
