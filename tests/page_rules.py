@@ -8,8 +8,10 @@ from itertools import pairwise
 from nbformat import NotebookNode
 
 from bookpress.claims.registry import Entry
-from bookpress.notebooks.skeleton import LEARNED, TO_TRY
 from bookpress.notebooks.source import PARAMETERS_TAG, title_of
+
+#: The two headings that close a page.
+LEARNED, TO_TRY = "What was learned", "To try"
 
 LONGEST_CELL = 20
 MOST_PAIRS = 0.15  # of a page's code cells, those that follow another one straight
