@@ -26,7 +26,7 @@ from bookpress.notebooks.dependencies import Reach
 from bookpress.sweeps.sweep import load_plan
 
 # Snakemake's jobs are commands of the press.
-BOOK = shlex.join([sys.executable, "-m", "bookpress"])
+BOOK = shlex.join([sys.executable, "-m", "bookpress.cli"])
 PROFILE = config.get("profile", "laptop")
 HELD = ExitStack()
 atexit.register(HELD.close)

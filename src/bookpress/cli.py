@@ -151,7 +151,7 @@ def new(
     slug: Annotated[str, typer.Option(help="words for the file name, e.g. robustness: lemma_4_4_robustness.py")] = "",
 ) -> None:
     """Write the skeleton of a notebook for a claim of the registry, and its .ipynb pair."""
-    from bookpress.notebooks.skeleton import write_skeleton
+    from bookpress.notebooks.pair import write_skeleton
 
     path = write_skeleton(paper, claim, Layout.here(), slug)
     console.print(f"wrote {path.name} and its pair; now set 'notebook' and 'expected' of the claim in the registry")
@@ -346,3 +346,7 @@ def _table(*heads: str) -> Table:
 def _verdicts(record: Record) -> str:
     """How many of each verdict: ``3 holds, 1 refuted``."""
     return ", ".join(f"{count} {verdict}" for verdict, count in Counter(one.verdict for one in record.claims).items())
+
+
+if __name__ == "__main__":
+    main()

@@ -211,7 +211,7 @@ def test_a_pipe_gets_plain_whole_lines_whatever_the_environment_says(toy: Any, s
     plain = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "GITHUB_ACTIONS", "COLUMNS")}
     listed, refused, usage = (
         subprocess.run(
-            [sys.executable, "-m", "bookpress", *arguments],
+            [sys.executable, "-m", "bookpress.cli", *arguments],
             capture_output=True,
             text=True,
             env=plain | settings,

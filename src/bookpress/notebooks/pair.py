@@ -1,14 +1,47 @@
-"""Keeping each notebook in step: its statements with the registry, its .ipynb that is opened with its .py."""
+"""Writing notebooks: the skeleton of a new one; its statements in step with the registry, its .ipynb with its .py."""
 
+import re
 from pathlib import Path
+from string import Template
 
 import nbformat
 
 from bookpress.claims.registry import Registry
-from bookpress.claims.statement import StatementError, restated
+from bookpress.claims.statement import StatementError, restated, short_label
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.source import SourceError, parsed, text_of
+
+
+def write_skeleton(paper: str, claim: str, layout: Layout, slug: str = "") -> Path:
+    """Write ``notebooks/<paper>/<claim>_<slug>.py`` from the template ``skeleton.txt``, and its pair.
+
+    It shows each step of a page and runs up to its verdict, which is refused: its control cannot fail yet.
+
+    Raises:
+        RegistryError: the registry holds no such claim.
+        SourceError: there is a notebook of that name already, or ``slug`` cannot be part of its name.
+    """
+    registry = Registry.load(layout)
+    entry = registry.entry(f"{paper}/{claim}")
+    name = "_".join(part for part in (claim.replace("-", "_"), slug) if part)
+    if not re.fullmatch(r"[a-z0-9_]+", name):
+        raise SourceError(f"a notebook's name has lower case letters, digits and underscores, got {name!r}")
+    path = layout.source(f"{paper}/{name}")
+    if path.exists():
+        raise SourceError(f"{path.name} is there already")
+    template = Path(__file__).with_name("skeleton.txt").read_text(encoding="utf-8")
+    text = Template(template).substitute(
+        number=short_label(entry),
+        title=entry.title or "its title",
+        authors=next(one.authors or one.title for one in registry.papers if one.name == paper),
+        where=", ".join(part for part in (short_label(entry), entry.where) if part),
+        claim=f"{paper}/{claim}",
+        check="\n".join(f"# {line}" for line in entry.check.strip().splitlines()),
+    )
+    write_whole(path, text)
+    write_pairs(layout)
+    return path
 
 
 def write_pairs(layout: Layout) -> int:

@@ -82,7 +82,7 @@ def sweep(book: Any, edit: Edit, tmp_path: Path) -> list[str]:
     edit(profile / "config.yaml", "status-checks: 20", "status-checks: 1")
     axis = f"n={','.join(str(n) for n in range(1, POINTS + 1))}"
     options = ["--profile", "full", "--workflow-profile", str(profile)]
-    return [sys.executable, "-m", "bookpress", "sweep", "demo/points/point", "-p", axis, *options]
+    return [sys.executable, "-m", "bookpress.cli", "sweep", "demo/points/point", "-p", axis, *options]
 
 
 @pytest.mark.slow
