@@ -6,11 +6,10 @@ registry, in Markdown that every reader of notebooks renders; the site shows the
 
 import re
 import textwrap
-from collections.abc import Callable
 
 from bookpress.claims.registry import Entry, Kind, ProofMark, Registry, Verdict
 
-#: A stated claim in the Markdown of a cell, with whatever stands between its comments.
+#: A stated claim in the Markdown of a cell, with whatever stands between its comments; its group is the claim.
 BLOCK = re.compile(r"^<!-- claim (\S+) -->\n(?:.*\n)*?<!-- /claim -->$", re.MULTILINE)
 _BLOCK_IN_SOURCE = re.compile(r"^# <!-- claim (\S+) -->\n(?:#.*\n)*?# <!-- /claim -->$", re.MULTILINE)
 _ANY_COMMENT = re.compile(r"^(?:# )?<!-- /?claim\b.*$", re.MULTILINE)
@@ -116,16 +115,6 @@ def restated(text: str, registry: Registry) -> str:
         return "\n".join(f"# {line}" if line else "#" for line in stated.split("\n"))
 
     return _BLOCK_IN_SOURCE.sub(block, text)
-
-
-def claims_stated(markdown: str) -> list[str]:
-    """The claims that a cell states, in order."""
-    return BLOCK.findall(markdown)
-
-
-def replace_blocks(markdown: str, by: Callable[[str], str]) -> str:
-    """The cell with each stated claim replaced by ``by(claim)``."""
-    return BLOCK.sub(lambda match: by(match[1]), markdown)
 
 
 def _wrapped(text: str) -> str:
