@@ -244,23 +244,20 @@ def report(**numbers: Any) -> None:
 
     if not numbers:
         raise ValueError("report() takes at least one number by name, report(loss=0.3)")
-    values = {name: _reported(name, value) for name, value in numbers.items()}
-    lines = ["| number | value |", "| --- | --- |"]
+    values = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in numbers.items()}
     for name, value in values.items():
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            raise ValueError(f"the name of a number is of lower-case letters, digits and underscores, got {name!r}")
+        draws = value if isinstance(value, list | tuple) else [value]
+        if not draws or not all(isinstance(draw, int | float) for draw in draws):
+            raise ValueError(f"{name} must be a number or a list of numbers, got {value!r}")
+    reported = Reported(numbers=values, environment=environment())
+    lines = ["| number | value |", "| --- | --- |"]
+    for name, value in reported.numbers.items():
         lines.append(f"| {name} | {', '.join(map(format_number, value if isinstance(value, list) else [value]))} |")
     text = "\n".join(lines)
-    payload = json.loads(Reported(numbers=values, environment=environment()).model_dump_json())
+    payload = json.loads(reported.model_dump_json())
     display({"text/markdown": text, "text/plain": text, REPORT_MIME: payload}, raw=True)
-
-
-def _reported(name: str, value: Any) -> Any:
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise ValueError(f"the name of a number is of lower-case letters, digits and underscores, got {name!r}")
-    value = value.tolist() if hasattr(value, "tolist") else value
-    values = list(value) if isinstance(value, list | tuple) else [value]
-    if not values or not all(isinstance(entry, int | float) for entry in values):
-        raise ValueError(f"{name} must be a number or a list of numbers, got {value!r}")
-    return [float(entry) for entry in values] if isinstance(value, list | tuple) else value
 
 
 def _error(label: str, ours: Any, reference: Any, *, relative: bool) -> float:

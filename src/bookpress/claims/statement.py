@@ -119,10 +119,10 @@ def restated(text: str, registry: Registry) -> str:
 
 def _wrapped(text: str) -> str:
     """Paragraphs set anew to the width of a source; lists, tables and displayed formulas as the registry has them."""
-    return "\n\n".join(part if _SET_BY_HAND.search(part) else _set_anew(part) for part in text.split("\n\n"))
-
-
-def _set_anew(paragraph: str) -> str:
-    whole = _BEGINS_A_LIST.sub("\N{NO-BREAK SPACE}", " ".join(paragraph.split(" ")).replace("\n", " "))
-    lines = textwrap.wrap(whole, _WIDTH, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+    paragraphs = text.split("\n\n")
+    for number, paragraph in enumerate(paragraphs):
+        if not _SET_BY_HAND.search(paragraph):
+            whole = _BEGINS_A_LIST.sub("\N{NO-BREAK SPACE}", paragraph.replace("\n", " "))
+            lines = textwrap.wrap(whole, _WIDTH, break_long_words=False, break_on_hyphens=False)
+            paragraphs[number] = "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+    return "\n\n".join(paragraphs)
