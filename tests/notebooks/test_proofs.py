@@ -11,18 +11,20 @@ import re
 
 import pytest
 
-from bookpress.claims.registry import Entry, Registry
+from bookpress.claims.registry import Entry, ProofMark, Registry, Verdict
 from bookpress.layout import Layout
 from bookpress.notebooks.source import Notebook
 
 LAYOUT = Layout.here()
 FOLD = re.compile(r"<details><summary>Proof of (.+?)</summary>\n\n.*?\S.*?\n\n</details>", re.DOTALL)
+#: Claims whose corrected statement, or whose repaired step, the page must prove.
 OWED = [
     pytest.param(entry, id=f"{paper.name}/{entry.id}")
     for paper in Registry.load(LAYOUT).papers
     if paper.revised
     for entry in paper.claims
-    if entry.notebook and entry.is_corrected
+    if entry.notebook
+    if entry.expected is Verdict.HOLDS_WITH_CORRECTION or entry.proof is ProofMark.REPAIRED
 ]
 
 

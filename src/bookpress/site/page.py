@@ -18,7 +18,7 @@ from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, Settled
 from bookpress.claims.panel import mark_in_words, panel_block, set_powers, set_truth
 from bookpress.claims.record import Record
 from bookpress.claims.registry import ProofMark, Verdict
-from bookpress.claims.statement import claims_stated, replace_blocks
+from bookpress.claims.statement import BLOCK
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.source import Parameter, code_of, parameters_of, read_source
@@ -48,7 +48,7 @@ def write_page(
     """
     source = read_source(layout.source(record.notebook))
     executed = nbformat.read(layout.executed(record.notebook, record.profile), as_version=4)
-    stated = {claim for cell in source.cells for claim in claims_stated(cell.source)}
+    stated = {claim for cell in source.cells for claim in BLOCK.findall(cell.source)}
     if missing := sorted({one.claim for one in record.claims} - stated):
         raise StalePage(f"{record.notebook}: {missing[0]} is settled and not stated; '<!-- claim ... -->' is missing")
     cells = list(_cells(source, executed, record, layout))
@@ -80,7 +80,7 @@ def _cells(source: NotebookNode, executed: NotebookNode, record: Record, layout:
     number = -1
     for cell in source.cells:
         if cell.cell_type == "markdown":
-            yield new_markdown_cell(replace_blocks(cell.source, claim_block))
+            yield new_markdown_cell(BLOCK.sub(lambda match: claim_block(match[1]), cell.source))
             continue
         number += 1
         origin = partial(_origin, record, parameters, origins, number, layout)

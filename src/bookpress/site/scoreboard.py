@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from bookpress.claims.evidence import Item, Role, Settled, format_bound, format_number, in_words
+from bookpress.claims.evidence import IN_WORDS, Item, Role, Settled, format_bound, format_number
 from bookpress.claims.panel import set_label, set_number
 from bookpress.claims.registry import Entry, Paper, Verdict
 from bookpress.site.book import Book
@@ -112,7 +112,7 @@ def _measured(settled: Settled) -> tuple[str, str]:
     if item is None:
         return "", ""
     interval = f" ({' to '.join(map(format_number, item.interval))})" if item.interval else ""
-    beside = "" if item.role is Role.NUMBER else in_words(item.relation)
+    beside = "" if item.role is Role.NUMBER else IN_WORDS[item.relation]
     measured = set_number(format_number(item.measured) + interval)
     return f"{set_label(item.label)}: {measured}", beside + set_number(format_bound(item))
 

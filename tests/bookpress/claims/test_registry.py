@@ -79,20 +79,6 @@ def test_a_chapter_without_a_reference_is_the_books_own(tmp_path: Path) -> None:
     assert load_paper(path).is_article
 
 
-@pytest.mark.parametrize(
-    ("expected", "proof", "owed"),
-    [
-        (Verdict.HOLDS, None, False),
-        (Verdict.REFUTED, ProofMark.FAILS, False),
-        (Verdict.HOLDS_WITH_CORRECTION, None, True),
-        (Verdict.HOLDS, ProofMark.REPAIRED, True),
-    ],
-)
-def test_a_proof_is_owed_of_what_the_page_corrects(expected: Verdict, proof: ProofMark | None, owed: bool) -> None:
-    entry = Entry.model_construct(id="x", label="X", kind=Kind.LEMMA, check="c", expected=expected, proof=proof)
-    assert entry.is_corrected is owed
-
-
 def test_a_proof_that_nothing_is_said_of_is_not_checked() -> None:
     usual = {"id": "x", "label": "X", "check": "c", "why": "w"}
     assert Entry(kind=Kind.LEMMA, **usual).expected_proof is ProofMark.NOT_CHECKED  # type: ignore[arg-type]

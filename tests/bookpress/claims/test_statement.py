@@ -9,12 +9,10 @@ from bookpress.claims.registry import Entry, Registry, RegistryError
 from bookpress.claims.statement import (
     BLOCK,
     StatementError,
-    claims_stated,
     heading,
     name_of,
     parts,
     place,
-    replace_blocks,
     restated,
     short_label,
     statement_markdown,
@@ -97,8 +95,7 @@ def test_a_statement_that_holds_comes_before_the_slips_beside_it() -> None:
 
 def test_the_block_is_plain_markdown_that_reads_back() -> None:
     block = statement_markdown("demo/x", entry(title="T", printed="p", corrected="q", expected="refuted"))
-    assert claims_stated(f"Before.\n\n{block}\n\nAfter.") == ["demo/x"]
-    assert replace_blocks(block, lambda claim: f"[{claim}]") == "[demo/x]"
+    assert BLOCK.sub(lambda match: f"[{match[1]}]", f"Before.\n\n{block}\n\nAfter.") == "Before.\n\n[demo/x]\n\nAfter."
     shown = MarkdownIt().render(block)
     assert "<blockquote>\n<p><strong>Lemma 4.4 (T)</strong></p>" in shown
     assert shown.index("<strong>As printed.</strong>") < shown.index("<strong>Corrected.</strong>")

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from bookpress.graph.cluster import blindness, last_words
+from bookpress.graph.engine import blindness
+from bookpress.graph.progress import last_words
 from slurm_service import SlurmCannotStart, running_slurm
 
 ROOT = Path(__file__).resolve().parents[3]
