@@ -24,7 +24,6 @@ from bookpress.layout import Layout
 from bookpress.notebooks.source import Parameter, code_of, parameters_of, read_source
 from bookpress.site.origin import Origins, origin_block
 
-_EMPTY_CLAIM = re.compile(r"^(::::::\{claim\} .*\n)::::::$", re.MULTILINE)
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
 _NUMBER = re.compile(r"[-−]?(?:\d[\d\u202f]*(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)%?")
 #: A bar that ends a cell of a table.
@@ -35,13 +34,11 @@ class StalePage(Exception):
     """The executed notebook was made from other code than the source holds now."""
 
 
-def write_page(
-    record: Record, full_size: str, layout: Layout, points: str = "", margin: str = "", description: str = ""
-) -> None:
+def write_page(record: Record, full_size: str, layout: Layout, points: str = "", description: str = "") -> None:
     """Write the page of one notebook and its figures.
 
-    ``full_size`` is a line on the run at full size, ``points`` what there is of it point by point, ``margin`` the
-    content of the margin at the first statement, ``description`` a sentence for search engines; each may be empty.
+    ``full_size`` is a line on the run at full size, ``points`` what there is of it point by point,
+    ``description`` a sentence for search engines; each may be empty.
 
     Raises:
         StalePage: the executed copy is of older code, or the page lacks its title or a claim that it settles.
@@ -52,7 +49,6 @@ def write_page(
     if missing := sorted({one.claim for one in record.claims} - stated):
         raise StalePage(f"{record.notebook}: {missing[0]} is settled and not stated; '<!-- claim ... -->' is missing")
     cells = list(_cells(source, executed, record, layout))
-    _put_beside_first_claim(margin, cells)
     heading = cells[0].source
     title = _TITLE.search(heading)
     if title is None:
@@ -91,14 +87,6 @@ def _cells(source: NotebookNode, executed: NotebookNode, record: Record, layout:
 def _origin(record: Record, parameters: list[Parameter], origins: Origins, number: int, layout: Layout) -> str:
     """Where the values of a cell come from; sought only for a cell that shows some."""
     return origin_block(record, parameters, origins.functions(number), layout)
-
-
-def _put_beside_first_claim(margin: str, cells: list[NotebookNode]) -> None:
-    """What a claim's directive holds stands at the head of the note beside it."""
-    for cell in cells:
-        if margin and (first := _EMPTY_CLAIM.search(cell.source)):
-            cell.source = f"{cell.source[: first.end(1)]}{margin}\n{cell.source[first.end(1) :]}"
-            return
 
 
 def _code_cell(
