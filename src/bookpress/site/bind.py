@@ -2,6 +2,7 @@
 
 import filecmp
 import shutil
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -154,43 +155,37 @@ def contents(book: Book) -> str:
     chapters: list[dict[str, object]] = []
     own: list[dict[str, object]] = []
     for paper in book.registry.papers:
-        chapter: dict[str, object] = {"file": f"papers/{paper.name}"}
-        sections = [
+        sections: list[dict[str, object]] = [
             {"file": f"notebooks/{name}", "title": Notebook(name, book.layout).title}
             for name in book.notebooks_of(paper)
         ]
-        (chapters if paper.is_article else own).append(chapter | ({"sections": sections} if sections else {}))
-    book_pages = [
-        {"file": "generated/scoreboard"},
-        _with_papers(book, "errata"),
-        *({"file": f"generated/{page}"} for page in ("gallery", "full-size")),
+        (chapters if paper.is_article else own).append(_page(f"papers/{paper.name}", sections))
+    findings = [_page("generated/scoreboard"), _with_papers(book, "errata")]
+    findings += [_page("generated/gallery"), _page("generated/full-size")]
+    learning = [
+        name for name in ("reading", "glossary", "notation", "rerun") if (book.layout.book / f"{name}.md").is_file()
     ]
-    package = _with_papers(book, "package")
-    about = ["contributing", "references"]
-    instruments = [{"file": f"instruments/{path.stem}"} for path in instrument_pages(book.layout)]
-    parts = [
-        {"caption": "What was found", "chapters": book_pages},
-        {"caption": "The papers", "chapters": chapters},
-        *([{"caption": "Across the papers", "chapters": own}] if own else []),
-        *([{"caption": "Instruments", "chapters": instruments}] if instruments else []),
-        {
-            "caption": "Learning from it",
-            "chapters": [
-                {"file": page}
-                for page in ("reading", "glossary", "notation", "rerun")
-                if (book.layout.book / f"{page}.md").is_file()
-            ],
-        },
-        {"caption": "About the book", "chapters": [package, *({"file": page} for page in about)]},
-    ]
-    text: str = yaml.safe_dump(
-        {"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False, allow_unicode=True
-    )
-    return text
+    parts = {
+        "What was found": findings,
+        "The papers": chapters,
+        "Across the papers": own,
+        "Instruments": [_page(f"instruments/{path.stem}") for path in instrument_pages(book.layout)],
+        "Learning from it": [_page(name) for name in learning],
+        "About the book": [_with_papers(book, "package"), _page("contributing"), _page("references")],
+    }
+    listed = [{"caption": caption, "chapters": pages} for caption, pages in parts.items() if pages]
+    contents = {"format": "jb-book", "root": "index", "parts": listed}
+    return str(yaml.safe_dump(contents, sort_keys=False, allow_unicode=True))
+
+
+def _page(file: str, sections: Sequence[dict[str, object]] = ()) -> dict[str, object]:
+    """An entry of the contents, with the pages below it where there are some."""
+    return {"file": file} | ({"sections": list(sections)} if sections else {})
 
 
 def _with_papers(book: Book, page: str) -> dict[str, object]:
     """A generated page with those of the single papers below it."""
-    names = [f"{page}-{paper.name}" for paper in book.registry.papers]
-    sections = [{"file": f"generated/{name}"} for name in names if (book.layout.generated / f"{name}.md").is_file()]
-    return {"file": f"generated/{page}"} | ({"sections": sections} if sections else {})
+    names = [f"generated/{page}-{paper.name}" for paper in book.registry.papers]
+    return _page(
+        f"generated/{page}", [_page(name) for name in names if (book.layout.generated.parent / f"{name}.md").is_file()]
+    )

@@ -148,12 +148,7 @@ def test_what_a_book_does_not_have_is_no_part_of_its_contents(book: Any, monkeyp
     book.registry = Registry(papers=PAPERS[:1])
     book.records, book.instruments = {}, []
     found = toc(book, monkeypatch)
-    assert [part["caption"] for part in found["parts"]] == [
-        "What was found",
-        "The papers",
-        "Learning from it",
-        "About the book",
-    ]
+    assert [part["caption"] for part in found["parts"]] == ["What was found", "The papers", "About the book"]
     assert found["parts"][1]["chapters"] == [{"file": "papers/first"}]
     assert found["parts"][0]["chapters"][1] == {"file": "generated/errata"}
 
