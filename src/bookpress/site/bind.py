@@ -18,7 +18,7 @@ from bookpress.site.book import FINDINGS, Book
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
 from bookpress.site.map import map_page
-from bookpress.site.package_page import package_pages
+from bookpress.site.package import package_pages
 from bookpress.site.page import picture_block, without_html, write_page
 
 #: Folders of ``book/`` that hold nothing but generated pages.
