@@ -38,7 +38,6 @@ def test_a_note_on_a_claim_stands_beside_its_box_where_there_is_room(screen: Any
     else:
         assert note["y"] >= box["y"] + box["height"]
     assert screen.page.locator(".claim-note").first.get_by_role("link").count() > 1
-    assert screen.page.locator(".page-map").is_visible() == wide
 
 
 def test_a_long_note_on_a_claim_opens_no_gap_in_the_text(screen: Any) -> None:
