@@ -4,7 +4,6 @@ A point is one run of a notebook. Its parameters identify it and nothing else do
 it; the device on which it runs does not count.
 """
 
-import ast
 import itertools
 import json
 import math
@@ -20,7 +19,7 @@ from bookpress.claims.record import Sealed
 from bookpress.claims.registry import Verdict
 from bookpress.files import digest
 from bookpress.notebooks.profile import ProfileError
-from bookpress.notebooks.ranges import is_simple, value_of
+from bookpress.notebooks.ranges import value_of
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import MOST_VALUES, ValueRefused, check, fitted
 
@@ -149,11 +148,9 @@ def number_of(expression: str, point: Point) -> float:
         ProfileError: the expression is something else, or has no value there.
     """
     try:
-        if is_simple(ast.parse(expression, mode="eval").body, point.parameters.keys()):
-            return float(value_of(expression, point.parameters))
+        return float(value_of(expression, point.parameters))
     except (SyntaxError, TypeError, ValueError, ArithmeticError):
-        pass
-    raise ProfileError(f"'{expression}' is no number made of the parameters of {point.notebook}")
+        raise ProfileError(f"'{expression}' is no number made of the parameters of {point.notebook}") from None
 
 
 def _identity(notebook: str, parameters: Mapping[str, Any]) -> str:

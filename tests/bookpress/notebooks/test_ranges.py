@@ -59,7 +59,7 @@ def test_ends_are_taken_where_the_other_parameters_are() -> None:
     ],
 )
 def test_only_arithmetic_of_known_names_is_simple(text: str, simple: bool) -> None:
-    assert is_simple(ast.parse(text, mode="eval").body, DEFAULTS) is simple
+    assert is_simple(text, DEFAULTS) is simple
 
 
 def test_the_value_of_arithmetic() -> None:
