@@ -51,7 +51,7 @@ class RunFailed(Exception):
     ``executed`` is the notebook as far as it ran; None where it was not begun.
     """
 
-    def __init__(self, code: Exit, message: str, executed: NotebookNode | None = None) -> None:
+    def __init__(self, code: Exit, message: str, executed: Any = None) -> None:
         super().__init__(message)
         self.code = code
         self.executed = executed
