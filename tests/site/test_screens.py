@@ -135,19 +135,21 @@ def test_a_figure_opens_large_and_closes(light: Any, way: str) -> None:
     assert light.faults == []
 
 
-def test_paper_loses_no_code(light: Any) -> None:
-    """Long lines wrap and folds are open, so that no word of a cell lies outside its box."""
+def test_pages_opened_as_files_have_no_errors_and_lose_no_code_on_paper(light: Any) -> None:
+    """In print long lines wrap and folds are open, so that no word of a cell lies outside its box."""
     cut = "[...document.querySelectorAll('.bd-article pre')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
     hidden = "[...document.querySelectorAll('.bd-article pre')].filter(e => !e.getClientRects().length).length"
+    icons = "[...document.fonts].some(one => one.family.includes('Awesome') && one.status === 'loaded')"
     for path in kinds(light.site.pages):
-        light.open(path)
+        light.page.emulate_media(media="screen")
+        light.page.goto((SITE / path).as_uri(), wait_until="load")
+        light.page.evaluate("() => window.MathJax?.startup?.promise")
+        light.page.wait_for_function(icons)
         light.page.emulate_media(media="print")
         light.page.set_viewport_size({"width": 690, "height": 900})  # A4 between its margins
         light.page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert light.page.evaluate(f"[{cut}, {hidden}]") == [0, 0], path
-        light.page.evaluate("dispatchEvent(new Event('afterprint'))")
-        light.page.emulate_media(media="screen")
-        light.page.set_viewport_size({"width": 1300, "height": 900})
+    assert light.faults == []
 
 
 def test_boxes_and_cells_go_on_overleaf(light: Any) -> None:
@@ -157,14 +159,6 @@ def test_boxes_and_cells_go_on_overleaf(light: Any) -> None:
     boxes = ".bd-article :is(.admonition, .highlight, table)"
     kept_whole = f"[...document.querySelectorAll('{boxes}')].filter(e => getComputedStyle(e).breakInside !== 'auto')"
     assert light.page.evaluate(f"[document.querySelectorAll('{boxes}').length > 10, {kept_whole}.length]") == [True, 0]
-
-
-def test_the_pdf_button_prints(light: Any) -> None:
-    light.open(_page_with_figure(light.site.pages))
-    light.page.evaluate("window.print = () => { window.printed = true; }")
-    light.page.locator(".dropdown-download-buttons > button").click()
-    light.page.locator(".btn-download-pdf-button").click()
-    assert light.page.evaluate("window.printed === true")
 
 
 def _weight(visit: Any, path: str) -> int:
@@ -184,26 +178,8 @@ def test_the_gallery_loads_what_is_seen(light: Any) -> None:
     assert _weight(light, "generated/gallery.html") < max(3_000_000, whole / 2)
 
 
-def test_no_drawing_is_heavy() -> None:
-    if not SITE.is_dir():
-        pytest.skip("the site is not built: `make book` first")
-    heavy = {
-        path.name: path.stat().st_size for path in (SITE / "_images").glob("*.svg") if path.stat().st_size > 300_000
-    }
-    assert heavy == {}
-
-
 def test_an_open_figure_is_accessible(screen: Any) -> None:
     screen.open(_page_with_figure(screen.site.pages))
     screen.page.locator(".bd-article figure img").first.click()
     found = Axe().run(screen.page, context="dialog", options=WCAG).response["violations"]
     assert [one["id"] for one in found] == []
-
-
-def test_pages_opened_as_files_have_no_errors(light: Any) -> None:
-    for path in kinds(light.site.pages):
-        light.page.goto((SITE / path).as_uri(), wait_until="load")
-        light.page.evaluate("() => window.MathJax?.startup?.promise")
-    assert light.faults == []
-    icons = "[...document.fonts].some(one => one.family.includes('Awesome') && one.status === 'loaded')"
-    light.page.wait_for_function(icons)

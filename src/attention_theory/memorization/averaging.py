@@ -1,6 +1,5 @@
 """The layer that only averages, and the assumption under which it prepares the queries (Section 4.4, Appendix G)."""
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
