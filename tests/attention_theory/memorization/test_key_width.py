@@ -59,8 +59,6 @@ def test_the_ends_of_the_ranges() -> None:
     assert narrowed_heads(heads, examples.contexts, 2).keys.shape == (2, 6, 2)
     with pytest.raises(ParameterError, match="head_width must be a whole number from 1 to 2, got 0"):
         narrowed_heads(heads, examples.contexts, 0)
-    with pytest.raises(ParameterError, match="outputs"):
-        reachable_dimensions(examples, 1, 1, outputs=0)
 
 
 def test_two_outputs_have_two_read_outs() -> None:

@@ -88,9 +88,5 @@ def test_the_weights_are_counted(size: DecoderSize) -> None:
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="width"):
         DecoderSize(7, 15, 2, 1)
-    with pytest.raises(ParameterError, match="feed_forward"):
-        DecoderSize(7, 16, 2, 1, feed_forward=0)
-    with pytest.raises(ParameterError, match="rotary"):
-        DecoderSize(7, 16, 2, 1, rotary=0.5)
     with pytest.raises(ParameterError, match="seeds"):
         Decoders(SIZE, [])

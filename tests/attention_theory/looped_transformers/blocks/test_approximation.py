@@ -59,14 +59,6 @@ def test_the_partitions_by_hand() -> None:
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (lambda: reciprocal_partition(0.0, 0.5, 1.0), "error"),
-        (lambda: reciprocal_partition(1.5, 0.5, 1.0), "error"),
-        (lambda: reciprocal_partition(0.5, 0.0, 1.0), "least"),
-        (lambda: reciprocal_partition(0.5, 1.5, 1.0), "least"),
-        (lambda: reciprocal_partition(0.5, 0.5, 0.5), "most"),
-        (lambda: root_partition(0.0, 1.0), "error"),
-        (lambda: root_partition(1.5, 1.0), "error"),
-        (lambda: root_partition(0.5, 0.0), "most"),
         (lambda: root_partition(0.5, 1.0)(torch.zeros(1), "another"), "form"),  # type: ignore[arg-type]
     ],
 )

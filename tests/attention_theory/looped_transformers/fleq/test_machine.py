@@ -9,7 +9,6 @@ from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret
-from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
@@ -141,10 +140,6 @@ def test_the_printed_target_of_the_write_does_no_harm() -> None:
 
 def test_bad_parameters_are_refused() -> None:
     program = sample(0, ("add",))
-    with pytest.raises(ParameterError, match="temperature"):
-        FleqMachine(program, temperature=0.0)
-    with pytest.raises(ParameterError, match="heads"):
-        FleqLayout(4, 20, 5, standard_blocks(program), 40.0, heads="two")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="none"):
         FleqMachine(program, form={"none": "printed"})
     with pytest.raises(ParameterError, match="memory"):

@@ -104,5 +104,3 @@ def test_the_law_and_the_bounds_by_hand() -> None:
 def test_at_least_one_cycle_is_looked_at() -> None:
     machine, source = SubleqMachine(4, 6), program([3], [(0, 2, 0)])
     assert noise_before_correction(machine, source, 14.0, 1).shape == (1,)
-    with pytest.raises(ParameterError, match="steps"):
-        noise_before_correction(machine, source, 14.0, 0)
