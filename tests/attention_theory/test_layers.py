@@ -55,6 +55,6 @@ def test_a_masked_key_has_weight_zero(rule: Rule) -> None:
     assert torch.equal(weights.triu(1), torch.zeros(4, 4, dtype=torch.float64))
 
 
-def test_linear_weights_are_the_scores_and_an_unknown_rule_is_refused() -> None:
+def test_linear_weights_are_the_scores() -> None:
     scores = normal(2, 3, seed=2)
     assert attention_weights(scores, "linear") is scores

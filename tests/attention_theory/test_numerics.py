@@ -54,7 +54,7 @@ def test_relative_error_is_relative_and_absolute_at_zero() -> None:
 
 def test_equal_values_of_two_shapes_are_not_compared() -> None:
     column = torch.tensor([[1.0], [2.0], [3.0]])
-    with pytest.raises(ParameterError, match=r"shapes must be equal, with an entry, got \[3\] and \[3, 1\]"):
+    with pytest.raises(ParameterError, match=r"shape of ours, with an entry, got \[3, 1\] and \[3\]"):
         relative_error(column[:, 0], column)
     with pytest.raises(ParameterError, match="with an entry"):
         relative_error(torch.ones(0), torch.ones(0))

@@ -35,8 +35,3 @@ def test_ranks_in_whole_numbers(width: int, order: int) -> None:
         whole = torch.randint(-9, 10, (hyper_feature_count(width, order) + 4, tokens, width), generator=source)
         found = modular_rank(hyper_features(whole[:, -1], whole, order, "all", scaled=False))
         assert found == rank_on_tokens(width, order, tokens)
-
-
-def test_the_ends_of_the_ranges() -> None:
-    assert feature_shapes(2) == [(3,), (2, 1)]
-    assert shape_dimension((3,), 1) == 1

@@ -93,9 +93,5 @@ def test_a_shared_context_is_drawn_until_its_tokens_are_independent() -> None:
     assert exact_rank(1, 1, 1, 2, 1, 0) == 1
 
 
-@pytest.mark.parametrize(
-    ("sizes", "name"),
-    [((0, 1, 1, 2), "heads"), ((1, 0, 1, 2), "tokens"), ((1, 1, 0, 2), "width"), ((1, 1, 1, 1), "order")],
-)
-def test_a_bound_is_for_sizes_from_one_and_orders_from_two(sizes: tuple[int, int, int, int], name: str) -> None:
+def test_the_bound_of_the_least_sizes_is_one() -> None:
     assert capacity_bound(1, 1, 1, 2) == capacity_bound(1, 1, 1, 2, shared=False) == 1

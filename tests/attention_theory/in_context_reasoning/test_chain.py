@@ -64,7 +64,7 @@ def test_without_noise_and_with_nothing_else(noise: float, after: set[int]) -> N
     assert len(chain_sentences(TASK, 1, noise, 0).tokens) == 1
 
 
-def test_a_count_and_a_share_out_of_range_are_refused() -> None:
+def test_a_chain_has_a_task_with_noise() -> None:
     words = torch.zeros(1, 40, dtype=torch.long)
     with pytest.raises(ParameterError, match="task"):
         chain_probability(words, 1, Task(20, 1, 4, 40), 0.5)

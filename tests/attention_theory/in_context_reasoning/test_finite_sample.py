@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -53,8 +52,9 @@ def test_waiting_times() -> None:
 
 
 def test_guards() -> None:
-    with pytest.raises(ParameterError, match="radius"):
-        kl_bound(0.05, 0.05)
+    for radius in (-0.1, 0.05):
+        with pytest.raises(ParameterError, match="radius"):
+            kl_bound(0.05, radius)
     for call in (lambda: mean_estimates(50, 1.5), lambda: kl_bound(0.0, 0.0), lambda: separation_time(1.0, 0.0, 0.1)):
         with pytest.raises(ParameterError, match="alpha"):
             call()
@@ -68,17 +68,6 @@ def test_separation_is_strict_in_both_layers() -> None:
     done = Pass(attention, attention, attention, attention, ff)
     assert separated(done, sentences, task).tolist() == [True, False, False]
     assert math.isclose(hoeffding_radius(1, 1.0), math.sqrt(math.log(2) / 2))
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda: kl_bound(0.5, -0.1), "radius"),
-    ],
-)
-def test_what_is_out_of_range_is_refused(call: Callable[[], object], name: str) -> None:
-    with pytest.raises(ParameterError, match=rf"^{name} must be"):
-        call()
 
 
 def test_two_samples_by_hand() -> None:

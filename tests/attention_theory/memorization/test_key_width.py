@@ -10,7 +10,7 @@ from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(1, 4), st.integers(2, 6), st.integers(1, 10), st.integers(0, 1_000))
 def test_width_n_minus_1_is_as_good_as_any(heads: int, tokens: int, head_width: int, seed: int) -> None:
     examples = sample_examples(10, tokens, 9, law="uniform", seed=seed)

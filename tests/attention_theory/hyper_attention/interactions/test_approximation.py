@@ -81,6 +81,6 @@ def test_training_finds_the_truncation_error_of_the_identity() -> None:
     assert best_residual(identity, 2, restarts=16, steps=1500, seed=0) == pytest.approx(2, abs=1e-5)
 
 
-def test_ranks_out_of_range_are_refused() -> None:
+def test_no_restart_is_refused() -> None:
     with pytest.raises(ParameterError, match="restarts"):
         best_residual(EFFECT.unsqueeze(-1), 2, restarts=0, steps=10, seed=0)

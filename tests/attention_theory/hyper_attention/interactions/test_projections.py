@@ -44,13 +44,6 @@ def test_missed_agreements_are_those_of_all_tokens(width: int) -> None:
     assert missed_agreements(rows, features, values) == pytest.approx(missed / total, abs=1e-12)
 
 
-def test_bad_sizes_are_refused() -> None:
-    with pytest.raises(ParameterError, match="vectors"):
-        largest_inner_product(torch.ones(1, 3))
-    with pytest.raises(ParameterError, match="rows"):
-        missed_agreements(torch.ones(5, 2), 2, 3)
-
-
 def test_agreements_are_those_of_tokens_compared_one_by_one() -> None:
     tables = agreements(2, 3)
     tokens = list(itertools.product(range(3), repeat=2))

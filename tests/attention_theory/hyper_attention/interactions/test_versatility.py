@@ -121,7 +121,7 @@ def test_moments_by_hand() -> None:
     assert unique_null_vector(1, 3, 4).tolist() == [1, -3, 1]
 
 
-def test_sizes_and_symbols_out_of_range_are_refused() -> None:
+def test_the_least_sizes() -> None:
     for moment, least in ((uniform_second_moment, 1), (given_second_moment, 2)):
         assert moment(1, least).shape == (least, least)
     assert unique_null_vector(2, 3, 1).tolist() == [1, 1, 0]

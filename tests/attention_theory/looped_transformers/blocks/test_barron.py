@@ -21,11 +21,6 @@ def test_fourier_constants() -> None:
     assert math.isclose(2 * fourier_constant(step_magnitude(outside), outside), 80 / math.pi, rel_tol=1e-3)
 
 
-def test_elements_outside_the_dictionary_are_refused() -> None:
-    inside = Element(gamma=1.0, a=-1.0, b=0.5, tau=3.0, constant=0.5)
-    assert 0 < inside(torch.zeros(())).item() < 1
-
-
 def test_the_greedy_fit_stays_in_the_hull_and_improves() -> None:
     x = torch.linspace(-1, 1, 401, dtype=torch.float64)
     constant = bump_constant(0.4)

@@ -37,7 +37,7 @@ def test_the_columns_are_scratchpad_cells_and_instructions(integers: int, instru
     assert len(frozen.blank) == ends[-1]
 
 
-def test_the_ends_of_the_ranges() -> None:
+def test_the_smallest_and_the_largest_computers() -> None:
     assert FrozenSubleq(4, integers=1, instructions=1, bits=2, temperature=20.0).temperature == 20.0
     assert FrozenSubleq(4, integers=1, instructions=1, bits=32, temperature=100.0).machine.bits == 32
     long = FrozenSubleq(4, integers=1000, instructions=1000, bits=2)

@@ -49,10 +49,6 @@ def test_random_programs_leave_the_reserved_cells(cells: int, instructions: int,
     assert (run.memories[:, :2] == run.memories.new_tensor([0, -1])).all()
 
 
-def test_a_cell_that_holds_no_integer_is_refused() -> None:
-    assert program([], []).memory == (0, -1)
-
-
 def test_wild_programs_go_to_the_limits() -> None:
     sources = [wild_program(6, 8, 5, seed) for seed in range(200)]
     memory = {value for source in sources for value in source.memory[len(RESERVED) :]}
@@ -82,6 +78,6 @@ def test_wild_programs_draw_extremes_more_often() -> None:
 
 
 @pytest.mark.parametrize("draw", [random_program, wild_program])
-def test_sizes_out_of_range_are_refused(draw: Callable[..., SubleqProgram]) -> None:
+def test_programs_of_the_least_and_the_most_bits(draw: Callable[..., SubleqProgram]) -> None:
     assert len(draw(1, 1, 2, 0).memory) == 3
     assert len(draw(1, 1, 62, 0).code) == 2
