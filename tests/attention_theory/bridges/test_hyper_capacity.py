@@ -91,7 +91,3 @@ def test_a_shared_context_is_drawn_until_its_tokens_are_independent() -> None:
     """Two tokens of two small whole numbers are dependent in one draw of seven."""
     assert [exact_rank(1, 2, 2, 2, 5, seed) for seed in range(30)] == [capacity_bound(1, 2, 2, 2)] * 30 == [2] * 30
     assert exact_rank(1, 1, 1, 2, 1, 0) == 1
-
-
-def test_the_bound_of_the_least_sizes_is_one() -> None:
-    assert capacity_bound(1, 1, 1, 2) == capacity_bound(1, 1, 1, 2, shared=False) == 1

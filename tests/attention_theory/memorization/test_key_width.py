@@ -52,7 +52,7 @@ def test_the_count_by_hand() -> None:
     assert dimension_count(2, 4, 5, 9, shared=True) == dimension_count(2, 4, 5, 3, shared=True)
 
 
-def test_the_ends_of_the_ranges() -> None:
+def test_a_narrowed_head_has_from_one_to_all_but_one_of_the_tokens_columns() -> None:
     examples = sample_examples(4, 3, 6, seed=0)
     heads = random_heads(2, 6, 6, 1)
     assert narrowed_heads(heads, examples.contexts, 1).keys.shape == (2, 6, 1)

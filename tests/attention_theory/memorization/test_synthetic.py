@@ -23,12 +23,6 @@ def test_ranges_and_shapes() -> None:
     assert 0.99 < each.contexts.max() <= 1
 
 
-def test_the_least_setting() -> None:
-    data = sample_data_sets([Setting(1, 1, 1, 1)], 2, classes=2)
-    assert data.contexts.shape == (1, 1, 2)
-    assert data.classes == 2
-
-
 def test_what_is_filled_up_is_zero() -> None:
     data = sample_data_sets([Setting(1, 1, 2, 1, seed=0), Setting(1, 3, 4, 1, seed=1)], 2, shared=False)
     assert not data.queries[0, 2:].any()

@@ -119,10 +119,3 @@ def test_moments_by_hand() -> None:
     assert uniform_second_moment(2, 2).tolist() == [[1.5, 0.5], [0.5, 1.5]]
     assert given_second_moment(1, 2).tolist() == [[1, 0], [0, 0]]  # a sequence of one token is symbol 0 itself
     assert unique_null_vector(1, 3, 4).tolist() == [1, -3, 1]
-
-
-def test_the_least_sizes() -> None:
-    for moment, least in ((uniform_second_moment, 1), (given_second_moment, 2)):
-        assert moment(1, least).shape == (least, least)
-    assert unique_null_vector(2, 3, 1).tolist() == [1, 1, 0]
-    assert rank_failure_tail(1, 1, 0.25) == pytest.approx(0.75)

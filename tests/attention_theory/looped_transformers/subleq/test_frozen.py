@@ -35,10 +35,3 @@ def test_the_columns_are_scratchpad_cells_and_instructions(integers: int, instru
     assert list(frozen.columns.values()) == list(pairwise(ends))
     assert list(frozen.columns) == ["scratchpad", "cells", "instructions"]
     assert len(frozen.blank) == ends[-1]
-
-
-def test_the_smallest_and_the_largest_computers() -> None:
-    assert FrozenSubleq(4, integers=1, instructions=1, bits=2, temperature=20.0).temperature == 20.0
-    assert FrozenSubleq(4, integers=1, instructions=1, bits=32, temperature=100.0).machine.bits == 32
-    long = FrozenSubleq(4, integers=1000, instructions=1000, bits=2)
-    assert (long.cells, long.instructions) == (1002, 1001)

@@ -1,12 +1,9 @@
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.subleq.language import (
     RESERVED,
-    SubleqProgram,
     interpret,
     program,
     random_program,
@@ -75,9 +72,3 @@ def test_wild_programs_draw_extremes_more_often() -> None:
     assert 0.45 < extreme < 0.65  # half of them, and six of 64 of the others
     a, _, c = (set(one) for one in zip(*(step for source in sources for step in source.code[:-1]), strict=True))
     assert (a, c) == (set(range(6)), set(range(4)))
-
-
-@pytest.mark.parametrize("draw", [random_program, wild_program])
-def test_programs_of_the_least_and_the_most_bits(draw: Callable[..., SubleqProgram]) -> None:
-    assert len(draw(1, 1, 2, 0).memory) == 3
-    assert len(draw(1, 1, 62, 0).code) == 2
