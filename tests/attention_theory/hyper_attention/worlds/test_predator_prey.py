@@ -19,7 +19,6 @@ from attention_theory.hyper_attention.worlds.predator_prey import (
     PREY,
     RIGHT,
     RISING,
-    SPECIES,
     UP,
     X,
     Y,
@@ -94,14 +93,6 @@ def test_a_world_turned_over_is_played_with_y_down() -> None:
             times = range(2 * size)
             cells = [(world[i, X] + t == world[j, X]) and (world[i, Y] == world[j, Y] - t) for t in times]
             assert met[i, j] == any(cells)
-
-
-def test_features_are_consistent() -> None:
-    worlds = sample_worlds(5, 7, 4, 1)
-    assert torch.equal(worlds[..., RISING], worlds[..., X] + worlds[..., Y])
-    assert torch.equal(worlds[..., FALLING] - 3, worlds[..., X] - worlds[..., Y])
-    assert all(worlds[..., k].min() >= 0 and worlds[..., k].max() < size for k, size in enumerate(feature_sizes(4)))
-    assert {SPECIES, POLICY, X, Y, RISING, FALLING} == set(range(6))
 
 
 def test_parameters() -> None:

@@ -74,12 +74,3 @@ def test_bad_machines_are_refused(text: str) -> None:
 def test_bad_words_are_refused() -> None:
     with pytest.raises(ParameterError, match="word"):
         write_tape(parse_machine(EVEN), "11111", 4)
-
-
-def test_draws_have_their_shapes_and_seeds() -> None:
-    tables = random_tables(5, 3, 2, seed=1)
-    assert tables.shape == (5, 3, 2, 3)
-    assert torch.equal(tables, random_tables(5, 3, 2, seed=1))
-    tapes, places = random_inputs(5, 2, 6, seed=1)
-    assert tapes.shape == (5, 6)
-    assert places.shape == (5,)

@@ -20,7 +20,7 @@ def compare(universal: UniversalMachine, machines: int, seed: int, dtype: torch.
     return compare_with_simulator(universal, tables, *inputs, dtype)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     states=st.integers(1, 4),
     letters=st.integers(1, 3),
