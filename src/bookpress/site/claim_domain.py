@@ -256,7 +256,7 @@ class ClaimDomain(Domain):
         return []
 
     def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
-        for paper in self.registry.papers:
+        for paper in self.registry.papers if self.layout.claims.is_dir() else []:  # a site may have no claims
             for entry in paper.claims:
                 if box := self._box(claim := f"{paper.name}/{entry.id}"):
                     yield claim, heading(entry), "claim", *box, 1
