@@ -1,6 +1,7 @@
 """House rules that no other check keeps."""
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path

@@ -17,7 +17,7 @@ from bookpress.site.boards import errata_pages, notebooks_list, scoreboard_page,
 from bookpress.site.book import FINDINGS, Book
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
-from bookpress.site.map import map_page
+from bookpress.site.map import draw, map_page, page_map
 from bookpress.site.package import package_pages
 from bookpress.site.page import picture_block, without_html, write_page
 
@@ -114,8 +114,15 @@ def _move_into_place(pages: Path, layout: Layout) -> None:
 def _write_pages(book: Book) -> int:
     """Write all pages aside; the number of those that no notebook is behind."""
     layout = book.layout
-    for name, record in book.records.items():
-        write_page(record, book.full_size_run(name), layout, book.points_section(name), book.description(name))
+    for paper in book.registry.papers:
+        drawing = draw(paper)
+        for name in book.notebooks_of(paper):
+            record = book.records[name]
+            own = {settled.claim.partition("/")[2] for settled in record.claims}
+            small = page_map(book, paper, drawing, own)
+            write_page(
+                record, book.full_size_run(name), layout, small, book.points_section(name), book.description(name)
+            )
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),

@@ -121,6 +121,25 @@ def map_page(book: Book, paper: Paper) -> str:
     return "\n".join(lines)
 
 
+def page_map(book: Book, paper: Paper, drawing: Drawing | None, own: set[str]) -> str:
+    """The map next to a page, as dots with a ring around the page's ``own`` claims; empty where it has none."""
+    if drawing is None or not own & drawing.nodes.keys():
+        return ""
+    width, height = drawing.size
+    radius = width / 55
+    paths = "".join("M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in line.points) for line in drawing.lines)
+    dots = ""
+    for entry in (entry for entry in paper.claims if entry.id in drawing.nodes):
+        place = 'cx="{:.0f}" cy="{:.0f}"'.format(*drawing.nodes[entry.id])
+        dots += f'<circle class="{verdict_class(book.verdict(paper, entry))}" {place} r="{radius:.0f}"/>'
+        dots += f'<circle class="ring" {place} r="{2 * radius:.0f}"/>' * (entry.id in own)
+    return (
+        f'```{{raw}} html\n<a class="page-map" href="../../papers/{paper.name}.html#claim-map">'
+        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" aria-hidden="true"><path d="{paths}"/>{dots}</svg>'
+        "<span>This page on the chapter’s map</span></a>\n```"
+    )
+
+
 def _svg(book: Book, paper: Paper, drawing: Drawing) -> str:
     width, height = drawing.size
     proof = "the proof as printed" if paper.is_article else "the proof, which is the book's own"

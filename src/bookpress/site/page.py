@@ -35,11 +35,13 @@ class StalePage(Exception):
     """The executed notebook was made from other code than the source holds now."""
 
 
-def write_page(record: Record, full_size: str, layout: Layout, points: str = "", description: str = "") -> None:
+def write_page(
+    record: Record, full_size: str, layout: Layout, small_map: str = "", points: str = "", description: str = ""
+) -> None:
     """Write the page of one notebook and its figures.
 
-    ``full_size`` is a line on the run at full size, ``points`` what there is of it point by point,
-    ``description`` a sentence for search engines; each may be empty.
+    ``full_size`` is a line on the run at full size, ``small_map`` the page's place on the chapter's map, ``points``
+    what there is of the full size point by point, ``description`` a sentence for search engines; each may be empty.
 
     Raises:
         StalePage: the executed copy is of older code, or the page lacks its title or a claim that it settles.
@@ -54,7 +56,7 @@ def write_page(record: Record, full_size: str, layout: Layout, points: str = "",
     title = _TITLE.search(heading)
     if title is None:
         raise StalePage(f"{record.notebook}: the first cell must begin with a title, '# ...'")
-    below = "\n\n".join(part for part in (badges(record.claims), _run_line(record, full_size)) if part)
+    below = "\n\n".join(part for part in (badges(record.claims), _run_line(record, full_size), small_map) if part)
     cells[0].source = f"{title.group()}\n\n{below}\n{heading[title.end() :]}"
     cells += [new_markdown_cell(points)] if points else []
     about = {"og:description": description, "myst": {"html_meta": {"description": description}}} if description else {}

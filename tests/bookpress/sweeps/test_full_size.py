@@ -7,7 +7,7 @@ import pytest
 
 from bookpress.notebooks.profile import ProfileError
 from bookpress.notebooks.values import ValueRefused
-from bookpress.sweeps.full_size import CPU, CUDA, FigureSweep, figure_sweeps, in_words, tasks_of
+from bookpress.sweeps.full_size import CPU, FigureSweep, figure_sweeps, in_words, tasks_of
 from bookpress.sweeps.points import PointRecord
 
 SWEEP = """\
@@ -55,7 +55,7 @@ def test_points_are_done_by_their_records(toy: Any, sweeps: Load, a_record: Call
         a_record(point, seconds=50.0 * point.parameters["n"]).write(path)
     long, short = sweeps()
     assert (len(long.done), len(short.done)) == (2, 0)
-    assert (long.pace(CPU), long.pace(CUDA)) == (0.5, None)
+    assert (long.pace(CPU), long.pace("cuda")) == (0.5, None)
     assert long.seconds(long.missing, CPU) == [200, 50, 100, 200]
     assert long.seconds_measured() == {"CPU": 75.0}
 
@@ -69,7 +69,7 @@ def test_every_sweep_gets_on_and_short_points_go_first(toy: Any, sweeps: Load) -
 
 def test_points_for_an_accelerator_are_left_to_one(toy: Any, sweeps: Load) -> None:
     assert all("kind=b" not in task.record.stem for task in tasks_of(sweeps("true"), CPU, toy.layout))
-    on_gpu = tasks_of(sweeps("true"), CUDA, toy.layout)
+    on_gpu = tasks_of(sweeps("true"), "cuda", toy.layout)
     assert len(on_gpu) == 8
     assert {task.point.parameters["device"] for task in on_gpu} == {"cuda"}
 
