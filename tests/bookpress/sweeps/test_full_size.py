@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from bookpress.notebooks.profile import ProfileError
-from bookpress.notebooks.values import ValueRefused
 from bookpress.sweeps.full_size import CPU, FigureSweep, figure_sweeps, in_words, tasks_of
 from bookpress.sweeps.points import PointRecord
 
@@ -79,10 +78,7 @@ def test_points_for_an_accelerator_are_left_to_one(toy: Any, sweeps: Load) -> No
     [
         ("n: [1, 2, 4]", "m: [1], n: [1]", "full.yaml, demo/good, 'long': demo/points/point has no parameter 'm'"),
         ("100 * n", "100 * m", r"full.yaml, demo/good, 'long': '100 \* m' is no number"),
-        ("n: [1, 2, 4]", "n: [0]", "out of its range"),
         ("n: [1, 2, 4]", "n: [2.0]", "n must be a whole number"),
-        ("kind: b", "kind: no", "kind must be a text, got False"),
-        ("seed: 0..1", "seed: 0..999999999", "at most 100,000 are allowed"),
         ("across: n", "across: m", "across and apart name axes, got 'm'; there are: n, seed"),
         ("      number: loss\n", "", "number"),
     ],
@@ -90,14 +86,6 @@ def test_points_for_an_accelerator_are_left_to_one(toy: Any, sweeps: Load) -> No
 def test_a_description_that_does_not_fit_is_named(sweeps: Load, old: str, new: str, message: str) -> None:
     with pytest.raises(ProfileError, match=message):
         sweeps(text=SWEEP.replace("GPU", "false").replace(old, new))
-
-
-def test_sweeps_of_some_pages_are_those_of_these_pages(toy: Any, sweeps: Load) -> None:
-    assert sweeps() == figure_sweeps(toy.layout, ["demo/good"])
-    with pytest.raises(ValueRefused, match="no sweep for a page 'demo/goood'; nearest: demo/good"):
-        figure_sweeps(toy.layout, ["demo/good", "demo/goood"])
-    (toy.layout.profiles / "full.yaml").unlink()
-    assert figure_sweeps(toy.layout) == []
 
 
 def test_points_are_listed_worked_off_and_made_again(book: Any, toy: Any, sweeps: Load) -> None:
@@ -126,10 +114,7 @@ def test_points_are_listed_worked_off_and_made_again(book: Any, toy: Any, sweeps
     [
         (["--work", "--again"], 2, "one of the two"),
         (["--device", "tpu"], 2, "--device is 'cpu' or 'cuda', got 'tpu'"),
-        (["--work", "--hours", "1e300"], 2, "1e+300 is not from 0 to 8760"),
         (["demo/goood"], 3, "nearest: demo/good"),
-        (["demo/goood", "--work"], 3, "nearest: demo/good"),
-        (["demo/goood", "--again"], 3, "nearest: demo/good"),
     ],
 )
 def test_wrong_usage_is_refused(book: Any, sweeps: Load, arguments: list[str], code: int, message: str) -> None:

@@ -27,8 +27,6 @@ def notebook(toy: Any) -> Notebook:
     [
         ([], "needs an axis"),
         (["n="], "the axis n has no values"),
-        (["seed=3..1"], "the axis seed has no values"),
-        (["n=1,2,1"], "the axis n has the value 1 twice"),
         (["wait=1,1.0"], "the axis wait has the value 1.0 twice"),
         (["heads=1,[1]"], r"the axis heads has the value \[1\] twice"),
         (["n=0,1"], "n=0 is out of its range: at least 1"),
