@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bookpress.claims.record import Sealed
+from bookpress.claims.record import RecordError, Sealed
 from bookpress.claims.registry import Verdict
 from bookpress.files import digest
 from bookpress.notebooks.profile import ProfileError
@@ -91,14 +92,15 @@ def recorded(
     """Find the records of points of one notebook in a folder, by identity, and list the points without one.
 
     With a fingerprint, only records of that code count. A record from before the notebook had one of its parameters is
-    that of the point with this parameter at its default.
-
-    Raises:
-        RecordError: a record is damaged; once its file is removed, the point is made again.
+    that of the point with this parameter at its default. A damaged record is named, and its point counts as missing.
     """
     records = {}
     for path in sorted(folder.glob("[!.]*.json")):
-        record = PointRecord.read(path)
+        try:
+            record = PointRecord.read(path)
+        except RecordError as error:
+            print(f"{error}; its point counts as missing", file=sys.stderr)
+            continue
         if fingerprint in (None, record.fingerprint):
             records[_identity(record.notebook, points[0].defaults | record.parameters)] = record
     done = {point.identity: records[point.identity] for point in points if point.identity in records}
