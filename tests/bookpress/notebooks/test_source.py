@@ -153,7 +153,8 @@ def test_a_text_is_the_same_however_its_lines_end(notebook: Notebook) -> None:
     assert text_of(notebook.path) == "é\n"
 
 
-def test_a_source_that_has_been_read_is_not_cells_of_again(toy: Any) -> None:
+def test_a_source_that_has_been_read_is_not_parsed_again(toy: Any) -> None:
+    _cells_of.cache_clear()
     assert Notebook(toy.add("good"), toy.layout).title == "Good"
     (path,) = (toy.layout.build / "memory").iterdir()
     path.write_text(path.read_text().replace("# Good", "# Kept"))

@@ -102,7 +102,8 @@ def build(root: Path, front: str) -> None:
     (root / "book").mkdir(exist_ok=True)
     (root / "book" / "index.rst").write_text(front)
     folders = (root / "book", None, root / "_build" / "html", root / "_build" / ".doctrees", "html")
-    settings = {"extensions": ["bookpress.site.extension"], "html_theme": "basic"}
+    # What another site of this process has registered already is no fault of this one.
+    settings = {"extensions": ["bookpress.site.extension"], "html_theme": "basic", "suppress_warnings": ["app"]}
     Sphinx(*folders, confoverrides=settings, status=None, warning=io.StringIO(), keep_going=True).build()
 
 
