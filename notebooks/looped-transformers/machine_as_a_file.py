@@ -251,11 +251,11 @@ long = random_program(integers, instructions + 1, bits, seed)
 wide = random_program(integers + 1, instructions, bits, seed)
 large = replace(sources[0], memory=(0, -1, 2 ** (bits - 1), *sources[0].memory[3:]))
 said = {
-    "instructions of the program": refusal(lambda: computer.fitted(long)),
-    "cells of the program": refusal(lambda: computer.fitted(wide)),
+    "instructions": refusal(lambda: computer.fitted(long)),
+    "cells": refusal(lambda: computer.fitted(wide)),
     "memory": refusal(lambda: machine.load(large)),
     "functions": refusal(lambda: FrozenFleq(functions=("add", "cube"))),
-    "columns": refusal(lambda: file.cycle(machine.load(sources[0])[1:])),
+    "state": refusal(lambda: file.cycle(machine.load(sources[0])[1:])),
 }
 show.table(["what is too much", "what is said"], said.items())
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.machine.layers import Head, Layer
 from attention_theory.rows import Combination
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 #: A column of the state: its entries that are not zero, by row. Most are zero.
 Column = dict[int, Decimal]
@@ -51,7 +51,8 @@ def in_decimals(
     Raises:
         ParameterError: digits below 16, or a temperature below 0.
     """
-    require(digits=(digits, 16, 1000), temperature=(temperature, 0.0, None))
+    require(digits=(digits, 16, 1000))
+    refuse_unless(temperature >= 0, f"temperature must be at least 0, got {temperature}")
     state = [dict(column) for column in columns]
     with localcontext(Context(prec=digits)):
         for layer in layers:
