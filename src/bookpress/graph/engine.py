@@ -18,7 +18,7 @@ from bookpress.graph.progress import ProgressHandler
 from bookpress.layout import Layout
 
 #: Names the book to what its build starts, which has the book already.
-_BUILDER = "BOOK_BUILDER"
+_HELD = "BOOK_HELD"
 
 #: The SLURM executor's longest pause between two looks at the queue is 180 s, and a look may take 60 s.
 _LONGEST_PAUSE = 240
@@ -47,7 +47,7 @@ def the_only_build(layout: Layout) -> Iterator[bool]:
     Raises:
         BuildError: another process holds it.
     """
-    if os.environ.get(_BUILDER) == str(layout.root):
+    if os.environ.get(_HELD) == str(layout.root):
         yield False
         return
     layout.build.mkdir(exist_ok=True)
@@ -56,11 +56,11 @@ def the_only_build(layout: Layout) -> Iterator[bool]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise BuildError("another build of this book is running; nothing was done") from None
-        os.environ[_BUILDER] = str(layout.root)
+        os.environ[_HELD] = str(layout.root)
         try:
             yield True
         finally:
-            del os.environ[_BUILDER]
+            del os.environ[_HELD]
 
 
 def run_graph(layout: Layout, targets: list[str], cores: str, settings: Path | None = None, **config: str) -> None:

@@ -20,6 +20,7 @@ from bookpress.files import write_whole
 from bookpress.graph.engine import BuildError, fault_of_disk, the_only_build
 from bookpress.graph.progress import reason_in
 from bookpress.layout import Layout
+from bookpress.notebooks.kernels import BUILDER_VARIABLE
 
 #: Three jobs, of which each can be given its command; jobs announce themselves as those of the book do.
 GRAPH = """\
@@ -166,12 +167,16 @@ def test_a_folder_that_takes_no_files_is_named(tmp_path: Path, monkeypatch: pyte
     assert re.match(f"{layout.build} cannot be written: .+", fault_of_disk(layout) or "")
 
 
-def test_one_writer_at_a_time_has_the_book_and_what_it_starts_has_it_too(tmp_path: Path) -> None:
+def test_one_writer_at_a_time_has_the_book_and_what_it_starts_has_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     layout = Layout(tmp_path)
     layout.build.mkdir()
     with (layout.build / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(BuildError, match="another build of this book is running"), the_only_build(layout):
             pass
-    with the_only_build(layout), the_only_build(layout):
-        pass
+    with the_only_build(layout):
+        monkeypatch.setenv(BUILDER_VARIABLE, str(os.getpid()))  # as the kernel server of a build does
+        with the_only_build(layout):
+            pass
