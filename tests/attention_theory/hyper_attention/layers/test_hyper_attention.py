@@ -69,7 +69,7 @@ def test_tied_factors_are_the_sharing_form_and_untied_ones_are_not() -> None:
 def test_parameter_counts_match_the_formula(
     heads: int, order: int, rank: int | None, sharing: bool, separate: bool
 ) -> None:
-    module = layer(6 * heads, heads, order, rank, sharing=sharing, separate_output=separate)
+    module = layer(6 * heads, heads, order, rank=rank, sharing=sharing, separate_output=separate)
     expected = hyper_attention_parameters(6 * heads, heads, order, rank, sharing, separate)
     assert sum(p.numel() for p in module.parameters()) == expected
 
@@ -106,7 +106,7 @@ def test_order_three_uses_the_pairs() -> None:
 
 
 def test_bad_arguments_are_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match="width must be a multiple of the 3 heads, got 8"):
+    with pytest.raises(ParameterError, match="embed_dim must be a multiple of the 3 heads, got 8"):
         HyperAttention(8, 3)
     with pytest.raises(ParameterError, match="order"):
         HyperAttention(8, order=1)
@@ -114,7 +114,7 @@ def test_bad_arguments_are_refused_by_name() -> None:
         HyperAttention(8, sum_over="sorted")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="rank"):
         HyperAttention(8, rank=0)
-    with pytest.raises(ParameterError, match="width must be a multiple of the 5 heads, got 768"):
+    with pytest.raises(ParameterError, match="embed_dim must be a multiple of the 5 heads, got 768"):
         hyper_attention_parameters(768, 5, separate_output=True)
     with pytest.raises(ParameterError, match="tokens"):
         layer(6)(tokens(0, 6))
