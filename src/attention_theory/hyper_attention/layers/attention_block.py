@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum, count_visible, require_tokens, rows_without_tuple
@@ -48,8 +48,8 @@ class AttentionBlock(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "... tokens embed_dim"],
-        key_padding_mask: Bool[Tensor, "... tokens"] | None = None,
-        attn_mask: Bool[Tensor, "... tokens tokens"] | None = None,
+        key_padding_mask: Shaped[Tensor, "... tokens"] | None = None,
+        attn_mask: Shaped[Tensor, "... tokens tokens"] | None = None,
         need_weights: bool = False,
     ) -> Any:
         """The output of all heads.

@@ -30,6 +30,7 @@ class HyperAttention(TupleBlock):
     rows of a strict sum.
 
     >>> import torch
+    >>> from attention_theory.nn import HyperAttention
     >>> layer = HyperAttention(embed_dim=16, num_heads=4)
     >>> padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
     >>> layer(torch.randn(2, 5, 16), key_padding_mask=padding).shape

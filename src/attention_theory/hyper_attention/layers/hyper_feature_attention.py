@@ -68,6 +68,7 @@ class HyperFeatureAttention(AttentionBlock):
     Shapes are ``(..., tokens, embed_dim)`` in and out. A fully masked row is 0.
 
     >>> import torch
+    >>> from attention_theory.nn import HyperFeatureAttention
     >>> layer = HyperFeatureAttention(embed_dim=16, num_heads=2, order=[1, 4])
     >>> out, weights = layer(torch.randn(3, 5, 16), need_weights=True)
     >>> out.shape, weights.shape

@@ -25,6 +25,7 @@ class LinearHyperAttention(TupleBlock):
     Shapes are ``(..., tokens, embed_dim)`` in and out. A row without a pair is 0.
 
     >>> import torch
+    >>> from attention_theory.nn import LinearHyperAttention
     >>> layer = LinearHyperAttention(embed_dim=16, num_heads=4, sum_over="lt")
     >>> layer(torch.randn(2, 1000, 16)).shape
     torch.Size([2, 1000, 16])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_pairs, require_tokens, rows_without_tuple
@@ -84,7 +84,7 @@ def pair_attention(
     return out if lead else out.squeeze(0)
 
 
-def _flat(x: Tensor, lead: torch.Size) -> Float[Tensor, "batch tokens features"]:
+def _flat(x: Tensor, lead: torch.Size) -> Shaped[Tensor, "batch tokens features"]:
     return x.expand(*lead, *x.shape[-2:]).reshape(lead.numel(), *x.shape[-2:])
 
 
