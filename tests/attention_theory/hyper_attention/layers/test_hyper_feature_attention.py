@@ -97,7 +97,7 @@ def test_widths_that_do_not_divide_are_refused_by_name() -> None:
         HyperFeatureAttention(12, 5, 1)
     with pytest.raises(ParameterError, match=r"embed_dim / num_heads .* = 4 features for order 3"):
         HyperFeatureAttention(12, 3, [1, 2, 3])
-    with pytest.raises(ParameterError, match="orders"):
+    with pytest.raises(ParameterError, match="one for each of 2 heads"):
         HyperFeatureAttention(12, 2, [])
     with pytest.raises(ParameterError, match=r"embed_dim must be a multiple of the 5 heads, got 768"):
         hyper_feature_parameters(768, [1] * 5)
@@ -111,6 +111,17 @@ def test_widths_that_do_not_divide_are_refused_by_name() -> None:
         product_flops(-3, [2])
     with pytest.raises(ParameterError, match="factors"):
         score_features([])
+
+
+def test_shared_values_are_not_multiplied_and_dropout_is_for_training() -> None:
+    with pytest.raises(ParameterError, match="num_kv_heads must be 2 with value_product, got 1"):
+        HyperFeatureAttention(8, 2, num_kv_heads=1, value_product=True)
+    with pytest.raises(ParameterError, match="dropout"):
+        HyperFeatureAttention(8, dropout=1.5)
+    module, x = layer(8, [2, 2], dropout=0.5), normal(1, 6, 8, seed=0)
+    assert not torch.equal(module(x), module(x))
+    module.eval()
+    assert torch.equal(module(x), layer(8, [2, 2])(x))
 
 
 def test_linear_layer_is_the_double_sum() -> None:
