@@ -71,7 +71,7 @@ class AttentionBlock(nn.Module):
         require_tokens(tokens)
         hidden = _hidden(key_padding_mask, attn_mask)
         projected = self._project(x)
-        finite = torch.stack([rows.isfinite().all(-1) for rows in projected]).all(0)
+        finite = torch.cat(projected, dim=-1).isfinite().all(-1)
         projected = [torch.where(finite[..., None], rows, 0.0) for rows in projected]
         mixed, weights = self._attend(projected, None if hidden is None else hidden[..., None, :, :], need_weights)
         reach = None if self.window is None else max(self.window)

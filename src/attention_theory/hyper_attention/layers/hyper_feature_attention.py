@@ -138,7 +138,7 @@ class HyperFeatureAttention(AttentionBlock):
         parts = zip(
             groups, queries.split(widths, -1), keys.split(widths, -1), values.split(value_widths, -1), strict=True
         )
-        mixed, weights = zip(*(self._heads(order, *qkv, hidden) for (order, _), *qkv in parts), strict=True)
+        mixed, weights = zip(*(self._heads(order, q, k, v, hidden) for (order, _), q, k, v in parts), strict=True)
         return torch.cat(mixed, dim=-1), torch.cat(weights, dim=-3) if need_weights else None
 
     def _heads(

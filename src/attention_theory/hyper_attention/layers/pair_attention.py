@@ -312,11 +312,12 @@ class _PairAttention(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *inputs: Any) -> tuple[Any, Any]:
         """The mapped axis becomes part of the batch."""
-        *factors, hidden = (
-            x if x is None else x.unsqueeze(0).expand(info.batch_size, *x.shape) if dim is None else x.movedim(dim, 0)
-            for x, dim in zip(inputs[:6], in_dims[:6], strict=True)
-        )
-        lead = factors[0].shape[:2]
-        hidden = None if hidden is None else hidden.expand(*lead, -1, -1).flatten(0, 1)
+
+        def mapped_first(x: Tensor, dim: int | None) -> Tensor:
+            return x.unsqueeze(0).expand(info.batch_size, *x.shape) if dim is None else x.movedim(dim, 0)
+
+        factors = [mapped_first(x, dim) for x, dim in zip(inputs[:5], in_dims[:5], strict=True)]
+        lead, hidden = factors[0].shape[:2], inputs[5]
+        hidden = None if hidden is None else mapped_first(hidden, in_dims[5]).expand(*lead, -1, -1).flatten(0, 1)
         outputs = _PairAttention.apply(*(x.flatten(0, 1) for x in factors), hidden, *inputs[6:])
         return tuple(x.unflatten(0, lead) for x in outputs), (0, 0)

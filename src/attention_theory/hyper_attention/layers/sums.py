@@ -102,7 +102,8 @@ def rows_without_tuple(
     needed = {"gt": range(1, members + 1), "lt": range(members, 0, -1)}.get(sum_over, [1] * members)
     every = torch.ones(tokens, dtype=torch.bool, device=device)
     empty = torch.zeros(tokens, dtype=torch.bool, device=device)
-    for least, length in zip(needed, window or [None] * members, strict=True):
+    windows: Sequence[int | None] = [None] * members if window is None else window
+    for least, length in zip(needed, windows, strict=True):
         empty = empty | (count_visible(every, causal, length, hidden) < least)
     return empty
 

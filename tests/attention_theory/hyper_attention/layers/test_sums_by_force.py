@@ -147,7 +147,7 @@ def test_hidden_tokens_and_windows(sum_over: Sum, causal: bool, window: tuple[in
             ours = pair_attention(*x, sum_over=sum_over, causal=causal, hidden=hidden, block=block)
             assert_equal_with_gradients(ours, expected, x, 1e-12)
     else:
-        ours = window_attention(*x, window, sum_over=sum_over, hidden=hidden)
+        ours = window_attention(*x, window=window, sum_over=sum_over, hidden=hidden)
         assert_equal_with_gradients(ours, expected, x, 1e-12)
     empty = rows_without_tuple(tokens, 2, sum_over, causal, window=window, hidden=hidden)
     lists = [tuples(tokens, 2, sum_over, query, causal, window, hidden) for query in range(tokens)]
